@@ -2,7 +2,10 @@
 
 /// What sync with a person's other devices is doing: docs/SYNC.md §8. The agent of sync writes it;
 /// libraries and `valet sync status` read it.
-package enum SyncState: UInt8, CaseIterable, Hashable, Sendable {
+///
+/// Applications know it as `ValetKeychain.SyncState`.
+@nonexhaustive
+public enum SyncState: UInt8, CaseIterable, Hashable, Sendable {
     /// This keychain is in no circle.
     case off = 0
     /// This device was admitted, and has not read everything yet.
@@ -34,4 +37,34 @@ package enum SyncState: UInt8, CaseIterable, Hashable, Sendable {
 
     /// The word that `valet sync status` shows.
     package var name: String { "\(self)" }
+}
+
+/// How large an item may be that is sent to other devices: docs/SYNC.md §3.3.
+package enum TravellingItem {
+    /// The most bytes of its class, its attributes and its value.
+    package static let maximalByteCount = 192 << 10
+
+    /// The number of these bytes.
+    ///
+    /// - Parameter valueByteCount: The length of the value; nil for none.
+    package static func byteCount(attributes: AttributeList, valueByteCount: Int?) -> Int {
+        3 + 4 + attributes.encodedByteCount + (valueByteCount.map { 4 + $0 } ?? 0)
+    }
+}
+
+extension NewItem {
+    /// Whether the item with a value of that length is too large to be sent to other devices.
+    ///
+    /// Does not count attributes that an item of this name has already, and no default group: near
+    /// the limit only sync itself knows.
+    package func isTooLargeToTravel(valueByteCount: Int) -> Bool {
+        var list = AttributeList()
+        for (attribute, value) in attributes { list.set(value, for: attribute.tag) }
+        if let accessGroup { list.set(.text(accessGroup.rawValue), for: Attribute.accessGroup.tag) }
+        for attribute in [Attribute.creationDate, .modificationDate] {
+            list.set(.date(0), for: attribute.tag)
+        }
+        let byteCount = TravellingItem.byteCount(attributes: list, valueByteCount: valueByteCount)
+        return byteCount > TravellingItem.maximalByteCount
+    }
 }

@@ -63,6 +63,24 @@ import ValetKeychainModel
         #expect(item?.protectionClass == accessibility)
     }
 
+    @Test(arguments: [190 << 10, 192 << 10])
+    func `valet set reports a secret that is too large to be sent to other devices`(
+        _ byteCount: Int
+    ) {
+        let input = [UInt8](repeating: 1, count: byteCount)
+        bench.run("set", "k", "--cloud", input: input)
+        let isSent = byteCount == 190 << 10
+        let notes = [
+            "valet: warning: the secret is too large to be sent to other devices, and stays on "
+                + "this one",
+            "valet: hint: secrets of up to 190 KiB are sent",
+        ]
+        #expect(bench.console.notes == (isSent ? [] : notes))
+        // A secret that is not for other devices.
+        bench.run("set", "k", input: input)
+        #expect(bench.console.notes.isEmpty)
+    }
+
     @Test func `valet set works for the given application`() {
         bench.run("set", "k", "--app=com.example.a", input: [1])
         #expect(bench.keychain.requesters == [Requester(application: "com.example.a")])

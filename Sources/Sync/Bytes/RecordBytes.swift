@@ -11,7 +11,7 @@ extension SyncRecord {
     /// The greatest time of a record: 2^62.
     package static let greatestTime: UInt64 = 1 << 62
     /// The most bytes of a content: 192 KiB.
-    package static let maximalContentByteCount = 192 << 10
+    package static let maximalContentByteCount = TravellingItem.maximalByteCount
     /// The number of bytes before the content.
     static let headByteCount = 8 + 16 + 4
 
@@ -83,11 +83,12 @@ extension RecordContent {
     }
 
     private var byteCount: Int {
-        let attributes = 3 + 4 + attributes.encodedByteCount
         switch kind {
-        case .noValue: return attributes
-        case .value(let value): return attributes + 4 + value.byteCount
-        case .moved: return attributes + 16 + 8
+        case .noValue: TravellingItem.byteCount(attributes: attributes, valueByteCount: nil)
+        case .value(let value):
+            TravellingItem.byteCount(attributes: attributes, valueByteCount: value.byteCount)
+        case .moved:
+            TravellingItem.byteCount(attributes: attributes, valueByteCount: nil) + 16 + 8
         }
     }
 

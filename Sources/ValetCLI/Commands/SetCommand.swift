@@ -87,6 +87,7 @@ struct SetCommand: Command {
                 hint: "'valet remove' removes a secret")
         }
         try store(value, as: key, in: keychain)
+        noteIfTooLargeToTravel(value, as: key, context.console)
         if writesJSON {
             try context.console.write(
                 .object(["name": .string(key), "byteCount": .number(value.byteCount)]))
@@ -125,6 +126,19 @@ struct SetCommand: Command {
             guard isOnlyIfAbsent, error.code == .duplicateItem else { throw CLIError(error) }
             throw alreadyThere(key)
         }
+    }
+
+    private func noteIfTooLargeToTravel(
+        _ value: SecretValue, as key: String, _ console: any Console
+    ) {
+        let item = scope.service.item(key)
+        guard item.isSynchronizable, item.isTooLargeToTravel(valueByteCount: value.byteCount) else {
+            return
+        }
+        console.note(
+            "valet: warning: the secret is too large to be sent to other devices, and stays on "
+                + "this one")
+        console.hint("secrets of up to 190 KiB are sent")
     }
 
     private func alreadyThere(_ key: String) -> CLIError {
