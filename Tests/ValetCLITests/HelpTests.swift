@@ -78,7 +78,7 @@ import Testing
     private func tryOut(_ command: String) throws {
         let words = command.split(separator: " ").map(String.init)
         let start = try #require(words.firstIndex { $0.hasSuffix("valet") })
-        let stops: Set<String> = ["|", "||", "<"]
+        let stops: Set<String> = ["|", "||", "<", ">"]
         let end =
             words[start...].firstIndex { stops.contains($0) || $0.contains("<") } ?? words.endIndex
         let line = words[(start + 1)..<end].map { $0.filter { !")\"".contains($0) } }
