@@ -2,6 +2,11 @@
 
 internal import Foundation
 internal import Testing
+internal import ValetKeychainKeys
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
+internal import ValetSecretMemory
 
 @testable internal import Valet
 
@@ -51,6 +56,28 @@ internal import Testing
         }
         try valet.removeObject(forKey: "key 1")
         #expect(try await keys.next() == .removed(key: "key 1"))
+    }
+
+    /// As the agent of sync writes what other devices have changed.
+    @Test(.timeLimit(.minutes(20)))
+    func `An iCloud valet reports changes that another process makes`() async throws {
+        let valet = sample.cloudValet()
+        try valet.setString("1", forKey: "before")
+        var keys = try valet.keyChanges().makeAsyncIterator()
+        let session = try KeychainSession.current()
+        let folder = session.store.location.folder + "/."
+        let agent = KeychainSession(ItemStore(KeychainLocation(folder: folder)), session.caller)
+        defer { agent.store.close() }
+        let bytes: [UInt8] = [1]
+        let value = SecretValue(copying: bytes.span)
+        try agent.set(valet.sandbox.item("brought"), value: value, AuthenticationPolicy())
+        #expect(try await keys.next() == .stored(key: "brought"))
+        try agent.set(valet.sandbox.item("before"), value: value, AuthenticationPolicy())
+        #expect(try await keys.next() == .stored(key: "before"))
+        let name = PasswordName("before", in: valet.sandbox)
+        #expect(try agent.delete(name.query) == 1)
+        #expect(try await keys.next() == .removed(key: "before"))
+        #expect(try valet.string(forKey: "brought") == "\u{1}")
     }
 
     @Test(.timeLimit(.minutes(20)))
