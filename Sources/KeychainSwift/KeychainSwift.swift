@@ -55,8 +55,9 @@ open class KeychainSwift: @unchecked Sendable {
     }
 
     /// Whether new items are synchronized with other devices, and whether reading and deleting find
-    /// synchronized items beside local ones. iCloud synchronizes them on Apple's systems; on Linux
-    /// nothing synchronizes them yet.
+    /// synchronized items beside local ones. iCloud synchronizes them on Apple's systems. On Linux
+    /// the devices of a circle share them, which `valet sync create` founds; without a circle, they
+    /// stay on this machine.
     open var synchronizable: Bool {
         get { lock.withLock { state.synchronizable } }
         set { lock.withLock { state.synchronizable = newValue } }

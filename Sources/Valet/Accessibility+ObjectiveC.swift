@@ -43,8 +43,8 @@ extension Accessibility: CustomStringConvertible {
 
 /// When the values of an iCloud valet may be read.
 ///
-/// iCloud synchronizes the items on Apple's systems. On Linux they are stored apart from local
-/// items, and nothing synchronizes them yet.
+/// iCloud synchronizes the items on Apple's systems. On Linux the devices of a circle share them:
+/// see <doc:SharingBetweenDevices>. They are stored apart from local items.
 ///
 /// The raw values are part of the Objective-C interface and never change.
 #if canImport(ObjectiveC)

@@ -15,7 +15,8 @@ extension Valet {
 
     /// Returns the valet of that identifier whose items iCloud synchronizes on Apple's systems.
     ///
-    /// On Linux the items stay on this machine: nothing synchronizes them yet.
+    /// On Linux the devices of a circle share the items: see <doc:SharingBetweenDevices>. Without a
+    /// circle, the items stay on this machine.
     public class func iCloudValet(
         with identifier: Identifier, accessibility: CloudAccessibility
     ) -> Valet {
@@ -34,8 +35,10 @@ extension Valet {
 
     /// Returns a valet of an access group whose items iCloud synchronizes on Apple's systems.
     ///
-    /// A group can have several valets, each with an `identifier` of its own, and one without. On
-    /// Linux the items stay on this machine: nothing synchronizes them yet.
+    /// A group can have several valets, each with an `identifier` of its own, and one without.
+    ///
+    /// On Linux the devices of a circle share the items: see <doc:SharingBetweenDevices>. Without a
+    /// circle, the items stay on this machine.
     public class func iCloudSharedGroupValet(
         with groupIdentifier: SharedGroupIdentifier, identifier: Identifier? = nil,
         accessibility: CloudAccessibility
@@ -57,7 +60,8 @@ extension Valet {
     /// Returns the valet whose items have exactly `identifier` as their service, and are
     /// synchronized by iCloud on Apple's systems.
     ///
-    /// On Linux the items stay on this machine: nothing synchronizes them yet.
+    /// On Linux the devices of a circle share the items: see <doc:SharingBetweenDevices>. Without a
+    /// circle, the items stay on this machine.
     public class func iCloudValet(
         withExplicitlySet identifier: Identifier, accessibility: CloudAccessibility
     ) -> Valet {
@@ -75,7 +79,8 @@ extension Valet {
     /// Returns the valet of an access group whose items have the group's name, without its prefix,
     /// as their service, and are synchronized by iCloud on Apple's systems.
     ///
-    /// On Linux the items stay on this machine: nothing synchronizes them yet.
+    /// On Linux the devices of a circle share the items: see <doc:SharingBetweenDevices>. Without a
+    /// circle, the items stay on this machine.
     public class func iCloudSharedGroupValet(
         withExplicitlySet identifier: SharedGroupIdentifier, accessibility: CloudAccessibility
     ) -> Valet {

@@ -35,7 +35,9 @@ internal import ValetSecItem
 /// The group of applications that share the item: a string.
 @safe nonisolated(unsafe) public let kSecAttrAccessGroup = constant(
     ValetSecItem.kSecAttrAccessGroup)
-/// Whether the item is synchronized: a boolean, or in searches `kSecAttrSynchronizableAny`.
+/// Whether the item is synchronized: a boolean, or in searches `kSecAttrSynchronizableAny`. The
+/// devices of a circle share synchronized items, see `valet sync`; without a circle, they stay on
+/// this machine.
 @safe nonisolated(unsafe) public let kSecAttrSynchronizable = constant(
     ValetSecItem.kSecAttrSynchronizable)
 /// In a search: local and synchronized items alike.
