@@ -84,6 +84,7 @@ var products: [Product] = [
         system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
         system("CLinux"),
         system("CTPM2", apt: "libtss2-dev"),
+        system("CCurl"),
         library("SecretMemory", ["CSodium", "CLinux"]),
         library("Sealing", ["CSodium", "SecretMemory"]),
         library("System", ["CLinux"]),
@@ -98,7 +99,9 @@ var products: [Product] = [
             ["CLinux", "KeychainModel", "Keybag", "SecretMemory", "Sealing", "System"]),
         library("Backup", ["KeychainModel", "SecretMemory", "Sealing", "System"]),
         library("Sync", ["KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
-        library("SyncStores", ["CLinux", "KeychainModel", "Sealing", "Sync", "System"]),
+        library("SyncStores", ["KeychainModel", "Sealing", "Sync", "System"]),
+        library(
+            "EtcdStore", ["CCurl", "KeychainModel", "SecretMemory", "Sync", "SyncStores", "System"]),
         library(
             "KeychainRows",
             ["Database", "KeychainModel", "Keybag", "SecretMemory", "Sealing", "System"]),
@@ -216,7 +219,10 @@ var products: [Product] = [
             ["KeychainModel", "Keybag", "SecretMemory", "Sealing", "SyncStores", "TestValues"]),
         tests(
             "SyncStores",
-            ["KeychainModel", "Sync", "SyncSupport", "System", "SystemSupport", "TestValues"]),
+            [
+                "EtcdStore", "KeychainModel", "SecretMemory", "Sync", "SyncSupport", "System",
+                "SystemSupport", "TestValues",
+            ]),
         tests(
             "LockState",
             [

@@ -42,9 +42,6 @@ package struct StoreError: Error, Hashable, Sendable {
         self.reason = reason
         self.hint = hint ?? code.hint
     }
-
-    /// Makes `catch StoreError.Code.full` work.
-    package static func ~= (code: Code, error: StoreError) -> Bool { error.code == code }
 }
 
 extension StoreError: CustomStringConvertible {

@@ -107,6 +107,12 @@ package struct WaitLimit: Sendable {
         WaitLimit(until: deadline, cancellation: cancellation, signals: signals)
     }
 
+    /// What can be read once a cancellation or a signal ends the wait: for callers whose library
+    /// waits for descriptors. They call ``wait(for:_:)`` with -1 then, to see what it was.
+    package var descriptors: [Int32] {
+        [cancellation?.descriptor ?? -1, signals].filter { $0 >= 0 }
+    }
+
     /// Waits until `descriptor` is ready for one of `events`, as poll(2) names them. A descriptor
     /// of −1 is never ready.
     package func wait(for descriptor: Int32, _ events: Int32 = POLLIN) -> Outcome {

@@ -33,7 +33,7 @@ import ValetTestValues
             { try store.deleteLogs(of: test.device, in: circle, by: .soon) },
             {
                 _ = try store.waitForChange(
-                    in: circle, within: WaitLimit(until: Deadline(after: .milliseconds(1))))
+                    in: circle, within: WaitLimit(until: .soon))
             },
         ]
         for call in calls {
@@ -305,7 +305,7 @@ import ValetTestValues
         #expect(try test.store.waitForChange(in: test.circle, within: limit) == .nothing)
     }
 
-    @Test(arguments: [StoreKind.folder])
+    @Test(arguments: StoreKind.all.filter { [.folder, .etcd].contains($0) })
     func `changes nothing after the deadline`(_ kind: StoreKind) throws {
         let test = try TestStore(kind)
         let log = test.log()

@@ -2,7 +2,9 @@
 
 // The stores that the tests of behaviour run with, and random names to use in them.
 
+import Synchronization
 import Testing
+import ValetEtcdStore
 import ValetKeychainModel
 import ValetSync
 import ValetSyncStores
@@ -15,14 +17,15 @@ enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
     case memoryLikeFolder = "memory like a folder"
     case memoryLikeEtcd = "memory like etcd"
     case folder
+    case etcd
 
     /// All that can be tested here.
-    static var all: [StoreKind] { allCases }
+    static let all = allCases.filter { $0 != .etcd || EtcdServer.isThere }
 
     var testDescription: String { rawValue }
 
     /// Whether appends are conditional on the head.
-    var hasHeads: Bool { self == .memoryLikeEtcd }
+    var hasHeads: Bool { self == .memoryLikeEtcd || self == .etcd }
 }
 
 /// An empty store, and what is needed to look at it with other eyes.
@@ -34,6 +37,9 @@ final class TestStore {
     let device = DeviceID.random()
     /// The folder, if it is in one.
     let folder: TestFolder?
+
+    /// One server for all tests of behaviour; each has a circle of its own.
+    private static let sharedServer = Mutex<EtcdServer?>(nil)
 
     init(_ kind: StoreKind, hasCircle: Bool = true) throws {
         switch kind {
@@ -47,6 +53,15 @@ final class TestStore {
             store = FolderStore(at: made.path)
             other = FolderStore(at: made.path)
             folder = made
+        case .etcd:
+            let address = try Self.sharedServer.withLock { shared in
+                let server = try shared ?? EtcdServer()
+                shared = server
+                return try server.address()
+            }
+            store = try EtcdStore(at: address)
+            other = try EtcdStore(at: address)
+            folder = nil
         }
         if hasCircle { try store.create(circle, by: .soon) }
     }

@@ -21,6 +21,7 @@ _RELEASES = ("sqlite3_finalize", "sqlite3_close(?:_v2)?", "sodium_free", "Esys_F
 _UNSAFE_FILES = ("Sources/CoreFoundationNames/CFAccessors.swift",
                  "Sources/CoreFoundationNames/CFDictionaryCalls.swift",
                  "Sources/CoreFoundationNames/SecItemCalls.swift",
+                 "Sources/EtcdStore/CurlLibrary.swift", "Sources/EtcdStore/HTTPConnection.swift",
                  "Sources/LockState/KernelKeyring.swift",
                  "Sources/SecItem/SecAccessControl.swift",
                  "Sources/SecItem/LocalAuthentication/LAContext.swift",

@@ -16,7 +16,8 @@ ALLOWED = {
     "LockState": "CLinux KeychainModel Keybag SecretMemory Sealing System",
     "Backup": "KeychainModel SecretMemory Sealing System",
     "Sync": "KeychainModel Keybag SecretMemory Sealing",
-    "SyncStores": "CLinux KeychainModel Sealing Sync System",
+    "SyncStores": "KeychainModel Sealing Sync System",
+    "EtcdStore": "CCurl KeychainModel SecretMemory Sync SyncStores System FoundationEssentials",
     "KeychainRows": "Database KeychainModel Keybag SecretMemory Sealing System",
     "KeychainKeys": "Backup Database KeychainModel KeychainRows Keybag LockState SecretMemory"
                     " Sealing System TPM",

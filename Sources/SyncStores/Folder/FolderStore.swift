@@ -16,12 +16,16 @@ package final class FolderStore: SyncStore {
     /// The absolute path of the folder that the person chose.
     package let path: String
     let watching = Mutex(Watching())
+    private let nameCount: Int
 
     static let top = "valet-1"
 
     /// The store in the folder at the absolute `path`. Looks at nothing.
-    package init(at path: String) {
+    ///
+    /// - Parameter nameCount: Tests lower it.
+    package init(at path: String, nameCount: Int = StoreLimits.nameCount) {
         self.path = path
+        self.nameCount = nameCount
     }
 
     /// On this disk: what other machines have, only their tables tell.
@@ -79,7 +83,7 @@ package final class FolderStore: SyncStore {
                 } else {
                     listing.foreignCount += 1
                 }
-                listing.isTooLong = count > StoreLimits.nameCount
+                listing.isTooLong = count > nameCount
                 return !listing.isTooLong
             }
             if listing.isTooLong { listing.names = [] }

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+package import ValetSync
+package import ValetSyncStores
+package import ValetSystem
+
+/// Waiting for changes: a watch on the heads of a circle and on its roster.
+extension EtcdStore {
+    /// What is kept between two waits.
+    struct Watching {
+        /// Made for the first wait, which may run beside other calls.
+        var client: EtcdClient?
+        var circle: CircleID?
+        var clusterID: String?
+        /// The newest revision that an answer had.
+        var revision: Int64 = 0
+        /// From where the next watch begins; nil if everything must be listed first.
+        var start: Int64?
+        /// When everything is named next.
+        var nextScan = Deadline.immediately
+    }
+
+    /// What a watch ended with.
+    private enum Found {
+        case changes(Set<StorePlace>)
+        /// The server has ended the watch, or was set back.
+        case canceled
+        case broken
+        case limit
+    }
+
+    private static let scanInterval = Duration.seconds(600)
+    /// How often the cluster is asked for its revision while nothing changes: a server that is cut
+    /// off from the others does not end its watches.
+    private static let checkInterval = Duration.seconds(60)
+    private static let pauseLength = Duration.seconds(1)
+
+    /// Watches from the revision after the one at which everything was named last.
+    package func waitForChange(
+        in circle: CircleID, within limit: WaitLimit
+    ) throws(StoreError) -> StoreChange {
+        do throws(StoreError) {
+            return try change(in: circle, within: limit)
+        } catch {
+            guard error.code == .timedOut, Self.hasEnded(limit) else { throw error }
+            return .nothing
+        }
+    }
+
+    private static func hasEnded(_ limit: WaitLimit) -> Bool {
+        limit.ending(at: .immediately).wait(for: -1) != .deadline || limit.deadline.hasPassed
+    }
+
+    private func change(
+        in circle: CircleID, within limit: WaitLimit
+    ) throws(StoreError) -> StoreChange {
+        try watching.withLock { (watching) throws(StoreError) -> StoreChange in
+            let client = try Self.client(of: &watching, address)
+            while true {
+                let isCanceled = watching.start == nil && watching.circle == circle
+                guard try continues(circle, client, &watching, within: limit) else {
+                    // A server that cancels each watch must not keep the caller busy.
+                    if isCanceled { Self.pause(limit) }
+                    return .everything
+                }
+                let end = min(
+                    limit.deadline, watching.nextScan, Deadline(after: Self.checkInterval))
+                switch Self.watch(circle, client, &watching, within: limit.ending(at: end)) {
+                case .changes(let places): return .places(places)
+                case .canceled: watching.start = nil
+                case .broken: Self.pause(limit)
+                case .limit: break
+                }
+                if Self.hasEnded(limit) { return .nothing }
+            }
+        }
+    }
+
+    private static func pause(_ limit: WaitLimit) {
+        let end = min(limit.deadline, Deadline(after: pauseLength))
+        _ = limit.ending(at: end).wait(for: -1)
+    }
+
+    private static func client(
+        of watching: inout Watching, _ address: EtcdAddress
+    ) throws(StoreError) -> EtcdClient {
+        if let client = watching.client { return client }
+        let client = try EtcdClient(address)
+        watching.client = client
+        return client
+    }
+
+    /// Asks the cluster for its revision.
+    ///
+    /// - Returns: Whether a watch can go on from the last one; else everything must be listed.
+    private func continues(
+        _ circle: CircleID, _ client: EtcdClient, _ watching: inout Watching,
+        within limit: WaitLimit
+    ) throws(StoreError) -> Bool {
+        let operation = "watch the circle"
+        let mark = EtcdTransaction(
+            compare: [.exists(EtcdKeys.mark(circle))])
+        let answer = try client.transact(mark, operation, within: limit)
+        guard answer.isSuccess else { throw Self.withoutMark(operation) }
+        guard let revision = answer.header?.revision.flatMap(Int64.init) else {
+            throw StoreError(.malformed, during: operation, reason: "no revision")
+        }
+        let isSame =
+            watching.circle == circle && watching.clusterID == answer.header?.clusterId
+            && watching.revision <= revision && !watching.nextScan.hasPassed
+        watching.circle = circle
+        watching.clusterID = answer.header?.clusterId
+        watching.revision = revision
+        if isSame, watching.start != nil { return true }
+        watching.start = revision + 1
+        watching.nextScan = Deadline(after: Self.scanInterval)
+        return false
+    }
+
+    private static func watch(
+        _ circle: CircleID, _ client: EtcdClient, _ watching: inout Watching,
+        within limit: WaitLimit
+    ) -> Found {
+        guard let start = watching.start else { return .canceled }
+        let (first, end) = EtcdKeys.watched(circle)
+        let request = EtcdWatchRequest(from: first, below: end, since: start)
+        guard let body = try? EtcdJSON.bytes(request) else { return .canceled }
+        var (found, newest) = (Found.broken, start)
+        let ending = client.stream("/v3/watch", body, within: limit) { line in
+            guard let result = EtcdJSON.read(line, as: EtcdWatchLine.self)?.result else {
+                return false
+            }
+            let revision = result.header?.revision.flatMap(Int64.init) ?? 0
+            if result.canceled == true || (result.created == true && revision < start - 1) {
+                found = .canceled
+                return false
+            }
+            guard let events = result.events, !events.isEmpty else { return true }
+            // The header may have a later revision, of which not all events are here.
+            newest = events.compactMap { $0.kv?.modRevision.flatMap(Int64.init) }.max() ?? start
+            found = .changes(places(of: events, in: circle))
+            return false
+        }
+        switch ending {
+        case .stopped:
+            if case .changes = found {
+                watching.start = newest + 1
+                watching.revision = max(watching.revision, newest)
+            }
+            return found
+        case .limit: return .limit
+        // So much has changed that it is better listed.
+        case .tooLarge: return .canceled
+        case .done, .failed: return .broken
+        }
+    }
+
+    private static func places(
+        of events: [EtcdWatchLine.Event], in circle: CircleID
+    ) -> Set<StorePlace> {
+        Set(
+            events.map { event in
+                let key = event.kv.map { [UInt8]($0.key) } ?? []
+                return EtcdKeys.place(ofHead: key, in: circle) ?? .roster(circle)
+            })
+    }
+}
