@@ -137,7 +137,7 @@ extension BaseDraft {
 extension ScopeReplica {
     /// Whether a batch may be built now.
     package var mayBuildBatch: Bool {
-        (join == nil || !applies(.noMessageDuringJoin)) && own.unconfirmed == nil
+        (join == nil && !owesJoin || !applies(.noMessageDuringJoin)) && own.unconfirmed == nil
             && own.openBase == nil && hasRoomForLogs(adding: [])
     }
 
@@ -152,7 +152,23 @@ extension ScopeReplica {
 
     /// Whether a batch would say something: a new log begins with one.
     package var hasNews: Bool {
-        !renewals.isEmpty || own.owesBatch || pending.values.contains { !Self.waits($0) }
+        own.owesBatch || latestNews.contains(where: isNews)
+            || pending.changed.contains(where: isNews)
+            || renewals.changed.contains(where: isNews) || news.items.contains(where: isNews)
+    }
+
+    func isNews(_ key: ItemKey) -> Bool {
+        renewals[key] != nil || pending[key].map { !Self.waits($0) } == true
+    }
+
+    private mutating func listNews() {
+        let latest = latestNews.union(pending.changed).union(renewals.changed)
+        news.append(latest.filter(isNews).sorted())
+        latestNews = []
+        let (pending, renewals) = (pending, renewals)
+        news.drop { key in
+            renewals[key] == nil && pending[key].map { !Self.waits($0) } != true
+        }
     }
 
     private static func waits(_ change: PendingChange) -> Bool {
@@ -175,42 +191,40 @@ extension ScopeReplica {
             previous: position(of: own.id).hash)
         draft.table = tableOfNews
         var room = BatchRoom(limits, logCount: positions.count + 1)
-        for item in news {
-            guard let origin = item.source else {
-                let covers = room.take(item.covers)
-                guard !covers.isEmpty else { break }
-                draft.entries.append(.init(key: item.key, source: nil, covers: covers))
-                continue
+        listNews()
+        items: for item in news.items {
+            for said in news(of: item) {
+                guard let origin = said.source else {
+                    let covers = room.take(said.covers)
+                    guard !covers.isEmpty else { break items }
+                    draft.entries.append(.init(key: said.key, source: nil, covers: covers))
+                    continue
+                }
+                guard let record = read(origin) else { continue }
+                guard room.take(record) else { break items }
+                draft.append(record, said, covers: room.take(said.covers))
             }
-            guard let record = read(origin) else { continue }
-            guard room.take(record) else { break }
-            draft.append(record, item, covers: room.take(item.covers))
         }
         guard !draft.entries.isEmpty || own.owesBatch else { return nil }
         draft.finish(positions)
         return draft
     }
 
-    private var news: [News] {
-        var news: [News] = []
-        for (key, list) in renewals.sorted(by: { $0.key < $1.key }) {
-            news += list.map {
-                News(
-                    key: key, source: .dot($0.source), moved: $0.summary.moved, covers: $0.covers)
+    private func news(of key: ItemKey) -> [News] {
+        var news = (renewals[key] ?? []).map {
+            News(key: key, source: .dot($0.source), moved: $0.summary.moved, covers: $0.covers)
+        }
+        guard let change = pending[key], !Self.waits(change) else { return news }
+        let source: PendingSource? =
+            switch change.record {
+            case .row: .row(key)
+            case .aside: .aside(key)
+            case .moved(let time, let message?): .moved(key, time: time, to: message)
+            case .moved(_, nil), nil: nil
             }
-        }
-        for (key, change) in pending.sorted(by: { $0.key < $1.key }) where !Self.waits(change) {
-            let source: PendingSource? =
-                switch change.record {
-                case .row: .row(key)
-                case .aside: .aside(key)
-                case .moved(let time, let message?): .moved(key, time: time, to: message)
-                case .moved(_, nil), nil: nil
-                }
-            var moved: MessageName?
-            if case .moved(_, _, let message)? = source { moved = message }
-            news.append(News(key: key, source: source, moved: moved, covers: change.covers))
-        }
+        var moved: MessageName?
+        if case .moved(_, _, let message)? = source { moved = message }
+        news.append(News(key: key, source: source, moved: moved, covers: change.covers))
         return news
     }
 
@@ -353,7 +367,7 @@ extension ScopeReplica {
         table[own.id] = position(of: own.id)
         return BaseDraft(
             name: name, previous: position(of: own.id).hash, table: table,
-            own: own.lastMessages(limits.own), live: live, cloud: cloud)
+            own: own.lastMessages(limits.own), live: live, cloud: cloud.dots)
     }
 
     /// Remembers the hash of the open base, before it is sent.

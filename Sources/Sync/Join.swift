@@ -11,6 +11,10 @@ package struct IncomingMessage: Sendable {
     package let hash: SyncHash
     /// The records that the message brings, or of a base, those that live.
     package let records: [Dot: RecordSummary]
+    /// Their dots, in order.
+    let order: [Dot]
+    /// A record of a base that is above its table, which is against the rules.
+    let recordAboveTable: Dot?
     /// The deleted records: covers of a batch, the cloud of a base.
     package let deleted: [Dot]
     /// Of a base, how far its author had read; nil for a batch.
@@ -29,6 +33,8 @@ package struct IncomingMessage: Sendable {
             records[Dot(log: name.log, number: name.number, tag: record.tag)] = summary
         }
         self.records = records
+        order = records.keys.sorted()
+        recordAboveTable = nil
         deleted = batch.covers
         table = nil
         own = []
@@ -42,6 +48,8 @@ package struct IncomingMessage: Sendable {
         self.name = name
         self.hash = hash
         records = live
+        order = live.keys.sorted()
+        recordAboveTable = order.first { $0.number > base.table[$0.log]?.number ?? 0 }
         deleted = cloud
         table = base.table
         own = base.own
@@ -95,8 +103,8 @@ package struct JoinInProgress: Sendable {
     let cloud: Set<Dot>
     /// What is still to be added.
     var additions: ArraySlice<Dot>
-    /// What is still to be removed; nil until everything is added.
-    var removals: ArraySlice<Dot>?
+    /// What may have to be removed; nil until everything is added.
+    var candidates: ArraySlice<Dot>?
 }
 
 /// A change of what lives, which the caller makes to the records that it keeps.
@@ -116,21 +124,28 @@ extension ScopeReplica {
         _ message: IncomingMessage, room: Int = .max, limits: SyncLimits = SyncLimits()
     ) throws(JoinRefusal) {
         precondition(join == nil, "a join was not finished")
-        if let table = message.table, applies(.recordsAtOrBelowTable) {
-            for dot in message.records.keys where dot.number > table[dot.log]?.number ?? 0 {
-                throw .recordAboveTable(dot)
-            }
+        if let dot = message.recordAboveTable, applies(.recordsAtOrBelowTable) {
+            throw .recordAboveTable(dot)
         }
         let logs = Set(message.table.map { Array($0.keys) } ?? []).union([message.name.log])
         guard hasRoomForLogs(adding: logs, limits: limits) else { throw .tooManyLogs }
         let ahead = message.deleted.count(where: { isAhead($0) && !self.cloud.contains($0) })
         guard self.cloud.count + ahead <= limits.cloud else { throw .cloudIsFull }
         let cloud = message.table == nil ? [] : Set(message.deleted)
-        guard room == .max || removals(by: message, cloud: cloud).count <= room else {
+        guard live.count <= room || removalCount(message, cloud) <= room else {
             throw .replacedValuesAreFull
         }
-        join = JoinInProgress(
-            message: message, cloud: cloud, additions: message.records.keys.sorted()[...])
+        join = JoinInProgress(message: message, cloud: cloud, additions: message.order[...])
+        owesJoin = false
+    }
+
+    private func removalCount(_ message: IncomingMessage, _ cloud: Set<Dot>) -> Int {
+        removalCandidates(message).count { isRemoved($0, by: message, cloud) }
+    }
+
+    /// The message of a join that was broken off is not joined any more.
+    package mutating func forgetBrokenJoin() {
+        if join == nil { owesJoin = false }
     }
 
     /// Joins at most `count` more records.
@@ -154,18 +169,21 @@ extension ScopeReplica {
             changes.append(.keep(dot))
             keys.insert(summary.key)
         }
-        if join.additions.isEmpty, join.removals == nil {
-            join.removals = removals(by: join.message, cloud: join.cloud)[...]
+        if join.additions.isEmpty, join.candidates == nil {
+            join.candidates = removalCandidates(join.message)[...]
         }
-        while left > 0, let dot = join.removals?.popFirst() {
+        var looks = count * Self.looksPerRecord
+        while left > 0, looks > 0, let dot = join.candidates?.popFirst() {
+            looks -= 1
+            guard isRemoved(dot, by: join.message, join.cloud), let summary = removeLive(dot)
+            else { continue }
             left -= 1
-            guard let summary = removeLive(dot) else { continue }
             let isReplaced =
                 summary.moved == nil && !hasEqualRecord(of: summary.key, tag: dot.tag)
             changes.append(.drop(dot, isReplaced: isReplaced))
             keys.insert(summary.key)
         }
-        guard join.additions.isEmpty, join.removals?.isEmpty == true else {
+        guard join.additions.isEmpty, join.candidates?.isEmpty == true else {
             self.join = join
             return (false, keys)
         }
@@ -178,12 +196,22 @@ extension ScopeReplica {
         return applies(.baseAddsUnseen) ? !hasSeen(dot) : live[dot] == nil
     }
 
-    private func removals(by message: IncomingMessage, cloud: Set<Dot>) -> [Dot] {
-        guard message.table != nil else { return message.deleted.filter { live[$0] != nil } }
+    /// How many records a slice looks at for each one that it may change.
+    private static let looksPerRecord = 64
+    /// Up to so many records are sorted, so that tests with a seed repeat; more take too long.
+    private static let sortedCount = 8_192
+
+    /// The records that a message may remove.
+    private func removalCandidates(_ message: IncomingMessage) -> [Dot] {
+        guard message.table != nil else { return message.deleted }
         guard applies(.baseRemovesSeen) else { return [] }
-        return live.keys.filter {
-            message.records[$0] == nil && message.hasSeen($0, cloud: cloud)
-        }.sorted()
+        return live.count <= Self.sortedCount ? live.keys.sorted() : Array(live.keys)
+    }
+
+    private func isRemoved(_ dot: Dot, by message: IncomingMessage, _ cloud: Set<Dot>) -> Bool {
+        guard live[dot] != nil else { return false }
+        guard message.table != nil else { return true }
+        return message.records[dot] == nil && message.hasSeen(dot, cloud: cloud)
     }
 
     private mutating func finish(_ message: IncomingMessage) {
@@ -191,9 +219,11 @@ extension ScopeReplica {
         for (log, position) in message.table ?? [:]
         where position.number > self.position(of: log).number {
             positions[log] = position
+            cloud.noteRead(log)
         }
         positions[message.name.log] = LogPosition(
             number: message.name.number, hash: message.hash)
+        cloud.noteRead(message.name.log)
         noteRead(message)
         trimCloud()
         join = nil

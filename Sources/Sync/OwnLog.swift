@@ -3,6 +3,8 @@
 // The logs that this device writes: the present one, and those that it left because another copy of
 // the keychain had written into them. Rules: docs/SYNC.md §5.
 
+internal import ValetKeychainModel
+
 /// The log that this device writes in a scope.
 package struct OwnLog: Sendable {
     /// A batch that is not known to be in the store. It is sent as it is until then.
@@ -19,19 +21,22 @@ package struct OwnLog: Sendable {
     /// The next number. It never falls: a number is used once, whatever becomes of its message.
     package internal(set) var next: UInt64 = 1
     /// The messages that are part of this log's history.
-    package private(set) var built: [UInt64: SyncHash] = [:]
+    package var built: [UInt64: SyncHash] { messages.values }
+    private(set) var messages = Tracked<UInt64, SyncHash>()
     /// The bases that were sent, or were to be sent, and are not known to be in the store.
     var attempts: [UInt64: SyncHash] = [:]
     /// The number of the base that is being built.
     package internal(set) var openBase: UInt64?
     /// The batch that is not confirmed.
-    package internal(set) var unconfirmed: Unconfirmed?
+    package internal(set) var unconfirmed: Unconfirmed? { didSet { hasOtherUnconfirmed = true } }
+    /// Whether ``unconfirmed`` has changed.
+    private var hasOtherUnconfirmed = false
     /// The positions that the last message told.
     var announced: LogTable = [:]
     /// The items that moved away, with the message that brought them to the other scope.
     var awaited: [ItemKey: MessageName] = [:]
     /// The records of this log that its own messages covered, by the message's number.
-    private(set) var covers: [UInt64: [Dot]] = [:]
+    var covers: [UInt64: [Dot]] = [:]
     /// How far each other device has read this log, by the first half of its id.
     var named: [UInt64: UInt64] = [:]
     /// Whether the log still has to begin with a batch.
@@ -39,7 +44,7 @@ package struct OwnLog: Sendable {
     /// Whether a base must follow, whatever the weight of the batches.
     package internal(set) var owesBase: Bool
     /// The batches since the last base.
-    package private(set) var batchesSinceBase = 0
+    package internal(set) var batchesSinceBase = 0
     /// Their bytes.
     package internal(set) var batchByteCount = 0
     /// The bytes of the last base with its parts.
@@ -54,10 +59,27 @@ package struct OwnLog: Sendable {
         owesBase = followsAnother
     }
 
+    /// Hands `write` the entries that have changed, and forgets that they were changed.
+    mutating func takeChanges(
+        in scope: KeyScope, _ write: (ReplicaEntry) throws -> Void
+    ) rethrows {
+        for number in messages.takeChanged() {
+            try write(.message(self, number, in: scope))
+        }
+        if hasOtherUnconfirmed { try write(.unconfirmed(self, in: scope)) }
+        hasOtherUnconfirmed = false
+    }
+
+    /// Puts a message back that a former process has built.
+    mutating func restore(_ number: UInt64, hash: SyncHash, covers dots: [Dot]) {
+        messages[number] = hash
+        covers[number] = dots
+    }
+
     mutating func add(_ draft: BatchDraft, hash: SyncHash, positions: LogTable) {
         let number = draft.name.number
         next = number + 1
-        built[number] = hash
+        messages[number] = hash
         announced = positions
         covers[number] = draft.covers.filter { $0.log == id }
         unconfirmed = Unconfirmed(name: draft.name, hash: hash, entries: draft.entries)
@@ -67,7 +89,7 @@ package struct OwnLog: Sendable {
 
     mutating func confirmBase(number: UInt64, hash: SyncHash) {
         attempts[number] = nil
-        built[number] = hash
+        messages[number] = hash
         owesBase = false
         batchesSinceBase = 0
         batchByteCount = 0
@@ -80,7 +102,7 @@ package struct OwnLog: Sendable {
     mutating func foundBase(number: UInt64, hash: SyncHash) -> Bool {
         guard next == number + 1 else {
             attempts[number] = nil
-            built[number] = hash
+            messages[number] = hash
             owesBase = true
             return false
         }
@@ -135,13 +157,16 @@ package struct OwnLog: Sendable {
 /// A log that this device wrote until it found that another copy of its keychain wrote there.
 package struct RetiredLog: Sendable {
     /// What this device knew of the log when it left it.
-    let own: OwnLog
+    var own: OwnLog
     /// The number after the last common message. This device does not read its own from there on.
     package internal(set) var firstNotCommon: UInt64
     /// Whether what lives of the log from there on is brought anew.
     package internal(set) var renews: Bool
     /// The foreign messages that were read, or that a base has which was read.
     var read: Set<UInt64> = []
+
+    /// Whether a record of the log is brought anew while it lives.
+    func isRenewed(_ dot: Dot) -> Bool { renews && dot.number >= firstNotCommon }
 }
 
 /// Why this device must take a new log.
@@ -221,6 +246,31 @@ extension ScopeReplica {
         own.awaited = awaited
     }
 
+    /// Brings anew what lives in the replica of another circle. Records that say that an item moved
+    /// are left out: they name messages of that circle.
+    ///
+    /// - Returns: The records that do not live any more.
+    mutating func bringAnew(_ old: ScopeReplica) -> [Dot: ItemKey] {
+        var dropped: [Dot: ItemKey] = [:]
+        let renewed = old.renewals.values.values.joined().map { ($0.source, $0.summary) }
+        for (dot, summary) in old.live.map({ ($0.key, $0.value) }) + renewed {
+            let isKnown = renewals[summary.key]?.contains { $0.source.tag == dot.tag } == true
+            if summary.moved != nil || isKnown {
+                dropped[dot] = summary.key
+            } else {
+                let renewal = Renewal(source: dot, summary: summary, covers: [])
+                renewals[summary.key, default: []].append(renewal)
+            }
+        }
+        for (key, change) in old.pending.values {
+            switch change.record {
+            case .row, .aside: pending[key] = PendingChange(change.record)
+            case .moved, nil: break
+            }
+        }
+        return dropped
+    }
+
     /// Looks at the messages of a log that this device has left. More foreign messages may show
     /// that the histories part earlier.
     package mutating func inspectRetired(
@@ -235,6 +285,7 @@ extension ScopeReplica {
             retired[log]?.firstNotCommon = first
             retired[log]?.read = []
             setBack(log, to: first)
+            if old.renews { renewAll(of: log) }
             own.owesBase = true
         }
         decideRenewal(log, foreign, isShown: isShown)
@@ -293,8 +344,8 @@ extension ScopeReplica {
         else { return }
         positions[log] = old.own.position(before: first)
         guard applies(.coversOfTheOldLog) else { return }
-        for change in pending.values { forget(change.covers) }
-        for list in renewals.values { for renewal in list { forget(renewal.covers) } }
+        for change in pending.values.values { forget(change.covers) }
+        for list in renewals.values.values { for renewal in list { forget(renewal.covers) } }
         for (number, dots) in old.own.covers where number >= first { forget(dots) }
     }
 
@@ -309,19 +360,24 @@ extension ScopeReplica {
         let numbers = foreign.map(\.name.number)
         guard hasSent || Set(numbers).count < numbers.count else { return }
         retired[log]?.renews = true
+        renewAll(of: log)
         renewRetired()
+    }
+
+    /// Finds what lives of a log with two histories. Looks at all that lives.
+    mutating func renewAll(of log: LogID) {
+        guard let old = retired[log] else { return }
+        for dot in live.keys where dot.log == log && old.isRenewed(dot) { toRenew.insert(dot) }
     }
 
     /// Makes what lives of a log with two histories a record to bring anew.
     mutating func renewRetired() {
-        for (log, old) in retired where old.renews {
-            for dot in live.keys.sorted()
-            where dot.log == log && dot.number >= old.firstNotCommon {
-                guard let summary = removeLive(dot) else { continue }
-                cloud.insert(dot)
-                renew(dot, summary, covers: [])
-            }
+        for dot in toRenew.sorted() {
+            guard let summary = removeLive(dot) else { continue }
+            cloud.insert(dot)
+            renew(dot, summary, covers: [])
         }
+        toRenew = []
         trimCloud()
     }
 }

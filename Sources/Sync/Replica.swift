@@ -33,6 +33,9 @@ package enum ReplicaChange: Hashable, Sendable {
     /// Keep a copy of the row's record: a message is still to bring it, and the row will show
     /// another one.
     case setAside(ItemKey, KeyScope)
+    /// Keep the row's value as a replaced one if the record that is shown next differs from it: no
+    /// message has brought it, and none will.
+    case keepUnsent(ItemKey)
     /// Write the record into the row.
     case show(ItemKey, KeyScope, RecordSource)
     /// Remove the row, and keep its value as a replaced one.
@@ -60,12 +63,12 @@ package struct Replica: Sendable {
     /// Scope `u`.
     package var unlocked: ScopeReplica
     /// What each row shows.
-    package private(set) var shown: [ItemKey: Shown] = [:]
+    var shown = Tracked<ItemKey, Shown>()
     /// The items whose row does not travel.
-    package private(set) var staying: Set<ItemKey> = []
+    var staying = TrackedSet<ItemKey>()
     /// The items that are to be shown when the keychain is unlocked, or when the other scope has
     /// been read further.
-    private var deferred: Set<ItemKey> = []
+    var deferred = TrackedSet<ItemKey>()
 
     /// What a row shows.
     package struct Shown: Hashable, Sendable {
@@ -80,6 +83,25 @@ package struct Replica: Sendable {
         self.firstUnlock = ScopeReplica(.afterFirstUnlock, log: firstUnlock)
         self.unlocked = ScopeReplica(.whileUnlocked, log: unlocked)
     }
+
+    /// Starts a new circle with all that lives in `old`: it is brought anew, in logs with these
+    /// ids, and nothing is known of other devices. Changes that `old` had pending stay pending.
+    package init(moving old: Replica, log firstUnlock: LogID, _ unlocked: LogID) {
+        self.init(log: firstUnlock, unlocked)
+        for scope in KeyScope.allCases {
+            let dropped = self[scope].bringAnew(old[scope])
+            self[scope].changedDots = dropped
+        }
+        for (key, shown) in old.shown.values { self.shown[key] = shown }
+        for key in old.staying.values { staying.insert(key) }
+        for key in old.deferred.values { deferred.insert(key) }
+    }
+
+    /// What the row of an item shows; nil if it shows nothing, or does not travel.
+    package func shown(of key: ItemKey) -> Shown? { shown[key] }
+
+    /// What each row shows.
+    package var shownItems: [ItemKey: Shown] { shown.values }
 
     /// The replica of a scope.
     package subscript(scope: KeyScope) -> ScopeReplica {
@@ -151,12 +173,39 @@ extension Replica {
             of: key, with: isHome ? .row(time: time) : nil, isElsewhere: !isHome, time: time)
     }
 
+    /// Takes notice of rows that were here before the replica, without sending them: records of
+    /// other devices take their places.
+    package mutating func notice(_ rows: [(key: ItemKey, scope: KeyScope)]) {
+        for row in rows where shown[row.key] == nil {
+            shown[row.key] = Shown(scope: row.scope, source: .row)
+        }
+    }
+
+    /// The items that were noticed, and that no other device has sent.
+    package var unsent: [ItemKey] {
+        shown.values.filter { isUnsent($0.key, $0.value) }.map(\.key).sorted()
+    }
+
+    private func isUnsent(_ key: ItemKey, _ shown: Shown) -> Bool {
+        guard shown.source == .row else { return false }
+        if case .row = self[shown.scope].pending[key]?.record { return false }
+        return true
+    }
+
     /// Deletes one record of a conflict, which is not shown.
     package mutating func drop(_ dot: Dot, in scope: KeyScope) -> [ReplicaChange] {
         guard let summary = self[scope].removeLive(dot) else { return [] }
         self[scope].forget([dot])
         self[scope].pending[summary.key, default: PendingChange()].covers.insert(dot)
         return [.record(scope, .drop(dot, isReplaced: true))]
+    }
+
+    /// The items that may have conflicts. Looks at all of them.
+    package var itemsWithSeveralRecords: [ItemKey] {
+        let both = firstUnlock.keysOfLive.filter { key in
+            unlocked.dots(of: key).count + firstUnlock.dots(of: key).count > 1
+        }
+        return Set(both + unlocked.keysOfLive.filter { unlocked.dots(of: $0).count > 1 }).sorted()
     }
 
     /// The records that live beside the shown one of an item, and differ from it.
@@ -193,8 +242,8 @@ extension Replica {
     /// after a change of members.
     package mutating func showDeferred(_ circle: CircleView, _ changes: inout [ReplicaChange]) {
         guard !deferred.isEmpty else { return }
-        let keys = deferred
-        deferred = []
+        let keys = deferred.values
+        deferred.removeAll()
         show(keys, circle, &changes)
     }
 
@@ -348,6 +397,8 @@ extension Replica {
         {
             self[current.scope].pending[key]?.record = .aside(time: time)
             changes.append(.setAside(key, current.scope))
+        } else if let current, isUnsent(key, current) {
+            changes.append(.keepUnsent(key))
         }
         shown[key] = new
         changes.append(.show(key, new.scope, new.source))

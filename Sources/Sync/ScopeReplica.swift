@@ -80,23 +80,37 @@ package struct ScopeReplica: Sendable {
     /// The scope.
     package let scope: KeyScope
     /// How far each log was read: V.
-    package internal(set) var positions: LogTable = [:]
+    package internal(set) var positions: LogTable = [:] { didSet { hasChanged = true } }
     /// The records that live.
     package private(set) var live: [Dot: RecordSummary] = [:]
     /// The dots of `live` by item.
     private var dotsByKey: [ItemKey: Set<Dot>] = [:]
     /// Deleted records of messages that were not read yet.
-    package internal(set) var cloud: Set<Dot> = []
+    var cloud = Cloud()
     /// The local changes that no message has yet.
-    package internal(set) var pending: [ItemKey: PendingChange] = [:]
+    var pending = Tracked<ItemKey, PendingChange>()
     /// The records that the next message brings again.
-    package internal(set) var renewals: [ItemKey: [Renewal]] = [:]
+    var renewals = Tracked<ItemKey, [Renewal]>()
+    /// The items of ``pending`` and ``renewals``, as batches look at them.
+    var news = NewsQueue()
+    /// Those of them that are not in ``news`` yet.
+    var latestNews: Set<ItemKey> = []
     /// The join that was begun and not finished.
     package internal(set) var join: JoinInProgress?
+    /// Whether a join was broken off: its message is begun again before anything else.
+    package internal(set) var owesJoin = false
     /// The log that this device writes.
-    package internal(set) var own: OwnLog
+    package internal(set) var own: OwnLog { didSet { hasOwnChanged = true } }
     /// The logs that it wrote before.
-    package internal(set) var retired: [LogID: RetiredLog] = [:]
+    var retired = Tracked<LogID, RetiredLog>()
+    /// The live records of those logs that are to be brought anew.
+    var toRenew: Set<Dot> = []
+    /// The records that began or ceased to live since this was last taken, with their items.
+    var changedDots: [Dot: ItemKey] = [:]
+    /// Whether ``positions`` have changed.
+    var hasChanged = true
+    /// Whether ``own`` has changed.
+    var hasOwnChanged = true
     /// The rule that a test leaves out.
     var omitted: Rule?
 
@@ -108,6 +122,37 @@ package struct ScopeReplica: Sendable {
 
     /// How far `log` was read.
     package func position(of log: LogID) -> LogPosition { positions[log] ?? .start }
+
+    /// How many items have changes that no message has yet.
+    package var pendingCount: Int { pending.values.count + renewals.values.count }
+
+    /// The logs that this device wrote before its present one.
+    package var retiredLogs: Set<LogID> { Set(retired.values.keys) }
+
+    /// Whether this device wrote the log before its present one.
+    package func isRetired(_ log: LogID) -> Bool { retired[log] != nil }
+
+    /// What a live record says; nil if it does not live.
+    package func summary(of dot: Dot) -> RecordSummary? { live[dot] }
+
+    /// What a record of an item says that lives or is to be brought anew.
+    package func summary(of dot: Dot, _ key: ItemKey) -> RecordSummary? {
+        live[dot] ?? renewal(of: dot, key)
+    }
+
+    /// The record that is to be brought anew, of the item that it is of.
+    package func renewal(of dot: Dot, _ key: ItemKey) -> RecordSummary? {
+        renewals[key]?.first { $0.source == dot }?.summary
+    }
+
+    /// The records of an item that this device keeps: those that live, and those that are to be
+    /// brought anew.
+    package func keptDots(of key: ItemKey) -> [Dot] {
+        dots(of: key).sorted() + (renewals[key] ?? []).map(\.source)
+    }
+
+    /// The items that have live records, unordered.
+    var keysOfLive: [ItemKey] { Array(dotsByKey.keys) }
 
     /// The live records of an item, unordered.
     package func dots(of key: ItemKey) -> Set<Dot> { dotsByKey[key] ?? [] }
@@ -125,6 +170,8 @@ package struct ScopeReplica: Sendable {
     mutating func addLive(_ dot: Dot, _ summary: RecordSummary) {
         live[dot] = summary
         dotsByKey[summary.key, default: []].insert(dot)
+        changedDots[dot] = summary.key
+        if retired[dot.log]?.isRenewed(dot) == true { toRenew.insert(dot) }
     }
 
     /// Returns what lived; nil if it did not.
@@ -132,6 +179,7 @@ package struct ScopeReplica: Sendable {
     mutating func removeLive(_ dot: Dot) -> RecordSummary? {
         guard let summary = live.removeValue(forKey: dot) else { return nil }
         dotsByKey[summary.key]?.remove(dot)
+        changedDots[dot] = summary.key
         if dotsByKey[summary.key]?.isEmpty == true { dotsByKey[summary.key] = nil }
         return summary
     }
@@ -149,11 +197,7 @@ package struct ScopeReplica: Sendable {
     }
 
     /// Drops from the cloud what the positions say.
-    mutating func trimCloud() {
-        guard !cloud.isEmpty else { return }
-        let positions = positions
-        cloud = cloud.filter { $0.number > positions[$0.log]?.number ?? 0 }
-    }
+    mutating func trimCloud() { cloud.trim(to: positions) }
 }
 
 extension ScopeReplica {

@@ -21,7 +21,7 @@ package struct SyncError: Error, Hashable, Sendable {
     /// What was refused.
     package enum Subject: String, Hashable, Sendable {
         case message, batch, base, part, record, rosterEntry = "roster entry", member
-        case circleKey = "circle key", mail
+        case circleKey = "circle key", mail, keptReplica = "kept replica"
     }
 
     /// Which rule of docs/SYNC.md was broken.

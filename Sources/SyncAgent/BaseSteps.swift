@@ -277,7 +277,7 @@ extension SyncSession {
         let now = machine.milliseconds()
         for scope in try openScopes() {
             let (own, retired) = try look {
-                ($0[scope].own, Set($0[scope].retired.keys))
+                ($0[scope].own, $0[scope].retiredLogs)
             }
             for (place, shelf) in shelves
             where place.scope == scope && place.device == circle.device {

@@ -38,7 +38,7 @@ extension SyncSession {
             let places = shelves.keys.filter { $0.scope == scope }.sorted { $0.log < $1.log }
             // A log that this device has left is read to its end before the others.
             let (retired, others) = try look { replica in
-                let left = Set(replica[scope].retired.keys)
+                let left = replica[scope].retiredLogs
                 let own = replica[scope].own.id
                 return (
                     places.filter { left.contains($0.log) },
@@ -110,7 +110,7 @@ extension SyncSession {
         _ place: LogPlace, _ progress: (SyncProgress) -> Void
     ) throws -> Bool {
         guard let shelf = shelves[place] else { return false }
-        if try look({ $0[place.scope].retired[place.log] != nil }) {
+        if try look({ $0[place.scope].isRetired(place.log) }) {
             try readLate(place, shelf.all)
         }
         let last = lastNumber(of: place)

@@ -132,7 +132,7 @@ extension SyncCall {
     private func listExposedItems() throws {
         let names = try keychain.update("list the items of the circle") { update in
             var names: [String] = []
-            for (_, shown) in update.replica?.shown ?? [:] {
+            for (_, shown) in update.replica?.shownItems ?? [:] {
                 guard case .dot(let dot) = shown.source,
                     let record = try update.record(dot, in: shown.scope),
                     let content = try? RecordContent(parsing: record.content, in: shown.scope)

@@ -76,7 +76,7 @@ extension SyncCall {
             counts.isPaused = try view[.paused] != nil
             counts.conflicts = try view.conflicts().count
             guard let replica = try view.replica else { return counts }
-            for scope in KeyScope.allCases { counts.pending += replica[scope].pending.count }
+            for scope in KeyScope.allCases { counts.pending += replica[scope].pendingCount }
             return counts
         }
         return counts ?? Counts()

@@ -82,6 +82,16 @@ extension RecordContent {
         }
     }
 
+    /// Puts the parts of an item together that may not travel, such as one that is too large.
+    package init(
+        unchecked itemClass: ItemClass, _ protectionClass: ProtectionClass, kind: Kind,
+        attributes: AttributeList
+    ) {
+        self.init(
+            itemClass: itemClass, protectionClass: protectionClass, kind: kind,
+            attributes: attributes)
+    }
+
     private var byteCount: Int {
         switch kind {
         case .noValue: TravellingItem.byteCount(attributes: attributes, valueByteCount: nil)
@@ -126,22 +136,30 @@ extension RecordContent {
         guard bytes.byteCount <= SyncRecord.maximalContentByteCount else {
             throw SyncError(.invalid, .limit, in: .record)
         }
+        try self.init(unchecked: bytes)
+        try check(in: scope)
+    }
+
+    /// No field of a content is longer: a keychain keeps no larger values.
+    private static let longestField = 32 << 20
+
+    /// Reads a content that may be of an item that may not travel, such as one that is too large.
+    ///
+    /// - Throws: ``SyncError``: `form`, `limit`, `content`.
+    package init(unchecked bytes: SecretValue) throws(SyncError) {
         var reader = OpenedReader(copying: bytes, in: .record)
         guard let itemClass = ItemClass(rawValue: try reader.integer()),
             let protectionClass = ProtectionClass(rawValue: try reader.integer()),
             let encodedKind = EncodedKind(rawValue: try reader.integer())
         else { throw reader.refusal(.content) }
-        let listByteCount = try reader.length(upTo: SyncRecord.maximalContentByteCount)
-        let list = try reader.bytes(listByteCount)
+        let list = try reader.bytes(try reader.length(upTo: Self.longestField))
         guard let attributes = AttributeList(encoded: list[...]) else {
             throw reader.refusal(.content)
         }
         let kind: Kind
         switch encodedKind {
         case .noValue: kind = .noValue
-        case .value:
-            let byteCount = try reader.length(upTo: SyncRecord.maximalContentByteCount)
-            kind = .value(try reader.secret(byteCount))
+        case .value: kind = .value(try reader.secret(try reader.length(upTo: Self.longestField)))
         case .moved:
             kind = .moved(MessageName(log: try reader.id(), number: try reader.integer()))
         }
@@ -149,7 +167,6 @@ extension RecordContent {
         self.init(
             itemClass: itemClass, protectionClass: protectionClass, kind: kind,
             attributes: attributes)
-        try check(in: scope)
     }
 
     private func check(in scope: KeyScope) throws(SyncError) {

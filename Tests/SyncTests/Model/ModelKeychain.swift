@@ -116,6 +116,7 @@ struct ModelKeychain {
                 guard let record = kept.removeValue(forKey: dot) else { continue }
                 if isReplaced { replaced.insert(record.write) }
             case .setAside(let key, _): aside[key] = rows[key]
+            case .keepUnsent(let key): if let row = rows[key] { replaced.insert(row.write) }
             case .show(let key, let scope, .dot(let dot)):
                 guard let record = kept[dot] else { continue }
                 rows[key] = Row(
