@@ -237,6 +237,12 @@ var products: [Product] = [
                 "TestValues",
             ]),
         tests(
+            "KeychainSync",
+            [
+                "Database", "KeychainKeys", "KeychainModel", "KeychainRows", "KeychainStore",
+                "SecretMemory", "Sync", "System", "TestSupport",
+            ]),
+        tests(
             "KeychainServices",
             ["KeychainKeys", "KeychainModel", "KeychainStore", "SecretMemory", "TestSupport"]),
         tests(

@@ -69,15 +69,18 @@ package struct EpochFinisher {
             deadline: Deadline(after: Self.patience),
             now: Moment(nanoseconds: WallClock.nanoseconds))
         let outcome = try translating(Self.operation) {
-            try keychain.write(call, isOfItems: false, with: resealing.keys) { access in
+            try keychain.write(call, for: .keys(resealing.keys)) { access in
                 let header = try keychain.currentHeader(access.store)
                 return try EpochMigration(
                     writer: access.writer, header: header, state: access.state, proof: proof
-                ).goOn(above: above)
+                ).goOn(above: above, entry: keychain.resealedEntry(in: header.newest.epoch))
             }
         }
         switch outcome {
         case .done: return false
+        case .sealedEntries(let next, let epoch):
+            keychain.noteResealed(entry: next, in: epoch)
+            return true
         case .waitsForPasscode:
             resealing.waitsForPasscode = true
             return false
@@ -114,10 +117,12 @@ package struct EpochFinisher {
         let transaction = try Transaction(on: writer.connection)
         let outcome = try EpochMigration(writer: writer, header: state.header, state: state.rows)
             .goOn(
-                above: keychain.resealedNumber)
+                above: keychain.resealedNumber,
+                entry: keychain.resealedEntry(in: state.header.newest.epoch))
         try transaction.commit()
         switch outcome {
         case .done: keychain.resealedNumber = .min
+        case .sealedEntries(let next, let epoch): keychain.noteResealed(entry: next, in: epoch)
         case .sealed(_, let next): keychain.resealedNumber = next
         // The next unlock has the passcode, and seals the remaining rows.
         case .waitsForPasscode: keychain.resealedNumber = .max
@@ -252,16 +257,22 @@ extension EpochMigration {
     enum Outcome: Hashable {
         /// There is no older epoch any more.
         case done
+        /// No entry of sync of the older epoch is left up to number `next`.
+        case sealedEntries(next: Int64, in: Epoch)
         /// The batch looked at `count` rows. No row of the older epoch is left up to number `next`.
         case sealed(count: Int, next: Int64)
         /// The only rows left are those whose values require the user's presence.
         case waitsForPasscode
     }
 
-    /// Seals a batch; drops the older keybag when no row is left.
-    func goOn(above number: Int64) throws -> Outcome {
+    /// Seals a batch; drops the older keybag when neither an entry nor a row is left.
+    func goOn(above number: Int64, entry: Int64) throws -> Outcome {
         guard state.older != nil else { return .done }
         guard state.isComplete else { throw RowFailure.locked }
+        guard entry == .max else {
+            return .sealedEntries(
+                next: try sealEntries(above: entry), in: header.newest.epoch)
+        }
         let outcome = try sealRows(above: number)
         if let next = outcome.next { return .sealed(count: outcome.count, next: next) }
         guard try hasOlderRows() else {

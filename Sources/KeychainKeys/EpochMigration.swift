@@ -87,15 +87,26 @@ package struct EpochMigration {
 
     // Steps 3 and 4.
 
+    private var access: RowTransaction {
+        RowTransaction(
+            writer: writer, state: state, now: Moment(nanoseconds: WallClock.nanoseconds),
+            operation: "change the keys", access: PersonAccess(.naming, proof: proof))
+    }
+
+    /// Moves one batch of entries of sync, whose numbers are above `number`, to the newest epoch.
+    ///
+    /// - Returns: The number up to which none is left.
+    func sealEntries(above number: Int64) throws -> Int64 {
+        try access.sealSyncEntries(above: number) ?? .max
+    }
+
     /// Moves one batch of rows, whose numbers are above `number`, to the newest epoch. The batch
     /// is small, so that other writers do not wait for long.
     ///
     /// - Returns: The number of rows looked at, and the number up to which no older row is left;
     ///   nil if this was the last batch.
     func sealRows(above number: Int64) throws -> (count: Int, next: Int64?) {
-        let access = RowTransaction(
-            writer: writer, state: state, now: Moment(nanoseconds: WallClock.nanoseconds),
-            operation: "change the keys", access: PersonAccess(.naming, proof: proof))
+        let access = access
         var (count, byteCount) = (0, 0)
         var last = number
         var rows: [FoundRow] = []
@@ -132,8 +143,10 @@ package struct EpochMigration {
         others?.knows(row.header) == true || (proof == nil && row.header.flags.presence != nil)
     }
 
-    /// Moves all rows of the older epoch to the newest one, inside one transaction.
-    func sealAllRows() throws {
+    /// Moves all rows and entries of the older epoch to the newest one, inside one transaction.
+    func sealAll() throws {
+        var entry = Int64.min
+        while entry < .max { entry = try sealEntries(above: entry) }
         var next: Int64? = .min
         while let number = next { next = try sealRows(above: number).next }
     }

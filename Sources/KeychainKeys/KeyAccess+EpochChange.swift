@@ -190,7 +190,7 @@ extension KeyAccess {
         let proof = try oldest.proof(with: change.protector)
         try EpochMigration(
             writer: writer, header: oldest, state: bridge.rows, others: state.rows, proof: proof
-        ).sealAllRows()
+        ).sealAll()
     }
 
     private func writeFiles(of change: borrowing EpochPlan) throws {

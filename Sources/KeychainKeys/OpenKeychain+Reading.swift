@@ -136,3 +136,39 @@ extension OpenKeychain {
         return header
     }
 }
+
+/// A read transaction that lasts longer than a call, with the keys that belong to what it sees.
+///
+/// While it is open, the log of the database cannot be shortened. Used by one thread at a time.
+package final class HeldSnapshot {
+    /// The connection that reads.
+    package let store: RowConnection
+    /// The keys that belong to what is read.
+    package let keys: OpenKeys
+    private let keychain: OpenKeychain
+    private var transaction: ReadTransaction?
+
+    /// Begins to read.
+    ///
+    /// - Throws: ``KeychainFailure``, ``SystemError``: as a read transaction.
+    package init(_ keychain: OpenKeychain, _ keys: OpenKeys, until deadline: Deadline) throws {
+        store = try keychain.pool.borrow(deadline)
+        self.keychain = keychain
+        self.keys = keys
+        transaction = .some(try ReadTransaction(on: store.connection))
+        // The first read fixes the state that is seen.
+        _ = try store.sync.readMark()
+    }
+
+    /// Whether the keys are still open: a lock after the beginning counts.
+    package var isOpen: Bool { keychain.isOpen(keys) }
+
+    /// Ends the transaction.
+    package func close() {
+        guard transaction != nil else { return }
+        transaction = nil
+        keychain.pool.giveBack(store)
+    }
+
+    deinit { close() }
+}

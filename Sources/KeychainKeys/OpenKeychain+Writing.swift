@@ -8,28 +8,42 @@ internal import ValetKeychainModel
 package import ValetKeychainRows
 package import ValetSystem
 
+/// What a write transaction is for.
+package enum WritePurpose {
+    /// Items, for a user of the store.
+    case items
+    /// The keys. Opened keys are used although the keychain may be locked, if they are still the
+    /// keychain's.
+    case keys(OpenKeys?)
+
+    fileprivate var isOfItems: Bool {
+        if case .items = self { true } else { false }
+    }
+}
+
 extension OpenKeychain {
     /// Runs `body` in one transaction under the lock of writers.
     ///
     /// - Parameters:
-    ///   - isOfItems: Whether this is a call of the store's users, which may do a part of an epoch
+    ///   - purpose: Whether this is a call of the store's users, which may do a part of an epoch
     ///     change that was left undone.
-    ///   - own: Opened keys that are used although the keychain may be locked, if they are still
-    ///     the keychain's.
     ///   - batch: Runs other calls in the transaction; nil runs `body` alone.
+    ///   - afterCommit: Runs before any other process can write.
     /// - Throws: What `body` throws; ``KeychainFailure``: `timedOut`, also if the keychain was
     ///   replaced; `readOnly`, `diskFull`, `newerFormat`. Nothing is changed then in the keychain
     ///   that has its place.
     package func write<R>(
-        _ call: StoreCall, isOfItems: Bool = true, with own: OpenKeys? = nil,
-        leading batch: WriteBatch? = nil, _ body: (RowTransaction) throws -> R
+        _ call: StoreCall, for purpose: WritePurpose = .items,
+        leading batch: WriteBatch? = nil, _ body: (RowTransaction) throws -> R,
+        afterCommit: (OpenKeys) throws -> Void = { _ in }
     ) throws -> R {
+        let isOfItems = purpose.isOfItems
         while true {
             let held = try pool.lockForWriting(call.deadline)
             let writer = try pool.writer(call.deadline)
             pool.makeRoomInLog(writer)
             let transaction = try Transaction(on: writer.connection)
-            let keys = try keysForWriting(writer, own)
+            let keys = try keysForWriting(writer, purpose)
             if case .sealed(let header) = keys {
                 _ = consume transaction
                 // The lock is free while this process waits for the TPM.
@@ -47,6 +61,7 @@ extension OpenKeychain {
             try commit(transaction)
             if let program = call.program { state.rows.remember(program) }
             batch?.acknowledge(state)
+            try afterCommit(state)
             pool.tendLog(writer)
             let pause = isOfItems ? EpochFinisher(keychain: self).goOn(writer, state) : 0
             _ = consume held
@@ -80,9 +95,13 @@ extension OpenKeychain {
     }
 
     private func keysForWriting(
-        _ writer: RowWriter, _ own: OpenKeys?
+        _ writer: RowWriter, _ purpose: WritePurpose
     ) throws -> CurrentKeys {
-        if let own = try own?.following(currentHeader(writer.reading)) { return .certain(own) }
+        if case .keys(let own) = purpose,
+            let own = try own?.following(currentHeader(writer.reading))
+        {
+            return .certain(own)
+        }
         return try currentKeys(writer.reading)
     }
 

@@ -27,6 +27,7 @@ package final class OpenKeychain: Sendable {
     private let state = Mutex<OpenKeys?>(nil)
     /// Up to which row number an epoch change is known to have come.
     private let resealed = Atomic<Int64>(.min)
+    private let resealedEntry = Mutex<(epoch: Epoch, number: Int64)?>(nil)
     private let erasure = Atomic<Int64>(0)
     private let opener = Mutex<PresenceProof?>(nil)
     /// Calls that write items, of all threads.
@@ -114,6 +115,17 @@ package final class OpenKeychain: Sendable {
     var resealedNumber: Int64 {
         get { resealed.load(ordering: .relaxed) }
         set { resealed.store(newValue, ordering: .relaxed) }
+    }
+
+    /// Up to which number no entry of sync is left of the epoch before `epoch`, as far as this
+    /// process knows.
+    func resealedEntry(in epoch: Epoch) -> Int64 {
+        resealedEntry.withLock { $0?.epoch == epoch ? $0?.number : nil } ?? .min
+    }
+
+    /// Notes what a committed transaction has sealed.
+    func noteResealed(entry number: Int64, in epoch: Epoch) {
+        resealedEntry.withLock { $0 = (epoch, number) }
     }
 
     // What a transaction sees of the keychain.

@@ -17,7 +17,7 @@ extension OpenKeychain {
     ///
     /// - Parameter body: Runs on the thread of the leader, and again if the batch fails as a whole.
     ///   It must neither wait nor use what belongs to a thread.
-    /// - Throws: As ``write(_:isOfItems:with:leading:_:)``.
+    /// - Throws: As ``write(_:for:leading:_:afterCommit:)``.
     package func share<R: Sendable>(
         _ call: StoreCall, _ body: @escaping @Sendable (RowTransaction) throws -> R
     ) throws -> R {

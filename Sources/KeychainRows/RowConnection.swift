@@ -46,6 +46,8 @@ package final class RowConnection: @unchecked Sendable {
     package let all: Statement
     /// How many rows are in quarantine.
     package let quarantined: Statement
+    /// The tables of sync.
+    package let sync: SyncTables
 
     /// The statements of a connection, none of them compiled yet.
     package init(_ connection: Connection) {
@@ -77,6 +79,7 @@ package final class RowConnection: @unchecked Sendable {
         numbersByGroup = Statement(Self.numbersOfGroup, on: connection)
         all = Statement(Self.rows, on: connection)
         quarantined = Statement("SELECT count(*) FROM quarantine", on: connection)
+        sync = SyncTables(connection)
     }
 
     private static let valueOfKey: StaticString = """
@@ -227,14 +230,20 @@ package final class RowWriter: @unchecked Sendable {
             "DELETE FROM attribute WHERE hash = ?1 AND number = ?2", on: connection)
         deleteAttributes = Statement("DELETE FROM attribute WHERE number = ?1", on: connection)
         lastNumber = Statement("SELECT max(number) FROM item", on: connection)
-        lastChange = Statement(
-            "SELECT max(change_number) FROM item WHERE change_number IS NOT NULL", on: connection)
+        lastChange = Statement(Self.greatestChange, on: connection)
         quarantine = Statement(Self.copyToQuarantine, on: connection)
         program = Statement("SELECT 1 FROM program WHERE id = ?1", on: connection)
         insertProgram = Statement(
             "INSERT INTO program (id, sealed) VALUES (?1, ?2)", on: connection)
     }
 
+    // Without the mark, the number of the newest item would come again once that is deleted, and
+    // sync would not see the change.
+    private static let greatestChange: StaticString = """
+        SELECT max(
+            ifnull((SELECT max(change_number) FROM item WHERE change_number IS NOT NULL), 0),
+            ifnull((SELECT mark FROM sync_mark WHERE one = 1), 0))
+        """
     private static let idOfPlace: StaticString = """
         SELECT place.id, own.group_hash = ?1 AND own.service_hash = ?2 AND own.place_hash = ?3
         FROM place LEFT JOIN place AS own ON own.id = place.id

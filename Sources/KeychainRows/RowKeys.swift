@@ -45,12 +45,16 @@ package final class RowKeys: Sendable {
 
     /// What seals rows of `protectionClass`.
     ///
+    /// - Parameter isUse: Whether this counts as use of the keychain; what other devices have
+    ///   written does not.
     /// - Throws: ``RowFailure``: `locked`; `needsPasscode` for the class that needs a passcode.
-    package func cipher(_ protectionClass: ProtectionClass) throws(RowFailure) -> ItemCipher {
+    package func cipher(
+        _ protectionClass: ProtectionClass, isUse: Bool = true
+    ) throws(RowFailure) -> ItemCipher {
         guard let keys = newest.keys.keys(of: protectionClass) else {
             throw newest.hasKey(of: protectionClass) ? .locked : .needsPasscode
         }
-        noteUse(of: protectionClass)
+        if isUse { noteUse(of: protectionClass) }
         return ItemCipher(
             keychainID: keychainID, keys: keys, recipients: newest.recipients)
     }

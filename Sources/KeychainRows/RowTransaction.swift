@@ -19,6 +19,8 @@ package struct RowTransaction {
     package let operation: String
     /// What the call brings along for items that need a person or a password.
     package var access: PersonAccess
+    /// The times of rows that bring what another device has written; nil for local writes.
+    package var synced: SyncedTimes?
 
     /// A transaction that the connection of `writer` has begun.
     package init(
@@ -62,7 +64,8 @@ package struct RowTransaction {
                 isSynchronizable: isSynchronizable))
     }
 
-    private func row(_ place: ItemPlace) throws -> FoundRow? {
+    /// The row in a place, or a tombstone; nil for none.
+    package func row(_ place: ItemPlace) throws -> FoundRow? {
         let run = try store.byPrimaryKey.start()
         try run.bind(place)
         guard try run.step() else { return nil }
@@ -112,7 +115,7 @@ package struct RowTransaction {
         _ itemClass: ItemClass, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?,
         after logicalTime: Int64 = 0
     ) throws -> SealedRow {
-        let cipher = try state.cipher(kind.protectionClass)
+        let cipher = try state.cipher(kind.protectionClass, isUse: synced == nil)
         let (content, index) = (item.content, item.index)
         let header = RowHeader(
             number: try nextNumber(), salt: .random(in: .min ... .max), version: 1,
@@ -130,6 +133,7 @@ package struct RowTransaction {
         try run.finish()
         try insertAttributes(index.others.values, row.header.number)
         try checkIsFound(row, item)
+        try moveSyncItem(item.content, row.header)
         return row
     }
 
@@ -158,7 +162,7 @@ package struct RowTransaction {
     private func seal(
         _ item: IndexedContent, over old: SealedRow, _ kind: RowKind, value: SecretValue?
     ) throws -> SealedRow {
-        let cipher = try state.cipher(kind.protectionClass)
+        let cipher = try state.cipher(kind.protectionClass, isUse: synced == nil)
         var header = old.header
         header.version += 1
         header.protectionClass = kind.protectionClass
@@ -191,6 +195,24 @@ package struct RowTransaction {
             if row.placeID != old.placeID { try deletePlaceIfEmpty(old.placeID) }
         }
         try checkIsFound(row, item)
+        try moveSyncItem(item.content, row.header)
+    }
+
+    /// Makes the number that sync has for an item lead to the row that was written. While there are
+    /// two epochs, the number may still be known by the hashes of the older one.
+    private func moveSyncItem(_ content: ItemContent, _ header: RowHeader) throws {
+        guard state.older != nil, header.flags.contains(.synchronizable) else { return }
+        try moveSyncItem(header.itemClass, content.attributes, content.accessGroup)
+    }
+
+    /// Makes the number that sync has for an item known by the hashes of the newest epoch.
+    package func moveSyncItem(
+        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], _ group: AccessGroup
+    ) throws {
+        guard let older = state.older else { return }
+        try store.sync.move(
+            older.hasher.place(itemClass, attributes, group: group, isSynchronizable: true),
+            to: state.hasher.place(itemClass, attributes, group: group, isSynchronizable: true))
     }
 
     /// Makes sure that readers find what was written: where an index is damaged, they may not.
@@ -309,11 +331,14 @@ package struct RowTransaction {
     private func nextNumber() throws -> Int64 { try following(last(writer.lastNumber)) }
 
     private func nextChangeNumber(_ flags: RowFlags) throws -> Int64? {
-        flags.contains(.synchronizable) ? try following(last(writer.lastChange)) : nil
+        guard flags.contains(.synchronizable) else { return nil }
+        if let synced { return synced.changeNumber }
+        return try following(last(writer.lastChange))
     }
 
     private func time(after logicalTime: Int64) throws(RowFailure) -> Int64 {
-        max(now.logicalTime, try following(logicalTime))
+        if let synced { return synced.logicalTime }
+        return max(now.logicalTime, try following(logicalTime))
     }
 
     /// - Throws: ``RowFailure/column`` for a number that no count can reach.
@@ -325,6 +350,20 @@ package struct RowTransaction {
     private func last(_ statement: Statement) throws -> Int64 {
         let run = try statement.start()
         return try run.step() ? run.int64(0) : 0
+    }
+}
+
+/// What rows get that bring what another device has written.
+package struct SyncedTimes: Sendable {
+    /// The time of the record.
+    let logicalTime: Int64
+    /// At most the mark, so that the row does not count as a local change.
+    let changeNumber: Int64
+
+    /// The time of a record, and a change number that was collected.
+    package init(logicalTime: Int64, changeNumber: Int64) {
+        self.logicalTime = logicalTime
+        self.changeNumber = changeNumber
     }
 }
 

@@ -9,7 +9,7 @@ package enum Schema {
     /// and one whose text differs is not opened.
     package static let statements: [StaticString] = [
         keychain, keybag, place, placeByHash, placeByGroup, item, byPlace, byAccount, byChange,
-        attribute, quarantine, program,
+        attribute, quarantine, program, syncMark, syncItem, syncItemByKey, syncEntry, syncEntryByID,
     ]
 
     private static let keychain: StaticString = """
@@ -125,9 +125,52 @@ package enum Schema {
         ) STRICT, WITHOUT ROWID
         """
 
-    /// What tells the file's kind: docs/FORMAT.md §2. PRAGMAs take no parameters.
+    /// Up to which change number local changes were collected, and the stamp of the tables of sync.
+    private static let syncMark: StaticString = """
+        CREATE TABLE sync_mark (
+            one INTEGER PRIMARY KEY CHECK (one = 1),
+            mark INTEGER NOT NULL,
+            stamp INTEGER NOT NULL
+        ) STRICT
+        """
+
+    /// The numbers of items, which stay the same when the hashes of a new epoch differ.
+    private static let syncItem: StaticString = """
+        CREATE TABLE sync_item (
+            id INTEGER PRIMARY KEY,
+            group_hash BLOB NOT NULL,
+            service_hash BLOB NOT NULL,
+            place_hash BLOB NOT NULL,
+            account_hash BLOB NOT NULL
+        ) STRICT
+        """
+
+    private static let syncItemByKey: StaticString = """
+        CREATE UNIQUE INDEX sync_item_by_key ON sync_item (place_hash, account_hash)
+        """
+
+    private static let syncEntry: StaticString = """
+        CREATE TABLE sync_entry (
+            number INTEGER PRIMARY KEY,
+            kind INTEGER NOT NULL,
+            id BLOB NOT NULL,
+            item INTEGER NOT NULL,
+            protection INTEGER NOT NULL,
+            epoch INTEGER NOT NULL,
+            facts BLOB NOT NULL,
+            secret BLOB
+        ) STRICT
+        """
+
+    private static let syncEntryByID: StaticString = """
+        CREATE UNIQUE INDEX sync_entry_by_id ON sync_entry (kind, id)
+        """
+
+    /// What tells the file's kind (docs/FORMAT.md §2), and the one row of `sync_mark`. PRAGMAs take
+    /// no parameters.
     package static let marks: [StaticString] = [
         "PRAGMA application_id = 0x56414C54", "PRAGMA user_version = 1",
+        "INSERT OR IGNORE INTO sync_mark VALUES (1, 0, 0)",
     ]
 
     /// The columns of `item`, in the order in which `SELECT *` gives them; behind them those of its

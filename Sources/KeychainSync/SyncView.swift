@@ -1,70 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import ValetKeychainModel
+internal import ValetKeychainKeys
+internal import ValetKeychainModel
+internal import ValetKeychainRows
 package import ValetSync
 
 /// What a read of sync sees. It ends with the call that lends it.
 package final class SyncView {
     /// Whether scope `u` is closed.
-    package let isLocked: Bool
+    package var isLocked: Bool { reader.keys.isLocked }
 
-    init(isLocked: Bool) { self.isLocked = isLocked }
+    private let reader: RecordReader
+    private var kept: KeptReplica?
+
+    init(_ reader: RecordReader, _ kept: KeptReplica?) throws {
+        self.reader = reader
+        let stamp = try reader.store.sync.readMark().stamp
+        if kept?.stamp == stamp { self.kept = kept }
+    }
 
     /// What the keychain knows of its circle; nil in no circle. Reading it takes long for many
     /// items, unless this process has just written it.
     package var replica: Replica? {
-        get throws { throw KeychainFailure(.internalFault, during: "sync") }
+        get throws {
+            if let kept { return kept.replica }
+            let fresh = try KeptReplica(reader.store.sync, reader.keys)
+            kept = fresh
+            return fresh.replica
+        }
     }
 
     /// Whether the keychain has a replica. Takes no time.
     package var isInCircle: Bool {
-        get throws { throw KeychainFailure(.internalFault, during: "sync") }
+        get throws {
+            let kind = ReplicaEntry.Kind.scope.rawValue
+            return try reader.store.sync.entry(kind, [KeyScope.afterFirstUnlock.rawValue]) != nil
+        }
     }
 
     /// What is kept under a name.
     package subscript(note: NoteName) -> [UInt8]? {
-        get throws { throw KeychainFailure(.internalFault, during: "sync") }
+        get throws {
+            try reader.store.sync.entry(EntryKind.note, note.id).map(reader.keys.openFacts)
+        }
     }
 
     /// The conflicts, by item.
     package func conflicts() throws -> [KeptVersion] {
-        throw KeychainFailure(.internalFault, during: "sync")
+        guard let replica = try replica else { return [] }
+        return try reader.conflicts(of: replica)
     }
 
     /// The replaced values that are kept, by item and by the time at which they were taken away.
-    package func replaced() throws -> [KeptVersion] {
-        throw KeychainFailure(.internalFault, during: "sync")
-    }
+    package func replaced() throws -> [KeptVersion] { try reader.replaced() }
 
     /// Opens a version with its value.
     ///
     /// - Returns: nil if it is closed now, or gone.
     package func content(of version: KeptVersion.ID) throws -> RecordContent? {
-        throw KeychainFailure(.internalFault, during: "sync")
+        try reader.content(of: version)
     }
-}
-
-/// A version of an item that its row does not show: a conflict or a replaced value.
-package struct KeptVersion: Sendable {
-    /// Names the version.
-    package enum ID: Hashable, Sendable {
-        /// A record that lives beside the shown one.
-        case conflict(KeyScope, Dot)
-        /// A value that another device replaced or deleted.
-        case replaced(Dot)
-    }
-
-    /// Names the version.
-    package let id: ID
-    /// The item.
-    package let key: ItemKey
-    /// The device that wrote it, by the first half of its id.
-    package let author: UInt64
-    /// When it was written: ``SyncRecord/time``.
-    package let time: UInt64
-    /// When a replaced value was taken away: milliseconds since 1970.
-    package let takenAway: UInt64?
-    /// The item's class, protection class, group and attributes, with its value; nil if its scope
-    /// is closed, or the entry is damaged.
-    package let content: RecordContent?
 }

@@ -61,6 +61,8 @@ package enum DerivationContext: String, CaseIterable, Sendable {
     case sharingID = "valet/1/sharing-id"
     /// The key that seals opened keys for the kernel, from a sharing key.
     case sharing = "valet/1/sharing"
+    /// The associated data of an entry of sync.
+    case syncEntry = "valet/1/sync-entry"
     /// What wraps a sync secret.
     case syncKEK = "valet/1/sync-kek"
     /// The seed of a signing pair, from a sync secret.

@@ -199,7 +199,7 @@ extension Moment {
     /// millisecond after `last` if the clock seems to stand still (spec/secitem.md §2.5). If `last`
     /// is more than a second ahead, the clock was or is wrong, so the present is used: the logical
     /// time orders the writes.
-    func date(after last: Double?) -> Double {
+    package func date(after last: Double?) -> Double {
         guard let last, last >= date, last - date < 1 else { return date }
         return last + 0.001
     }

@@ -201,7 +201,7 @@ extension ItemStore {
     /// Runs `body` with the open keychain, and again if the keychain is replaced while it runs; nil
     /// if there is no keychain.
     @inline(__always)
-    private func attempt<R>(
+    func attempt<R>(
         _ call: StoreCall, _ body: (OpenKeychain) throws -> R
     ) throws(KeychainFailure) -> R? {
         var attempts = try slot.value.attempts(call)
@@ -213,7 +213,7 @@ extension ItemStore {
         }
     }
 
-    private func call(_ operation: String) -> StoreCall {
+    func call(_ operation: String) -> StoreCall {
         StoreCall(
             operation: operation, location: location, deadline: Deadline(after: timeLimit), now: now
         )

@@ -176,6 +176,13 @@ struct DatabaseRebuild {
             "SELECT * FROM keychain NOT INDEXED",
             "INSERT INTO keychain VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")
         try copy("SELECT * FROM keybag NOT INDEXED", "INSERT INTO keybag VALUES (?1, ?2)")
+        try copy("SELECT * FROM sync_mark NOT INDEXED", "INSERT INTO sync_mark VALUES (?1, ?2, ?3)")
+        try copy(
+            "SELECT * FROM sync_item NOT INDEXED",
+            "INSERT OR IGNORE INTO sync_item VALUES (?1, ?2, ?3, ?4, ?5)")
+        try copy(
+            "SELECT * FROM sync_entry NOT INDEXED",
+            "INSERT OR IGNORE INTO sync_entry VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")
         try copyQuarantine()
         var summary = IndexRepair()
         let numbers = try copyItems(&summary)
