@@ -177,9 +177,9 @@ var products: [Product] = [
         .executableTarget(
             name: "ValetSyncCommand",
             dependencies: dependencies([
-                "Keybag", "KeychainKeys", "KeychainModel", "KeychainServices", "KeychainStore",
-                "KeychainSync", "SecretMemory", "Sync", "SyncAgent", "SyncStores", "System",
-                "UserPresence", "ValetCLI",
+                "EtcdStore", "Keybag", "KeychainKeys", "KeychainModel", "KeychainServices",
+                "KeychainStore", "KeychainSync", "SecretMemory", "Sync", "SyncAgent", "SyncStores",
+                "System", "UserPresence", "ValetCLI",
             ]), path: "Sources/SyncCommand", swiftSettings: strict),
         testSupport("CForkSupport"),
         testSupport("TestValues"),

@@ -155,16 +155,11 @@ final class EtcdClient {
         _ limit: WaitLimit
     ) -> Attempt {
         let ending = min(limit.deadline, Deadline(after: Self.limitOfServer))
-        var bytes: [UInt8] = []
         let result = connection.post(
-            request(path, maxByteCount: maxByteCount), body, within: limit.ending(at: ending)
-        ) { received in
-            bytes = received
-            return true
-        }
+            request(path, maxByteCount: maxByteCount), body, within: limit.ending(at: ending))
         switch result {
-        case .done(200): return .answer(bytes)
-        case .done(let status): return refusal(status, bytes, operation)
+        case .done(200, let bytes): return .answer(bytes)
+        case .done(let status, let bytes): return refusal(status, bytes, operation)
         case .tooLarge:
             return .refusal(
                 StoreError(.malformed, during: operation, reason: "too large an answer"))
@@ -245,7 +240,7 @@ extension EtcdClient {
         case valet_curl_bad_certificate, valet_curl_bad_authority_file:
             return .refusal(
                 error(.badAddress, "give readable files with a certificate, its key, and a CA"))
-        case valet_curl_failed_to_secure, valet_curl_bad_cipher, valet_curl_failed_to_verify:
+        case valet_curl_bad_cipher, valet_curl_failed_to_verify:
             return .next(
                 error(.denied, "check the CA file, and the names in the server's certificate"),
                 isUnknown: false)
@@ -253,6 +248,7 @@ extension EtcdClient {
         case _ where text.contains("alert"):
             return .next(
                 error(.denied, "give a certificate that the servers accept"), isUnknown: false)
+        case valet_curl_failed_to_secure: return .next(error(.unavailable, nil), isUnknown: false)
         default: return .next(error(.unavailable, nil), isUnknown: true)
         }
     }

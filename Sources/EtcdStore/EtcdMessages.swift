@@ -78,10 +78,10 @@ struct EtcdOperation: Encodable {
     }
 
     /// Lists keys from `start` on that are below `end`.
-    static func list(from start: String, below end: String, limit: Int) -> EtcdOperation {
+    static func list(from start: [UInt8], below end: String, limit: Int) -> EtcdOperation {
         EtcdOperation(
             requestRange: Range(
-                key: Data(start.utf8), rangeEnd: Data(end.utf8), limit: String(limit),
+                key: Data(start), rangeEnd: Data(end.utf8), limit: String(limit),
                 keysOnly: true))
     }
 

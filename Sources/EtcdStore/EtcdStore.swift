@@ -277,7 +277,7 @@ extension EtcdStore {
         by deadline: Deadline, _ body: ([UInt8]) -> Bool
     ) throws(StoreError) {
         let operation = "list what is in the store"
-        var start = first ?? prefix
+        var start = Array((first ?? prefix).utf8)
         while true {
             let page = EtcdOperation.list(
                 from: start, below: EtcdKeys.end(of: prefix), limit: Self.pageCount)
@@ -289,9 +289,8 @@ extension EtcdStore {
                 throw StoreError(.malformed, during: operation, reason: "keys that are not listed")
             }
             for key in keys where !body(key) { return }
-            // Keys that are not text are foreign, and a page may end with one.
             guard answer.hasMore, let last = keys.last else { return }
-            start = String(decoding: last, as: UTF8.self) + "\0"
+            start = last + [0]
         }
     }
 

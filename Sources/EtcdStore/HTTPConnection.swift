@@ -22,8 +22,8 @@ internal import ValetSystem
 
     /// How a request ended.
     enum Ending {
-        /// The whole answer is there.
-        case done(status: Int)
+        /// The whole answer is there. Of a stream, these are the bytes that were not taken.
+        case done(status: Int, [UInt8])
         /// The caller has taken all that it wanted.
         case stopped
         /// The limit ended it.
@@ -70,11 +70,13 @@ internal import ValetSystem
         unsafe errorText.deallocate()
     }
 
-    /// Posts `body`, which is JSON, and lends what has been received, each time that more has. The
-    /// caller may remove what it has taken, and returns whether it wants more.
+    /// Posts `body`, which is JSON.
+    ///
+    /// - Parameter receive: Of a stream: is lent what has been received, each time that more has,
+    ///   may take some of it, and returns whether it wants more.
     func post(
         _ request: Request, _ body: Span<UInt8>, within limit: WaitLimit,
-        receive: (inout [UInt8]) -> Bool
+        receive: (inout [UInt8]) -> Bool = { _ in true }
     ) -> Ending {
         let inbox = Inbox(maxByteCount: request.maxByteCount)
         return unsafe body.withUnsafeBytes { body in
@@ -137,10 +139,10 @@ internal import ValetSystem
             let text = unsafe String(cString: errorText)
             return .failed(code, text.isEmpty ? known : text)
         }
-        if !inbox.bytes.isEmpty { _ = receive(&inbox.bytes) }
+        if !inbox.bytes.isEmpty, !receive(&inbox.bytes) { return .stopped }
         var status = 0
         unsafe _ = valet_curl_get_status(curl.getInfo, easy, &status)
-        return .done(status: status)
+        return .done(status: status, inbox.bytes)
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetCLI
+internal import ValetEtcdStore
 internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetSecretMemory
@@ -112,8 +113,16 @@ enum RemoteStore {
     ) throws(StoreError) -> any SyncStore {
         switch address {
         case .folder(let path): return FolderStore(at: path)
-        case .etcd:
-            throw StoreError(.badAddress, during: "open the store")
+        case .etcd(let etcd):
+            let security = EtcdSecurity(
+                authority: etcd.authority, certificate: etcd.certificate, key: etcd.key)
+            let credentials = etcd.user.flatMap { user in
+                password.map { EtcdCredentials(user: user, password: $0) }
+            }
+            return try EtcdStore(
+                at: EtcdAddress(
+                    etcd.list, security: security, credentials: credentials,
+                    allowsPlainText: etcd.allowsPlainText))
         }
     }
 }

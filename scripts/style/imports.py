@@ -45,8 +45,8 @@ ALLOWED = {
     "ValetCLI": "CLinux KeychainKeys KeychainModel KeychainServices KeychainStore SecretMemory"
                 " UserPresence",
     "ValetCommand": "ValetCLI",
-    "SyncCommand": "Keybag KeychainKeys KeychainModel KeychainServices KeychainStore KeychainSync"
-                   " SecretMemory Sync SyncAgent SyncStores System UserPresence ValetCLI",
+    "SyncCommand": "EtcdStore Keybag KeychainKeys KeychainModel KeychainServices KeychainStore"
+                   " KeychainSync SecretMemory Sync SyncAgent SyncStores System UserPresence ValetCLI",
 }
 # The folders in Sources.
 FOLDERS = set(ALLOWED).union(*(names.split() for names in ALLOWED.values())) - {"Testing"}
