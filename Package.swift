@@ -244,7 +244,10 @@ var products: [Product] = [
             ]),
         tests(
             "KeychainServices",
-            ["KeychainKeys", "KeychainModel", "KeychainStore", "SecretMemory", "TestSupport"]),
+            [
+                "KeychainKeys", "KeychainModel", "KeychainStore", "KeychainSync", "Sealing",
+                "SecretMemory", "TestSupport",
+            ]),
         tests(
             "SecItem",
             [

@@ -11,6 +11,9 @@ package import ValetSystem
 /// writes them; this module keeps them fitting when the keys change.
 // Sendable because one thread at a time has its connection: see ``RowConnection``.
 package final class SyncTables: @unchecked Sendable {
+    /// The kind of the entries that are notes of the agent, each under its name.
+    package static let noteKind: UInt8 = 13
+
     private let mark: Statement
     private let setMark: Statement
     /// The synchronizable rows and tombstones with change numbers above a mark, without what is

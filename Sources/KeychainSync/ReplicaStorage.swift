@@ -34,7 +34,7 @@ enum EntryKind {
     /// A part of it, by scope and index.
     static let incomingPart: UInt8 = 12
     /// A note, by its name.
-    static let note: UInt8 = 13
+    static let note = SyncTables.noteKind
 
     /// All that a circle needs, but notes and replaced values.
     static let ofCircle: [UInt8] = Array(ofReplica) + [aside, outgoing, incoming, incomingPart]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetKeychainStore
 package import ValetKeychainSync
 internal import ValetSealing
 package import ValetSync
@@ -42,11 +43,11 @@ package struct CircleNote: Hashable, Sendable {
 
 extension NoteName {
     /// ``CircleNote``.
-    package static let circle: NoteName = "circle"
+    package static let circle = NoteName(Keychain.SyncNote.circle.rawValue)
     /// ``Roster/Kept``.
     package static let roster: NoteName = "roster"
     /// ``SyncReport``: what the last round found.
-    package static let report: NoteName = "report"
+    package static let report = NoteName(Keychain.SyncNote.report.rawValue)
     /// ``LogTimes``: when logs and bases were written that are to be deleted.
     static let logTimes: NoteName = "log times"
 }

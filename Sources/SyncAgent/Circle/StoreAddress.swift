@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetKeychainModel
+internal import ValetKeychainStore
 package import ValetKeychainSync
 internal import ValetSealing
 package import ValetSync
@@ -141,5 +142,5 @@ extension NoteName {
     /// The circle that this keychain has left, whose replica it has kept.
     package static let left = NoteName("left")
     /// Anything: a person has paused sync.
-    package static let paused = NoteName("paused")
+    package static let paused = NoteName(Keychain.SyncNote.paused.rawValue)
 }
