@@ -283,6 +283,8 @@ var products: [Product] = [
                 "UserPresence", "ValetCommand",
             ],
             exclude: ["scripts", "terminal.py"]),
+        tests(
+            "SyncCommand", ["KeychainModel", "Sync", "SyncAgent", "SyncStores", "ValetCLI"]),
         testAgent(
             "ValetTestAgent",
             [
@@ -293,7 +295,7 @@ var products: [Product] = [
             ]),
         .testTarget(
             name: targetName("IntegrationTests"),
-            dependencies: dependencies(["ValetCommand", "ValetTestAgent"]),
+            dependencies: dependencies(["SyncCommand", "ValetCommand", "ValetTestAgent"]),
             path: "Tests/IntegrationTests", exclude: ["scenarios"], swiftSettings: strict),
     ]
 #else

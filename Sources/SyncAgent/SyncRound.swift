@@ -57,7 +57,10 @@ extension SyncSession {
         guard roster.alarm.isEmpty else { return .alarm }
         guard isMember else { return .removed }
         let scopes = try openScopes()
-        if scopes.contains(.whileUnlocked) { try doDuties() }
+        if scopes.contains(.whileUnlocked) {
+            try doDuties()
+            try removeStaleRecoveryKey()
+        }
         try readLogs(progress)
         let isSent = try sendPending()
         try sendDueBases()

@@ -13,6 +13,7 @@ internal import ValetSystem
 extension SyncCall {
     /// `valet sync run`.
     func runAgent() throws -> ExitCode {
+        try unlockForItself()
         _ = try requireCircle()
         let (stopping, ended) = (Cancellation(), Cancellation())
         try BackgroundThread.start {
@@ -40,6 +41,7 @@ extension SyncCall {
 
     /// `valet sync once`.
     func runOnce() throws -> ExitCode {
+        try unlockForItself()
         let notes = try requireCircle()
         if try keychain.read("look for a pause", { try $0[.paused] }) ?? nil != nil {
             throw CLIError(

@@ -152,7 +152,7 @@ extension SyncCall {
         let circle = try withSession { session, _ in
             let member = NewMember(key, of: session.circle.circle).member
             guard session.hasRoom else { throw SyncTrouble.circleIsFull }
-            try session.admit(member)
+            try session.admitRecoveryKey(member)
             try keychain.update("name the recovery key") { update in
                 var names = DeviceNames(parsing: update[.names])
                 names.names[member.id] = "recovery key"
@@ -264,36 +264,33 @@ extension SyncCall {
         try session.remove(removed)
     }
 
-    /// The circle that the options name, or the only one in the store that the key opens.
+    /// The circle that the options name, if the key opens it.
     private func circleToRecover(
         with key: borrowing RecoveryKey, in remote: any SyncStore
     ) throws -> ForeignRoster {
         let deadline = Deadline(after: .seconds(120))
-        for id in try circles(in: remote, by: deadline) {
-            let recovery = NewMember(key, of: id)
-            if let foreign = try ForeignRoster(of: id, in: remote, by: deadline),
-                foreign.has(recovery)
-            {
-                return foreign
-            }
-        }
-        throw CLIError(
-            .notFound, "the store has no circle that this recovery key opens",
-            hint: "'valet sync recovery add' had to be used before the devices were lost")
-    }
-
-    private func circles(
-        in remote: any SyncStore, by deadline: Deadline
-    ) throws -> [CircleID] {
         guard let text = values[SyncCircleHelp.circle] else {
-            throw CLIError.usage("'--circle' is missing")
+            throw CLIError.usage("'--circle' is missing", hint: Self.circleHint)
         }
         guard let id = CircleID(text: text) else {
             throw CLIError.usage(
-                "'--circle' does not take \(quoted(text))", hint: "it has 32 hexadecimal digits")
+                "'--circle' does not take \(quoted(text))", hint: Self.circleHint)
         }
-        return [id]
+        try remote.check(id, by: deadline)
+        let recovery = NewMember(key, of: id)
+        guard let foreign = try ForeignRoster(of: id, in: remote, by: deadline),
+            foreign.has(recovery)
+        else {
+            throw CLIError(
+                .notFound, "this recovery key does not open the circle",
+                hint: "'valet sync recovery add' had to be used before the devices were lost")
+        }
+        return foreign
     }
+
+    private static let circleHint =
+        "it has 32 hexadecimal digits, which 'valet sync recovery add' has shown; in a folder they "
+        + "name a folder in 'valet-1'"
 
     private func admit(
         _ newcomer: borrowing NewMember, by recovery: borrowing NewMember,

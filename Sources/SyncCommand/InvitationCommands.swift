@@ -125,13 +125,13 @@ extension SyncCall {
             try newcomer.keepSecrets(in: store, passcode)
             try joiner.answer(isSame: true)
             let roster = try awaitAdmission(newcomer.member.id, offer, joiner, remote, limit)
-            joiner.end()
+            joiner.end(isJoined: true)
             var names = DeviceNames()
             names.names[newcomer.member.id] = ownName
             let note = CircleNote(offer.circle, newcomer.member.id, isFounder: false)
             try begin(CircleBeginning(note, roster, address, names), remote)
         } catch {
-            joiner.end()
+            joiner.end(isJoined: false)
             throw error
         }
     }

@@ -4,6 +4,7 @@
 
 internal import ValetCLI
 internal import ValetKeychainModel
+internal import ValetKeychainStore
 internal import ValetKeychainSync
 internal import ValetSync
 internal import ValetSyncAgent
@@ -13,58 +14,94 @@ extension SyncCall {
     private struct Counts {
         var pending = 0
         var conflicts = 0
+        var unsent = 0
         var isPaused = false
+        /// How far this device has written.
+        var written: [LogID: UInt64] = [:]
     }
 
     /// `valet sync status`.
     func showStatus() throws {
-        guard try notes() != nil else { return try showOff() }
+        let hasNotes: Bool
+        do throws(KeychainFailure) {
+            hasNotes = try keychain.read("look for a circle") { try $0[.circle] != nil } ?? false
+        } catch {
+            guard error.code == .locked else { throw error }
+            return try showNothing(.closed)
+        }
+        guard hasNotes else { return try showNothing(.off) }
         let known = try known()
         let counts = try counts()
         let state = counts.isPaused ? SyncState.paused : known.report.state
-        let findings = findings(known)
+        let findings = try findings(known) + recoveryFindings(known)
         if values.has(SyncOptions.json) {
             return try console.write(json(known, counts, state, findings))
         }
-        var lines = [
-            ("state", state.name), ("circle", known.notes.circle.circle.text),
-            ("store", Escaping.printable(known.notes.address.text)),
-            ("device", known.notes.circle.device.text),
-            ("last round", TimeText.date(known.report.milliseconds)),
-            ("not sent", "\(counts.pending)"), ("conflicts", "\(counts.conflicts)"),
-        ]
-        lines += seenLine(known)
-        for (name, value) in lines {
-            try console.write(name + String(repeating: " ", count: 12 - name.count) + value + "\n")
-        }
+        try show(known, counts, state)
         for finding in findings {
             console.note("valet: warning: \(finding.text)")
             if let hint = finding.hint { console.hint(hint) }
         }
         if counts.conflicts > 0 { console.hint("'valet sync conflicts list' lists the conflicts") }
+        if counts.unsent > 0 {
+            console.hint("'valet sync once --add-mine' sends the items that the circle lacks")
+        }
     }
 
-    private func showOff() throws {
+    /// The status of a keychain in no circle, or of one that nothing can be read of.
+    private func showNothing(_ state: SyncState) throws {
         guard values.has(SyncOptions.json) else {
-            try console.write("state       off\n")
-            return console.hint("'valet sync create' founds a circle, 'valet sync join' joins one")
+            try console.write("state       \(state.name)\n")
+            return console.hint(
+                state == .off
+                    ? "'valet sync create' founds a circle, 'valet sync join' joins one"
+                    : "unlock the keychain with 'valet unlock'")
         }
         try console.write(
             .object([
-                "state": .string(SyncState.off.name), "circle": .null, "store": .null,
-                "device": .null, "pending": .number(0), "conflicts": .number(0),
-                "findings": .array([]),
+                "state": .string(state.name), "circle": .null, "store": .null, "device": .null,
+                "milliseconds": .null, "pending": .null, "unsent": .null, "conflicts": .null,
+                "devices": .array([]), "findings": .array([]),
             ]))
+    }
+
+    private func show(_ known: Known, _ counts: Counts, _ state: SyncState) throws {
+        let others = others(known)
+        let seen = others.count { behind($0, known, counts) == 0 }
+        let lines = [
+            ("state", state.name), ("circle", known.notes.circle.circle.text),
+            ("store", Escaping.printable(known.notes.address.text)),
+            ("device", known.notes.circle.device.text),
+            ("last round", TimeText.date(known.report.milliseconds)),
+            ("to be sent", "\(counts.pending)"),
+            ("not in it", counts.unsent == 0 ? "" : "\(counts.unsent) items of this device"),
+            ("seen by", others.isEmpty ? "" : "\(seen) of \(others.count)"),
+            ("conflicts", "\(counts.conflicts)"),
+        ]
+        for (name, value) in lines where !value.isEmpty {
+            try console.write(name + String(repeating: " ", count: 12 - name.count) + value + "\n")
+        }
     }
 
     private func json(
         _ known: Known, _ counts: Counts, _ state: SyncState, _ findings: [SyncFinding]
     ) -> JSON {
-        .object([
+        let devices = others(known).map { id in
+            let device = known.report.devices[id]
+            return JSON.object([
+                "id": .string(id.text), "name": .text(known.notes.names.names[id]),
+                "milliseconds": .number(device?.lastSeen),
+                "clockDifference": .number(device?.clockDifference),
+                "behind": .number(behind(id, known, counts)),
+            ])
+        }
+        return .object([
             "state": .string(state.name), "circle": .string(known.notes.circle.circle.text),
             "store": .string(known.notes.address.text),
             "device": .string(known.notes.circle.device.text),
-            "pending": .number(counts.pending), "conflicts": .number(counts.conflicts),
+            "milliseconds": .number(known.report.milliseconds),
+            "pending": .number(counts.pending), "unsent": .number(counts.unsent),
+            "conflicts": .number(counts.conflicts), "devices": .array(devices),
             "findings": .array(
                 findings.map { .object(["text": .string($0.text), "hint": .text($0.hint)]) }),
         ])
@@ -76,35 +113,43 @@ extension SyncCall {
             counts.isPaused = try view[.paused] != nil
             counts.conflicts = try view.conflicts().count
             guard let replica = try view.replica else { return counts }
-            for scope in KeyScope.allCases { counts.pending += replica[scope].pendingCount }
+            counts.unsent = replica.unsent.count
+            for scope in KeyScope.allCases {
+                counts.pending += replica[scope].pendingCount
+                let log = replica[scope].own.id
+                counts.written[log] = replica[scope].position(of: log).number
+            }
             return counts
         }
         return counts ?? Counts()
     }
 
-    /// How many others have read everything that this device has written.
-    private func seenLine(_ known: Known) -> [(String, String)] {
-        let others = known.roster.accepted.members.values.map(\.member).filter {
+    private func others(_ known: Known) -> [DeviceID] {
+        known.roster.accepted.members.values.map(\.member).filter {
             $0.kind == .device && $0.id != known.notes.circle.device
+        }.map(\.id).sorted()
+    }
+
+    /// How many messages of this device another one has not read, as far as its own say.
+    private func behind(_ device: DeviceID, _ known: Known, _ counts: Counts) -> UInt64 {
+        let reads = known.report.devices[device]?.reads ?? [:]
+        return counts.written.reduce(0) { sum, log in
+            sum + log.value - min(log.value, reads[log.key] ?? 0)
         }
-        guard !others.isEmpty else { return [] }
-        let logs = try? keychain.read("look at own logs") { view in
-            try view.replica.map { replica in
-                KeyScope.allCases.map { scope in
-                    (replica[scope].own.id, replica[scope].position(of: replica[scope].own.id))
-                }
-            }
-        }
-        guard let logs = logs ?? nil ?? nil else { return [] }
-        let count = others.count { member in
-            logs.allSatisfy { log, position in
-                known.report.devices[member.id]?.reads[log] ?? 0 >= position.number
-            }
-        }
-        return [("seen by", "\(count) of \(others.count)")]
     }
 
     // MARK: Findings
+
+    private func recoveryFindings(_ known: Known) throws -> [SyncFinding] {
+        let note = try keychain.read("look for the recovery key") { try $0[.recovery] } ?? nil
+        let key = try store.keychain.status().recoveryPublicKey
+        guard known.roster.staleRecoveryKey(noted: note, present: key) != nil else { return [] }
+        return [
+            SyncFinding(
+                "the circle still opens with a recovery key that was replaced or revoked",
+                hint: "'valet sync once', with an unlocked keychain, removes it")
+        ]
+    }
 
     private func findings(_ known: Known) -> [SyncFinding] {
         known.report.troubles.sorted { $0.kind.rawValue < $1.kind.rawValue }.map { trouble in

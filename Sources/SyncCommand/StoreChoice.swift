@@ -113,16 +113,24 @@ enum RemoteStore {
     ) throws(StoreError) -> any SyncStore {
         switch address {
         case .folder(let path): return FolderStore(at: path)
-        case .etcd(let etcd):
-            let security = EtcdSecurity(
-                authority: etcd.authority, certificate: etcd.certificate, key: etcd.key)
-            let credentials = etcd.user.flatMap { user in
-                password.map { EtcdCredentials(user: user, password: $0) }
+        case .etcd(let place):
+            var credentials: EtcdCredentials?
+            if let user = place.user {
+                guard let password else {
+                    throw StoreError(
+                        .denied, during: "open the store",
+                        reason: "the keychain has no password of the user \(user)",
+                        hint: "`valet sync leave --here`, then join the circle anew")
+                }
+                credentials = EtcdCredentials(user: user, password: password)
             }
             return try EtcdStore(
                 at: EtcdAddress(
-                    etcd.list, security: security, credentials: credentials,
-                    allowsPlainText: etcd.allowsPlainText))
+                    place.list,
+                    security: EtcdSecurity(
+                        authority: place.authority, certificate: place.certificate,
+                        key: place.key),
+                    credentials: credentials, allowsPlainText: place.allowsPlainText))
         }
     }
 }

@@ -170,8 +170,25 @@ struct SyncCall {
     /// The keychain's passcode, to store the secrets of sync with it; nil if it has none.
     func passcode() throws(CLIError) -> KeychainPasscode? {
         _ = try context.usableStore(creating: true)
-        return try context.dialogue(options.passcode).passcode(
+        let passcode = try context.dialogue(options.passcode).passcode(
             of: store, for: "The keychain's passcode, to store the secrets of sync.")
+        if let passcode, try unlocksForItself() {
+            try requesting(store.keychain.unlock(passcode, for: nil))
+        }
+        return passcode
+    }
+
+    private func unlocksForItself() throws(CLIError) -> Bool {
+        try requesting(store.keychain.status()).lockStateProvider == "process"
+    }
+
+    /// Where each program unlocks the keychain for itself, asks for the passcode.
+    func unlockForItself() throws(CLIError) {
+        guard try unlocksForItself() else { return }
+        try context.unlocking(store, options.passcode) { () throws(KeychainFailure) in
+            guard try keychain.read("unlock the keychain", { $0.isLocked }) == true else { return }
+            throw KeychainFailure(.locked, during: "unlock the keychain")
+        }
     }
 
     /// Shows which message was read last, on a terminal.

@@ -46,7 +46,8 @@ ALLOWED = {
                 " UserPresence",
     "ValetCommand": "ValetCLI",
     "SyncCommand": "EtcdStore Keybag KeychainKeys KeychainModel KeychainServices KeychainStore"
-                   " KeychainSync SecretMemory Sync SyncAgent SyncStores System UserPresence ValetCLI",
+                   " KeychainSync SecretMemory Sync SyncAgent SyncStores System UserPresence"
+                   " ValetCLI",
 }
 # The folders in Sources.
 FOLDERS = set(ALLOWED).union(*(names.split() for names in ALLOWED.values())) - {"Testing"}

@@ -44,10 +44,12 @@ private struct MailPost {
         try store.mails(in: mailbox, by: Self.deadline).filter { steps.contains($0.step) }
     }
 
-    /// Deletes our mails. They are of no more use, and whoever fails to delete them leaves that to
-    /// the store.
-    mutating func deleteOwn() {
-        for mail in posted { try? store.delete(mail, from: mailbox, by: Self.deadline) }
+    /// Deletes our mails, except those of a step. What cannot be deleted now, the store deletes
+    /// later.
+    mutating func deleteOwn(but kept: Mail.Step? = nil) {
+        for mail in posted where mail.step != kept {
+            try? store.delete(mail, from: mailbox, by: Self.deadline)
+        }
         posted = []
     }
 }
@@ -183,5 +185,8 @@ package struct InvitationJoiner: ~Copyable {
     }
 
     /// Ends the invitation, and deletes this side's mails.
-    package mutating func end() { post.deleteOwn() }
+    ///
+    /// - Parameter isJoined: Whether this device was admitted. If not, its answer stays in the
+    ///   store until the store deletes it, because the sponsor may not have read it yet.
+    package mutating func end(isJoined: Bool) { post.deleteOwn(but: isJoined ? nil : .answer) }
 }

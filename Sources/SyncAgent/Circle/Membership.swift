@@ -5,7 +5,9 @@
 // roster.
 
 package import ValetKeychainModel
+internal import ValetKeychainStore
 internal import ValetKeychainSync
+internal import ValetSealing
 package import ValetSync
 internal import ValetSyncStores
 
@@ -58,6 +60,24 @@ extension SyncSession {
         return hasBase
     }
 
+    /// Makes the keychain's recovery key a member, and notes which key it is.
+    ///
+    /// - Throws: As ``admit(_:)``.
+    package func admitRecoveryKey(_ member: Member) throws {
+        let key = try keychain.store.keychain.status().recoveryPublicKey ?? []
+        try admit(member)
+        try keychain.update("note the recovery key") { update in
+            update[.recovery] = member.id.bytes + key
+        }
+    }
+
+    /// Removes the recovery member if its key is not the keychain's recovery key any more.
+    func removeStaleRecoveryKey() throws {
+        let note = try keychain.read("look for the recovery key") { try $0[.recovery] } ?? nil
+        let key = try keychain.store.keychain.status().recoveryPublicKey
+        if let stale = roster.staleRecoveryKey(noted: note, present: key) { try remove([stale]) }
+    }
+
     /// Sends what is pending, and leaves the circle. Items and replica stay.
     ///
     /// - Throws: As ``append(_:)``; ``SyncTrouble/unsent`` if something could not be sent;
@@ -83,7 +103,9 @@ extension SyncSession {
         let circle = circle.circle
         try keychain.update(Self.leaving) { update in
             guard keepsReplica else { return try update.end(keeping: []) }
-            for name in [NoteName.circle, .roster, .report, .logTimes, .address, .paused] {
+            for name in [
+                NoteName.circle, .roster, .report, .logTimes, .address, .paused, .recovery,
+            ] {
                 update[name] = nil
             }
             update[.left] = circle.bytes
@@ -126,6 +148,21 @@ extension SyncSession {
 }
 
 extension Roster {
+    /// The recovery member, if its key was replaced or revoked since it joined: then the old paper
+    /// must not open the circle any more.
+    ///
+    /// - Parameters:
+    ///   - note: The note ``NoteName/recovery``.
+    ///   - present: The public half of the keychain's recovery key; nil if it has none.
+    package func staleRecoveryKey(noted note: [UInt8]?, present: [UInt8]?) -> DeviceID? {
+        var reader = ByteReader(
+            note ?? [], malformed: SyncError(.malformed, .form, in: .member))
+        guard let id = try? DeviceID(from: &reader), accepted.members[id] != nil else {
+            return nil
+        }
+        return note?.dropFirst(id.bytes.count).elementsEqual(present ?? []) == true ? nil : id
+    }
+
     /// The authors of the branches that this device cannot choose between.
     package var alarmAuthors: Set<DeviceID> {
         Set(kept.entries.filter { alarm.contains($0.hash) }.map(\.head.signer))

@@ -32,8 +32,8 @@ enum ItemOptions {
         choices: ProtectionClass.offered.map(\.word))
     static let cloud = OptionDeclaration(
         name: "cloud",
-        help: "use an iCloud valet, whose secrets are stored apart; nothing is sent to other "
-            + "devices yet")
+        help: "use an iCloud valet, whose secrets are stored apart; 'valet sync' shares them "
+            + "between your devices")
     static let json = OptionDeclaration(name: "json", help: "write one JSON object")
 
     /// The options that choose a valet, and `--json`.

@@ -94,8 +94,16 @@ enum SyncAgentHelp {
             ("circle", "the circle, 32 hexadecimal digits, or null"),
             ("store", "where it is kept, or null"),
             ("device", "the id of this device, or null"),
-            ("pending", "how many changes are not sent yet"),
-            ("conflicts", "how many items have different values"),
+            ("milliseconds", "when the last run ended: since 1970"),
+            ("pending", "how many changes are still to be sent"),
+            ("unsent", "how many items of this device the circle lacks, until --add-mine"),
+            ("conflicts", "how many values are not shown"),
+            (
+                "devices",
+                "an array of the other devices, each with id, name, milliseconds (its newest "
+                    + "message), clockDifference (in milliseconds), and behind (how many messages "
+                    + "of this device it has not read)"
+            ),
             ("findings", "an array of what is wrong, each with text and hint"),
         ],
         examples: [("valet sync status", "Says what to do if something is wrong.")])

@@ -13,7 +13,7 @@ package enum SyncCircleHelp {
     /// The circle to recover.
     package static let circle = OptionDeclaration(
         name: "circle", valueName: "ID",
-        help: "the circle, 32 hexadecimal digits; needed if the store has several")
+        help: "the circle, 32 hexadecimal digits; 'valet sync recovery add' shows them")
     /// The devices that stay.
     package static let keep = OptionDeclaration(
         name: "keep", valueName: "DEVICE[,DEVICE…]",
@@ -119,8 +119,8 @@ package enum SyncCircleHelp {
                 + "makes it a member of the circle. With it, 'valet sync recover' brings a circle "
                 + "back of which no device is left. Otherwise a circle is lost with its last "
                 + "device.",
-            "A recovery key that you replace or revoke stays a member until you remove it with "
-                + "'valet sync devices remove'.",
+            "If you replace or revoke the recovery key, the next run of 'valet sync run' or 'valet "
+                + "sync once' takes the old one out of the circle.",
         ],
         options: [SyncOptions.recoveryKeyDescriptor, SyncOptions.passcodeDescriptor],
         exitCodes: [
@@ -148,6 +148,9 @@ package enum SyncCircleHelp {
             (.denied, "the recovery key is wrong or mistyped, or you declined"),
         ],
         examples: [
-            ("valet sync recover --folder ~/Sync/valet", "Asks for the recovery key.")
+            (
+                "valet sync recover --folder ~/Sync/valet --circle $CIRCLE",
+                "Asks for the recovery key."
+            )
         ])
 }

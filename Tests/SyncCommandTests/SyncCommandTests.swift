@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import ValetCLI
+import ValetKeychainModel
+import ValetSync
+import ValetSyncAgent
+import ValetSyncStores
+
+@testable import ValetSyncCommand
+
+@Suite struct `The program valet-sync` {
+    @Test func `A code is drawn light on dark, two modules a line, with a margin of four`() {
+        let isDark = [true, false, true, true]
+        let lines = QRCode.drawing(isDark, width: 2).split(separator: "\n")
+        let blank = String(repeating: "█", count: 10)
+        #expect(lines.count == 5)
+        #expect(lines[0] == blank && lines[1] == blank && lines[3] == blank && lines[4] == blank)
+        #expect(lines[2] == "████ ▀████")
+    }
+
+    @Test func `Ids are written and read as 32 hexadecimal digits`() {
+        let id = CircleID(high: 0x0123_4567_89ab_cdef, low: 1)
+        #expect(id.text == "0123456789abcdef0000000000000001")
+        #expect(CircleID(text: id.text.uppercased()) == id)
+        for text in ["", "0", id.text + "0", "+123456789abcdef0000000000000001"] {
+            #expect(CircleID(text: text) == nil)
+        }
+    }
+
+    @Test func `Each state of sync has the exit code that scripts expect`() {
+        let codes: [(SyncState, ExitCode)] = [
+            (.current, .success), (.waiting, .success), (.locked, .success), (.off, .notFound),
+            (.alarm, .damaged), (.closed, .locked), (.unavailable, .locked), (.removed, .denied),
+            (.denied, .denied), (.full, .failure),
+        ]
+        for (state, code) in codes { #expect(ExitCode(state) == code, "\(state)") }
+    }
+
+    @Test(arguments: StoreError.Code.allCases)
+    func `Errors of stores keep their hints`(_ code: StoreError.Code) {
+        let error = CLIError(StoreError(code, during: "read the roster", hint: "wait"))
+        #expect(error.message.hasPrefix("could not read the roster"))
+        #expect(error.hint == "wait")
+        #expect(error.code != .success)
+    }
+
+    @Test(
+        arguments: [
+            SyncTrouble.noKeys, .rosterInMotion, .removed, .circleIsFull, .undecided, .unsent,
+        ])
+    func `Every trouble of a circle says what to do`(_ trouble: SyncTrouble) {
+        let error = CLIError(trouble)
+        #expect(error.hint != nil)
+        #expect(!error.message.hasSuffix("."))
+    }
+}
