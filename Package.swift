@@ -224,6 +224,12 @@ var products: [Product] = [
                 "SystemSupport", "TestValues",
             ]),
         tests(
+            "SyncAgent",
+            [
+                "KeychainKeys", "KeychainModel", "KeychainRows", "KeychainStore", "KeychainSync",
+                "Sealing", "SecretMemory", "Sync", "SyncStores", "SyncSupport", "TestValues",
+            ]),
+        tests(
             "LockState",
             [
                 "CForkSupport", "CLinux", "KeyTestSupport", "KeychainModel", "Keybag",

@@ -30,6 +30,11 @@ package enum AttributeInput: Hashable, Sendable {
 extension String {
     /// The text that has these UTF-8 bytes; nil for bytes that are not UTF-8.
     package init?(utf8 bytes: some Collection<UInt8>) {
+        // Most texts are ASCII, and checking other ones takes the standard library long.
+        if bytes.allSatisfy({ $0 < 0x80 }) {
+            self.init(decoding: bytes, as: UTF8.self)
+            return
+        }
         if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, *) {
             self.init(validating: bytes, as: UTF8.self)
         } else {

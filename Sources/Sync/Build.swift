@@ -365,6 +365,8 @@ extension ScopeReplica {
         own.openBase = name.number
         var table = positions
         table[own.id] = position(of: own.id)
+        // A deleted record may be of a log of which nothing was read, or was forgotten.
+        for dot in cloud.dots where table[dot.log] == nil { table[dot.log] = .start }
         return BaseDraft(
             name: name, previous: position(of: own.id).hash, table: table,
             own: own.lastMessages(limits.own), live: live, cloud: cloud.dots)

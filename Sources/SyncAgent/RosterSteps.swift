@@ -131,8 +131,13 @@ extension SyncSession {
     private func store(_ entry: RosterEntry) throws -> Bool {
         let place = StorePlace.roster(circle.circle)
         let position = LogPosition(number: UInt64(entry.head.number), hash: entry.hash)
-        let outcome = try store.append(
+        var outcome = try store.append(
             entry.bytes, at: position, to: place, after: rosterShelf.head, by: storeDeadline)
+        if case .otherHead(let head) = outcome, head.map({ roster.contains($0.hash) }) ?? true {
+            // The store was set back, and entries were put back without moving its head.
+            outcome = try store.append(
+                entry.bytes, at: position, to: place, after: head, by: storeDeadline)
+        }
         guard outcome == .stored else { return false }
         rosterShelf.head = position
         let reading = roster.add([entry])

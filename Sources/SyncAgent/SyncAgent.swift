@@ -81,6 +81,7 @@ package final class SyncAgent {
                     storeWatch = session.map { StoreWatch($0, waking: watch) }
                 }
                 let isPaused = try keychain.read("look for a pause") { try $0[.paused] != nil }
+                if isPaused == true { try session?.keep(.paused) }
                 outcome = isPaused == true ? (.paused, nil) : session?.round() ?? (.off, nil)
             } catch {
                 session = nil

@@ -39,6 +39,12 @@ extension SyncSession {
         return (state, failure)
     }
 
+    /// Keeps a state that no round has found.
+    func keep(_ state: SyncState) throws {
+        report.state = state
+        try keepReport()
+    }
+
     /// Keeps the report in the keychain if it says something new. A write would wake the agent
     /// again, and a quiet circle is quiet.
     private func keepReport() throws {

@@ -81,7 +81,7 @@ package final class SyncSession {
         } catch {
             throw KeychainFailure(
                 .damaged, during: Self.opening, message: "\(error)",
-                hint: "`valet sync leave --forget`, then join the circle anew")
+                hint: "`valet sync leave --here`, then join the circle anew")
         }
     }
 

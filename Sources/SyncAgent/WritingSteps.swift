@@ -43,8 +43,7 @@ extension SyncSession {
     /// - Returns: Whether there was anything to say.
     private func build(_ scope: KeyScope) throws -> Bool {
         guard let key = try keyring(scope)?.newest else { throw SyncTrouble.noKeys }
-        let isReady = try look { $0[scope].mayBuildBatch }
-        guard isReady else { return false }
+        guard try look({ $0[scope].mayBuildBatch }) else { return false }
         let (author, circle, machine) = (author(in: scope, key), circle, machine)
         var unsendable: [UnsendableItem] = []
         let isBuilt = try keychain.update(Self.writing) { update in
@@ -99,13 +98,19 @@ extension SyncSession {
         guard let message = try? ReceivedMessage(parsing: bytes) else {
             throw KeychainFailure(
                 .damaged, during: Self.writing, message: "the message that is to be sent",
-                hint: "`valet sync leave --forget`, then join the circle anew")
+                hint: "`valet sync leave --here`, then join the circle anew")
         }
         let name = message.header.name
         let place = LogPlace(circle.circle, circle.device, scope, name.log)
         let position = LogPosition(number: name.number, hash: message.hash)
-        let outcome = try store.append(
-            bytes, at: position, to: .log(place), after: heads[name.log], by: storeDeadline)
+        // It may have been stored before the process that sent it died.
+        let isThere = heads[name.log] == position
+        let outcome =
+            try isThere
+            ? .stored
+            : store.append(
+                bytes, at: position, to: .log(place), after: heads[name.log],
+                by: storeDeadline)
         switch outcome {
         case .stored: heads[name.log] = position
         case .taken: return false

@@ -9,6 +9,10 @@ package enum Escaping {
     /// `text` with escapes for control characters, invisible characters and those that change the
     /// direction of writing.
     package static func printable(_ text: String) -> String {
+        // Looking up each character in the tables of Unicode takes long for a long list.
+        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }) {
+            return text
+        }
         guard text.unicodeScalars.contains(where: { $0.isActive || $0 == "\\" }) else {
             return text
         }

@@ -2,6 +2,8 @@
 
 // Writes lists of any length in order and in bounded memory: docs/decisions/0051-many-items.md.
 
+internal import ValetKeychainModel
+
 /// Writes any number of items in order: the output of `list` and `backup list`.
 struct ListOutput {
     private static let pieceByteCount = 64 << 10
@@ -32,7 +34,7 @@ struct ListOutput {
             var widths = widths
             try items { item in
                 listing.add(item)
-                if !hasBegun, !writesJSON { Table.widen(&widths, for: item.cells) }
+                if !hasBegun, !writesJSON { Table.widen(&widths, for: item.paddedCells) }
             }
             listing.sort()
             if !hasBegun { try begin(widths) }
@@ -206,14 +208,12 @@ extension ListedItem {
 
     private static func text(_ bytes: inout ArraySlice<UInt8>) -> String? {
         var text: [UInt8] = []
-        while let byte = bytes.popFirst() {
-            guard byte == 0 else {
-                text.append(byte)
-                continue
-            }
-            guard bytes.first == 0xFF else { return String(validating: text, as: UTF8.self) }
+        while let end = bytes.firstIndex(of: 0) {
+            let piece = bytes[..<end]
+            bytes = bytes[(end + 1)...]
+            guard bytes.first == 0xFF else { return String(utf8: text + piece) }
             bytes.removeFirst()
-            text.append(0)
+            text += piece + [0]
         }
         return nil
     }
@@ -229,12 +229,12 @@ extension ListedItem {
 /// Lays out cells in columns, two spaces apart.
 enum Table {
     /// The column widths of a table with that row alone.
-    static func widths(of row: [String]) -> [Int] { row.map(\.count) }
+    static func widths(of row: [String]) -> [Int] { row.map(\.width) }
 
-    /// Widens the columns for a row with the same number of cells.
+    /// Widens the first columns for a row that has at most as many cells.
     static func widen(_ widths: inout [Int], for row: [String]) {
         for (column, cell) in row.enumerated() {
-            widths[column] = max(widths[column], cell.count)
+            widths[column] = max(widths[column], cell.width)
         }
     }
 

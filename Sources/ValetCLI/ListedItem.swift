@@ -90,7 +90,7 @@ extension ListedItem {
         ("  group", "the access group"),
         ("  accessibility", "a value of --accessibility, or always, always-this-device-only"),
         ("  requires", "what reading requires, as user-presence; null if nothing"),
-        ("  cloud", "true for an item of an iCloud valet, which 'valet sync' shares"),
+        ("  cloud", "true for an item of an iCloud valet; nothing is sent to other devices yet"),
         ("  byteCount", "the size of the value; null without a value"),
         ("  modified", "ISO 8601, as 2001-01-01T00:00:00Z"),
     ]
@@ -99,11 +99,14 @@ extension ListedItem {
 
     var modifiedText: String? { modified.flatMap(Timestamp.text) }
 
-    var cells: [String] {
+    var cells: [String] { paddedCells + [modifiedText ?? "-"] }
+
+    /// All cells but the last, whose width does not matter.
+    var paddedCells: [String] {
         [
             Escaping.printable(name), Escaping.printable(owner.name), owner.kind.rawValue,
             accessibility + (requirement.map { " (\($0))" } ?? ""),
-            byteCount.map { String($0) } ?? "-", modifiedText ?? "-",
+            byteCount.map { String($0) } ?? "-",
         ]
     }
 
@@ -153,16 +156,12 @@ struct ItemOwner: Hashable, Sendable {
 
     /// The owner of generic passwords with `service` in `group`.
     init(service: String, group: AccessGroup) {
-        for (kind, storedKind) in Self.valets {
-            let standard = ServiceName.standard(storedKind, identifier: "", accessibility: "")
-            let shared = ServiceName.sharedGroup(
-                storedKind, group: "", identifier: nil, accessibility: "")
-            // The templates end in the separators of their empty parts: "__".
-            if let rest = service.afterPrefix(standard.dropLast(1)), let name = rest.beforeClass {
+        for (kind, standard, shared) in Self.prefixes {
+            if let rest = service.afterPrefix(standard), let name = rest.beforeClass {
                 self.init(kind: kind, name: name)
                 return
             }
-            if let rest = service.afterPrefix(shared.dropLast(1)), let name = rest.beforeClass {
+            if let rest = service.afterPrefix(shared), let name = rest.beforeClass {
                 let groupName = group.nameWithoutPrefix
                 let identifier = name == groupName ? "" : name.afterPrefix(groupName + "_")
                 self.init(kind: kind, name: identifier ?? name)
@@ -189,16 +188,24 @@ struct ItemOwner: Hashable, Sendable {
         }
     }
 
-    private static let valets: [(Kind, ServiceName.Kind)] = [
-        (.valet, .valet), (.cloudValet, .synchronizableValet),
+    /// What the services of valets begin with: the standard ones, and those of shared groups.
+    private static let prefixes: [(kind: Kind, standard: String, shared: String)] = [
+        (Kind.valet, ServiceName.Kind.valet), (.cloudValet, .synchronizableValet),
         (.enclaveValet, .secureEnclaveValet), (.enclaveValet, .singlePromptSecureEnclaveValet),
-    ]
+    ].map { kind, stored in
+        let standard = ServiceName.standard(stored, identifier: "", accessibility: "")
+        let shared = ServiceName.sharedGroup(
+            stored, group: "", identifier: nil, accessibility: "")
+        // The templates end in the separators of their empty parts: "__".
+        return (kind, String(standard.dropLast(1)), String(shared.dropLast(1)))
+    }
 }
 
 extension String {
-    /// The text after `prefix`; nil if it does not start with `prefix`.
-    fileprivate func afterPrefix(_ prefix: some StringProtocol) -> String? {
-        hasPrefix(String(prefix)) ? String(dropFirst(prefix.count)) : nil
+    /// The text after `prefix`; nil if its bytes do not start with those of `prefix`.
+    fileprivate func afterPrefix(_ prefix: String) -> String? {
+        guard utf8.starts(with: prefix.utf8) else { return nil }
+        return String(utf8.dropFirst(prefix.utf8.count))
     }
 
     /// The text before the "_Accessible…" of a service name.

@@ -76,12 +76,17 @@ extension ProtectionClass {
 
     /// The accessibility in options and lists: the stored name in lower case with hyphens,
     /// `when-unlocked`.
-    var word: String {
-        storedName.dropFirst("Accessible".count).reduce(into: "") { word, letter in
-            if letter.isUppercase, !word.isEmpty { word += "-" }
-            word += letter.lowercased()
-        }
-    }
+    var word: String { Self.words[self] ?? storedName }
+
+    private static let words = Dictionary(
+        uniqueKeysWithValues: allCases.map { protectionClass in
+            let name = protectionClass.storedName.dropFirst("Accessible".count)
+            let word = name.reduce(into: "") { word, letter in
+                if letter.isUppercase, !word.isEmpty { word += "-" }
+                word += letter.lowercased()
+            }
+            return (protectionClass, word)
+        })
 
     /// The offered accessibility with this word; nil for other texts.
     init?(word: String) {

@@ -75,9 +75,15 @@ package enum Timestamp {
         let whole = Int(seconds.rounded(.down))
         let second = whole.modulo(secondsPerDay)
         let (year, month, day) = date(daysSince2001: (whole - second) / secondsPerDay)
-        let date = "\(year.digits(4))-\(month.digits(2))-\(day.digits(2))"
-        let time = [second / 3600, second / 60 % 60, second % 60].map { $0.digits(2) }
-        return date + "T" + time.joined(separator: ":") + "Z"
+        var text: [UInt8] = []
+        for (number, count, separator) in [
+            (year, 4, "-"), (month, 2, "-"), (day, 2, "T"), (second / 3600, 2, ":"),
+            (second / 60 % 60, 2, ":"), (second % 60, 2, "Z"),
+        ] {
+            text += number.digits(count)
+            text += separator.utf8
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// The Gregorian date. Counts years from March, so that the leap day ends a year.
@@ -102,9 +108,13 @@ extension Int {
         return remainder < 0 ? remainder + divisor : remainder
     }
 
-    /// Decimal digits with leading zeros.
-    fileprivate func digits(_ count: Int) -> String {
-        let digits = String(self)
-        return String(repeating: "0", count: Swift.max(0, count - digits.count)) + digits
+    /// The last `count` decimal digits in ASCII, with leading zeros.
+    fileprivate func digits(_ count: Int) -> [UInt8] {
+        var (rest, digits) = (self, [UInt8](repeating: UInt8(ascii: "0"), count: count))
+        for place in digits.indices.reversed() {
+            digits[place] += UInt8(rest % 10)
+            rest /= 10
+        }
+        return digits
     }
 }

@@ -229,7 +229,11 @@ package struct BasePartReader: Sendable {
             let dot = try table.readDot(from: &reader)
             guard last.map({ $0 < dot }) ?? true else { throw reader.refusal(.order) }
             last = dot
-            entries.append(BasePart.Entry(dot, try readRecord(of: dot, from: &reader)))
+            let record = try readRecord(of: dot, from: &reader)
+            // A cover of such a record would make the reader's own batch invalid.
+            let isRead = dot.number <= base.table[dot.log]?.number ?? 0
+            guard record == nil || isRead else { throw reader.refusal(.dot) }
+            entries.append(BasePart.Entry(dot, record))
         }
         dotCount += count
         return BasePart(entries: entries)

@@ -124,6 +124,12 @@ struct HelpText {
 extension String {
     /// The text with trailing spaces, so that it has at least `count` characters.
     func padded(to count: Int) -> String {
-        self + String(repeating: " ", count: max(0, count - self.count))
+        self + String(repeating: " ", count: max(0, count - width))
+    }
+
+    /// The number of characters.
+    var width: Int {
+        // Finding the ends of characters takes long for a long list.
+        utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F } ? utf8.count : count
     }
 }

@@ -113,6 +113,8 @@ import ValetSecretMemory
         }
         #expect(try refusal(Self.entry(number: 0, record)) == .dot)
         #expect(try refusal(RawDot(index: 2).bytes + [0]) == .dot)
+        // The table ends with message 3.
+        #expect(try refusal(Self.entry(number: 4, record)) == .dot)
         #expect(try refusal(Self.entry(number: 1, record, lives: 2)) == .form)
         #expect(try refusal(Self.entry(number: 1, record, tag: 7)) == .tag)
         #expect(try refusal(Self.entry(number: 1, record) + [0]) == .form)
