@@ -195,13 +195,15 @@ struct `A store in etcd` {
         try Data(repeating: 0x61, count: 1_400_000).write(to: URL(fileURLWithPath: value))
         let putter = try OtherProcess(
             """
-            import base64, json, sys, urllib.request
+            import base64, http.client, json, sys
             value = open(sys.argv[3], "rb").read()
             body = {"key": base64.b64encode(sys.argv[2].encode()).decode(),
                     "value": base64.b64encode(value).decode()}
-            urllib.request.urlopen(sys.argv[1] + "/v3/kv/put", json.dumps(body).encode()).read()
+            server = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
+            server.request("POST", "/v3/kv/put", json.dumps(body))
+            server.getresponse().read()
             print("put")
-            """, server.url, key, value)
+            """, String(server.port), key, value)
         #expect(putter.line() == "put")
         let names = try store.list(.log(log), from: 1, by: .soon).names
         #expect(names.map(\.number) == [1, 2])
