@@ -64,7 +64,8 @@ struct EpochVerbs {
                 $0.severity != .fine && $0.severity != .warning
             }
             .map(\.message).joined(separator: "; ")
-        case "fill": try fill(Int(words[0]) ?? 0)
+        case "fill":
+            try fill(Int(words[0]) ?? 0, isSynchronizable: words.dropFirst().first == "cloud")
         case "empty":
             let filled = ItemQuery(.genericPassword, attributes: [.service: .text("fill")])
             return "\(try session.delete(filled))"
@@ -172,7 +173,7 @@ struct EpochVerbs {
     }
 
     /// Adds so many items, many in one transaction.
-    private func fill(_ count: Int) throws {
+    private func fill(_ count: Int, isSynchronizable: Bool) throws {
         for start in stride(from: 0, to: count, by: 1000) {
             try session.set(
                 (start..<min(count, start + 1000)).map { number in
@@ -180,7 +181,9 @@ struct EpochVerbs {
                         .account: .text("filler \(number)"), .service: .text("fill"),
                     ]
                     return (
-                        NewItem(.genericPassword, attributes: attributes),
+                        NewItem(
+                            .genericPassword, attributes: attributes,
+                            isSynchronizable: isSynchronizable),
                         Self.value("filler \(number)")
                     )
                 })
