@@ -103,7 +103,7 @@ def over_etcd(world):
     set back."""
     numbers = random.Random(int(os.environ.get("VALET_CHAOS_SEED", "1")))
     cluster = Cluster(world, 3)
-    devices = circle(world, ("--etcd", cluster.endpoints, "--plain-text"), 5)
+    devices = circle(world, ("--etcd", cluster.endpoints, "--plain-http"), 5)
     writer = Writer(devices, numbers)
     agents = start_agents(world, devices)
     end = time.monotonic() + (1800 if world.is_thorough else 25)
@@ -230,7 +230,8 @@ def copy_badly(source, target, numbers):
         os.makedirs(os.path.dirname(path), exist_ok=True)
         data = open(os.path.join(source, name), "rb").read()
         chance = numbers.random()
-        if chance < 0.3:
+        is_whole = os.path.exists(path) and os.path.getsize(path) >= len(data)
+        if chance < 0.3 or is_whole:
             continue
         if chance < 0.4 and not os.path.exists(path):
             open(path, "wb").write(data[:len(data) // 2])
@@ -251,4 +252,6 @@ def copy_all(source, target):
             data = open(os.path.join(source, name), "rb").read()
         except FileNotFoundError:
             continue
-        open(path, "wb").write(data)
+        # A half file never goes over a whole one.
+        if not os.path.exists(path) or os.path.getsize(path) < len(data):
+            open(path, "wb").write(data)

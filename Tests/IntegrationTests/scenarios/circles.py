@@ -79,10 +79,12 @@ class Person:
 class Device:
     """A keychain of its own, which is or becomes a member."""
 
-    def __init__(self, world, name):
+    def __init__(self, world, name, place=None):
+        """`place` has the options that choose the store; by default a folder of the world."""
         self.world, self.name = world, name
         self.home = os.path.join(world.folder, name)
         self.store = os.path.join(world.folder, "store")
+        self.place = place or ("--folder", self.store)
 
     def run(self, *words, **options):
         env = {"VALET_HOME": self.home} | options.pop("env", {})
@@ -109,7 +111,7 @@ class Device:
 
     def found(self):
         os.makedirs(self.store, exist_ok=True)
-        self.sync("create", "--folder", self.store, "--name", self.name)
+        self.sync("create", *self.place, "--name", self.name)
 
     def status(self):
         return json.loads(self.sync("status", "--json").out)
@@ -122,7 +124,7 @@ def introduce(world, sponsor, joiner, *options):
     """Starts an invitation on both sides, until both ask whether the words are the same."""
     host = Person(world, sponsor.home, ("invite",))
     invitation = host.await_text(rb"J1[0-9A-Z]{2}(-[0-9A-Z]{2,4}){8}").group()
-    words = ("join", "--folder", joiner.store, "--name", joiner.name, *options)
+    words = ("join", *joiner.place, "--name", joiner.name, *options)
     guest = Person(world, joiner.home, words)
     guest.await_text(rb"Invitation: ")
     guest.type_hidden(invitation + b"\n")
