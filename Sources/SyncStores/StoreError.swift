@@ -14,7 +14,7 @@ package struct StoreError: Error, Hashable, Sendable {
         case denied
         /// There is no room. Nothing was written.
         case full
-        /// The deadline passed. Nothing was written.
+        /// The deadline passed. Of an append nothing was written; make any other call again.
         case timedOut
         /// The deadline passed, and a server may still make the change: make the same call again.
         case outcomeUnknown
