@@ -226,8 +226,9 @@ var products: [Product] = [
         tests(
             "SyncAgent",
             [
-                "KeychainKeys", "KeychainModel", "KeychainRows", "KeychainStore", "KeychainSync",
-                "Sealing", "SecretMemory", "Sync", "SyncStores", "SyncSupport", "TestValues",
+                "Keybag", "KeychainKeys", "KeychainModel", "KeychainRows", "KeychainStore",
+                "KeychainSync", "Sealing", "SecretMemory", "Sync", "SyncStores", "SyncSupport",
+                "System", "TestValues",
             ]),
         tests(
             "LockState",

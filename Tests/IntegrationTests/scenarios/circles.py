@@ -7,6 +7,7 @@ import json
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import termios
@@ -418,6 +419,39 @@ def recovered(world):
     names = {device["name"] for device in new.devices()}
     expect(len(new.devices()) == 2 and "recovery key" in names, new.devices())
     first.sync("once", code=77)
+
+
+@scenario(seconds=120)
+def undecided(world):
+    """If two devices remove each other in one folder, the others ask which one to distrust."""
+    first, second = pair(world)
+    third = Device(world, "third")
+    join(world, first, third)
+    for device in (first, second, third):
+        device.sync("once")
+    ids = {device.name: device.status()["device"] for device in (first, second, third)}
+    before, other = first.store + ".before", first.store + ".other"
+    shutil.copytree(first.store, before)
+    first.sync("devices", "remove", ids["second"], "--yes")
+    os.rename(first.store, other)
+    os.rename(before, first.store)
+    second.sync("devices", "remove", ids["first"], "--yes")
+    shutil.copytree(other, first.store, dirs_exist_ok=True)
+    third.sync("once", code=65)
+    status = third.status()
+    texts = " ".join(finding["text"] for finding in status["findings"])
+    expect(status["state"] == "alarm" and ids["first"] in texts and ids["second"] in texts, status)
+    third.sync("distrust", ids["third"], "--yes", code=44)
+    third.sync("distrust", ids["first"], "--yes")
+    third.sync("once")
+    expect({device["id"] for device in third.devices()} == {ids["second"], ids["third"]},
+           third.devices())
+    second.set("a", "1")
+    second.sync("once")
+    third.sync("once")
+    third.expect_value("a", "1")
+    first.sync("once")
+    first.expect_none("a")
 
 
 @scenario(seconds=120)
