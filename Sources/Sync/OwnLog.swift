@@ -73,7 +73,7 @@ package struct OwnLog: Sendable {
     /// Puts a message back that a former process has built.
     mutating func restore(_ number: UInt64, hash: SyncHash, covers dots: [Dot]) {
         messages[number] = hash
-        covers[number] = dots
+        if !dots.isEmpty { covers[number] = dots }
     }
 
     mutating func add(_ draft: BatchDraft, hash: SyncHash, positions: LogTable) {
@@ -81,7 +81,8 @@ package struct OwnLog: Sendable {
         next = number + 1
         messages[number] = hash
         announced = positions
-        covers[number] = draft.covers.filter { $0.log == id }
+        let covered = draft.covers.filter { $0.log == id }
+        if !covered.isEmpty { covers[number] = covered }
         unconfirmed = Unconfirmed(name: draft.name, hash: hash, entries: draft.entries)
         owesBatch = false
         batchesSinceBase += 1
@@ -233,6 +234,7 @@ extension ScopeReplica {
         takeBack(old.unconfirmed, isShown: isShown)
         own = OwnLog(id, followsAnother: true)
         own.awaited = old.awaited
+        hasChanged = true
         retired[old.id] = RetiredLog(own: old, firstNotCommon: first, renews: false)
         setBack(old.id, to: first)
         decideRenewal(old.id, foreign, isShown: isShown)
@@ -244,6 +246,7 @@ extension ScopeReplica {
         let awaited = own.awaited
         own = OwnLog(id)
         own.awaited = awaited
+        hasChanged = true
     }
 
     /// Brings anew what lives in the replica of another circle. Records that say that an item moved

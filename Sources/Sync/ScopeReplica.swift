@@ -107,7 +107,7 @@ package struct ScopeReplica: Sendable {
     var toRenew: Set<Dot> = []
     /// The records that began or ceased to live since this was last taken, with their items.
     var changedDots: [Dot: ItemKey] = [:]
-    /// Whether ``positions`` have changed.
+    /// Whether ``positions`` have changed, or which log is ``own``.
     var hasChanged = true
     /// Whether ``own`` has changed.
     var hasOwnChanged = true

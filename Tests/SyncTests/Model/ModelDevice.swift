@@ -32,6 +32,7 @@ extension Model {
     /// Everything that one run of the agent does: reads what there is, then says what is new.
     func sync(_ index: Int, _ view: StoreView) throws {
         for scope in KeyScope.allCases { devices[index].keychain.replica[scope].abandonBase() }
+        if numbers.oneIn(3) { try restart(index) }
         try step()
         for scope in openScopes(index) {
             // Nothing is built while a join is unfinished.
@@ -165,18 +166,23 @@ extension Model {
     private func join(_ index: Int, _ scope: KeyScope, _ message: ModelMessage) throws {
         if flaw != .joinsBeforeCollecting { devices[index].keychain.collect() }
         note("device \(index) joins \(message.description)")
-        do {
-            try devices[index].keychain.replica[scope].begin(message.incoming)
-        } catch {
-            throw Broken(description: "a message was refused: \(error)")
-        }
+        try begin(message, index, scope)
         devices[index].keychain.joining[scope] = message
         try step()
         try finishJoin(index, scope)
     }
 
+    private func begin(_ message: ModelMessage, _ index: Int, _ scope: KeyScope) throws {
+        do {
+            try devices[index].keychain.replica[scope].begin(message.incoming)
+        } catch {
+            throw Broken(description: "a message was refused: \(error)")
+        }
+    }
+
     private func finishJoin(_ index: Int, _ scope: KeyScope) throws {
         guard let message = devices[index].keychain.joining[scope] else { return }
+        if devices[index].keychain.replica[scope].owesJoin { try begin(message, index, scope) }
         var isFinished = false
         while !isFinished {
             if flaw != .joinsBeforeCollecting { devices[index].keychain.collect() }

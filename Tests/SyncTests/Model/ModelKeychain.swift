@@ -32,6 +32,8 @@ struct ModelKeychain {
     var outgoing: [KeyScope: ModelMessage] = [:]
     /// The message that is being joined, by scope.
     var joining: [KeyScope: ModelMessage] = [:]
+    /// What is kept of the replica.
+    var entries = ModelEntries()
 
     init(_ replica: Replica) { self.replica = replica }
 
@@ -110,9 +112,11 @@ struct ModelKeychain {
         var removed: [ItemKey] = []
         for change in changes {
             switch change {
-            case .record(_, .keep(let dot)):
+            case .record(let scope, .keep(let dot)):
                 if let record = message?.record(dot) { kept[dot] = record }
-            case .record(_, .drop(let dot, let isReplaced)):
+                if let record = kept[dot] { entries.keep(record.summary, dot, scope) }
+            case .record(let scope, .drop(let dot, let isReplaced)):
+                entries.drop(dot, scope)
                 guard let record = kept.removeValue(forKey: dot) else { continue }
                 if isReplaced { replaced.insert(record.write) }
             case .setAside(let key, _): aside[key] = rows[key]
