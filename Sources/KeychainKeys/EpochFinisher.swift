@@ -269,18 +269,23 @@ extension EpochMigration {
     func goOn(above number: Int64, entry: Int64) throws -> Outcome {
         guard state.older != nil else { return .done }
         guard state.isComplete else { throw RowFailure.locked }
-        guard entry == .max else {
-            return .sealedEntries(
-                next: try sealEntries(above: entry), in: header.newest.epoch)
+        // Rows come first: entries say nothing of the names of items that have rows.
+        var count = 0
+        if entry == .min || entry == .max {
+            let outcome = try sealRows(above: number)
+            if let next = outcome.next { return .sealed(count: outcome.count, next: next) }
+            count = outcome.count
         }
-        let outcome = try sealRows(above: number)
-        if let next = outcome.next { return .sealed(count: outcome.count, next: next) }
+        guard entry == .max else {
+            let next = try sealEntries(above: entry)
+            return .sealedEntries(next: next, in: header.newest.epoch)
+        }
         guard try hasOlderRows() else {
             try dropOlderKeybag()
             return .done
         }
         // Another process may have left rows with lower numbers than this one began with.
         let isToBeginAgain = try hasOlderRows(sealable: true)
-        return isToBeginAgain ? .sealed(count: outcome.count, next: .min) : .waitsForPasscode
+        return isToBeginAgain ? .sealed(count: count, next: .min) : .waitsForPasscode
     }
 }

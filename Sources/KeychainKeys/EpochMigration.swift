@@ -145,10 +145,10 @@ package struct EpochMigration {
 
     /// Moves all rows and entries of the older epoch to the newest one, inside one transaction.
     func sealAll() throws {
-        var entry = Int64.min
-        while entry < .max { entry = try sealEntries(above: entry) }
         var next: Int64? = .min
         while let number = next { next = try sealRows(above: number).next }
+        var entry = Int64.min
+        while entry < .max { entry = try sealEntries(above: entry) }
     }
 
     /// Whether any row is of another epoch than the newest.
