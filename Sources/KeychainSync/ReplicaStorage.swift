@@ -77,11 +77,19 @@ extension KeptReplica {
         }
     }
 
+    /// Nothing but the mark, for a keychain whose tables are about to be emptied. Replaced values
+    /// go as well: which one of them is damaged is not known.
+    init(emptying tables: SyncTables) throws {
+        (mark, stamp) = try tables.readMark()
+        outgoing = [:]
+        try tables.deleteAll(EntryKind.replaced)
+    }
+
     static var damage: KeychainFailure {
         KeychainFailure(
             .keychainDamaged, during: reading,
             message: "what the keychain knows of its circle is damaged; the items are not",
-            hint: "run `valet sync leave`, and join the circle again")
+            hint: "run `valet sync leave --here`, and join the circle again")
     }
 }
 

@@ -55,12 +55,17 @@ private struct Showing {
     // MARK: Records
 
     private func keep(_ dot: Dot, in scope: KeyScope) throws {
-        guard let record = records[dot], let summary = update.replica?[scope].summary(of: dot)
-        else {
-            // The record was dropped again, by a later change of the same call.
-            return
+        let living = update.replica?[scope].summary(of: dot)
+        guard let record = records[dot] else {
+            // A record that is dropped by a later change of the same call need not be there.
+            if living == nil { return }
+            throw KeychainFailure(
+                .internalFault, during: update.rows.operation, message: "a record is missing")
         }
         let content = try RecordContent(parsing: record.content, in: scope)
+        let key = try living?.key ?? update.key(of: content)
+        // A record of a log with two histories is brought anew, and does not live any more.
+        guard let summary = update.replica?[scope].summary(of: dot, key) else { return }
         let isShown = upcoming.contains(dot) ? try content.isGivenByRow : false
         let isOfRow = isShown || update.tagsOfRows.contains(record.tag)
         let head = head(of: dot, summary, content, in: scope)

@@ -87,7 +87,11 @@ package final class SyncUpdate {
     func collect() throws -> Bool {
         guard replica != nil else { return true }
         let changed = try changedRows()
-        guard let last = changed.last else { return true }
+        guard let last = changed.last else {
+            // Rows that are written now are collected.
+            if mark < 0 { mark = 0 }
+            return true
+        }
         var states: [(key: ItemKey, state: LocalState)] = []
         for case .row(let row) in changed.map(\.row) {
             let state = row.localState
@@ -112,8 +116,11 @@ package final class SyncUpdate {
         var changed: [(FoundRow, Int64)] = []
         let run = try tables.changed.start()
         try run.bind(mark, at: 1)
-        while try changed.count < Self.collectedCount && run.step() {
-            changed.append((try FoundRow(run), run.int64(SyncTables.changeColumn)))
+        while try run.step() {
+            let change = run.int64(SyncTables.changeColumn)
+            // Rows that sync has written share a number: a part of them would hide the others.
+            guard changed.count < Self.collectedCount || change == changed.last?.1 else { break }
+            changed.append((try FoundRow(run), change))
         }
         return changed
     }
@@ -163,7 +170,8 @@ package final class SyncUpdate {
     package func begin(_ replica: Replica, sendsItems: Bool) throws {
         precondition(self.replica == nil, "the keychain has a replica")
         self.replica = replica
-        mark = 0
+        // Below all numbers: rows of an earlier circle may have the number 0.
+        mark = -1
         hasWritten = true
         guard !sendsItems else { return }
         var isLast = false
@@ -178,7 +186,7 @@ package final class SyncUpdate {
                     self.replica?.notice([(try key(in: row.place), scope)])
                 }
             }
-            mark = changed.last?.change ?? mark
+            mark = changed.last?.change ?? max(0, mark)
         }
     }
 
@@ -204,7 +212,10 @@ package final class SyncUpdate {
         try deleteMessages()
         for kind in EntryKind.ofCircle { try tables.deleteAll(kind) }
         replica = nil
-        for name in names where notes[name] == nil { notes[name] = .some(try readNote(name)) }
+        for name in names where notes[name] == nil {
+            // A note that cannot be read is of no use.
+            notes[name] = .some(try unlessDamaged { try readNote(name) } ?? nil)
+        }
         notes = notes.filter { names.contains($0.key) }
         try tables.deleteAll(EntryKind.note)
     }

@@ -43,6 +43,31 @@ package final class SyncedKeychain {
         }
     }
 
+    /// Deletes everything of sync, also if it is damaged: ``SyncUpdate/end(keeping:)``. Of damaged
+    /// tables, replaced values go as well.
+    ///
+    /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `locked` before the
+    ///   first unlock, `timedOut`, `diskFull`.
+    package func end(
+        _ operation: String, keeping names: Set<NoteName>
+    ) throws(KeychainFailure) {
+        do throws(KeychainFailure) {
+            return try update(operation) { try $0.end(keeping: names) }
+        } catch {
+            guard error.code == .keychainDamaged else { throw error }
+        }
+        let done = try store.writeRows(operation) { rows in
+            let update = SyncUpdate(rows, try KeptReplica(emptying: rows.store.sync))
+            try update.end(keeping: names)
+            _ = try update.finish()
+            return true
+        }
+        guard done == nil else { return }
+        throw KeychainFailure(
+            .itemNotFound, during: operation, message: "there is no keychain yet",
+            path: store.location.folder)
+    }
+
     /// Runs `body` in one read transaction. It needs no lock of sync.
     ///
     /// - Returns: nil if there is no keychain.

@@ -127,9 +127,7 @@ extension SyncCall {
         try console.requireConsent(
             to: "Forget the circle on this device? The other devices are not told.",
             isGiven: options.isAgreed)
-        try withLock {
-            try keychain.update("forget the circle") { try $0.end(keeping: []) }
-        }
+        try withLock { try keychain.end("forget the circle", keeping: []) }
         console.note("valet: this device has forgotten the circle; its items stay")
         console.hint("remove it on another device: 'valet sync devices remove'")
     }

@@ -132,6 +132,12 @@ import ValetTestSupport
         #expect(failure?.code == .keychainDamaged)
         #expect(failure?.hint?.contains("valet sync leave") == true)
         #expect(try here.value("a") == "one")
+        let findings = here.store.keychain.diagnose().filter { $0.severity == .damage }
+        #expect(findings.map(\.message) == ["entries of sync that were changed or damaged: 1"])
+        try here.synced.end("leave", keeping: [])
+        try here.join(sendsItems: true)
+        try here.sendAll()
+        #expect(try here.update { $0.replica?[.afterFirstUnlock].live.count } == 1)
     }
 
     @Test func `A repair keeps the tables`() throws {

@@ -49,6 +49,40 @@ struct RowExamination {
             findings.append(Finding(.fine, "\(values): \(closed)"))
         }
         findings += try entries.findings() + quarantine(store) + programs(store)
+        return findings + (try circle(store.sync))
+    }
+
+    /// Opens every entry of sync, as far as its keys are open.
+    private func circle(_ tables: SyncTables) throws -> [Finding] {
+        var sound = 0
+        var damaged = 0
+        do {
+            try tables.forEachEntry(0...UInt8.max) { entry in
+                do throws(RowFailure) {
+                    _ = try state.openFacts(entry)
+                    sound += 1
+                } catch {
+                    damaged += 1
+                    return
+                }
+                guard let whole = try tables.entry(entry.head.kind, entry.head.id) else { return }
+                do throws(RowFailure) {
+                    _ = try state.openSecret(whole)
+                } catch {
+                    if error.isDamage { damaged += 1 }
+                }
+            }
+        } catch let failure as RowFailure where failure.isDamage {
+            damaged += 1
+        }
+        var findings: [Finding] = []
+        if sound > 0 { findings.append(Finding(.fine, "entries of sync that open: \(sound)")) }
+        if damaged > 0 {
+            findings.append(
+                Finding(
+                    .damage, "entries of sync that were changed or damaged: \(damaged)",
+                    hint: "run `valet sync leave --here`, and join the circle again"))
+        }
         return findings
     }
 
