@@ -52,7 +52,8 @@ package struct EpochFinisher {
                 attempt += 1
                 guard error.code == .timedOut, attempt < Self.attemptLimit else { throw error }
             }
-            progress(progressed.count)
+            // Entries of sync are sealed before the rows, and are not counted.
+            if progressed.count > 0 { progress(progressed.count) }
             guard deadline.sleep(atMost: Self.pause) else { return false }
         }
         guard !progressed.waitsForPasscode else { return false }

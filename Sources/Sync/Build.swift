@@ -352,9 +352,16 @@ private struct BatchRoom {
 
 extension ScopeReplica {
     /// Whether a base may be begun: nothing is pending that a batch would have to bring first.
+    ///
+    /// A pending change that covers nothing is no obstacle: a base neither has its record nor
+    /// deletes anything for it. So an item that is too large to travel keeps no base from others.
     package var mayBeginBase: Bool {
         mayBuildBatch && join == nil && !own.owesBatch
-            && (pending.isEmpty && renewals.isEmpty || !applies(.baseBringsNothingNew))
+            && (hasNoPendingCovers && renewals.isEmpty || !applies(.baseBringsNothingNew))
+    }
+
+    private var hasNoPendingCovers: Bool {
+        pending.values.values.allSatisfy { $0.covers.isEmpty && !$0.coversItem }
     }
 
     /// Takes the number of a base and a copy of all that it says.

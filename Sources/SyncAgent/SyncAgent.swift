@@ -16,6 +16,8 @@ package final class SyncAgent {
     /// The longest time between two rounds.
     private static let interval = Duration.seconds(60)
     private static let longestPause = Duration.seconds(300)
+    /// In nanoseconds: the least time between two looks at what has changed.
+    private static let tick: Int64 = 10_000_000
 
     private let store: ItemStore
     private let lock: SyncLock
@@ -106,8 +108,11 @@ package final class SyncAgent {
             return watch.wait(atMost: .milliseconds(1000 * seconds + jitter))
         }
         watch.wait(atMost: Self.interval)
-        guard !cancellation.isCancelled, !lock.isWanted, !storeWatch.takeChange() else { return }
-        _ = Deadline(after: Self.gathering).sleep(atMost: 1_000_000_000)
+        // A change in the store is read at once.
+        let end = Deadline(after: Self.gathering)
+        while !cancellation.isCancelled, !lock.isWanted, !storeWatch.takeChange(),
+            end.sleep(atMost: Self.tick)
+        { watch.wait(atMost: end.remaining) }
     }
 }
 

@@ -86,7 +86,9 @@ extension SyncSession {
             scopes.contains { replica[$0].hasNews || replica[$0].own.unconfirmed != nil }
         }
         if try !hasJoined(scopes) { return .joining }
-        if isWaiting || hasNews || !isSent { return .waiting }
+        // An item that cannot travel is reported, and nobody else can bring it.
+        let isHeldBack = kinds.contains(.tooLarge) || kinds.contains(.unreadableRecord)
+        if isWaiting || hasNews && !isHeldBack || !isSent { return .waiting }
         return scopes.contains(.whileUnlocked) ? .current : .locked
     }
 

@@ -168,4 +168,22 @@ struct RoundTests {
         #expect(try second.keptValues() == ["of the device"])
         #expect(try members[0].value("item") == "of the circle")
     }
+
+    @Test func `An item that is too large to travel stays, and keeps nothing else`() throws {
+        let members = try TestMember.circle(of: 2)
+        try members[0].set("large", String(repeating: "a", count: 200 << 10))
+        try members[0].set("small", "1")
+        try settle(members)
+        #expect(members[0].troubles.contains(.tooLarge))
+        #expect(try members[0].sync() == .current)
+        #expect(try members[0].session.sendBase(.whileUnlocked))
+        try settle(members)
+        #expect(try members[1].value("small") == "1")
+        #expect(try members[1].value("large") == nil)
+        #expect(try members[0].value("large")?.utf8.count == 200 << 10)
+        // Once it is small enough, it travels.
+        try members[0].set("large", "2")
+        try settle(members)
+        #expect(try members[1].value("large") == "2")
+    }
 }

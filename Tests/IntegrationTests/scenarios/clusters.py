@@ -103,7 +103,8 @@ class Cluster:
                 status = json.loads(done.stdout)[0]["Status"]
             except (subprocess.TimeoutExpired, ValueError, KeyError, IndexError):
                 continue
-            if status["leader"] == status["header"]["member_id"]:
+            # A server that has just started knows none.
+            if status.get("leader", 0) == status["header"]["member_id"]:
                 return index
         return None
 
