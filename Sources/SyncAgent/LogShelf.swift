@@ -122,6 +122,7 @@ extension SyncSession {
             case .none: shelves[place] = nil
             }
         }
+        try keepNewNames()
     }
 
     private func look(at place: LogPlace, _ member: Member) throws {

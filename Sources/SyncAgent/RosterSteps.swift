@@ -14,6 +14,8 @@ internal import ValetSystem
 struct RosterShelf {
     /// The entries that were read, by their names in the store; nil for bytes that are no entry.
     var known: [StoredName: SyncHash?] = [:]
+    /// Whether a device has named an entry since the roster was kept.
+    var hasNewNames = false
     /// Entries whose parents were not read yet.
     var waiting: [RosterEntry] = []
     /// The last entry that the store is known to have.
@@ -85,13 +87,25 @@ extension SyncSession {
     /// Keeps the roster in the keychain.
     func keepRoster() throws {
         forgetKeys()
-        let bytes = roster.kept.bytes
-        try keychain.update(Self.changing) { $0[.roster] = bytes }
+        try keepNames()
     }
 
     /// Takes note that a device knew an entry.
     func note(_ hash: SyncHash, namedBy device: DeviceID) {
-        roster.note(hash, namedBy: device)
+        if roster.note(hash, namedBy: device) { rosterShelf.hasNewNames = true }
+    }
+
+    /// Keeps the roster, of which no entry has changed, in the keychain.
+    private func keepNames() throws {
+        let bytes = roster.kept.bytes
+        try keychain.update(Self.changing) { $0[.roster] = bytes }
+        rosterShelf.hasNewNames = false
+    }
+
+    /// Keeps which entries the devices knew, if that has changed: they may not pretend later that
+    /// they did not know them.
+    func keepNewNames() throws {
+        if rosterShelf.hasNewNames { try keepNames() }
     }
 
     /// Appends an entry that this device signs.

@@ -149,6 +149,15 @@ final class TestMember {
         try keychain.delete(query(account), for: caller)
     }
 
+    /// Gives an item another class.
+    func change(_ account: String, to protectionClass: ProtectionClass) throws {
+        clock.advance(seconds: 1)
+        let update = ItemUpdate(
+            query: query(account), changes: ItemChanges(protectionClass: protectionClass),
+            value: nil)
+        _ = try keychain.update(update, for: caller, PersonAccess(.demanding))
+    }
+
     private func query(_ account: String) -> ItemQuery {
         ItemQuery(
             .genericPassword, attributes: [.account: .text(account), .service: .text("service")],

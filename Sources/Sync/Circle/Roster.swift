@@ -176,9 +176,12 @@ package struct Roster: Sendable {
 
     /// Takes note that a message of `device` names the entry `hash`, so that the device cannot
     /// make entries later that look older than what it knew.
-    package mutating func note(_ hash: SyncHash, namedBy device: DeviceID) {
-        guard contains(hash) else { return }
-        named[device, default: []].insert(hash)
+    ///
+    /// - Returns: Whether that was new.
+    @discardableResult
+    package mutating func note(_ hash: SyncHash, namedBy device: DeviceID) -> Bool {
+        guard contains(hash) else { return false }
+        return named[device, default: []].insert(hash).inserted
     }
 
     /// Distrusts a device since a fork that raised ``alarm``: what it signed after that is void

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Testing
+import ValetKeychainModel
+import ValetSync
+import ValetSyncStores
+import ValetSyncSupport
+
+@testable import ValetSyncAgent
+
+/// What happens over time: devices that were away, logs with gaps, bases that fail, classes that
+/// change. docs/SYNC.md §10, items 4, 5, 15 and 16.
+struct LongRunTests {
+    @Test func `A log whose middle is missing is read from its base after its author has left`()
+        throws
+    {
+        let store = MemoryStore(.folder)
+        let members = try TestMember.circle(of: 3, in: store)
+        try members[0].set("first", "1")
+        try members[0].sync()
+        let place = try members[0].session.ownPlace(.whileUnlocked)
+        let names = try members[0].names(in: place)
+        try members[0].set("second", "2")
+        try members[0].sync()
+        store.lose(names, in: .log(place))
+        #expect(try members[0].session.sendBase(.whileUnlocked))
+        try members[0].session.leave()
+        try settle(Array(members[1...]))
+        for member in members[1...] {
+            #expect(try member.value("first") == "1")
+            #expect(try member.value("second") == "2")
+        }
+    }
+
+    @Test func `After a year away a device keeps its edits and drops what was deleted`() throws {
+        let members = try TestMember.circle(of: 2)
+        for account in ["deleted", "changed", "edited"] { try members[0].set(account, "old") }
+        try settle(members)
+        try members[1].set("edited", "away")
+        try members[1].set("new", "away")
+        try members[0].delete("deleted")
+        try members[0].set("changed", "meanwhile")
+        try members[0].sync()
+        for scope in KeyScope.allCases { try members[0].session.sendBase(scope) }
+        members[0].clock.advance(seconds: 365 * 86_400)
+        try members[0].restart()
+        try members[1].restart()
+        try settle(members)
+        for member in members {
+            #expect(try member.value("deleted") == nil)
+            #expect(try member.value("changed") == "meanwhile")
+            #expect(try member.value("edited") == "away")
+            #expect(try member.value("new") == "away")
+        }
+    }
+
+    @Test(arguments: [MemoryStore.Kind.folder, .etcd], [0, 1, 2])
+    func `A base that fails at any step loses nothing`(
+        _ kind: MemoryStore.Kind, _ step: Int
+    ) throws {
+        for fault in [MemoryStore.Client.Fault.failure(.unavailable), .lostAnswer] {
+            let members = try TestMember.circle(of: 2, in: MemoryStore(kind))
+            for number in 0..<5 { try members[0].set("item \(number)", "\(number)") }
+            try members[0].delete("item 0")
+            try settle(members)
+            let calls = Mutex(0)
+            members[0].client.interfere { call in
+                guard [.put, .append].contains(call) else { return nil }
+                let count = calls.withLock { calls -> Int in
+                    calls += 1
+                    return calls
+                }
+                return count == step + 1 ? fault : nil
+            }
+            _ = try? members[0].session.sendBase(.whileUnlocked)
+            members[0].client.interfere { _ in nil }
+            if step == 1 { try members[0].restart() }
+            try members[0].set("later", "6")
+            try settle(members, rounds: 6)
+            #expect(try members[1].value("later") == "6")
+            #expect(try members[1].value("item 0") == nil)
+            #expect(try members[1].value("item 4") == "4")
+            #expect(members.allSatisfy { !$0.troubles.contains(.copied) })
+            #expect(try members[0].session.sendBase(.whileUnlocked))
+            try settle(members)
+            #expect(try members[1].sync() == .current)
+        }
+    }
+
+    @Test func `A class that changes while another device is locked loses no value`() throws {
+        let members = try TestMember.circle(of: 2)
+        try members[0].set("down", "1")
+        try members[0].set("up", "2", as: .afterFirstUnlock)
+        try settle(members)
+        try members[1].lock()
+        try members[0].change("down", to: .afterFirstUnlock)
+        try members[0].change("up", to: .whenUnlocked)
+        try settle(members)
+        try members[1].unlock()
+        try settle(members)
+        for member in members {
+            #expect(try member.value("down") == "1")
+            #expect(try member.value("up") == "2")
+            #expect(try member.sync() == .current)
+        }
+    }
+}
