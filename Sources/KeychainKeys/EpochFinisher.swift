@@ -277,9 +277,12 @@ extension EpochMigration {
             if let next = outcome.next { return .sealed(count: outcome.count, next: next) }
             count = outcome.count
         }
-        guard entry == .max else {
+        if entry != .max {
+            // A keychain without a circle ends its change with the rows.
             let next = try sealEntries(above: entry)
-            return .sealedEntries(next: next, in: header.newest.epoch)
+            guard next == .max else {
+                return .sealedEntries(next: next, in: header.newest.epoch)
+            }
         }
         guard try hasOlderRows() else {
             try dropOlderKeybag()

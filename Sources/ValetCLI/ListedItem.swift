@@ -90,7 +90,7 @@ extension ListedItem {
         ("  group", "the access group"),
         ("  accessibility", "a value of --accessibility, or always, always-this-device-only"),
         ("  requires", "what reading requires, as user-presence; null if nothing"),
-        ("  cloud", "true for an item of an iCloud valet; nothing is sent to other devices yet"),
+        ("  cloud", "true for an item of an iCloud valet, which the devices of a circle share"),
         ("  byteCount", "the size of the value; null without a value"),
         ("  modified", "ISO 8601, as 2001-01-01T00:00:00Z"),
     ]
