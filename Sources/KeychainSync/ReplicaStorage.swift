@@ -43,7 +43,7 @@ enum EntryKind {
 extension KeptReplica {
     private static let reading = "read what is known of the circle"
 
-    /// Reads the tables. Takes about a second for 100,000 items.
+    /// Reads the tables, which takes long for many items.
     ///
     /// - Throws: ``KeychainFailure/Code/keychainDamaged`` if an entry does not open, or the entries
     ///   do not fit together; ``RowFailure/locked`` before the first unlock.

@@ -77,7 +77,8 @@ package struct BaseDraft: Sendable {
     package let cloud: Set<Dot>
 }
 
-/// Who writes messages, and under what: the same for all messages of one moment.
+/// The author of messages, with the roster entry and the key that they name. All messages of one
+/// moment share them.
 package struct MessageAuthor: Hashable, Sendable {
     let circle: CircleID
     let device: DeviceID

@@ -205,8 +205,11 @@ struct LogTimes: Hashable {
     /// When an own log was last seen to grow that this device does not write any more, and up to
     /// which number.
     var retired: [LogID: Base] = [:]
-    /// The removed devices whose logs are still to be deleted, and since when.
+    /// The devices that were removed or have left and whose logs are still to be deleted, and since
+    /// when.
     var removed: [DeviceID: UInt64] = [:]
+    /// When broken-off writes and forgotten mails were last removed from the store.
+    var leftovers: UInt64 = 0
 
     init() {}
 
@@ -221,6 +224,7 @@ struct LogTimes: Hashable {
                 let device = try DeviceID(from: &reader)
                 removed[device] = try reader.integer()
             }
+            leftovers = try reader.integer()
         } catch {
             self = LogTimes()
         }
@@ -254,6 +258,7 @@ struct LogTimes: Hashable {
             bytes += device.bytes
             bytes.append(bigEndian: milliseconds)
         }
+        bytes.append(bigEndian: leftovers)
         return bytes
     }
 }
@@ -266,10 +271,37 @@ extension SyncSession {
         try keychain.update("note when logs were written") { $0[.logTimes] = bytes }
     }
 
-    /// Deletes a day from now, once, the logs of devices that this device has removed.
-    package func deleteLogsLater(of devices: [DeviceID]) throws {
-        for device in devices { times.removed[device] = machine.milliseconds() }
+    /// Deletes, once, the logs of devices that were removed or have left: a day after
+    /// `milliseconds`, and not before bases of both scopes that are as new have what is in them.
+    package func deleteLogsLater(of devices: [DeviceID], since milliseconds: UInt64) throws {
+        for device in devices where times.removed[device] == nil {
+            times.removed[device] = milliseconds
+        }
         try keepTimes()
+    }
+
+    /// Makes a base of each scope due.
+    func oweBases() throws {
+        try keychain.update(Self.writingBase) { update in
+            for scope in KeyScope.allCases { update.replica?[scope].oweBase() }
+        }
+    }
+
+    /// Whether bases that were written since `milliseconds` have all messages of a device that
+    /// count.
+    private func haveBases(_ device: DeviceID, since milliseconds: UInt64) throws -> Bool {
+        guard try openScopes().contains(.whileUnlocked) else { return false }
+        var last: [RosterEntry.LastMessage] = []
+        if case .left(let leaver) = roster.membership(of: device) { last = leaver.last }
+        let bases = times.bases
+        return try look { replica in
+            KeyScope.allCases.allSatisfy {
+                bases[replica[$0].own.id].map { $0.milliseconds >= milliseconds } ?? false
+            }
+                && last.allSatisfy {
+                    replica[$0.scope].position(of: $0.name.log).number >= $0.name.number
+                }
+        }
     }
 
     /// Deletes what is not needed any more: docs/SYNC.md §5, §6.
@@ -288,12 +320,18 @@ extension SyncSession {
                 }
             }
         }
-        let due = times.removed.filter { $0.value + Self.day < now }.keys.sorted()
+        let due = try times.removed.filter { device, since in
+            try since + Self.day < now && haveBases(device, since: since)
+        }.keys.sorted()
         for device in due {
             try store.deleteLogs(of: device, in: circle.circle, by: storeDeadline)
             times.removed[device] = nil
         }
         if !due.isEmpty { try keepTimes() }
+        guard times.leftovers + Self.day < now else { return }
+        try store.removeLeftovers(by: storeDeadline)
+        times.leftovers = now
+        try keepTimes()
     }
 
     private func deleteBeforeBase(_ place: LogPlace, _ shelf: LogShelf, _ now: UInt64) throws {

@@ -176,6 +176,9 @@ extension SyncSession {
                 let (wraps, former) = try self.newKeys(after: state, head, without: [])
                 return .rotate(wraps, former)
             }
+            try deleteLogsLater(
+                of: roster.accepted.leavers.keys.sorted(), since: machine.milliseconds())
+            try oweBases()
         }
     }
 

@@ -16,6 +16,11 @@ package final class SyncAgent {
     /// The longest time between two rounds.
     private static let interval = Duration.seconds(60)
     private static let longestPause = Duration.seconds(300)
+
+    private typealias Outcome = (state: SyncState, failure: (any Error)?)
+
+    /// How long the agent waits for the lock before it looks again whether it is to end.
+    package var patience = Duration.seconds(30)
     /// In nanoseconds: the least time between two looks at what has changed.
     private static let tick: Int64 = 10_000_000
 
@@ -54,16 +59,20 @@ package final class SyncAgent {
         let watch = watch
         cancellation.listen { watch.wake() }
         defer { cancellation.stopListening() }
+        var hasRun = false
         while !cancellation.isCancelled {
-            guard let held = try lock.acquireForAgent(before: Deadline(after: .seconds(30))) else {
+            guard let held = try lock.acquireForAgent(before: Deadline(after: patience)) else {
+                // A command that has taken over may take long.
+                if hasRun { continue }
                 throw KeychainFailure(
                     .timedOut, during: "start the agent",
                     message: "another agent of this keychain is running",
                     hint: "`valet sync status` shows what it does")
             }
+            hasRun = true
             try runWithLock()
             _ = consume held
-            lock.letOthersGo(before: Deadline(after: .seconds(30)))
+            lock.letOthersGo(before: Deadline(after: patience))
         }
     }
 
@@ -75,7 +84,7 @@ package final class SyncAgent {
         defer { storeWatch?.stop() }
         while !cancellation.isCancelled, !lock.isWanted {
             _ = watch.attend(to: [store.location])
-            var outcome: (state: SyncState, failure: (any Error)?)
+            var outcome: Outcome
             do {
                 if session == nil {
                     session = try SyncSession.open(keychain, try makeStore())
@@ -90,29 +99,40 @@ package final class SyncAgent {
                 outcome = (SyncState(of: error), error)
             }
             told(outcome.state, outcome.failure)
-            wait(after: outcome.state, storeWatch)
+            wait(after: outcome, session, storeWatch)
         }
     }
 
-    /// Waits for a change here or in the store, and then for more local changes. After failures it
-    /// waits longer each time, and up to half as long again by chance, so that agents do not all
-    /// come at the same moment.
-    private func wait(after state: SyncState, _ storeWatch: StoreWatch?) {
-        guard !cancellation.isCancelled, !lock.isWanted else { return }
-        let isFailing = [.unavailable, .denied, .full].contains(state)
+    /// Waits for a change here or in the store, and then for more local changes.
+    ///
+    /// After failures it waits longer each time, whatever changes here, and up to half as long
+    /// again by chance, so that agents do not all come at the same moment.
+    private func wait(after outcome: Outcome, _ session: SyncSession?, _ storeWatch: StoreWatch?) {
+        let isFailing =
+            [.unavailable, .denied, .full].contains(outcome.state)
+            || outcome.state == .waiting && outcome.failure != nil
         failures = isFailing ? failures + 1 : 0
-        guard !isFailing, let storeWatch else {
+        if isFailing {
             let longest = Int(Self.longestPause.components.seconds)
             let seconds = min(longest, 1 << min(failures, 16))
             let jitter = Int.random(in: 0...(500 * seconds))
-            return watch.wait(atMost: .milliseconds(1000 * seconds + jitter))
+            return pause(.milliseconds(1000 * seconds + jitter), session) { false }
         }
+        guard !cancellation.isCancelled, !lock.isWanted else { return }
         watch.wait(atMost: Self.interval)
         // A change in the store is read at once.
-        let end = Deadline(after: Self.gathering)
-        while !cancellation.isCancelled, !lock.isWanted, !storeWatch.takeChange(),
-            end.sleep(atMost: Self.tick)
-        { watch.wait(atMost: end.remaining) }
+        pause(Self.gathering, session) { storeWatch?.takeChange() ?? false }
+    }
+
+    /// Waits for `duration`, until somebody asks for the lock, or until `isOver`. Keys that a lock
+    /// of the keychain takes away are dropped meanwhile.
+    private func pause(_ duration: Duration, _ session: SyncSession?, _ isOver: () -> Bool) {
+        let end = Deadline(after: duration)
+        while !cancellation.isCancelled, !lock.isWanted {
+            _ = try? session?.openScopes()
+            guard !isOver(), end.sleep(atMost: Self.tick) else { return }
+            watch.wait(atMost: end.remaining)
+        }
     }
 }
 

@@ -26,6 +26,7 @@ extension SyncSession {
         } catch {
             failure = error
             state = SyncState(of: error)
+            if case SyncTrouble.noKeys = error { report.add(.noKeys) }
             // Only what is open after the first unlock is closed before it.
             let isLocked = try? keychain.read(Self.opening) { $0.isLocked }
             if state == .closed, isLocked != nil { state = .locked }
@@ -58,6 +59,8 @@ extension SyncSession {
     }
 
     private func work(_ progress: (SyncProgress) -> Void) throws -> SyncState {
+        // Before the store is asked, which may take long: a locked keychain takes keys away.
+        _ = try openScopes()
         try store.check(circle.circle, by: storeDeadline)
         try readRoster()
         guard roster.alarm.isEmpty else { return .alarm }
@@ -86,10 +89,13 @@ extension SyncSession {
             scopes.contains { replica[$0].hasNews || replica[$0].own.unconfirmed != nil }
         }
         if try !hasJoined(scopes) { return .joining }
-        // An item that cannot travel is reported, and nobody else can bring it.
-        let isHeldBack = kinds.contains(.tooLarge) || kinds.contains(.unreadableRecord)
-        if isWaiting || hasNews && !isHeldBack || !isSent { return .waiting }
+        if isWaiting || hasNews && !holdsItemsBack || !isSent { return .waiting }
         return scopes.contains(.whileUnlocked) ? .current : .locked
+    }
+
+    /// Whether there are items that cannot travel. They are reported, and nobody else brings them.
+    var holdsItemsBack: Bool {
+        report.troubles.contains { [.tooLarge, .unreadableRecord].contains($0.kind) }
     }
 
     /// Whether this device has read what its sponsor knew when it was admitted: docs/SYNC.md §6,

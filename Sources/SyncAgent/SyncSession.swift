@@ -29,7 +29,7 @@ package final class SyncSession {
     let machine: Machine
 
     /// The keys of the scopes that are open; empty when the roster or the lock state has changed.
-    private var keyrings: [KeyScope: CircleKeyring] = [:]
+    private(set) var keyrings: [KeyScope: CircleKeyring] = [:]
     private var isLocked = false
     var shelves: [LogPlace: LogShelf] = [:]
     var recent = RecentMessages()

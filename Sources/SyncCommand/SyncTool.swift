@@ -131,7 +131,7 @@ struct SyncCall {
         return try result.get()
     }
 
-    /// The lock of the keychain's folder, which is made if there is none.
+    /// The lock in the keychain's folder. Creates a folder that does not exist.
     func syncLock() throws(KeychainFailure) -> SyncLock {
         do throws(SystemError) {
             return SyncLock(try PrivateDirectory.open(store.location.folder, creating: true))

@@ -239,7 +239,7 @@ package struct StoreFile: Hashable, Sendable {
 package enum AppendOutcome: Hashable, Sendable {
     /// The store has it, now or already.
     case stored
-    /// Nothing was written, because the head is another one, which is given; nil if there is none.
+    /// Nothing was written, because the head is this one; nil if the place has no head.
     case otherHead(LogPosition?)
     /// The head fits, but other bytes have the name. Another copy of this keychain may have written
     /// them.

@@ -50,8 +50,8 @@ struct Terminal: Console {
     }
 
     /// Replaces this process by the program `valet-sync`, which takes over the words after `sync`.
-    /// Returns if there is none beside this program, nor at its place in the system. It is never
-    /// looked for in `$PATH`.
+    /// Looks beside this program and at the program's place in the system, and never in `$PATH`.
+    /// Returns if it is in neither place.
     static func becomeSyncProgram(like console: any Console) {
         // The program would take an ignored SIGPIPE for the wish of its caller.
         if let terminal = console as? Terminal, !terminal.reportsBrokenPipe {

@@ -105,4 +105,68 @@ struct LongRunTests {
             #expect(try member.sync() == .current)
         }
     }
+
+    @Test func `Logs of a removed device are deleted a day after the bases that have them`() throws
+    {
+        let members = try TestMember.circle(of: 2)
+        try members[1].set("item", "1")
+        try settle(members)
+        let log = try members[1].session.ownPlace(.whileUnlocked)
+        #expect(try members[0].session.remove([members[1].id]))
+        try members[0].sync()
+        #expect(try !members[0].names(in: log).isEmpty)
+        members[0].clock.advance(seconds: 2 * 86_400)
+        try members[0].restart()
+        try members[0].sync()
+        #expect(try members[0].names(in: log).isEmpty)
+        #expect(try members[0].value("item") == "1")
+    }
+
+    @Test func `Logs of a device that has left stay until a base has them`() throws {
+        let members = try TestMember.circle(of: 2)
+        try members[1].set("item", "1")
+        let log = try members[1].session.ownPlace(.whileUnlocked)
+        try members[1].session.leave()
+        members[0].client.interfere { $0 == .put ? .failure(.unavailable) : nil }
+        _ = members[0].session.round()
+        members[0].clock.advance(seconds: 2 * 86_400)
+        _ = members[0].session.round()
+        #expect(try !members[0].names(in: log).isEmpty)
+        members[0].client.interfere { _ in nil }
+        try settle([members[0]])
+        members[0].clock.advance(seconds: 2 * 86_400)
+        try settle([members[0]])
+        #expect(try members[0].names(in: log).isEmpty)
+        #expect(try members[0].value("item") == "1")
+    }
+
+    @Test func `What others have left in the store is removed once a day`() throws {
+        let members = try TestMember.circle(of: 1)
+        func count() -> Int { members[0].client.calls.count { $0 == .removeLeftovers } }
+        let before = count()
+        try settle(members)
+        #expect(count() == before)
+        members[0].clock.advance(seconds: 2 * 86_400)
+        try members[0].restart()
+        try settle(members)
+        #expect(count() == before + 1)
+    }
+
+    @Test func `A device with an item that is too large can leave`() throws {
+        let members = try TestMember.circle(of: 2)
+        try members[1].set("large", String(repeating: "a", count: 200 << 10))
+        try members[1].session.leave()
+        #expect(try members[1].value("large")?.utf8.count == 200 << 10)
+    }
+
+    @Test func `A lock takes the keys of scope u away, also where the store cannot be reached`()
+        throws
+    {
+        let members = try TestMember.circle(of: 1)
+        #expect(members[0].session.keyrings[.whileUnlocked] != nil)
+        try members[0].lock()
+        members[0].client.interfere { _ in .failure(.unavailable) }
+        #expect(members[0].session.round().state == .unavailable)
+        #expect(members[0].session.keyrings[.whileUnlocked] == nil)
+    }
 }

@@ -256,7 +256,7 @@ extension TestMember {
         try KeychainPasscode(SecretBytes(copying: Array(Self.passcode.utf8).span))
     }
 
-    /// Sets a passcode if there is none, and locks the keychain.
+    /// Sets a passcode the first time, and locks the keychain.
     func lock() throws {
         if !hasPasscode { try keychain.keychain.setPasscode(typed()) }
         hasPasscode = true

@@ -96,7 +96,7 @@ struct `A connection to etcd` {
         #expect(error?.code == .denied)
     }
 
-    /// A server that is none: it answers every request with `answer`, a Python expression, and
+    /// A server of another kind: it answers every request with `answer`, a Python expression, and
     /// keeps the connection open.
     private func fake(_ answer: String) throws -> (OtherProcess, EtcdStore) {
         let server = try OtherProcess(

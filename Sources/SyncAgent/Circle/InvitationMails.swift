@@ -88,7 +88,7 @@ package struct InvitationSponsor: ~Copyable {
         try post.post(.offer, sponsoring.offerMail(random: .random()))
     }
 
-    /// The request of the device that answers; nil while there is none.
+    /// The request of the device that answers; nil before it has come.
     ///
     /// - Throws: ``StoreError``, ``InvitationTrouble``.
     package mutating func request() throws -> InvitationRequest? {

@@ -47,6 +47,7 @@ extension SyncSession {
     ) throws -> Bool {
         try readLogs(progress)
         _ = try sendPending()
+        let begun = machine.milliseconds()
         var hasBase = true
         for scope in KeyScope.allCases {
             let isSent = try sendBase(scope)
@@ -56,7 +57,8 @@ extension SyncSession {
             let present = devices.filter { state.members[$0] != nil }
             return try self.removal(of: present, after: state, head)
         }
-        try deleteLogsLater(of: devices)
+        try deleteLogsLater(of: devices, since: begun)
+        if !hasBase { try oweBases() }
         return hasBase
     }
 
@@ -87,7 +89,8 @@ extension SyncSession {
         let isSent = try sendPending()
         let isIdle = try keychain.update(Self.leaving) { update in
             KeyScope.allCases.allSatisfy {
-                update.replica?[$0].hasNews == false && update.replica?[$0].own.unconfirmed == nil
+                (update.replica?[$0].hasNews == false || self.holdsItemsBack)
+                    && update.replica?[$0].own.unconfirmed == nil
             }
         }
         guard isSent, isIdle else { throw SyncTrouble.unsent }

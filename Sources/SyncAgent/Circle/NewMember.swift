@@ -50,7 +50,7 @@ package struct NewMember: ~Copyable {
         }
     }
 
-    /// Stores the secrets in the keychain, which is made if there is none.
+    /// Stores the secrets in the keychain. Creates a keychain that does not exist.
     ///
     /// - Parameter passcode: The keychain's passcode, if it has one.
     package func keepSecrets(

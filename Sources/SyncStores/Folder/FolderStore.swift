@@ -289,7 +289,7 @@ extension FolderStore {
 }
 
 extension SharedFolder {
-    /// A folder in this one; nil if there is none, or a link or a file in its place.
+    /// A folder in this one; nil if the name is free, or leads to a link or a file.
     func existing(_ name: String) throws(SystemError) -> SharedFolder? {
         do throws(SystemError) {
             return try folder(name)
