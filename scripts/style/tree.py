@@ -7,7 +7,7 @@ from . import citations, code, documents, imports, tests, text
 from .swift import SwiftFile
 
 _SOURCES = ("Sources", "Tests", "Benchmarks", "Fuzz")
-_SCRIPTS = ("scripts", ".ci")
+_SCRIPTS = ("scripts", ".ci", "Bindings", "Examples")
 _SCENARIOS = "Tests/IntegrationTests/scenarios/"
 
 
@@ -38,7 +38,7 @@ def findings(root):
         if os.path.exists(os.path.join(root, path)):
             collect(path, check(_read(root, path)))
     library = citations.Library(root)
-    for path in _files(root, (*_SOURCES, *_SCRIPTS, "docs", "Examples")):
+    for path in _files(root, (*_SOURCES, *_SCRIPTS, "docs")):
         is_sample = "/Fixtures/" in path or path.endswith("style/selftest.py")
         if path.endswith((".swift", ".h", ".py", ".md")) and not is_sample:
             collect(path, citations.check(path, _read(root, path), library))
@@ -49,7 +49,8 @@ def findings(root):
 
 def _markdown(root):
     pages = [path for path in sorted(os.listdir(root)) if path.endswith(".md")]
-    return pages + [path for path in _files(root, ("docs", "Examples")) if path.endswith(".md")]
+    folders = ("docs", "Bindings", "Examples")
+    return pages + [path for path in _files(root, folders) if path.endswith(".md")]
 
 
 def _documents(root):
