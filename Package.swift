@@ -78,6 +78,7 @@ var products: [Product] = [
         .library(name: "ValetTesting", targets: ["ValetTesting"]),
         .executable(name: "valet", targets: ["ValetCommand"]),
         .executable(name: "valet-sync", targets: ["ValetSyncCommand"]),
+        .executable(name: "valet-clients", targets: ["ValetClientsCommand"]),
     ]
     targets += [
         system("CSodium", pkgConfig: "libsodium", apt: "libsodium-dev"),
@@ -181,6 +182,12 @@ var products: [Product] = [
                 "KeychainStore", "KeychainSync", "SecretMemory", "Sync", "SyncAgent", "SyncStores",
                 "System", "UserPresence", "ValetCLI",
             ]), path: "Sources/SyncCommand", swiftSettings: strict),
+        .executableTarget(
+            name: "ValetClientsCommand",
+            dependencies: dependencies([
+                "Database", "KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory",
+                "System", "ValetCLI",
+            ]), path: "Sources/ClientsCommand", swiftSettings: strict),
         testSupport("CForkSupport"),
         testSupport("TestValues"),
         testSupport(
@@ -292,6 +299,11 @@ var products: [Product] = [
             exclude: ["scripts", "terminal.py"]),
         tests(
             "SyncCommand", ["KeychainModel", "Sync", "SyncAgent", "SyncStores", "ValetCLI"]),
+        tests(
+            "ClientsCommand",
+            [
+                "Database", "KeychainModel", "KeychainStore", "SecretMemory", "System", "ValetCLI",
+            ]),
         testAgent(
             "ValetTestAgent",
             [
@@ -302,7 +314,9 @@ var products: [Product] = [
             ]),
         .testTarget(
             name: targetName("IntegrationTests"),
-            dependencies: dependencies(["SyncCommand", "ValetCommand", "ValetTestAgent"]),
+            dependencies: dependencies([
+                "ClientsCommand", "SyncCommand", "ValetCommand", "ValetTestAgent",
+            ]),
             path: "Tests/IntegrationTests", exclude: ["scenarios"], swiftSettings: strict),
     ]
 #else

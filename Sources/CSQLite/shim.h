@@ -4,6 +4,7 @@
 
 #include <sqlite3.h>
 #include <stdarg.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* sqlite3_db_config is variadic, which Swift does not import. */
@@ -160,6 +161,40 @@ static inline void valet_sqlite3_guard_off(void) {
     system->xSetSystemCall(system, "close", valet_usual_calls()[0]);
     system->xSetSystemCall(system, "fcntl", valet_usual_calls()[1]);
     *valet_thread_guard() = none;
+}
+
+/* SQLite's own allocator, for the functions below. A static variable of a function: Swift does not
+   emit variables of a header. */
+static inline sqlite3_mem_methods *valet_usual_memory(void) {
+    static sqlite3_mem_methods methods;
+    return &methods;
+}
+
+static inline void valet_wiping_free(void *memory) {
+    if (!memory) return;
+    explicit_bzero(memory, (size_t)valet_usual_memory()->xSize(memory));
+    valet_usual_memory()->xFree(memory);
+}
+
+static inline void *valet_wiping_realloc(void *memory, int count) {
+    int old = valet_usual_memory()->xSize(memory);
+    void *other = valet_usual_memory()->xMalloc(count);
+    if (!other) return 0;
+    memcpy(other, memory, (size_t)(old < count ? old : count));
+    valet_wiping_free(memory);
+    return other;
+}
+
+/* Makes SQLite wipe all memory that it frees. Fails once SQLite has been used. sqlite3_config is
+   variadic, which Swift does not import. */
+static inline int valet_sqlite3_wipe_freed_memory(void) {
+    sqlite3_mem_methods wiping;
+    int code = sqlite3_config(SQLITE_CONFIG_GETMALLOC, valet_usual_memory());
+    if (code != SQLITE_OK) return code;
+    wiping = *valet_usual_memory();
+    wiping.xFree = valet_wiping_free;
+    wiping.xRealloc = valet_wiping_realloc;
+    return sqlite3_config(SQLITE_CONFIG_MALLOC, &wiping);
 }
 
 #endif

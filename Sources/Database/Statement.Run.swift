@@ -94,6 +94,18 @@ extension Statement.Run {
         try checkBinding(code)
     }
 
+    /// Binds a copy of `bytes` as text: a copy that SQLite makes and frees.
+    package func bind(text bytes: Span<UInt8>, at index: Int32) throws(SystemError) {
+        let code = unsafe bytes.withUnsafeBytes { buffer in
+            guard let start = buffer.baseAddress else {
+                return unsafe valet_sqlite3_bind_copied_text(handle, index, "", 0)
+            }
+            return unsafe valet_sqlite3_bind_copied_text(
+                handle, index, start.assumingMemoryBound(to: CChar.self), UInt64(buffer.count))
+        }
+        try checkBinding(code)
+    }
+
     /// Binds NULL.
     package func bindNull(at index: Int32) throws(SystemError) {
         try checkBinding(unsafe sqlite3_bind_null(handle, index))
@@ -155,6 +167,14 @@ extension Statement.Run {
         let start = unsafe sqlite3_column_blob(handle, column)
         let count = unsafe start == nil ? 0 : Int(sqlite3_column_bytes(handle, column))
         return unsafe UnsafeRawBufferPointer(start: start, count: count)
+    }
+
+    /// Lends the bytes of a blob or a text to `body`; none for NULL.
+    package func withBytes<R: ~Copyable, E>(
+        of column: Int32, _ body: (Span<UInt8>) throws(E) -> R
+    ) throws(E) -> R {
+        let bytes = unsafe lentBytes(column).assumingMemoryBound(to: UInt8.self)
+        return try body(unsafe Span(_unsafeElements: bytes))
     }
 
     /// A copy of the blob; empty for NULL.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetKeychainKeys
-internal import ValetKeychainModel
-internal import ValetKeychainServices
+package import ValetKeychainModel
+package import ValetKeychainServices
 internal import ValetKeychainStore
 internal import ValetSecretMemory
 
@@ -86,8 +86,15 @@ extension KeychainSession: ItemAccess {
     ///
     /// A requester without application and group is the command itself, an application like any
     /// other. Only then `VALET_ENTITLEMENTS` counts.
-    static func open(_ requester: Requester) throws(KeychainFailure) -> KeychainSession {
-        if requester == Requester() { return try current() }
+    package static func open(_ requester: Requester) throws(KeychainFailure) -> KeychainSession {
+        if requester == Requester() {
+            let session = try current()
+            // `valet-clients` is a part of the command, without items of its own.
+            guard session.caller.applicationIdentifier == ClientVerb.program else {
+                return session
+            }
+            return try current(onBehalfOf: Requester.defaultApplication)
+        }
         let application = requester.application ?? Requester.defaultApplication
         guard let group = requester.group else { return try current(onBehalfOf: application) }
         return try current(

@@ -3,14 +3,14 @@
 // Which items a verb works on: the application, the access group, the valet and its accessibility.
 // `ItemOptions` makes these values from a command line.
 
-internal import ValetKeychainModel
+package import ValetKeychainModel
 
 /// The application that a verb works for.
-struct Requester: Hashable, Sendable {
+package struct Requester: Hashable, Sendable {
     /// nil for the command's own.
-    var application: String?
+    package var application: String?
     /// A shared group that the application is assumed to have.
-    var group: AccessGroup?
+    package var group: AccessGroup?
 
     /// The application that owns the items by default.
     static let defaultApplication = "valet"
@@ -89,7 +89,7 @@ extension ProtectionClass {
         })
 
     /// The offered accessibility with this word; nil for other texts.
-    init?(word: String) {
+    package init?(word: String) {
         guard let match = Self.offered.first(where: { $0.word == word }) else { return nil }
         self = match
     }

@@ -49,10 +49,10 @@ struct Terminal: Console {
         raise(SIGPIPE)
     }
 
-    /// Replaces this process by the program `valet-sync`, which takes over the words after `sync`.
-    /// Looks beside this program and at the program's place in the system, and never in `$PATH`.
-    /// Returns if it is in neither place.
-    static func becomeSyncProgram(like console: any Console) {
+    /// Replaces this process by the program `name`, which takes over the command line without its
+    /// first `dropped` words. Looks beside this program and at the program's place in the system,
+    /// and never in `$PATH`. Returns if it is in neither place.
+    static func become(program name: String, dropping dropped: Int, like console: any Console) {
         // The program would take an ignored SIGPIPE for the wish of its caller.
         if let terminal = console as? Terminal, !terminal.reportsBrokenPipe {
             _ = signal(SIGPIPE, SIG_DFL)
@@ -66,9 +66,10 @@ struct Terminal: Console {
         }
         let beside = own.flatMap { own in own.lastIndex(of: "/").map { String(own[...$0]) } }
         for folder in [beside, "/usr/libexec/valet/"].compactMap(\.self) {
-            let path = folder + "valet-sync"
+            let path = folder + name
             unsafe path.withCString { path in
-                var arguments = unsafe [UnsafeMutablePointer(mutating: path)] + words.dropFirst(2)
+                var arguments =
+                    unsafe [UnsafeMutablePointer(mutating: path)] + words.dropFirst(dropped)
                 unsafe arguments.append(nil)
                 _ = unsafe execv(path, &arguments)
             }
@@ -81,6 +82,14 @@ struct Terminal: Console {
             guard let word = unsafe CommandLine.unsafeArgv[index] else { return nil }
             return unsafe String(validatingCString: word)
         }
+    }
+
+    /// The last part of the path by which this process was started.
+    static var programName: String {
+        guard CommandLine.argc > 0, let path = unsafe CommandLine.unsafeArgv[0],
+            let text = unsafe String(validatingCString: path)
+        else { return "" }
+        return text.split(separator: "/").last.map(String.init) ?? ""
     }
 
     /// The system's text for an `errno`.

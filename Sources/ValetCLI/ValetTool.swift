@@ -25,6 +25,20 @@ package enum ValetTool {
         }
     }
 
+    /// Runs the command line of `valet-clients`, which links call by other names.
+    ///
+    /// - Parameter clients: Carries out a verb.
+    package static func main(
+        clients: @escaping (ClientVerb, ParsedValues, Context) throws(CLIError) -> ExitCode
+    ) -> Int32 {
+        main { (context) in
+            var context = context
+            context.clients = clients
+            let words = ClientVerb.words(ofProgram: Terminal.programName)
+            return run(words + Terminal.arguments, in: context)
+        }
+    }
+
     private static func main(_ body: (Context) -> ExitCode) -> Int32 {
         let terminal = Terminal.prepareProcess()
         let code = body(
@@ -58,6 +72,10 @@ package enum ValetTool {
             if let verb = SyncVerb(rawValue: name) {
                 try checkSettings()
                 return try context.sync(verb, values, context)
+            }
+            if let verb = ClientVerb(rawValue: name) {
+                try checkSettings()
+                return try context.clients(verb, values, context)
             }
             guard let command = commands.first(where: { $0.declaration.name == name }) else {
                 throw CLIError(.failure, "\(quoted(name)) is declared but not implemented")
@@ -103,7 +121,7 @@ package enum ValetTool {
         [
             PasscodeGroup.declaration, RecoveryGroup.declaration, DeviceGroup.declaration,
             BackupOptions.group, EntitlementsInitCommand.group,
-        ] + SyncVerb.groups
+        ] + SyncVerb.groups + ClientVerb.groups
 
     /// The whole command.
     static let declaration = ToolDeclaration(
@@ -116,7 +134,8 @@ package enum ValetTool {
                 + "questions, errors and hints to the terminal or standard error.",
         ],
         table: VerbTable(
-            verbs: commands.map { $0.declaration } + SyncVerb.allCases.map(\.declaration),
+            verbs: commands.map { $0.declaration } + SyncVerb.allCases.map(\.declaration)
+                + ClientVerb.allCases.map(\.declaration),
             groups: groups),
         environment: [
             (
@@ -159,6 +178,7 @@ package enum ValetTool {
 }
 
 /// The version that `valet --version` names.
-enum Version {
-    static let current = "0.1.0"
+package enum Version {
+    /// The version of this build.
+    package static let current = "0.1.0"
 }

@@ -45,6 +45,8 @@ ALLOWED = {
     "ValetCLI": "CLinux KeychainKeys KeychainModel KeychainServices KeychainStore SecretMemory"
                 " UserPresence",
     "ValetCommand": "ValetCLI",
+    "ClientsCommand": "Database KeychainModel KeychainServices KeychainStore SecretMemory System"
+                      " ValetCLI",
     "SyncCommand": "EtcdStore Keybag KeychainKeys KeychainModel KeychainServices KeychainStore"
                    " KeychainSync SecretMemory Sync SyncAgent SyncStores System UserPresence"
                    " ValetCLI",

@@ -6,7 +6,7 @@ internal import ValetUserPresence
 
 /// The argument and options that verbs about items share, and the ``Scope`` and ``ItemKey`` that
 /// they choose.
-enum ItemOptions {
+package enum ItemOptions {
     static let key = ArgumentDeclaration(
         name: "KEY", help: "the name of the secret", alternative: keyDescriptor)
     static let optionalKey = ArgumentDeclaration(
@@ -63,7 +63,7 @@ enum ItemOptions {
     }
 
     /// The application and group that the options choose.
-    static func requester(_ values: ParsedValues) throws(CLIError) -> Requester {
+    package static func requester(_ values: ParsedValues) throws(CLIError) -> Requester {
         var requester = Requester(application: values[application])
         if let name = values[group] {
             let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)

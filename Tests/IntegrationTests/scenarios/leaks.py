@@ -15,6 +15,7 @@ import time
 from support import (COMMAND, LEAK_TEST, ORDINARY, Failure, Skip, expect, kill_session, need,
                      need_root, scenario)
 
+CLIENTS = os.path.join(os.path.dirname(COMMAND), "valet-clients")
 FAKE_PINENTRY = os.path.join(
     os.path.dirname(__file__), "..", "..", "UserPresenceTests", "fake-pinentry")
 EXIT_GROUP = {"x86_64": "231 ", "aarch64": "94 "}
@@ -130,20 +131,48 @@ def of_the_command(world):
             world.run("lock", "--all", env=env)
 
 
-def start(world, words, env, **options):
+@scenario
+def of_helpers(world):
+    """A password is not in the memory of the helper of git or docker that has handled it."""
+    need("strace")
+    need_root()
+    password, canary = pattern(5)[:32].hex(), pattern(6)[:32].hex()
+    place = "protocol=https\nhost=example.com\nusername=u\n"
+    login = json.dumps({"ServerURL": "a", "Username": "u", "Secret": password})
+    for words, input in ((("git-credential", "store"), f"{place}password={password}\n"),
+                         (("git-credential", "get"), place),
+                         (("docker-credential", "store"), login),
+                         (("docker-credential", "get"), "a")):
+        process = start(world, words, {"CANARY": canary}, program=CLIENTS, stdin=subprocess.PIPE,
+                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        process.stdin.write(input.encode())
+        process.stdin.close()
+        regions = list(memory(held(process, CLIENTS)))
+        expect(found(regions, canary.encode()), "the search finds nothing:", words)
+        places = found(regions, password.encode())
+        expect(not places, *words, "leaves the password at", places)
+        if "get" in words:
+            shown = os.read(process.stdout.fileno(), 65536)
+            expect(password.encode() in shown, words, shown)
+        kill_session(process)
+        process.stdout.close()
+        world.started.remove(process)
+
+
+def start(world, words, env, program=COMMAND, **options):
     """Starts a run that is held for a minute at its end."""
     command = ["strace", "-o", "/dev/null", "-e", "trace=exit_group", "-e",
-               "inject=exit_group:delay_enter=60000000", COMMAND, *words]
-    return world.start(command, env, stderr=subprocess.DEVNULL, **options)
+               "inject=exit_group:delay_enter=60000000", program, *words]
+    return world.start(command, env, **{"stderr": subprocess.DEVNULL, **options})
 
 
-def held(process):
+def held(process, program=COMMAND):
     """Returns the number of the process that such a run holds at its end."""
     end = time.monotonic() + 30
     while time.monotonic() < end and process.poll() is None:
         for child in text(process.pid, f"task/{process.pid}/children").split():
             # strace begins with children of its own, which test the kernel.
-            is_command = text(child, "cmdline").startswith(COMMAND)
+            is_command = text(child, "cmdline").startswith(program)
             if is_command and text(child, "syscall").startswith(EXIT_GROUP[platform.machine()]):
                 return int(child)
         time.sleep(0.01)

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetCLI
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSecretMemory
+
+/// `docker-credential-valet`: one call of docker
+/// (https://github.com/docker/docker-credential-helpers, "Development").
+///
+/// Items are named as docker's helper for macOS names them. Docker compares some errors to the
+/// byte, and looks for all of them on standard output.
+struct DockerCredentials {
+    private let logins: Logins
+    private let console: any Console
+
+    private static let label = AttributeValue.text("Docker Credentials")
+    private static let maximumByteCount = 1 << 20
+    private static let notFound = CLIError(
+        .failure, "credentials not found in native keychain")
+    private static let noServer = CLIError(.failure, "no credentials server URL")
+    private static let noUsername = CLIError(.failure, "no credentials username")
+
+    /// Does what docker asks for.
+    static func run(_ values: ParsedValues, _ context: Context) -> ExitCode {
+        let operation = values[ClientOptions.operation] ?? ""
+        do throws(CLIError) {
+            guard operation != "version" else {
+                try context.console.write("docker-credential-valet \(Version.current)\n")
+                return .success
+            }
+            let helper = DockerCredentials(
+                logins: try Logins(values, context), console: context.console)
+            try helper.perform(operation)
+            return .success
+        } catch {
+            do throws(CLIError) {
+                try context.console.write(error.message + "\n")
+            } catch {
+                return error.code
+            }
+            // On standard error, where docker ignores it and people see it.
+            if let hint = error.hint { context.console.hint(hint) }
+            return .failure
+        }
+    }
+
+    private func perform(_ operation: String) throws(CLIError) {
+        switch operation {
+        case "get": try get()
+        case "store": try store()
+        case "erase": try erase()
+        case "list": try list()
+        default:
+            throw CLIError(
+                .failure, "docker-credential-valet: unknown action: \(quoted(operation))")
+        }
+    }
+
+    // MARK: Operations
+
+    private func get() throws(CLIError) {
+        let url = try serverURL()
+        guard let item = try items(at: url).first, let username = item.text(.account),
+            let secret = try logins.value(of: item)
+        else { throw Self.notFound }
+        guard secret.isUTF8 else {
+            throw CLIError(.failure, "the stored password is not UTF-8, and JSON cannot hold it")
+        }
+        var answer = SecretText()
+        answer.append("{\"ServerURL\":")
+        answer.appendJSONString(url)
+        answer.append(",\"Username\":")
+        answer.appendJSONString(username)
+        answer.append(",\"Secret\":")
+        secret.withBytes { answer.appendJSONString($0) }
+        answer.append("}\n")
+        try answer.withBytes { (bytes: Span<UInt8>) throws(CLIError) in try console.write(bytes) }
+    }
+
+    private func store() throws(CLIError) {
+        let input = try console.readInput(atMost: Self.maximumByteCount)
+        var members: [String: SecretValue] = [:]
+        try JSONDocument(input, called: "the input").forEachRow(
+            """
+            SELECT key, atom FROM document, json_each(document.text) WHERE json_each.type = 'text'
+            """
+        ) { row throws(CLIError) in
+            if let key = try row.text(0) { members[key] = try row.secret(1) }
+        }
+        guard let url = members["ServerURL"]?.publicText, !url.isEmpty else {
+            throw Self.noServer
+        }
+        guard let username = members["Username"]?.publicText, !username.isEmpty else {
+            throw Self.noUsername
+        }
+        guard let secret = members["Secret"] else {
+            throw CLIError(.failure, "no credentials secret")
+        }
+        try store(secret, for: username, at: url)
+    }
+
+    private func store(
+        _ secret: SecretValue, for username: String, at url: String
+    ) throws(CLIError) {
+        var attributes = try Self.place(url).attributes
+        attributes[.account] = .text(username)
+        attributes[.label] = Self.label
+        // The exact text: docker compares what the list shows with its configuration.
+        attributes[.comment] = .text(url)
+        try logins.store(.internetPassword, attributes, secret)
+        // A registry has one account. The new one is stored by now: no crash can lose both.
+        for item in try items(at: url) where item.text(.account) != username {
+            try logins.delete(item)
+        }
+    }
+
+    private func erase() throws(CLIError) {
+        for item in try items(at: try serverURL()) { try logins.delete(item) }
+    }
+
+    private func list() throws(CLIError) {
+        var accounts: [(url: String, username: String)] = []
+        for item in try logins.items(.internetPassword, [.label: Self.label]) {
+            guard let place = LoginPlace(item), let username = item.text(.account) else {
+                continue
+            }
+            let path = place.path.map { $0.isEmpty ? "" : "/" + $0 } ?? ""
+            let url = item.text(.comment) ?? "\(place.scheme)://\(place.host)\(path)"
+            // The newest comes first.
+            if !accounts.contains(where: { $0.url == url }) { accounts.append((url, username)) }
+        }
+        accounts.sort { $0.url < $1.url }
+        var answer = SecretText()
+        answer.append("{")
+        for (place, account) in accounts.enumerated() {
+            if place > 0 { answer.append(",") }
+            answer.appendJSONString(account.url)
+            answer.append(":")
+            answer.appendJSONString(account.username)
+        }
+        answer.append("}\n")
+        try answer.withBytes { (bytes: Span<UInt8>) throws(CLIError) in try console.write(bytes) }
+    }
+
+    // MARK: Registries
+
+    /// What docker sends for `get` and `erase`: the URL and nothing else.
+    private func serverURL() throws(CLIError) -> String {
+        let input = try console.readInput(atMost: Self.maximumByteCount)
+        guard let text = input.publicText else {
+            throw CLIError(.failure, "the server URL is not UTF-8")
+        }
+        let url = text.drop(while: \.isWhitespace)
+        let end = url.lastIndex { !$0.isWhitespace }.map { url.index(after: $0) }
+        let trimmed = String(url[..<(end ?? url.startIndex)])
+        guard !trimmed.isEmpty else { throw Self.noServer }
+        return trimmed
+    }
+
+    private func items(at url: String) throws(CLIError) -> [StoredItem] {
+        var attributes = try Self.place(url).attributes
+        attributes[.label] = Self.label
+        return try logins.items(.internetPassword, attributes)
+    }
+
+    /// The place that a URL names. Registries need not have a scheme, and then use https.
+    static func place(_ url: String) throws(CLIError) -> LoginPlace {
+        var (scheme, rest) = ("https", url[...])
+        let bytes = Array(url.utf8)
+        if let start = bytes.indices.first(where: { bytes[$0...].starts(with: "://".utf8) }) {
+            scheme = String(decoding: bytes[..<start], as: UTF8.self)
+            rest = url[url.utf8.index(url.startIndex, offsetBy: start + 3)...]
+        } else if url.hasPrefix("//") {
+            rest = rest.dropFirst(2)
+        }
+        let host = rest.prefix { $0 != "/" }
+        guard !host.isEmpty, ["http", "https"].contains(scheme), !host.contains("@"),
+            GitRequest.isSafe(url),
+            let place = LoginPlace(
+                scheme: scheme, host: String(host),
+                path: String(rest.dropFirst(host.count).drop { $0 == "/" }))
+        else {
+            throw CLIError(.failure, "\(quoted(url)) is not the address of a registry")
+        }
+        return place
+    }
+}

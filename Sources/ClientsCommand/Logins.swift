@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetCLI
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
+internal import ValetSecretMemory
+
+/// The items that one call of a helper reads and writes: those of the application and group that
+/// its options choose. Where each process unlocks for itself, asks for the passcode.
+struct Logins {
+    private let session: KeychainSession
+    private let context: Context
+    private let group: AccessGroup?
+    /// When an item that is added can be read.
+    private let accessibility: ProtectionClass
+    private let isCloud: Bool
+
+    init(_ values: ParsedValues, _ context: Context) throws(CLIError) {
+        let requester = try ItemOptions.requester(values)
+        do throws(KeychainFailure) {
+            session = try KeychainSession.open(requester)
+        } catch {
+            throw CLIError(error)
+        }
+        self.context = context
+        group = requester.group
+        accessibility =
+            values[ClientOptions.accessibility].flatMap(ProtectionClass.init(word:))
+            ?? .whenUnlocked
+        isCloud = values.has(ClientOptions.cloud)
+        guard !isCloud || !accessibility.isThisDeviceOnly else {
+            throw .usage("'--cloud' and this accessibility exclude each other")
+        }
+    }
+
+    /// The items of a class with these attributes, local or shared, the newest first, without their
+    /// values.
+    func items(
+        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue]
+    ) throws(CLIError) -> [StoredItem] {
+        let query = ItemQuery(
+            itemClass, attributes: attributes, accessGroup: group, synchronizable: .any)
+        let found = try call { () throws(KeychainFailure) -> [StoredItem] in
+            do throws(KeychainFailure) {
+                return try session.attributes(of: query).items
+            } catch {
+                guard error.code == .itemNotFound else { throw error }
+                return []
+            }
+        }
+        return found.sorted { $0.changed > $1.changed }
+    }
+
+    /// The value of an item; nil if it has none, or is gone.
+    func value(of item: StoredItem) throws(CLIError) -> SecretValue? {
+        try call { () throws(KeychainFailure) -> SecretValue? in
+            do throws(KeychainFailure) {
+                return try session.value(of: ItemQuery(item.reference))
+            } catch {
+                guard error.code == .itemNotFound else { throw error }
+                return nil
+            }
+        }
+    }
+
+    /// Stores an item. An item with the same primary key gets the value, and keeps the rest.
+    func store(
+        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], _ value: SecretValue
+    ) throws(CLIError) {
+        var item = NewItem(
+            itemClass, attributes: attributes, accessGroup: group, isSynchronizable: isCloud)
+        item.protectionClass = accessibility
+        try call { () throws(KeychainFailure) in
+            do throws(KeychainFailure) {
+                try session.set(item, value: value)
+            } catch {
+                // The item that exists has another accessibility.
+                guard error.code == .duplicateItem else { throw error }
+                var query = ItemQuery(
+                    itemClass, attributes: attributes, accessGroup: group,
+                    synchronizable: isCloud ? .synchronizedOnly : .localOnly)
+                query.attributes[.label] = nil
+                query.attributes[.comment] = nil
+                try session.update(query, ItemChanges(), value: value)
+            }
+        }
+    }
+
+    /// Deletes an item. One that is gone already is no error.
+    func delete(_ item: StoredItem) throws(CLIError) {
+        try call { () throws(KeychainFailure) in
+            do throws(KeychainFailure) {
+                try session.delete(ItemQuery(item.reference))
+            } catch {
+                guard error.code == .itemNotFound else { throw error }
+            }
+        }
+    }
+
+    private func call<R>(_ body: () throws(KeychainFailure) -> R) throws(CLIError) -> R {
+        try context.unlocking(session.store, nil, body)
+    }
+}
+
+extension StoredItem {
+    /// When the item was changed.
+    fileprivate var changed: Double {
+        guard case .date(let seconds)? = attributes[.modificationDate] else { return 0 }
+        return seconds
+    }
+
+    /// An attribute as text; nil if it is missing or no text.
+    func text(_ attribute: Attribute) -> String? {
+        switch attributes[attribute] {
+        case .text(let text): text
+        case .bytes(let bytes): String(utf8: bytes)
+        default: nil
+        }
+    }
+
+    /// An attribute as a number; 0 if it is missing or no number.
+    func number(_ attribute: Attribute) -> Int64 {
+        guard case .number(let number)? = attributes[attribute] else { return 0 }
+        return number
+    }
+}
+
+/// Where an internet password is used: the attributes that name it, besides its account.
+struct LoginPlace: Hashable, Sendable {
+    /// A protocol as URLs write it: "https".
+    let scheme: String
+    /// A name or address; "" for none.
+    let server: String
+    /// 0 for none.
+    let port: UInt16
+    /// Without the slash at its start; nil for any when searching.
+    let path: String?
+
+    /// The protocols whose names in items differ from those in URLs (`kSecAttrProtocol…`).
+    private static let codes = [
+        "ftp": "ftp ", "https": "htps", "imaps": "imps", "ipp": "ipp ", "irc": "irc ",
+        "ldaps": "ldps", "nntps": "ntps", "pop3s": "pops", "smb": "smb ", "socks": "sox ",
+        "ssh": "ssh ", "telnet": "teln", "telnets": "tels",
+    ]
+
+    /// - Parameter host: May end in a colon and a port. An IPv6 address has brackets.
+    /// - Returns: nil for a protocol that would be mistaken for another one.
+    init?(scheme: String, host: String, path: String?) {
+        guard !Self.codes.values.contains(scheme), !scheme.isEmpty else { return nil }
+        self.scheme = scheme
+        let digits = host.utf8.reversed().prefix { $0 >= UInt8(ascii: "0") && $0 <= 0x39 }
+        let end = host.utf8.index(host.utf8.endIndex, offsetBy: -digits.count)
+        if let colon = host.utf8.index(end, offsetBy: -1, limitedBy: host.utf8.startIndex),
+            host.utf8[colon] == UInt8(ascii: ":"), let port = UInt16(host[end...]), port > 0,
+            !host[..<colon].utf8.contains(UInt8(ascii: ":")) || host[..<colon].hasSuffix("]")
+        {
+            (server, self.port) = (String(host[..<colon]), port)
+        } else {
+            (server, port) = (host, 0)
+        }
+        self.path = path
+    }
+
+    /// The place of a stored item.
+    init?(_ item: StoredItem) {
+        guard let code = item.text(.protocol), let server = item.text(.server),
+            let port = UInt16(exactly: item.number(.port))
+        else { return nil }
+        scheme = Self.codes.first { $0.value == code }?.key ?? code
+        (self.server, self.port) = (server, port)
+        path = item.text(.path)
+    }
+
+    /// The attributes of an item for this place.
+    var attributes: [Attribute: AttributeValue] {
+        var attributes: [Attribute: AttributeValue] = [
+            .server: .text(server), .protocol: .text(Self.codes[scheme] ?? scheme),
+            .port: .number(Int64(port)),
+        ]
+        if let path { attributes[.path] = .text(path) }
+        return attributes
+    }
+
+    /// The server and the port, as a URL has them.
+    var host: String { port == 0 ? server : "\(server):\(port)" }
+}

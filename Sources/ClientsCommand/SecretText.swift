@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetSecretMemory
+
+/// Text with secrets that is put together in guarded memory. Helpers write their answers, and the
+/// values that they store, by it.
+struct SecretText: ~Copyable {
+    private var bytes: SecretBytes
+    private var count = 0
+
+    init(capacity: Int = 256) {
+        bytes = SecretBytes(byteCount: capacity)
+    }
+
+    /// Appends bytes.
+    mutating func append(_ piece: Span<UInt8>) {
+        makeRoom(for: piece.count)
+        bytes.write(piece, at: count)
+        count += piece.count
+    }
+
+    /// Appends text that is no secret.
+    mutating func append(_ text: String) {
+        append(Array(text.utf8).span)
+    }
+
+    /// Appends one byte.
+    mutating func append(_ byte: UInt8) {
+        makeRoom(for: 1)
+        let end = count
+        bytes.withMutableBytes { $0[end] = byte }
+        count += 1
+    }
+
+    /// Appends a JSON string with its quotation marks.
+    mutating func appendJSONString(_ text: Span<UInt8>) {
+        append(UInt8(ascii: "\""))
+        for index in text.indices {
+            let byte = text[index]
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+                append(UInt8(ascii: "\\"))
+                append(byte)
+            case 0..<0x20, 0x7F:
+                append("\\u00")
+                append(Self.digits[Int(byte >> 4)])
+                append(Self.digits[Int(byte & 15)])
+            default: append(byte)
+            }
+        }
+        append(UInt8(ascii: "\""))
+    }
+
+    /// Appends a JSON string that is no secret.
+    mutating func appendJSONString(_ text: String) {
+        appendJSONString(Array(text.utf8).span)
+    }
+
+    /// Lends what was appended.
+    borrowing func withBytes<R: ~Copyable, E>(
+        _ body: (Span<UInt8>) throws(E) -> R
+    ) throws(E) -> R {
+        let count = count
+        return try bytes.withBytes { (span: Span<UInt8>) throws(E) -> R in
+            try body(span.extracting(first: count))
+        }
+    }
+
+    /// What was appended, as a value.
+    consuming func value() -> SecretValue {
+        let count = count
+        return SecretValue(bytes, byteCount: count)
+    }
+
+    private mutating func makeRoom(for more: Int) {
+        guard count + more > bytes.byteCount else { return }
+        var larger = SecretBytes(byteCount: max(count + more, bytes.byteCount * 2))
+        bytes.withBytes { larger.write($0, at: 0) }
+        bytes = larger
+    }
+
+    private static let digits = Array("0123456789abcdef".utf8)
+}
+
+extension SecretValue {
+    /// Whether the bytes are UTF-8.
+    var isUTF8: Bool { withBytes { (try? UTF8Span(validating: $0)) != nil } }
+
+    /// A copy as text, for parts of a secret that are none; nil if the bytes are not UTF-8.
+    var publicText: String? { withBytes { $0.text } }
+
+    /// A copy of a part.
+    func part(_ range: Range<Int>) -> SecretValue {
+        withBytes { SecretValue(copying: $0.extracting(range)) }
+    }
+}
+
+extension Span<UInt8> {
+    /// A copy as text, for bytes that are no secret; nil if they are not UTF-8.
+    var text: String? {
+        guard (try? UTF8Span(validating: self)) != nil else { return nil }
+        return String(decoding: indices.map { self[$0] }, as: UTF8.self)
+    }
+
+    /// Whether these are the bytes of `text`.
+    func equals(_ text: String) -> Bool {
+        count == text.utf8.count && zip(indices, text.utf8).allSatisfy { self[$0] == $1 }
+    }
+
+    /// The ranges of the lines, without their newlines. An end without a newline is a line, too,
+    /// unless it is empty.
+    var lines: [Range<Int>] {
+        var lines: [Range<Int>] = []
+        var start = 0
+        for index in indices where self[index] == UInt8(ascii: "\n") {
+            lines.append(start..<index)
+            start = index + 1
+        }
+        if start < count { lines.append(start..<count) }
+        return lines
+    }
+
+    /// The first place of a byte.
+    func firstIndex(of byte: UInt8) -> Int? { indices.first { self[$0] == byte } }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A verb for programs that keep their passwords in the keychain: git, docker and the tools of
+/// AWS. The program `valet-clients` carries it out, so that `valet` stays small; both read command
+/// lines and write help by these declarations.
+package enum ClientVerb: String, CaseIterable, Sendable {
+    case gitCredential = "git-credential"
+    case dockerCredential = "docker-credential"
+    case awsGet = "aws-credentials get"
+    case awsStore = "aws-credentials store"
+    case awsRemove = "aws-credentials remove"
+
+    /// The program that carries out these verbs.
+    static let program = "valet-clients"
+
+    /// What the verb takes and does.
+    var declaration: CommandDeclaration {
+        switch self {
+        case .gitCredential: ClientHelp.gitCredential
+        case .dockerCredential: ClientHelp.dockerCredential
+        case .awsGet: AWSHelp.get
+        case .awsStore: AWSHelp.store
+        case .awsRemove: AWSHelp.remove
+        }
+    }
+
+    /// The groups of verbs with two words.
+    static let groups = [AWSHelp.group]
+
+    /// The words that a call of the program by another name stands for: git and docker start their
+    /// helpers by fixed names, which are links to the program.
+    static func words(ofProgram name: String) -> [String] {
+        switch name {
+        case "git-credential-valet": [gitCredential.rawValue]
+        case "docker-credential-valet": [dockerCredential.rawValue]
+        default: []
+        }
+    }
+}
+
+/// The options and help that the verbs for clients share.
+package enum ClientOptions {
+    /// What the client wants.
+    package static let operation = ArgumentDeclaration(
+        name: "OPERATION", help: "what the client asks for")
+    /// When a new item can be read.
+    package static let accessibility = OptionDeclaration(
+        name: "accessibility", valueName: "CLASS",
+        help: "when passwords that this call adds can be read",
+        defaultValue: ItemOptions.accessibility.defaultValue,
+        choices: ItemOptions.accessibility.choices)
+    /// Whether new items are shared between devices.
+    package static let cloud = OptionDeclaration(
+        name: "cloud", help: "share passwords that this call adds, with 'valet sync'")
+
+    /// The options that choose an owner, and the kind of new items.
+    static let all = [ItemOptions.application, ItemOptions.group, accessibility, cloud]
+
+    static let lockedDiscussion =
+        "A locked keychain is an error at once: the client then asks for the password itself. "
+        + "Where each program unlocks the keychain for itself, asks for the passcode as 'valet "
+        + "get' does."
+}
+
+/// The declarations of the verbs that git and docker call.
+package enum ClientHelp {
+    static let gitCredential = CommandDeclaration(
+        name: "git-credential", abstract: "keep passwords for git",
+        discussion: [
+            "A credential helper of git: 'git-credential-valet' is another name of it. Git calls "
+                + "it with get, store or erase, and a description on standard input "
+                + "(gitcredentials(7)). The operation 'capability' lists what it understands. "
+                + "Unknown operations do nothing.",
+            "'git config --global credential.helper valet' makes git use it everywhere. Where that "
+                + "name is not installed, the helper is '!valet git-credential'.",
+            "A password is an internet password with the server, protocol, port, path and account "
+                + "that git names, as on macOS. The path counts if git sends it "
+                + "(credential.useHttpPath). Expiry dates, OAuth refresh tokens, and credentials "
+                + "with an authtype are kept as well.",
+            "Refuses carriage returns and null bytes, in what git sends and in what it would "
+                + "get.",
+            ClientOptions.lockedDiscussion,
+        ],
+        arguments: [ClientOptions.operation], options: ClientOptions.all,
+        exitCodes: [(.success, "success, also if there is no such password")],
+        examples: [("valet git-credential get < description.txt", "What git does.")])
+
+    static let dockerCredential = CommandDeclaration(
+        name: "docker-credential", abstract: "keep passwords for docker",
+        discussion: [
+            "A credential helper of docker: 'docker-credential-valet' is another name of it. "
+                + "Docker calls it with get, store, erase, list or version. Podman, buildah and "
+                + "other programs use the same protocol.",
+            "The member \"credsStore\": \"valet\" of ~/.docker/config.json makes docker use it.",
+            "A password is an internet password with the label 'Docker Credentials', and the "
+                + "server, protocol, port, path and account of the registry, as on macOS. A "
+                + "registry has one account.",
+            "Errors are on standard output, where docker looks for them.",
+            ClientOptions.lockedDiscussion,
+        ],
+        arguments: [ClientOptions.operation], options: ClientOptions.all,
+        exitCodes: [(.failure, "failure; the message is on standard output")],
+        examples: [("valet docker-credential list", "Shows the accounts, as JSON.")])
+}
+
+/// The declarations of the verbs of `aws-credentials`.
+package enum AWSHelp {
+    /// A set of keys.
+    package static let profile = ArgumentDeclaration(
+        name: "PROFILE", help: "a name for the keys, such as that of the profile")
+
+    static let group = GroupDeclaration(
+        name: "aws-credentials", abstract: "keep access keys for the tools of AWS",
+        discussion: [
+            "The tools and libraries of AWS run the 'credential_process' of a profile when they "
+                + "need keys. Stores keys once, and hands them to these tools without a file in "
+                + "~/.aws."
+        ],
+        examples: [
+            ("valet aws-credentials store work", "Asks for both keys."),
+            (
+                "credential_process = /usr/bin/valet aws-credentials get work",
+                "In ~/.aws/config, below [profile work]."
+            ),
+        ])
+
+    static let get = CommandDeclaration(
+        name: "aws-credentials get", abstract: "write keys as a credential_process does",
+        discussion: [
+            "Writes one JSON object: Version, AccessKeyId, SecretAccessKey and, for temporary "
+                + "keys, SessionToken and Expiration. Expired keys are an error.",
+            ClientOptions.lockedDiscussion,
+        ],
+        arguments: [profile], options: [ItemOptions.application, ItemOptions.group],
+        exitCodes: [(.notFound, "no keys with that name")],
+        examples: [("valet aws-credentials get work", "Shows the keys.")])
+
+    static let store = CommandDeclaration(
+        name: "aws-credentials store", abstract: "store keys",
+        discussion: [
+            "At a terminal, asks for the secret access key without echo. Otherwise reads JSON "
+                + "from standard input: the output of a credential_process, of 'aws sts' or of "
+                + "'aws iam create-access-key'. Replaces keys with that name.",
+            "A secret is never read from the command line or the environment.",
+        ],
+        arguments: [profile], options: ClientOptions.all,
+        examples: [
+            ("valet aws-credentials store work", "Asks for both keys."),
+            (
+                "aws sts get-session-token | valet aws-credentials store session",
+                "Stores temporary keys."
+            ),
+        ])
+
+    static let remove = CommandDeclaration(
+        name: "aws-credentials remove", abstract: "remove keys",
+        arguments: [profile], options: [ItemOptions.application, ItemOptions.group],
+        exitCodes: [(.notFound, "no keys with that name")],
+        examples: [("valet aws-credentials remove work", "Removes the keys.")])
+}

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The helpers that git, docker and the tools of AWS call, called by git itself and as they do."""
+
+import base64
+import http.server
+import json
+import os
+import subprocess
+import threading
+
+from support import COMMAND, Failure, expect, need, scenario
+
+CLIENTS = os.path.join(os.path.dirname(COMMAND), "valet-clients")
+NOT_FOUND = b"credentials not found in native keychain\n"
+
+
+def install(world):
+    """Makes the links by which git and docker find the helpers, and returns their folder."""
+    folder = os.path.join(world.folder, "bin")
+    os.makedirs(folder, exist_ok=True)
+    for name in ("git-credential-valet", "docker-credential-valet"):
+        if not os.path.lexists(os.path.join(folder, name)):
+            os.symlink(CLIENTS, os.path.join(folder, name))
+    return folder
+
+
+def git(world, operation, *lines, code=0, env=None, words=()):
+    """Calls the helper as git does, and returns the lines of its answer."""
+    helper = os.path.join(install(world), "git-credential-valet")
+    text = b"".join(line if isinstance(line, bytes) else line.encode() + b"\n" for line in lines)
+    outcome = world.run(*words, operation, input=text + b"\n", command=helper, env=env)
+    expect(outcome.code == code, operation, *lines, outcome)
+    expect(outcome.seconds < 30, outcome)
+    return outcome.out.decode().splitlines()
+
+
+def docker(world, operation, text="", code=0):
+    helper = os.path.join(install(world), "docker-credential-valet")
+    outcome = world.run(operation, input=text.encode(), command=helper)
+    expect(outcome.code == code, operation, outcome)
+    return outcome.out
+
+
+SITE = ("protocol=https", "host=example.com")
+
+
+@scenario
+def of_git(world):
+    """git-credential-valet keeps what git sends, and returns it to git alone."""
+    expect(git(world, "get", *SITE) == [], "a new keychain has a password")
+    git(world, "store", *SITE, "username=ann", "password=one=1 ü",
+        "password_expiry_utc=9999999999", "oauth_refresh_token=token")
+    expect(git(world, "get", *SITE) == [
+        "username=ann", "password=one=1 ü", "password_expiry_utc=9999999999",
+        "oauth_refresh_token=token"], git(world, "get", *SITE))
+    # Another port, protocol or account is another password.
+    for other in (("protocol=http", "host=example.com"), ("protocol=https", "host=example.com:1"),
+                  (*SITE, "username=ben"), ("protocol=https", "host=www.example.com")):
+        expect(git(world, "get", *other) == [], other)
+    git(world, "store", *SITE, "username=ben", "password=two")
+    expect(git(world, "get", *SITE, "username=ann")[1] == "password=one=1 ü", "ann's is gone")
+    expect(git(world, "get", *SITE) == ["username=ben", "password=two"], "not the newest")
+    # git names the password that was refused; another one stays.
+    git(world, "erase", *SITE, "username=ben", "password=old")
+    expect(len(git(world, "get", *SITE, "username=ben")) == 2, "another password was erased")
+    git(world, "erase", *SITE, "username=ben", "password=two")
+    expect(git(world, "get", *SITE, "username=ben") == [], "the password was not erased")
+    git(world, "erase", *SITE)
+    expect(git(world, "get", *SITE) == [], "not all were erased")
+    # An IPv6 address, a port, a path and a certificate's password.
+    for place in (("protocol=http", "host=[::1]:8080"), ("protocol=cert", "host=", "path=/a.pem")):
+        git(world, "store", *place, "username=", "password=three")
+        expect(git(world, "get", *place) == ["username=", "password=three"], place)
+    expect(git(world, "nonsense", *SITE) == [], "an unknown operation answers")
+    expect(git(world, "capability") == ["version 0", "capability authtype"], "capability")
+
+
+@scenario
+def of_git_with_paths(world):
+    """git-credential-valet tells paths apart if git sends them."""
+    for path in ("a.git", "b.git"):
+        git(world, "store", *SITE, f"path={path}", f"username=user of {path}", "password=p")
+    expect(git(world, "get", *SITE, "path=a.git")[0] == "username=user of a.git", "a")
+    expect(git(world, "get", *SITE, "path=c.git") == [], "c")
+    git(world, "store", *SITE, "username=any", "password=p")
+    git(world, "store", *SITE, "path=a.git", "username=user of a.git", "password=newer")
+    expect(git(world, "get", *SITE)[0] == "username=any", "the one without a path comes first")
+
+
+@scenario
+def of_git_with_an_authtype(world):
+    """git-credential-valet returns a credential with an authtype only to a git that knows these."""
+    git(world, "store", *SITE, "capability[]=authtype", "authtype=Bearer", "credential=secret",
+        "oauth_refresh_token=token")
+    expect(git(world, "get", *SITE) == [], "an old git gets a credential")
+    expect(git(world, "get", "capability[]=authtype", *SITE) == [
+        "capability[]=authtype", "authtype=Bearer", "credential=secret",
+        "oauth_refresh_token=token"], "the credential is not returned")
+    git(world, "erase", *SITE, "authtype=Bearer", "credential=another")
+    expect(len(git(world, "get", "capability[]=authtype", *SITE)) == 4, "erased for another")
+    git(world, "erase", *SITE, "authtype=Bearer", "credential=secret")
+    expect(git(world, "get", "capability[]=authtype", *SITE) == [], "not erased")
+    git(world, "store", *SITE, "authtype=Bearer", "credential=secret", "ephemeral=1")
+    expect(git(world, "get", "capability[]=authtype", *SITE) == [], "an ephemeral one is kept")
+    # An expired password is no password, but its refresh token helps to get a new one.
+    git(world, "store", *SITE, "username=u", "password=p", "password_expiry_utc=1",
+        "oauth_refresh_token=token")
+    expect(git(world, "get", *SITE) == [
+        "username=u", "password_expiry_utc=1", "oauth_refresh_token=token"], "expired")
+
+
+@scenario
+def of_git_with_wrong_bytes(world):
+    """git-credential-valet refuses carriage returns, null bytes and lines without a key."""
+    for line in (b"username=a\rb\n", b"password=a\0b\n", b"host=a\rb\n", b"no key\n", b"=x\n",
+                 b"username=\xff\n", b"path=\r\n"):
+        for operation in ("get", "store", "erase"):
+            git(world, operation, *SITE, line, code=64)
+    for lines in (["protocol=https"], ["host=example.com"], ["protocol=htps", "host=a"], []):
+        git(world, "get", *lines, code=64)
+    expect(git(world, "get", *SITE) == [], "something was stored")
+    git(world, "store", *SITE, "username=u", "password=" + "p" * 70_000)
+    expect(len(git(world, "get", *SITE)[1]) == 70_009, "a long password is cut")
+
+
+@scenario
+def of_a_locked_keychain(world):
+    """Helpers fail at once while the keychain is locked, and git then asks by itself."""
+    git(world, "store", *SITE, "username=u", "password=p")
+    docker(world, "store", '{"ServerURL":"example.com","Username":"u","Secret":"p"}')
+    shared = {"VALET_LOCK_STATE": "kernel"}
+    read, write = os.pipe()
+    os.write(write, b"correct horse\n")
+    os.close(write)
+    try:
+        set_passcode = world.run("passcode", "set", f"--passcode-fd={read}", env=shared,
+                                 pass_fds=(read,))
+    finally:
+        os.close(read)
+    expect(set_passcode.code == 0, set_passcode)
+    expect(world.run("lock", env=shared).code == 0, "not locked")
+    for never in (None, "never"):
+        git(world, "get", *SITE, code=75, env={**shared, "VALET_INTERACTION": never})
+    helper = os.path.join(install(world), "docker-credential-valet")
+    outcome = world.run("get", input=b"example.com", command=helper, env=shared)
+    expect(outcome.code == 1 and b"locked" in outcome.out and outcome.seconds < 30, outcome)
+    # Where each process unlocks for itself and nobody can be asked, too.
+    git(world, "get", *SITE, code=75,
+        env={"VALET_LOCK_STATE": "process", "VALET_INTERACTION": "never"})
+
+
+@scenario
+def of_docker(world):
+    """docker-credential-valet keeps one account for each registry, with docker's errors."""
+    url = "https://index.docker.io/v1/"
+    expect(docker(world, "get", url, code=1) == NOT_FOUND, "get")
+    expect(docker(world, "list") == b"{}\n", "list")
+    secret = "s\u00e9cret \" \\ \u0007 \U0001f511"
+    for name, value in (("ann", "old"), ("ben", secret)):
+        docker(world, "store", json.dumps({"ServerURL": url, "Username": name, "Secret": value}))
+    expect(json.loads(docker(world, "get", url + "\n")) == {
+        "ServerURL": url, "Username": "ben", "Secret": secret}, docker(world, "get", url))
+    docker(world, "store", json.dumps(
+        {"ServerURL": "localhost:5000", "Username": "u", "Secret": ""}))
+    expect(json.loads(docker(world, "list")) == {url: "ben", "localhost:5000": "u"}, "list")
+    expect(json.loads(docker(world, "get", "localhost:5000"))["Secret"] == "", "empty secret")
+    docker(world, "erase", url)
+    docker(world, "erase", url)
+    expect(docker(world, "get", url, code=1) == NOT_FOUND, "erase")
+    expect(json.loads(docker(world, "list")) == {"localhost:5000": "u"}, "list")
+    for operation, text, error in (
+            ("get", "", "no credentials server URL"), ("erase", "", "no credentials server URL"),
+            ("store", "{}", "no credentials server URL"),
+            ("store", '{"ServerURL":"a"}', "no credentials username"),
+            ("store", '{"ServerURL":"a","Username":"u","Secret":1}', "no credentials secret"),
+            ("store", "nonsense", "the input is not JSON"),
+            ("store", '{"ServerURL":"a","Username":"u","Secret":"\\u0000"}', "not JSON"),
+            ("store", '{"ServerURL":"a","Username":"u","Secret":"\\ud800"}', "not UTF-8"),
+            ("get", "ftp://a", "is not the address of a registry"),
+            ("nonsense", "", "unknown action")):
+        out = docker(world, operation, text, code=1).decode()
+        expect(error in out and out.count("\n") == 1, operation, text, out)
+    expect(docker(world, "version").startswith(b"docker-credential-valet "), "version")
+    # git has passwords of its own for the same server.
+    docker(world, "store", json.dumps(
+        {"ServerURL": "example.com", "Username": "u", "Secret": "docker's"}))
+    git(world, "store", *SITE, "username=u", "password=git's")
+    expect(json.loads(docker(world, "get", "example.com"))["Secret"] == "docker's", "replaced")
+    expect(git(world, "get", *SITE)[1] == "password=git's", "replaced")
+
+
+@scenario
+def of_aws(world):
+    """Keys for AWS are stored from JSON, and returned as a credential_process does."""
+    def call(*words, text="", code=0):
+        outcome = world.run("aws-credentials", *words, input=text.encode())
+        expect(outcome.code == code, words, text, outcome)
+        return outcome.out
+    keys = {"AccessKeyId": "AKIA", "SecretAccessKey": "a/b+\"c"}
+    call("store", "work", text=json.dumps({"Version": 1, **keys}))
+    expect(json.loads(call("get", "work")) == {"Version": 1, **keys}, call("get", "work"))
+    call("store", "work", text=json.dumps({"AccessKey": {"UserName": "u", **keys}}))
+    expect(json.loads(call("get", "work")) == {"Version": 1, **keys}, "iam")
+    temporary = {**keys, "SessionToken": "t", "Expiration": "2999-01-01T00:00:00+01:00"}
+    call("store", "session", text=json.dumps({"Credentials": temporary}))
+    expect(json.loads(call("get", "session")) == {"Version": 1, **temporary}, "sts")
+    call("store", "session", text=json.dumps({**temporary, "Expiration": "2020-01-01T00:00:00Z"}))
+    call("get", "session", code=1)
+    for text in ("", "{}", "[]", json.dumps({"AccessKeyId": "a"}), "{" * 100_000,
+                 json.dumps({**temporary, "Expiration": "now"})):
+        call("store", "session", text=text, code=64)
+    call("remove", "work")
+    call("remove", "work", code=44)
+    call("get", "work", code=44)
+
+
+class Backend(http.server.BaseHTTPRequestHandler):
+    """git http-backend, behind a password."""
+
+    def do_GET(self):
+        word = base64.b64encode(f"{self.server.user}:{self.server.password}".encode()).decode()
+        if self.headers.get("Authorization") != "Basic " + word:
+            self.server.refused += "Authorization" in self.headers
+            self.send_response(401)
+            self.send_header("WWW-Authenticate", 'Basic realm="test"')
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        path, _, query = self.path.partition("?")
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        answer = subprocess.run(
+            ["git", "http-backend"], input=body, stdout=subprocess.PIPE, check=True, env={
+                "PATH": os.environ["PATH"], "GIT_PROJECT_ROOT": self.server.root,
+                "GIT_HTTP_EXPORT_ALL": "1", "PATH_INFO": path, "QUERY_STRING": query,
+                "REQUEST_METHOD": self.command, "REMOTE_USER": self.server.user,
+                "CONTENT_TYPE": self.headers.get("Content-Type", ""),
+                "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", "")}).stdout
+        head, _, body = answer.partition(b"\r\n\r\n")
+        self.send_response(200)
+        for line in head.decode().split("\r\n"):
+            self.send_header(*line.split(": ", 1))
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_POST = do_GET
+
+    def log_message(self, *_):
+        """The standard error of a scenario is the reason of its failure."""
+
+
+@scenario
+def of_git_over_http(world):
+    """git clones and pushes over HTTP with the password that it has stored."""
+    need("git")
+    folder = install(world)
+    root = os.path.join(world.folder, "server")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Backend) as server:
+        server.root, server.user, server.password, server.refused = root, "ann", "secret 1", 0
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        asked = os.path.join(world.folder, "asked")
+        askpass = os.path.join(world.folder, "askpass")
+        with open(askpass, "w", encoding="utf-8") as script:
+            script.write(f"#!/bin/sh\necho \"$1\" >> {asked}\n"
+                         "case $1 in User*) echo ann ;; *) echo \"$TYPED\" ;; esac\n")
+        os.chmod(askpass, 0o755)
+
+        def run(*words, typed="", code=0):
+            outcome = world.run(*words, command="git", cwd=world.folder, env={
+                "PATH": folder + ":" + os.environ["PATH"], "GIT_ASKPASS": askpass,
+                "TYPED": typed, "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0"})
+            expect((outcome.code == 0) == (code == 0), "git", *words, outcome)
+            questions = open(asked).read().splitlines() if os.path.exists(asked) else []
+            if questions:
+                os.remove(asked)
+            return len(questions)
+
+        run("config", "--global", "credential.helper", "valet")
+        run("config", "--global", "user.name", "Ann")
+        run("config", "--global", "user.email", "ann@example.com")
+        run("init", "--quiet", "--bare", f"{root}/a.git")
+        run("-C", f"{root}/a.git", "config", "http.receivepack", "true")
+        url = f"http://127.0.0.1:{server.server_port}/a.git"
+        # A wrong password is not stored; the right one is asked for once.
+        run("clone", "--quiet", url, "one", typed="wrong", code=1)
+        expect(git(world, "get", "protocol=http", f"host=127.0.0.1:{server.server_port}") == [],
+               "a wrong password was stored")
+        expect(run("clone", "--quiet", url, "one", typed="secret 1") == 2, "not asked")
+        run("-C", "one", "commit", "--quiet", "--allow-empty", "-m", "first")
+        expect(run("-C", "one", "push", "--quiet", "origin", "HEAD:main") == 0, "asked again")
+        expect(run("clone", "--quiet", url, "two") == 0, "asked again")
+        # A password that the server refuses is erased, and git asks for another one.
+        server.password = "secret 2"
+        run("-C", "two", "fetch", "--quiet", typed="wrong", code=1)
+        expect(run("-C", "two", "fetch", "--quiet", typed="secret 2") == 2, "not asked")
+        expect(run("-C", "two", "fetch", "--quiet") == 0, "asked again")
+        # The same through the command itself.
+        run("config", "--global", "credential.helper", f"!{COMMAND} git-credential")
+        expect(run("-C", "two", "fetch", "--quiet") == 0, "asked again")
+        listed = world.run("list").out.decode()
+        if "127.0.0.1" not in listed or "internet" not in listed:
+            raise Failure("the password is no internet password:", listed)
+        server.shutdown()
