@@ -144,6 +144,11 @@ def of_a_locked_keychain(world):
     helper = os.path.join(install(world), "docker-credential-valet")
     outcome = world.run("get", input=b"example.com", command=helper, env=shared)
     expect(outcome.code == 1 and b"locked" in outcome.out and outcome.seconds < 30, outcome)
+    asked = world.run(
+        "-c", "credential.helper=valet", "credential", "fill", command="git",
+        input="\n".join(SITE).encode() + b"\n\n", env={
+            **shared, "PATH": install(world) + ":" + os.environ["PATH"], "GIT_ASKPASS": "echo"})
+    expect(asked.code == 0 and b"password=Password for" in asked.out, asked)
     # Where each process unlocks for itself and nobody can be asked, too.
     git(world, "get", *SITE, code=75,
         env={"VALET_LOCK_STATE": "process", "VALET_INTERACTION": "never"})
