@@ -23,6 +23,9 @@ public final class SecureEnclaveValet: NSObject, Sendable {
     /// The identifier; for a shared group without one, the group's full name, with its prefix.
     public let identifier: Identifier
     /// How the user authenticates.
+    #if canImport(ObjectiveC)
+        @objc
+    #endif
     public let accessControl: SecureEnclaveAccessControl
 
     let enclave: Enclave
@@ -158,6 +161,18 @@ public final class SecureEnclaveValet: NSObject, Sendable {
             from valet: Valet, removeOnCompletion: Bool
         ) throws {
             try migrateObjects(from: valet, removeOnCompletion: removeOnCompletion)
+        }
+
+        /// See
+        /// ``migrateObjectsFromSinglePromptSecureEnclaveValet(withPrompt:removeOnCompletion:)``.
+        @objc(
+            migrateObjectsFromSinglePromptSecureEnclaveValetWithPrompt:removeOnCompletion:error:
+        )
+        public func objectiveCMigrateObjectsFromSinglePrompt(
+            userPrompt: String, removeOnCompletion: Bool
+        ) throws {
+            try migrateObjectsFromSinglePromptSecureEnclaveValet(
+                withPrompt: userPrompt, removeOnCompletion: removeOnCompletion)
         }
     }
 #endif

@@ -17,6 +17,9 @@ public final class SinglePromptSecureEnclaveValet: NSObject, Sendable {
     /// The identifier; for a shared group without one, the group's full name, with its prefix.
     public let identifier: Identifier
     /// How the user authenticates.
+    #if canImport(ObjectiveC)
+        @objc
+    #endif
     public let accessControl: SecureEnclaveAccessControl
 
     let enclave: Enclave

@@ -21,6 +21,9 @@ public final class Valet: NSObject, Sendable {
     /// The identifier; for a shared group without one, the group's full name, with its prefix.
     public let identifier: Identifier
     /// When the values may be read.
+    #if canImport(ObjectiveC)
+        @objc
+    #endif
     public let accessibility: Accessibility
 
     let configuration: Configuration
@@ -91,6 +94,26 @@ public final class Valet: NSObject, Sendable {
         ) -> Valet? {
             Identifier(nonEmpty: identifier)
                 .map { iCloudValet(withExplicitlySet: $0, accessibility: accessibility) }
+        }
+
+        /// See ``sharedGroupValet(withExplicitlySet:accessibility:)``.
+        @objc(valetWithAppIDPrefix:explicitlySetSharedGroupIdentifier:accessibility:)
+        public class func objectiveCValet(
+            appIDPrefix: String, explicitlySetSharedGroup group: String,
+            accessibility: Accessibility
+        ) -> Valet? {
+            SharedGroupIdentifier(appIDPrefix: appIDPrefix, nonEmptyGroup: group)
+                .map { sharedGroupValet(withExplicitlySet: $0, accessibility: accessibility) }
+        }
+
+        /// See ``iCloudSharedGroupValet(withExplicitlySet:accessibility:)``.
+        @objc(iCloudValetWithAppIDPrefix:explicitlySetSharedGroupIdentifier:accessibility:)
+        public class func objectiveCCloudValet(
+            appIDPrefix: String, explicitlySetSharedGroup group: String,
+            accessibility: CloudAccessibility
+        ) -> Valet? {
+            SharedGroupIdentifier(appIDPrefix: appIDPrefix, nonEmptyGroup: group)
+                .map { iCloudSharedGroupValet(withExplicitlySet: $0, accessibility: accessibility) }
         }
 
         /// See ``sharedGroupValet(with:identifier:accessibility:)``.
@@ -169,10 +192,14 @@ public final class Valet: NSObject, Sendable {
         }
 
         /// See ``allKeys()``.
-        @objc(allKeysWithError:)
+        @objc(allKeysAndReturnError:)
         public func objectiveCAllKeys() throws -> Set<String> { try allKeys() }
 
-        /// See ``allKeys()``. Older code uses this name for `allKeysWithError:`.
+        /// See ``allKeys()``. Some code uses this name for `allKeysAndReturnError:`.
+        @objc(allKeysWithError:)
+        public func objectiveCAllKeysWithError() throws -> Set<String> { try allKeys() }
+
+        /// See ``allKeys()``. Older code uses this name for `allKeysAndReturnError:`.
         @objc(allKeys:)
         public func objectiveCAllKeysOfOlderCode() throws -> Set<String> { try allKeys() }
 
@@ -229,5 +256,30 @@ public final class Valet: NSObject, Sendable {
                 try compactMap(MigratableKeyValuePairInput(pair))?.pair()
             }
         }
+
+        /// See ``migrateObjectsFromAlwaysAccessibleValet(removeOnCompletion:)``.
+        @objc(migrateObjectsFromAlwaysAccessibleValetWithRemoveOnCompletion:error:)
+        public func objectiveCMigrateObjectsFromAlwaysAccessibleValet(
+            removeOnCompletion: Bool
+        ) throws {
+            try migrateObjectsFromAlwaysAccessibleValet(removeOnCompletion: removeOnCompletion)
+        }
+
+        /// See ``migrateObjectsFromAlwaysAccessibleThisDeviceOnlyValet(removeOnCompletion:)``.
+        @objc(migrateObjectsFromAlwaysAccessibleThisDeviceOnlyValetWithRemoveOnCompletion:error:)
+        public func objectiveCMigrateObjectsFromAlwaysAccessibleThisDeviceOnlyValet(
+            removeOnCompletion: Bool
+        ) throws {
+            try migrateObjectsFromAlwaysAccessibleThisDeviceOnlyValet(
+                removeOnCompletion: removeOnCompletion)
+        }
+
+        #if os(macOS) || VALET_APPLE_BRANCHES
+            /// See ``migrateObjectsFromPreCatalina()``.
+            @objc(migrateObjectsFromPreCatalinaAndReturnError:)
+            public func objectiveCMigrateObjectsFromPreCatalina() throws {
+                try migrateObjectsFromPreCatalina()
+            }
+        #endif
     }
 #endif
