@@ -186,7 +186,7 @@ var products: [Product] = [
             name: "ValetClientsCommand",
             dependencies: dependencies([
                 "Database", "KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory",
-                "System", "ValetCLI",
+                "System", "UserPresence", "ValetCLI",
             ]), path: "Sources/ClientsCommand", swiftSettings: strict),
         testSupport("CForkSupport"),
         testSupport("TestValues"),

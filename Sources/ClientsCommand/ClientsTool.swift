@@ -20,6 +20,8 @@ enum ClientsTool {
         switch verb {
         case .gitCredential: return try GitCredentials(values, context).run()
         case .dockerCredential: return DockerCredentials.run(values, context)
+        case .importItems: return try ImportVerb(values, context).run()
+        case .exportItems: return try ExportVerb(values, context).run()
         case .awsGet: try AWSKeys(values, context).write()
         case .awsStore: try AWSKeys(values, context).store()
         case .awsRemove: try AWSKeys(values, context).remove()

@@ -98,6 +98,19 @@ struct Logins {
         }
     }
 
+    /// Adds items: all or none.
+    func add(_ items: [(item: NewItem, value: SecretValue)]) throws(CLIError) {
+        let additions = items.map { Addition($0.item, value: $0.value) }
+        try call { () throws(KeychainFailure) in
+            try session.perform(ItemTransfer(additions: additions))
+        }
+    }
+
+    /// Adds items, or gives existing ones their values: all or none.
+    func set(_ items: [(item: NewItem, value: SecretValue)]) throws(CLIError) {
+        try call { () throws(KeychainFailure) in try session.set(items) }
+    }
+
     private func call<R>(_ body: () throws(KeychainFailure) -> R) throws(CLIError) -> R {
         try context.unlocking(session.store, nil, body)
     }

@@ -20,20 +20,20 @@ package struct ChildProcess: ~Copyable {
     private let handle: Int32
     private let isPatient: Bool
 
-    /// Starts the program at `path`, without arguments, with `environment` (`NAME=value`) and no
-    /// descriptors but 0 to 2. No signal is blocked or ignored in it.
+    /// Starts the program at `path` with `environment` (`NAME=value`) and no descriptors but 0 to
+    /// 2. No signal is blocked or ignored in it.
     ///
     /// - Parameter isPatient: Whether the program gets time to exit by itself at the end.
     /// - Throws: ``SystemError``, with the system's reason.
     package init(
-        path: String, environment: [String], isPatient: Bool = true
+        path: String, arguments: [String] = [], environment: [String], isPatient: Bool = true
     ) throws(SystemError) {
         let requests = try Pipe()
         let answers = try Pipe()
         var identifier: pid_t = 0
         let code = Self.start(
-            path, environment, streams: (requests.reading.number, answers.writing.number),
-            &identifier)
+            [path] + arguments, environment,
+            streams: (requests.reading.number, answers.writing.number), &identifier)
         guard code == 0 else {
             throw SystemError(errno: code, during: "start a program", path: path)
         }
@@ -62,6 +62,25 @@ package struct ChildProcess: ~Copyable {
         FileDescriptor.write(bytes, to: input)
     }
 
+    /// Waits for the end of the program.
+    ///
+    /// - Returns: Its exit status; nil if it has not ended in time, or a signal has ended it.
+    package func exitCode(before deadline: Deadline) -> Int32? {
+        while true {
+            var status: Int32 = 0
+            let result = unsafe waitpid(identifier, &status, WNOHANG)
+            if result == identifier { return status & 0x7F == 0 ? status >> 8 & 0xFF : nil }
+            guard result == 0, !deadline.hasPassed else { return nil }
+            pause(before: deadline)
+        }
+    }
+
+    /// Waits for its end or for `deadline`. Without a handle, for 10 ms.
+    private func pause(before deadline: Deadline) {
+        let end = handle >= 0 ? deadline : Deadline(after: .milliseconds(10))
+        _ = WaitLimit(until: end).wait(for: handle)
+    }
+
     private func send(_ number: Int32) {
         if handle >= 0 {
             _ = valet_signal_process(handle, number)
@@ -77,14 +96,12 @@ package struct ChildProcess: ~Copyable {
             let result = waitpid(identifier, nil, WNOHANG)
             if result == identifier || (result < 0 && errno == ECHILD) { return true }
             if deadline.hasPassed { return false }
-            // Without a handle, look again every 10 ms.
-            let pause = handle >= 0 ? deadline : Deadline(after: .milliseconds(10))
-            _ = WaitLimit(until: pause).wait(for: handle)
+            pause(before: deadline)
         }
     }
 
     private static func start(
-        _ path: String, _ environment: [String], streams: (Int32, Int32), _ child: inout pid_t
+        _ words: [String], _ environment: [String], streams: (Int32, Int32), _ child: inout pid_t
     ) -> Int32 {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
@@ -105,10 +122,10 @@ package struct ChildProcess: ~Copyable {
         unsafe posix_spawnattr_setflags(
             &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
 
-        var arguments = unsafe strings([path])
+        var arguments = unsafe strings(words)
         var variables = unsafe strings(environment)
         defer { unsafe (arguments + variables).forEach { unsafe free($0) } }
-        return unsafe posix_spawn(&child, path, &actions, &attributes, &arguments, &variables)
+        return unsafe posix_spawn(&child, words[0], &actions, &attributes, &arguments, &variables)
     }
 
     /// C's form of an array of strings: copies, with a null pointer at the end.

@@ -2,7 +2,7 @@
 
 // One item in the output of `list` and `backup list`, and who owns it.
 
-internal import ValetKeychainModel
+package import ValetKeychainModel
 internal import ValetKeychainStore
 
 /// One line of `list`.
@@ -137,9 +137,9 @@ extension AccessControl {
 }
 
 /// The owner of an item: a valet, or another program's service or server.
-struct ItemOwner: Hashable, Sendable {
+package struct ItemOwner: Hashable, Sendable {
     /// The kinds, with their names in `list`.
-    enum Kind: String, CaseIterable, Sendable {
+    package enum Kind: String, CaseIterable, Sendable {
         case valet
         case cloudValet = "cloud-valet"
         case enclaveValet = "enclave-valet"
@@ -147,15 +147,16 @@ struct ItemOwner: Hashable, Sendable {
         case internet
     }
 
-    let kind: Kind
+    /// Which kind of owner it is.
+    package let kind: Kind
     /// A valet's identifier (empty for a group's valet without one), a service or a server.
-    let name: String
+    package let name: String
 
     /// Whether the owner is a valet.
     var isValet: Bool { kind != .generic && kind != .internet }
 
     /// The owner of generic passwords with `service` in `group`.
-    init(service: String, group: AccessGroup) {
+    package init(service: String, group: AccessGroup) {
         for (kind, standard, shared) in Self.prefixes {
             if let rest = service.afterPrefix(standard), let name = rest.beforeClass {
                 self.init(kind: kind, name: name)

@@ -17,15 +17,21 @@ package struct Requester: Hashable, Sendable {
 }
 
 /// The valet that a verb works on.
-struct Scope: Hashable, Sendable {
-    var requester = Requester()
+package struct Scope: Hashable, Sendable {
+    /// The application, and the group.
+    package var requester = Requester()
     /// nil for the valet of a shared group that has no identifier.
     var identifier: String?
-    var accessibility = ProtectionClass.whenUnlocked
-    var isCloud = false
+    /// When the secrets can be read.
+    package var accessibility = ProtectionClass.whenUnlocked
+    /// Whether devices share the secrets.
+    package var isCloud = false
+
+    /// The valet of verbs without options.
+    package static let ofCommand = Scope(identifier: "default")
 
     /// The items of the valet.
-    var service: PasswordService {
+    package var service: PasswordService {
         PasswordService(
             service: serviceName, accessGroup: requester.group, isSynchronizable: isCloud,
             protectionClass: accessibility)
@@ -49,7 +55,7 @@ struct Scope: Hashable, Sendable {
 
 extension Scope: CustomStringConvertible {
     /// The valet in messages.
-    var description: String {
+    package var description: String {
         switch (requester.group, identifier) {
         case (nil, let identifier): "valet \(quoted(identifier ?? ""))"
         case (let group?, nil): "group \(quoted(group.rawValue))"
@@ -76,7 +82,7 @@ extension ProtectionClass {
 
     /// The accessibility in options and lists: the stored name in lower case with hyphens,
     /// `when-unlocked`.
-    var word: String { Self.words[self] ?? storedName }
+    package var word: String { Self.words[self] ?? storedName }
 
     private static let words = Dictionary(
         uniqueKeysWithValues: allCases.map { protectionClass in

@@ -27,6 +27,7 @@ _UNSAFE_FILES = ("Sources/CoreFoundationNames/CFAccessors.swift",
                  "Sources/SecItem/LocalAuthentication/LAContext.swift",
                  "Sources/SecItem/SecItem.swift", "Sources/SecItem/SecItemResult.swift",
                  "Sources/SecItemRequests/Platform.swift", "Sources/Valet/Platform.swift",
+                 "Sources/ClientsCommand/Import/SessionBus.swift",
                  "Sources/SyncCommand/QRCode.swift",
                  "Sources/UserPresence/TerminalDevice.swift",
                  "Sources/ValetCLI/Terminal.swift")

@@ -46,7 +46,7 @@ ALLOWED = {
                 " UserPresence",
     "ValetCommand": "ValetCLI",
     "ClientsCommand": "Database KeychainModel KeychainServices KeychainStore SecretMemory System"
-                      " ValetCLI",
+                      " UserPresence ValetCLI",
     "SyncCommand": "EtcdStore Keybag KeychainKeys KeychainModel KeychainServices KeychainStore"
                    " KeychainSync SecretMemory Sync SyncAgent SyncStores System UserPresence"
                    " ValetCLI",

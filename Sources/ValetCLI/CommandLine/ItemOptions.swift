@@ -16,7 +16,8 @@ package enum ItemOptions {
         name: "key-fd", valueName: "N",
         help: "read KEY from file descriptor N, one line: other users can see arguments")
 
-    static let identifier = OptionDeclaration(
+    /// The valet.
+    package static let identifier = OptionDeclaration(
         name: "id", valueName: "IDENTIFIER",
         help: "the identifier of the valet (default: 'default'; with --group: none)")
     static let application = OptionDeclaration(
@@ -25,16 +26,19 @@ package enum ItemOptions {
     static let group = OptionDeclaration(
         name: "group", valueName: "PREFIX.GROUP",
         help: "the access group that shares the secret, with its prefix")
-    static let accessibility = OptionDeclaration(
+    /// When secrets can be read.
+    package static let accessibility = OptionDeclaration(
         name: "accessibility", valueName: "CLASS",
         help: "when the secret can be read; it is part of the name, so every verb needs it",
         defaultValue: ProtectionClass.whenUnlocked.word,
         choices: ProtectionClass.offered.map(\.word))
-    static let cloud = OptionDeclaration(
+    /// Whether it is an iCloud valet.
+    package static let cloud = OptionDeclaration(
         name: "cloud",
         help: "use an iCloud valet, whose secrets are stored apart; 'valet sync' shares them "
             + "between your devices")
-    static let json = OptionDeclaration(name: "json", help: "write one JSON object")
+    /// JSON instead of text.
+    package static let json = OptionDeclaration(name: "json", help: "write one JSON object")
 
     /// The options that choose a valet, and `--json`.
     static let all = [identifier, application, group, accessibility, cloud, json]
@@ -47,7 +51,7 @@ package enum ItemOptions {
         + "confidential name use --key-fd: 'valet VERB --key-fd 3 3<name.txt'."
 
     /// The valet that the options choose.
-    static func scope(_ values: ParsedValues) throws(CLIError) -> Scope {
+    package static func scope(_ values: ParsedValues) throws(CLIError) -> Scope {
         var scope = Scope(requester: try requester(values))
         let defaultIdentifier = scope.requester.group == nil ? "default" : nil
         scope.identifier = values[identifier] ?? defaultIdentifier

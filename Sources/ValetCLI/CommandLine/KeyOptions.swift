@@ -14,7 +14,8 @@ package struct KeyOptions: Sendable {
             + "descriptor)")
     static let weak = OptionDeclaration(
         name: "weak", help: "accept a passcode of fewer than 8 characters")
-    static let yes = OptionDeclaration(name: "yes", letter: "y", help: "do not ask first")
+    /// Consent in advance.
+    package static let yes = OptionDeclaration(name: "yes", letter: "y", help: "do not ask first")
     static let lower = OptionDeclaration(
         name: "lower", help: "accept weaker protection than before")
     static let skipDamaged = OptionDeclaration(

@@ -133,7 +133,7 @@ def of_the_command(world):
 
 @scenario
 def of_helpers(world):
-    """A password is not in the memory of the helper of git or docker that has handled it."""
+    """A password is not in the memory of the helper, import or export that has handled it."""
     need("strace")
     need_root()
     password, canary = pattern(5)[:32].hex(), pattern(6)[:32].hex()
@@ -142,7 +142,11 @@ def of_helpers(world):
     for words, input in ((("git-credential", "store"), f"{place}password={password}\n"),
                          (("git-credential", "get"), place),
                          (("docker-credential", "store"), login),
-                         (("docker-credential", "get"), "a")):
+                         (("docker-credential", "get"), "a"),
+                         (("import", "--from", "csv"), f"name,password\na,{password}\n"),
+                         (("import", "--from", "json"), json.dumps({"b": password})),
+                         (("import", "--from", "dotenv"), f"C='{password}'\n"),
+                         (("export", "--format", "json", "--yes"), "")):
         process = start(world, words, {"CANARY": canary}, program=CLIENTS, stdin=subprocess.PIPE,
                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         process.stdin.write(input.encode())
@@ -151,7 +155,7 @@ def of_helpers(world):
         expect(found(regions, canary.encode()), "the search finds nothing:", words)
         places = found(regions, password.encode())
         expect(not places, *words, "leaves the password at", places)
-        if "get" in words:
+        if "get" in words or "export" in words:
             shown = os.read(process.stdout.fileno(), 65536)
             expect(password.encode() in shown, words, shown)
         kill_session(process)

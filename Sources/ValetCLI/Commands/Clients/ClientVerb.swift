@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A verb for programs that keep their passwords in the keychain: git, docker and the tools of
-/// AWS. The program `valet-clients` carries it out, so that `valet` stays small; both read command
-/// lines and write help by these declarations.
+/// A verb for programs that keep their passwords in the keychain (git, docker, the tools of AWS),
+/// or one that exchanges secrets with other programs. The program `valet-clients` carries it out,
+/// so that `valet` stays small; both read command lines and write help by these declarations.
 package enum ClientVerb: String, CaseIterable, Sendable {
     case gitCredential = "git-credential"
     case dockerCredential = "docker-credential"
     case awsGet = "aws-credentials get"
     case awsStore = "aws-credentials store"
     case awsRemove = "aws-credentials remove"
+    case importItems = "import"
+    case exportItems = "export"
 
     /// The program that carries out these verbs.
     static let program = "valet-clients"
@@ -21,6 +23,8 @@ package enum ClientVerb: String, CaseIterable, Sendable {
         case .awsGet: AWSHelp.get
         case .awsStore: AWSHelp.store
         case .awsRemove: AWSHelp.remove
+        case .importItems: ImportHelp.declaration
+        case .exportItems: ExportHelp.declaration
         }
     }
 

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetCLI
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSecretMemory
+
+/// `valet import`: reads a source, shows what becomes of each item, stores all or nothing, and
+/// compares what is stored with the source.
+struct ImportVerb {
+    private let values: ParsedValues
+    private let context: Context
+    private let scope: Scope
+    private let logins: Logins
+    private let policy: Policy?
+
+    /// What happens to items that the keychain, or the source itself, has with another value.
+    private enum Policy {
+        case replace, skipExisting
+    }
+
+    /// What becomes of an item.
+    enum Action: String, CaseIterable {
+        case add, replace, keep, same, conflict
+    }
+
+    /// An item, and what becomes of it.
+    private struct Step {
+        let imported: ImportedItem
+        var action: Action
+    }
+
+    init(_ values: ParsedValues, _ context: Context) throws(CLIError) {
+        self.values = values
+        self.context = context
+        scope = try ItemOptions.scope(values)
+        logins = try Logins(values, context)
+        switch (values.has(ImportHelp.replace), values.has(ImportHelp.skipExisting)) {
+        case (true, true): throw .usage("'--replace' and '--skip-existing' exclude each other")
+        case (true, false): policy = .replace
+        case (false, true): policy = .skipExisting
+        case (false, false): policy = nil
+        }
+    }
+
+    /// Imports.
+    func run() throws(CLIError) -> ExitCode {
+        let isDryRun = values.has(ImportHelp.dryRun)
+        let found = try ImportSource(values, scope, context).read()
+        var steps = try plan(found.items)
+        let conflictCount = steps.count { $0.action == .conflict }
+        let isDone = !isDryRun && conflictCount == 0
+        if isDone { try store(&steps) }
+        try show(steps, found.skipped, isDryRun: isDryRun)
+        if conflictCount > 0, !isDryRun {
+            throw CLIError(
+                .alreadyThere,
+                "items exist already with another value (\(conflictCount)): nothing was changed",
+                hint: "choose '--replace' or '--skip-existing'")
+        }
+        return .success
+    }
+
+    // MARK: Plan
+
+    private func plan(_ items: [ImportedItem]) throws(CLIError) -> [Step] {
+        var steps: [Step] = []
+        var places: [[Attribute: AttributeValue]: Int] = [:]
+        for item in items {
+            let other = places[item.primaryKey]
+            if let other, !steps[other].imported.value.equals(item.value) {
+                // The source has two values for one item.
+                switch policy {
+                case nil: steps.append(Step(imported: item, action: .conflict))
+                case .skipExisting: steps.append(Step(imported: item, action: .keep))
+                case .replace:
+                    let action = steps[other].action == .add ? Action.add : .replace
+                    steps[other].action = .keep
+                    places[item.primaryKey] = steps.count
+                    steps.append(Step(imported: item, action: action))
+                }
+            } else if other != nil {
+                steps.append(Step(imported: item, action: .same))
+            } else {
+                places[item.primaryKey] = steps.count
+                steps.append(Step(imported: item, action: try action(for: item)))
+            }
+        }
+        return steps
+    }
+
+    private func action(for item: ImportedItem) throws(CLIError) -> Action {
+        guard let stored = try logins.stored(item, in: scope) else { return .add }
+        // Comparing would need the user.
+        if stored.accessControl == nil, let value = try logins.value(of: stored),
+            value.equals(item.value)
+        {
+            return .same
+        }
+        return switch policy {
+        case nil: .conflict
+        case .replace: .replace
+        case .skipExisting: .keep
+        }
+    }
+
+    // MARK: Storing
+
+    private func store(_ steps: inout [Step]) throws(CLIError) {
+        let chosen = steps.filter { $0.action == .add || $0.action == .replace }
+        guard !chosen.isEmpty else { return }
+        let items = chosen.map { ($0.imported.newItem(in: scope), $0.imported.value) }
+        if chosen.contains(where: { $0.action == .replace }) {
+            try logins.set(items)
+        } else {
+            // Fails if another program has added one of them.
+            try logins.add(items)
+        }
+        for step in chosen {
+            guard let stored = try logins.stored(step.imported, in: scope),
+                let value = try logins.value(of: stored), value.equals(step.imported.value)
+            else {
+                throw CLIError(
+                    .failure, "\(quoted(step.imported.source)) differs from what was stored",
+                    hint: "another program may have changed it; import again to compare")
+            }
+        }
+    }
+
+    // MARK: Report
+
+    private func show(
+        _ steps: [Step], _ skipped: [(source: String, reason: String)], isDryRun: Bool
+    ) throws(CLIError) {
+        if values.has(ItemOptions.json) {
+            try context.console.write(json(steps, skipped, isDryRun: isDryRun))
+        } else {
+            var text = ""
+            for step in steps {
+                let (kind, owner, name) = step.imported.description
+                let cells = [kind, owner, name].map(Escaping.printable).joined(separator: "  ")
+                let source = Escaping.printable(step.imported.source)
+                text += "\(step.action.rawValue)  \(cells)  <- \(source)\n"
+            }
+            for (source, reason) in skipped {
+                text += "skip  \(Escaping.printable(source)): \(Escaping.printable(reason))\n"
+            }
+            try context.console.write(text)
+            let counts = counts(steps, skipped.count).filter { $0.count > 0 }
+            let list = counts.map { "\($0.count) \($0.name)" }.joined(separator: ", ")
+            let verb = isDryRun ? "would import" : "import"
+            context.console.note("valet: \(verb): \(list.isEmpty ? "nothing found" : list)")
+        }
+    }
+
+    private func counts(_ steps: [Step], _ skipped: Int) -> [(name: String, count: Int)] {
+        let names: [Action: String] = [
+            .add: "added", .replace: "replaced", .keep: "kept", .same: "unchanged",
+            .conflict: "in conflict",
+        ]
+        return Action.allCases.map { action in
+            (names[action] ?? "", steps.count { $0.action == action })
+        } + [("skipped", skipped)]
+    }
+
+    private func json(
+        _ steps: [Step], _ skipped: [(source: String, reason: String)], isDryRun: Bool
+    ) -> JSON {
+        let items = steps.map { step in
+            let (kind, owner, name) = step.imported.description
+            return JSON.object([
+                "action": .string(step.action.rawValue), "source": .string(step.imported.source),
+                "kind": .string(kind), "owner": .string(owner), "name": .string(name),
+            ])
+        }
+        let left = skipped.map { (source, reason) in
+            JSON.object(["source": .string(source), "reason": .string(reason)])
+        }
+        let counts = Dictionary(
+            uniqueKeysWithValues: counts(steps, skipped.count).map { ($0.name, $0.count) })
+        return .object([
+            "added": .number(counts["added"]), "replaced": .number(counts["replaced"]),
+            "kept": .number(counts["kept"]), "same": .number(counts["unchanged"]),
+            "conflicts": .number(counts["in conflict"]), "dryRun": .flag(isDryRun),
+            "items": .array(items), "skipped": .array(left),
+        ])
+    }
+}
+
+extension ImportedItem {
+    /// The item to add.
+    fileprivate func newItem(in scope: Scope) -> NewItem {
+        NewItem(
+            itemClass, attributes: attributes, accessGroup: scope.requester.group,
+            isSynchronizable: isCloud ?? scope.isCloud,
+            protectionClass: accessibility ?? scope.accessibility)
+    }
+}
+
+extension Logins {
+    /// The stored item with the primary key of an imported one; nil if there is none.
+    fileprivate func stored(
+        _ item: ImportedItem, in scope: Scope
+    ) throws(CLIError) -> StoredItem? {
+        let isCloud = item.isCloud ?? scope.isCloud
+        return try items(item.itemClass, item.primaryKey).first { stored in
+            stored.isSynchronizable == isCloud
+                && item.primaryKey.allSatisfy { stored.attributes[$0.key] == $0.value }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetCLI
+internal import ValetKeychainModel
+internal import ValetSecretMemory
+
+/// An item that a source of `valet import` offers, with the attributes that it gets here.
+struct ImportedItem {
+    /// What the source calls it.
+    let source: String
+    let itemClass: ItemClass
+    var attributes: [Attribute: AttributeValue]
+    let value: SecretValue
+    /// When it can be read; nil for what the options say.
+    var accessibility: ProtectionClass?
+    /// Whether devices share it; nil for what the options say.
+    var isCloud: Bool?
+
+    /// A secret of the valet that the options choose.
+    init(_ key: String, _ value: SecretValue, in scope: Scope, from source: String) {
+        self.source = source
+        itemClass = .genericPassword
+        attributes = scope.service.item(key).attributes
+        self.value = value
+    }
+
+    /// A generic password of some other application.
+    init(service: String, account: String, _ value: SecretValue, from source: String) {
+        self.source = source
+        itemClass = .genericPassword
+        attributes = [.service: .text(service), .account: .text(account)]
+        self.value = value
+    }
+
+    /// A password for a server.
+    ///
+    /// - Parameter kind: How it is used: `kSecAttrAuthenticationType…`.
+    init(
+        _ place: LoginPlace, account: String, kind: Kind, _ value: SecretValue,
+        from source: String
+    ) {
+        self.source = source
+        itemClass = .internetPassword
+        attributes = place.attributes
+        attributes[.path] = .text(place.path ?? "")
+        attributes[.account] = .text(account)
+        attributes[.authenticationType] = .text(kind.rawValue)
+        attributes[.securityDomain] = .text("")
+        attributes[.label] = .text(place.server)
+        self.value = value
+    }
+
+    /// An item whose attributes are known.
+    init(
+        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], _ value: SecretValue,
+        from source: String
+    ) {
+        self.source = source
+        self.itemClass = itemClass
+        self.attributes = attributes
+        self.value = value
+    }
+
+    /// How a password for a server is used.
+    enum Kind: String {
+        case standard = "dflt"
+        case form
+    }
+
+    /// The attributes that no two items have in common.
+    var primaryKey: [Attribute: AttributeValue] {
+        attributes.filter { Self.primary.contains($0.key) && $0.key.exists(in: itemClass) }
+    }
+
+    private static let primary: Set<Attribute> = [
+        .account, .service, .server, .protocol, .port, .path, .securityDomain,
+        .authenticationType,
+    ]
+
+    /// The item as it is shown: its kind, its owner, and its name.
+    var description: (kind: String, owner: String, name: String) {
+        func text(_ attribute: Attribute) -> String { attributes[attribute]?.shown ?? "" }
+        switch itemClass {
+        case .genericPassword:
+            let owner = ItemOwner(service: text(.service), group: AccessGroup(""))
+            return (owner.kind.rawValue, owner.name, text(.account))
+        case .internetPassword: return ("internet", text(.server), text(.account))
+        }
+    }
+}
+
+extension AttributeValue {
+    /// The value as text; nil for other values.
+    fileprivate var shown: String? {
+        switch self {
+        case .text(let text): text
+        case .bytes(let bytes): String(utf8: bytes)
+        default: nil
+        }
+    }
+}
+
+/// All that a source offers.
+struct ImportedItems {
+    var items: [ImportedItem] = []
+    /// What cannot be imported, and why.
+    var skipped: [(source: String, reason: String)] = []
+
+    /// More items than any person has.
+    static let maximumCount = 100_000
+
+    /// Adds an item.
+    ///
+    /// - Throws: ``ExitCode/usage`` for one too many, or one that is too large.
+    mutating func add(_ item: ImportedItem) throws(CLIError) {
+        guard items.count < Self.maximumCount else {
+            throw .usage("the source has more than \(Self.maximumCount) items")
+        }
+        guard item.value.byteCount <= 16 << 20 else {
+            return skip(item.source, "its value is larger than 16 MiB")
+        }
+        items.append(item)
+    }
+
+    /// Notes what cannot be imported.
+    mutating func skip(_ source: String, _ reason: String) {
+        skipped.append((source, reason))
+    }
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetCLI
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSecretMemory
+
+/// The forms of JSON that `valet import` reads: that of `valet export`, Bitwarden's, and an object
+/// whose members are names and secrets. `valet export` writes the first.
+enum JSONExport {
+    /// What the member "format" says.
+    static let format = "valet-export-1"
+
+    /// The attributes that are exported, with the names of their members.
+    static let attributes: [(attribute: Attribute, member: String)] = [
+        (.account, "account"), (.service, "service"), (.server, "server"),
+        (.protocol, "protocol"), (.path, "path"), (.securityDomain, "securityDomain"),
+        (.authenticationType, "authenticationType"), (.label, "label"), (.comment, "comment"),
+        (.itemDescription, "description"),
+    ]
+    /// The names of the classes.
+    static let classes: [ItemClass: String] = [
+        .genericPassword: "generic-password", .internetPassword: "internet-password",
+    ]
+
+    /// The items of a document.
+    static func items(in text: SecretValue, _ scope: Scope) throws(CLIError) -> ImportedItems {
+        let document = try JSONDocument(text, called: "the input")
+        var kind = ""
+        var (isEncrypted, hasItems) = (false, false)
+        try document.forEachRow(
+            """
+            SELECT json_type(text), json_extract(text, '$.format'),
+                json_type(text, '$.items') = 'array', json_type(text, '$.encrypted') = 'true'
+            FROM document
+            """
+        ) { row throws(CLIError) in
+            kind = try row.text(0) ?? ""
+            if try row.text(1) == format { kind = format }
+            (hasItems, isEncrypted) = (row.number(2) == 1, row.number(3) == 1)
+        }
+        if isEncrypted {
+            throw .usage(
+                "the export is encrypted", hint: "export it again as JSON without encryption")
+        }
+        switch (kind, hasItems) {
+        case (format, true): return try ownItems(document)
+        case ("object", true): return try logins(document, scope)
+        case ("object", false): return try members(document, scope)
+        default: throw .usage("the input is no object")
+        }
+    }
+
+    // MARK: An object with names and secrets
+
+    private static func members(
+        _ document: JSONDocument, _ scope: Scope
+    ) throws(CLIError) -> ImportedItems {
+        var found = ImportedItems()
+        try document.forEachRow(
+            """
+            SELECT key, iif(json_each.type = 'text', atom, NULL)
+            FROM document, json_each(document.text)
+            """
+        ) { row throws(CLIError) in
+            let key = try row.text(0) ?? ""
+            guard !key.isEmpty else { return found.skip("a member", "it has no name") }
+            guard let value = try row.secret(1) else { return found.skip(key, "it is no string") }
+            try found.add(ImportedItem(key, value, in: scope, from: key))
+        }
+        return found
+    }
+
+    // MARK: Bitwarden
+
+    private static func logins(
+        _ document: JSONDocument, _ scope: Scope
+    ) throws(CLIError) -> ImportedItems {
+        var logins: [ImportedLogin] = []
+        try document.forEachRow(
+            """
+            SELECT json_extract(value, '$.name'), json_extract(value, '$.login.username'),
+                json_extract(value, '$.login.password'), json_extract(value, '$.login.totp'),
+                json_extract(value, '$.notes')
+            FROM json_each((SELECT text FROM document), '$.items') ORDER BY key
+            """
+        ) { row throws(CLIError) in
+            var login = ImportedLogin(source: "item \(logins.count + 1)")
+            (login.name, login.username) = (try row.text(0), try row.text(1))
+            (login.password, login.otp) = (try row.secret(2), try row.secret(3))
+            login.notes = try row.secret(4)
+            logins.append(login)
+        }
+        try document.forEachRow(
+            """
+            SELECT item.key, json_extract(address.value, '$.uri')
+            FROM json_each((SELECT text FROM document), '$.items') AS item,
+                json_each(item.value, '$.login.uris') AS address
+            WHERE json_type(address.value, '$.uri') = 'text'
+            """
+        ) { row throws(CLIError) in
+            if let url = try row.text(1) { logins[Int(row.number(0))].urls.append(url) }
+        }
+        try addFields(of: document, to: &logins)
+        var found = ImportedItems()
+        for login in logins { try login.add(to: &found, scope) }
+        return found
+    }
+
+    /// Adds the fields that people give names to.
+    private static func addFields(
+        of document: JSONDocument, to logins: inout [ImportedLogin]
+    ) throws(CLIError) {
+        try document.forEachRow(
+            """
+            SELECT item.key, json_extract(field.value, '$.name'),
+                json_extract(field.value, '$.value')
+            FROM json_each((SELECT text FROM document), '$.items') AS item,
+                json_each(item.value, '$.fields') AS field
+            WHERE json_type(field.value, '$.value') = 'text'
+            """
+        ) { row throws(CLIError) in
+            guard let value = try row.secret(2) else { return }
+            logins[Int(row.number(0))].fields.append((try row.text(1) ?? "field", value))
+        }
+    }
+
+    // MARK: Our own
+
+    private static func ownItems(_ document: JSONDocument) throws(CLIError) -> ImportedItems {
+        var found = ImportedItems()
+        try document.forEachRow(
+            """
+            SELECT json_extract(value, '$.class'), json_extract(value, '$.accessibility'),
+                json_extract(value, '$.cloud'), json_extract(value, '$.port'),
+                json_extract(value, '$.value'), json_extract(value, '$.base64'),
+                json_extract(value, '$.account'), json_extract(value, '$.service'),
+                json_extract(value, '$.server'), json_extract(value, '$.protocol'),
+                json_extract(value, '$.path'), json_extract(value, '$.securityDomain'),
+                json_extract(value, '$.authenticationType'), json_extract(value, '$.label'),
+                json_extract(value, '$.comment'), json_extract(value, '$.description')
+            FROM json_each((SELECT text FROM document), '$.items') ORDER BY key
+            """
+        ) { row throws(CLIError) in
+            let place = "item \(found.items.count + found.skipped.count + 1)"
+            let name = try row.text(0)
+            guard let itemClass = classes.first(where: { $0.value == name })?.key else {
+                return found.skip(place, "its class is not known")
+            }
+            var attributes: [Attribute: AttributeValue] = [:]
+            for (column, entry) in Self.attributes.enumerated()
+            where entry.attribute.exists(in: itemClass) {
+                let text = try row.text(Int32(column) + 6).map(AttributeValue.text)
+                attributes[entry.attribute] = text ?? entry.attribute.defaultValue
+            }
+            if itemClass == .internetPassword { attributes[.port] = .number(row.number(3)) }
+            let encoded = try row.secret(5)
+            guard let value = try row.secret(4) ?? encoded.flatMap(Base64.decoded) else {
+                return found.skip(place, "it has no value")
+            }
+            var item = ImportedItem(itemClass, attributes, value, from: place)
+            item.accessibility = try row.text(1).flatMap(ProtectionClass.init(word:))
+            item.isCloud = row.number(2) == 1
+            try found.add(item)
+        }
+        return found
+    }
+}
+
+/// Base64 (RFC 4648 §4), for values that are not UTF-8.
+enum Base64 {
+    private static let digits = Array(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+    /// The bytes; nil for text that no encoder writes.
+    static func decoded(_ text: SecretValue) -> SecretValue? {
+        text.withBytes { text in
+            guard text.count % 4 == 0 else { return nil }
+            var result = SecretText(capacity: max(1, text.count / 4 * 3))
+            for start in stride(from: 0, to: text.count, by: 4) {
+                var (bits, padding) = (UInt32(0), 0)
+                for index in start..<start + 4 {
+                    let digit = digits.firstIndex(of: text[index])
+                    let isPadding =
+                        text[index] == UInt8(ascii: "=") && index >= start + 2
+                        && start + 4 == text.count
+                    guard digit != nil && padding == 0 || isPadding else { return nil }
+                    if isPadding { padding += 1 }
+                    bits = bits << 6 | UInt32(digit ?? 0)
+                }
+                guard bits & (1 << (8 * UInt32(padding)) - 1) == 0 else { return nil }
+                for place in 0..<3 - padding {
+                    result.append(UInt8(truncatingIfNeeded: bits >> (16 - 8 * UInt32(place))))
+                }
+            }
+            return result.value()
+        }
+    }
+
+    /// Appends the text for bytes.
+    static func append(_ bytes: Span<UInt8>, to text: inout SecretText) {
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let count = min(3, bytes.count - start)
+            var bits: UInt32 = 0
+            for offset in 0..<3 {
+                bits = bits << 8 | (offset < count ? UInt32(bytes[start + offset]) : 0)
+            }
+            for place in 0..<4 {
+                let digit = digits[Int(bits >> (18 - 6 * UInt32(place)) & 63)]
+                text.append(place <= count ? digit : UInt8(ascii: "="))
+            }
+        }
+    }
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetCLI
+internal import ValetKeychainModel
+internal import ValetSecretMemory
+
+/// The keyrings of GNOME Keyring, KWallet and others: what implements the Secret Service API of
+/// freedesktop.org, draft 0.2. Reads all items that are unlocked.
+struct SecretService: ~Copyable {
+    private let bus: SessionBus
+    /// The object that calls for secrets name.
+    private let session: String
+
+    private static let service = "org.freedesktop.secrets"
+    private static let root = "/org/freedesktop/secrets"
+    private static let properties = "org.freedesktop.DBus.Properties"
+    private static let names = (
+        service: "org.freedesktop.Secret.Service", collection: "org.freedesktop.Secret.Collection",
+        item: "org.freedesktop.Secret.Item"
+    )
+
+    /// All items.
+    ///
+    /// - Throws: ``ExitCode/locked`` if some are locked.
+    static func read(_ scope: Scope) throws(CLIError) -> ImportedItems {
+        let keyring = try SecretService()
+        var found = ImportedItems()
+        var lockedCount = 0
+        for collection in try keyring.objects("Collections", of: names.service, at: root) {
+            for path in try keyring.objects("Items", of: names.collection, at: collection) {
+                guard let entry = try keyring.entry(path) else {
+                    found.skip(path, "it cannot be read")
+                    continue
+                }
+                guard !entry.isLocked else {
+                    lockedCount += 1
+                    continue
+                }
+                guard let value = try keyring.secret(of: path) else {
+                    found.skip(entry.label, "the service does not give its secret")
+                    continue
+                }
+                try found.add(entry.item(value))
+            }
+        }
+        guard lockedCount == 0 else {
+            throw CLIError(
+                .locked, "\(lockedCount) items of the keyring are locked: nothing was changed",
+                hint: "unlock the keyring, for example in Passwords and Keys, and try again")
+        }
+        found.distinguish()
+        return found
+    }
+
+    private init() throws(CLIError) {
+        let bus = try SessionBus()
+        let answer = try bus.call(
+            "OpenSession", of: Self.names.service, at: Self.root, on: Self.service,
+            [("s", "plain"), ("v", "")])
+        guard let answer, answer.skip("v"), let session = answer.text("o") else {
+            throw CLIError(
+                .failure, "no keyring answers on the session bus",
+                hint: "start gnome-keyring or KWallet, and unlock it")
+        }
+        self.session = session
+        self.bus = bus
+    }
+
+    /// A property with paths of objects.
+    private func objects(
+        _ property: String, of interface: String, at path: String
+    ) throws(CLIError) -> [String] {
+        let answer = try bus.call(
+            "Get", of: Self.properties, at: path, on: Self.service,
+            [("s", interface), ("s", property)])
+        guard let answer else {
+            throw CLIError(.failure, "the keyring does not list its \(property.lowercased())")
+        }
+        var paths: [String] = []
+        _ = answer.inside("v", "ao") {
+            _ = answer.inside("a", "o") {
+                while paths.count < ImportedItems.maximumCount, let path = answer.text("o") {
+                    paths.append(path)
+                }
+            }
+        }
+        return paths
+    }
+
+    private func entry(_ path: String) throws(CLIError) -> Entry? {
+        let answer = try bus.call(
+            "GetAll", of: Self.properties, at: path, on: Self.service,
+            [("s", Self.names.item)])
+        guard let answer else { return nil }
+        var entry = Entry()
+        let isRead = answer.inside("a", "{sv}") {
+            while answer.inside(
+                "e", "sv",
+                {
+                    switch answer.text() {
+                    case "Label":
+                        _ = answer.inside("v", "s") { entry.label = answer.text() ?? "" }
+                    case "Locked":
+                        _ = answer.inside("v", "b") { entry.isLocked = answer.flag() ?? true }
+                    case "Attributes":
+                        _ = answer.inside("v", "a{ss}") {
+                            entry.attributes = Self.attributes(answer)
+                        }
+                    default: _ = answer.skip("v")
+                    }
+                })
+            {}
+        }
+        return isRead ? entry : nil
+    }
+
+    private static func attributes(_ answer: borrowing SessionBus.Answer) -> [String: String] {
+        var attributes: [String: String] = [:]
+        _ = answer.inside("a", "{ss}") {
+            while answer.inside(
+                "e", "ss",
+                {
+                    if let name = answer.text(), let value = answer.text() {
+                        attributes[name] = value
+                    }
+                })
+            {}
+        }
+        return attributes
+    }
+
+    private func secret(of path: String) throws(CLIError) -> SecretValue? {
+        let answer = try bus.call(
+            "GetSecret", of: Self.names.item, at: path, on: Self.service, [("o", session)])
+        guard let answer else { return nil }
+        var secret: SecretValue?
+        // Session, parameters, value, type of the content.
+        _ = answer.inside("r", "oayays") {
+            guard answer.skip("oay") else { return }
+            secret = answer.bytes()
+            _ = answer.skip("s")
+        }
+        return secret
+    }
+
+    /// What the service says of an item.
+    private struct Entry {
+        var label = ""
+        var isLocked = true
+        var attributes: [String: String] = [:]
+
+        /// The item that it becomes.
+        func item(_ value: SecretValue) -> ImportedItem {
+            let user = attributes["user"] ?? attributes["username"] ?? attributes["account"]
+            let source = label.isEmpty ? "an item without a label" : label
+            if let server = attributes["server"], !server.isEmpty,
+                let place = LoginPlace(
+                    scheme: attributes["protocol"] ?? "https",
+                    host: attributes["port"].map { "\(server):\($0)" } ?? server,
+                    path: attributes["object"] ?? "")
+            {
+                var item = ImportedItem(
+                    place, account: user ?? "", kind: .standard, value, from: source)
+                item.attributes[.securityDomain] = .text(attributes["domain"] ?? "")
+                return item
+            }
+            if let service = attributes["service"], let user {
+                var item = ImportedItem(
+                    service: service, account: user, value, from: source)
+                item.attributes[.label] = .text(label)
+                return item
+            }
+            var item = ImportedItem(
+                service: attributes["xdg:schema"] ?? "Secret Service", account: source, value,
+                from: source)
+            item.attributes[.comment] = .text(comment)
+            return item
+        }
+
+        /// The attributes by which programs look for the item.
+        private var comment: String {
+            attributes.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+                .joined(separator: ", ")
+        }
+    }
+}
+
+extension ImportedItems {
+    /// Gives items with the same name and different attributes different names: a keyring tells its
+    /// items apart by their attributes.
+    fileprivate mutating func distinguish() {
+        let counts = Dictionary(items.map { ($0.primaryKey, 1) }, uniquingKeysWith: +)
+        for (place, item) in items.enumerated() where (counts[item.primaryKey] ?? 0) > 1 {
+            guard case .text(let account)? = item.attributes[.account],
+                case .text(let comment)? = item.attributes[.comment], !comment.isEmpty
+            else { continue }
+            items[place].attributes[.account] = .text("\(account) (\(comment))")
+        }
+    }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The declarations of `import` and `export`. ``ClientVerb`` lists them.
+
+/// What `valet import` takes.
+package enum ImportHelp {
+    /// Which program or format the secrets come from.
+    package static let from = OptionDeclaration(
+        name: "from", valueName: "SOURCE", help: "where the secrets come from",
+        choices: ["secret-service", "pass", "netrc", "dotenv", "json", "csv", "macos-dump"])
+    /// The input.
+    package static let file = ArgumentDeclaration(
+        name: "FILE",
+        help: "what to read: a file, '-' for standard input, or for pass the folder of the store",
+        isRequired: false)
+    /// Whether to change nothing.
+    package static let dryRun = OptionDeclaration(
+        name: "dry-run", letter: "n", help: "change nothing, and show what an import would do")
+    /// Whether the source wins.
+    package static let replace = OptionDeclaration(
+        name: "replace", help: "if an item exists with another value, give it that of the source")
+    /// Whether the keychain wins.
+    package static let skipExisting = OptionDeclaration(
+        name: "skip-existing", help: "if an item exists with another value, keep it")
+
+    static let declaration = CommandDeclaration(
+        name: "import", abstract: "read secrets of other programs into the keychain",
+        discussion: [
+            "Reads all secrets of a source, shows what becomes of each, stores all or none, and "
+                + "compares what is stored with the source. Sources are never changed.",
+            "secret-service: GNOME Keyring, KWallet and others, over D-Bus. Unlock them first. "
+                + "pass: the store of pass, by default in ~/.password-store; gpg asks for its "
+                + "passphrase. netrc: ~/.netrc. dotenv: lines NAME=VALUE. json: the output of "
+                + "'valet export', an export of Bitwarden without encryption, or an object with "
+                + "names and secrets. csv: an export of Chrome, Firefox, Bitwarden, 1Password or "
+                + "Apple's Passwords. macos-dump: the output of 'security dump-keychain -d'.",
+            "Passwords with a server become internet passwords, those with a service and an "
+                + "account generic passwords. All others become secrets of the valet that the "
+                + "options choose, with the names of the source; notes and one-time passwords of a "
+                + "login become NAME/notes and NAME/otp.",
+            "Each line of the output has the action (add, replace, keep, same, conflict, skip), "
+                + "the kind, the owner and the name of the item, and its name in the source. "
+                + "Values are never shown.",
+            "An item that exists with another value is a conflict: without --replace or "
+                + "--skip-existing nothing is changed. The same is true of two items of the source "
+                + "that would become one: --replace takes the last of them, --skip-existing the "
+                + "first.",
+        ],
+        arguments: [file],
+        options: [from, dryRun, replace, skipExisting] + ItemOptions.all,
+        schema: [
+            ("added", "how many items were new"), ("replaced", "how many got another value"),
+            ("kept", "how many were left out because the keychain's item was kept"),
+            ("same", "how many were there already"),
+            ("conflicts", "how many were there with another value"),
+            ("dryRun", "true if nothing was changed"),
+            ("items", "an array of objects: action, source, kind, owner, name"),
+            ("skipped", "an array of objects: source, reason"),
+        ],
+        exitCodes: [
+            (.notFound, "there is no such file or folder"),
+            (.damaged, "the input is not what the source writes, or stored data is damaged"),
+            (.alreadyThere, "items exist with another value, and nothing was changed"),
+        ],
+        examples: [
+            ("valet import --from pass --dry-run", "Shows what would be imported."),
+            ("valet import --from csv passwords.csv", "Delete the file then: it is plain text."),
+            ("valet import --from dotenv --id web .env", "Into the valet 'web'."),
+        ])
+}
+
+/// What `valet export` takes.
+package enum ExportHelp {
+    /// The form of the output.
+    package static let format = OptionDeclaration(
+        name: "format", valueName: "FORMAT", help: "the form of the output",
+        choices: ["json", "dotenv"])
+
+    static let declaration = CommandDeclaration(
+        name: "export", abstract: "write secrets in the clear, for other programs",
+        discussion: [
+            "Writes names and secrets to standard output, after asking. 'valet backup create' "
+                + "writes an encrypted file instead.",
+            "json: all items of the application, or of one valet with --id, --accessibility or "
+                + "--cloud, in the form that 'valet import --from json' reads. dotenv: lines "
+                + "NAME=\"VALUE\" for one valet. Secrets that cannot be written, such as those "
+                + "that require the user, are left out with a warning.",
+        ],
+        options: [format] + ItemOptions.all.filter { $0 != ItemOptions.json } + [KeyOptions.yes],
+        exitCodes: [
+            (.failure, "something was left out; see the messages on standard error"),
+            KeyOptions.noConsent,
+        ],
+        examples: [
+            ("valet export --format dotenv --id web", "The valet 'web', as variables."),
+            ("valet export --format json --yes > secrets.json", "Delete the file after use."),
+        ])
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import ValetCLI
+import ValetKeychainModel
+import ValetSecretMemory
+
+@testable import ValetClientsCommand
+
+@Suite struct `What is imported` {
+    /// The items as "kind owner name = value".
+    private func lines(_ found: ImportedItems) -> [String] {
+        found.items.map { item in
+            let (kind, owner, name) = item.description
+            return "\(kind) \(owner) \(name) = \(text(item.value) ?? "bytes")"
+        }
+    }
+
+    private func csv(_ input: String) throws(CLIError) -> ImportedItems {
+        try LoginTable.items(in: secret(input), .ofCommand)
+    }
+
+    private func dotenv(_ input: String) throws(CLIError) -> [String] {
+        try DotenvText.items(in: secret(input), .ofCommand).items.map {
+            "\($0.description.name)=\(text($0.value) ?? "")"
+        }
+    }
+
+    @Test(arguments: [
+        ("name,url,username,password,note\nA,https://a.example:8443/x,ann,p,\n", "a.example"),
+        (
+            "\"url\",\"username\",\"password\",\"httpRealm\",\"guid\"\r\n"
+                + "\"https://a.example\",\"ann\",\"p\",,\"{1}\"\r\n", "a.example"
+        ),
+        (
+            "folder,favorite,type,name,notes,fields,reprompt,login_uri,login_username,"
+                + "login_password,login_totp\n,,login,A,,,0,https://a.example,ann,p,\n", "a.example"
+        ),
+        (
+            "\u{FEFF}Title,Url,Username,Password,OTPAuth,Favorite\n"
+                + "A,https://u@a.example/?q,ann,p,,false\n", "a.example"
+        ),
+    ])
+    func `Each password manager's columns are known`(_ table: String, _ host: String) throws {
+        #expect(lines(try csv(table)) == ["internet \(host) ann = p"])
+    }
+
+    @Test func `Quoted fields keep commas, quotation marks and lines`() throws {
+        let table = "name,password\n\"a,b\",\"p\"\"1\"\"\n2\"\n\nlast,x"
+        #expect(
+            lines(try csv(table)) == ["valet default a,b = p\"1\"\n2", "valet default last = x"])
+    }
+
+    @Test(arguments: [
+        "", "name\n", "name,password\na\n", "name,password\na,b,c\n", "name,password\n\"a",
+        "name,password\n\"a\"b,c\n", "name,password\na\"b,c\n",
+    ])
+    func `A table that is not CSV with passwords is refused`(_ table: String) {
+        let error = #expect(throws: CLIError.self) { _ = try csv(table) }
+        #expect(error?.code == .damaged)
+    }
+
+    @Test func `Notes, one-time passwords and further addresses are imported, too`() throws {
+        let table =
+            "name,login_uri,login_username,login_password,login_totp,notes\n"
+            + "A,\"https://a.example,https://b.example\",ann,p,abcd 2345,n\n,,,,,\nB,,,,,\n"
+        let found = try csv(table)
+        #expect(
+            lines(found) == [
+                "internet a.example ann = p", "internet b.example ann = p",
+                "valet default A/notes = n",
+                "valet default A/otp = otpauth://totp/?secret=abcd2345",
+            ])
+        #expect(
+            found.skipped.map(\.reason) == ["it has no name and no address", "it has no secret"])
+    }
+
+    @Test func `Variables are read as shells read them, and nothing is expanded`() throws {
+        let input =
+            "# c\nA=1\n export B = two words # c\nC='$x\\n'\nD=\"a\\nb\\\"\\$c\\x\"\nE=\nF=a#b\r\n"
+            + "G=\"two\nlines\" # c\n"
+        #expect(
+            try dotenv(input) == [
+                "A=1", "B=two words", "C=$x\\n", "D=a\nb\"$c\\x", "E=", "F=a#b", "G=two\nlines",
+            ])
+    }
+
+    @Test(arguments: ["A", "1A=b", "A-B=c", "A='b", "A=\"b", "A='b'c", "=a", "export =a"])
+    func `Lines that set no variable are refused`(_ input: String) {
+        let error = #expect(throws: CLIError.self) { _ = try dotenv(input) }
+        #expect(error?.code == .damaged)
+        #expect(error?.message.contains("line 1") == true)
+    }
+
+    @Test func `A netrc file's machines become internet passwords`() throws {
+        let input =
+            "machine a.example login ann password \"p \\\" q\"\n# c\nmacdef init\ncd /\n\n"
+            + "machine b.example\n\tlogin ben\n\tpassword p#2\nmachine c.example login x\n"
+            + "default login anonymous password x"
+        let found = try NetrcText.items(in: secret(input))
+        #expect(
+            lines(found) == ["internet a.example ann = p \" q", "internet b.example ben = p#2"])
+        #expect(found.skipped.count == 2)
+        let error = #expect(throws: CLIError.self) {
+            _ = try NetrcText.items(in: secret("machine a\nhunter2"))
+        }
+        #expect(error?.message.contains("hunter2") == false)
+    }
+
+    private static let dump = """
+        keychain: "/Users/ann/Library/Keychains/login.keychain-db"
+        version: 512
+        class: "genp"
+        attributes:
+            0x00000007 <blob>="a label"
+            0x00000008 <blob>=<NULL>
+            "acct"<blob>=0xC3A9  "\\303\\251"
+            "cdat"<timedate>=0x32303231  "2021\\000"
+            "svce"<blob>="a "service""
+        data:
+        0x610A62  "a\\012b"
+        keychain: "/Users/ann/Library/Keychains/login.keychain-db"
+        version: 512
+        class: "inet"
+        attributes:
+            "acct"<blob>="ann"
+            "atyp"<blob>="dflt"
+            "port"<uint32>=0x000001BB
+            "ptcl"<uint32>="htps"
+            "srvr"<blob>="example.com"
+        data:
+        "pass"word"
+        keychain: "/Users/ann/Library/Keychains/login.keychain-db"
+        version: 512
+        class: 0x0000000F
+        attributes:
+        data:
+
+        """
+
+    @Test func `A dump of a keychain of macOS keeps every attribute that names an item`() throws {
+        let found = try KeychainDump.items(in: secret(Self.dump))
+        #expect(
+            lines(found) == [
+                "generic a \"service\" é = a\nb", "internet example.com ann = pass\"word",
+            ])
+        let attributes = try #require(found.items.last).attributes
+        #expect(attributes[.port] == .number(443))
+        #expect(attributes[.protocol] == .text("htps"))
+        #expect(attributes[.path] == .text(""))
+        #expect(found.skipped.map(\.reason) == ["it is no password"])
+        for wrong in ["", "hello\n", "keychain: \"a\"\ndata:\nsecret\n", "data:\n0x6\n"] {
+            let error = #expect(throws: CLIError.self) {
+                _ = try KeychainDump.items(in: secret(wrong))
+            }
+            #expect(error?.code == .damaged)
+        }
+    }
+
+    @Test func `An object's members and a Bitwarden export are told apart`() throws {
+        let members = try JSONExport.items(in: secret(#"{"a":"1","b":2,"c":"é"}"#), .ofCommand)
+        #expect(lines(members) == ["valet default a = 1", "valet default c = é"])
+        #expect(members.skipped.map(\.source) == ["b"])
+        let bitwarden = #"""
+            {"encrypted":false,"folders":[],"items":[{"type":1,"name":"A","notes":null,
+            "fields":[{"name":"pin","value":"12","type":1}],"login":{"username":"ann",
+            "password":"p","totp":null,"uris":[{"match":null,"uri":"https://a.example"}]}},
+            {"type":2,"name":"Note","notes":"n","secureNote":{"type":0}},
+            {"type":3,"name":"Card","card":{"number":"1"}}]}
+            """#
+        let logins = try JSONExport.items(in: secret(bitwarden), .ofCommand)
+        #expect(
+            lines(logins) == [
+                "internet a.example ann = p", "valet default A/pin = 12",
+                "valet default Note/notes = n",
+            ])
+        #expect(logins.skipped.count == 1)
+        for wrong in [#"{"encrypted":true,"items":[]}"#, "[]", "\"a\"", "1"] {
+            #expect(throws: CLIError.self) {
+                _ = try JSONExport.items(in: secret(wrong), .ofCommand)
+            }
+        }
+    }
+
+    @Test(arguments: [[], [0], [0, 255], [1, 2, 3], [9, 8, 7, 6]] as [[UInt8]])
+    func `Base64 reads what it writes, and nothing else`(_ bytes: [UInt8]) {
+        var encoded = SecretText()
+        Base64.append(bytes.span, to: &encoded)
+        let decoded = Base64.decoded(encoded.value())
+        #expect(decoded?.withBytes { span in span.indices.map { span[$0] } } == bytes)
+        for wrong in ["A", "AA==A", "A===", "AB==", "AAE=BBBB", "A A="] {
+            #expect(Base64.decoded(secret(wrong)) == nil)
+        }
+    }
+
+    @Test(arguments: 0..<8)
+    func `Random changes of a source never end the process`(_ seed: UInt64) {
+        var random = SplitMix(state: seed)
+        let samples: [(String, (SecretValue) throws -> ImportedItems)] = [
+            (
+                "name,url,username,password\r\n\"a\",https://a:1/b,\"u\"\"v\",p\n",
+                { try LoginTable.items(in: $0, .ofCommand) }
+            ),
+            (
+                "A=1\nexport B=\"x\\n\" # c\nC='y'\n",
+                { try DotenvText.items(in: $0, .ofCommand) }
+            ),
+            (
+                "machine a login b password \"c\\\"\"\nmacdef x\n\ndefault\n",
+                { try NetrcText.items(in: $0) }
+            ),
+            (Self.dump, { try KeychainDump.items(in: $0) }),
+            (
+                #"{"items":[{"name":"a","login":{"password":"p","uris":[{"uri":"b"}]}}]}"#,
+                { try JSONExport.items(in: $0, .ofCommand) }
+            ),
+            (
+                #"{"format":"valet-export-1","items":[{"class":"internet-password","port":1,"#
+                    + #""server":"s","base64":"AAA="}]}"#,
+                { try JSONExport.items(in: $0, .ofCommand) }
+            ),
+        ]
+        for (sample, read) in samples {
+            for _ in 0..<200 {
+                let bytes = random.mutation(of: Array(sample.utf8))
+                let found = try? read(SecretValue(copying: bytes.span))
+                for item in found?.items ?? [] { _ = (item.description, item.primaryKey) }
+            }
+        }
+    }
+}

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Secrets that come from other programs, and go back to them: valet import and valet export."""
+
+import fcntl
+import hashlib
+import json
+import os
+import subprocess
+import termios
+import time
+
+from support import COMMAND, Failure, expect, kill_session, need, scenario
+
+
+def imported(world, source, *words, input=b"", code=0, env=None):
+    """Imports, and returns the report."""
+    outcome = world.run("import", "--from", source, "--json", *words, input=input, env=env)
+    expect(outcome.code == code, source, *words, outcome)
+    return json.loads(outcome.out) if outcome.out else None
+
+
+def counts(report):
+    return {name: report[name] for name in ("added", "replaced", "kept", "same", "conflicts")
+            if report[name]}
+
+
+def names(report):
+    return sorted((item["kind"], item["owner"], item["name"]) for item in report["items"])
+
+
+def digest(folder):
+    """Returns what is in a folder."""
+    found = {}
+    for path, _, files in os.walk(folder):
+        for name in files:
+            with open(os.path.join(path, name), "rb") as file:
+                found[os.path.join(path, name)] = hashlib.sha256(file.read()).digest()
+    return found
+
+
+@scenario
+def with_collisions(world):
+    """An import changes all or nothing, and an option decides about items that exist already."""
+    first, second = b"A=1\nB=2\n", b"A=1\nB=other\nC=3\n"
+    expect(counts(imported(world, "dotenv", "--dry-run", input=first)) == {"added": 2}, "dry run")
+    expect(world.run("list", "--json").out.count(b'"name"') == 0, "a dry run stores")
+    expect(counts(imported(world, "dotenv", input=first)) == {"added": 2}, "first")
+    expect(counts(imported(world, "dotenv", input=first)) == {"same": 2}, "again")
+    report = imported(world, "dotenv", input=second, code=73)
+    expect(counts(report) == {"added": 1, "same": 1, "conflicts": 1}, report)
+    expect(world.run("get", "C").code == 44, "a part was imported")
+    expect(counts(imported(world, "dotenv", "--dry-run", input=second))["conflicts"] == 1, "dry")
+    report = imported(world, "dotenv", "--skip-existing", input=second)
+    expect(counts(report) == {"added": 1, "kept": 1, "same": 1}, report)
+    expect(world.get("B") == "2", "an item was replaced")
+    report = imported(world, "dotenv", "--replace", input=second)
+    expect(counts(report) == {"replaced": 1, "same": 2} and world.get("B") == "other", report)
+    # Two values for one name in the source.
+    twice = b"D=1\nD=1\nD=2\n"
+    imported(world, "dotenv", input=twice, code=73)
+    expect(counts(imported(world, "dotenv", "--skip-existing", input=twice)) ==
+           {"added": 1, "same": 1, "kept": 1} and world.get("D") == "1", "the first")
+    imported(world, "dotenv", "--replace", input=twice)
+    expect(world.get("D") == "2", "the last")
+    imported(world, "dotenv", "--replace", "--skip-existing", code=64)
+    # A valet of another program, and what no file can be.
+    imported(world, "dotenv", "--app", "Mailer", "--id", "Mailer", input=b"password=p\n")
+    expect(world.get("password", "--app", "Mailer", "--id", "Mailer") == "p", "another program")
+    imported(world, "dotenv", world.path("missing"), code=44)
+    imported(world, "dotenv", world.folder, code=1)
+    for source in ("dotenv", "netrc", "json", "csv", "macos-dump"):
+        outcome = world.run("import", "--from", source, input=os.urandom(65536))
+        expect(outcome.code in (64, 65) and outcome.err.count("\n") <= 2, source, outcome)
+
+
+@scenario
+def of_what_was_exported(world):
+    """What valet export writes, valet import reads back, byte by byte."""
+    binary = bytes(range(256)) * 5
+    for key, value in (("not-a-name", "a\n\"b\"\\$x`é"), ("PLAIN", "a\n\"b\"\\$x`é"), ("binary", binary)):
+        world.set(key, value)
+    world.set("other", "value", "--id", "second", "--accessibility", "after-first-unlock")
+    world.run("git-credential", "store", input=b"protocol=https\nhost=a:1\nusername=u\npassword=p\n")
+    refused = world.run("export", "--format", "json")
+    expect(refused.code == 64 and not refused.out, refused)
+    exported = world.run("export", "--format", "json", "--yes")
+    expect(exported.code == 0 and json.loads(exported.out), exported)
+    variables = world.run("export", "--format", "dotenv", "--yes")
+    expect(variables.code == 1 and variables.out == b'PLAIN="a\\n\\"b\\"\\\\\\$x\\`\xc3\xa9"\n',
+           variables)
+    expect("left out" in variables.err, variables)
+    listed = world.run("list", "--json").out
+    world.home = os.path.join(world.folder, "second")
+    report = imported(world, "json", input=exported.out)
+    expect(counts(report) == {"added": 5}, report)
+
+    def without_times(text):
+        return sorted((sorted(item.items()) for item in (
+            {key: value for key, value in item.items() if key != "modified"}
+            for item in json.loads(text)["items"])), key=str)
+    expect(without_times(world.run("list", "--json").out) == without_times(listed), "it differs")
+    expect(world.run("get", "binary").out == binary, "bytes differ")
+    again = world.run("export", "--format", "json", "--yes")
+    expect(again.out == exported.out, "a second export differs")
+    world.home = os.path.join(world.folder, "third")
+    imported(world, "dotenv", input=variables.out)
+    expect(world.get("PLAIN") == "a\n\"b\"\\$x`é", "the variable differs")
+
+
+@scenario
+def of_an_export_at_a_terminal(world):
+    """valet export asks at a terminal before it shows secrets."""
+    world.set("key", "value of key")
+    for answer, code in ((b"n\n", 77), (b"y\n", 0)):
+        terminal, theirs = os.openpty()
+        process = world.start(
+            [COMMAND, "export", "--format", "json"], stdin=theirs, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        os.close(theirs)
+        time.sleep(0.5)
+        os.write(terminal, answer)
+        outcome = world.finish(process)
+        expect(outcome.code == code and (b"value of key" in outcome.out) == (code == 0), outcome)
+        os.close(terminal)
+
+
+@scenario
+def of_pass(world):
+    """valet import reads the store of pass, which gpg decrypts, and leaves it as it is."""
+    need("pass")
+    need("gpg")
+    gnupg = os.path.join(world.folder, "gpg")
+    os.mkdir(gnupg, 0o700)
+    env = {"GNUPGHOME": gnupg}
+    store = os.path.join(world.folder, ".password-store")
+
+    def run(program, *words, input=b""):
+        outcome = world.run(*words, input=input, env=env, command=program, timeout=120)
+        expect(outcome.code == 0, program, *words, outcome)
+        return outcome.out
+    try:
+        run("gpg", "--batch", "--quiet", "--passphrase", "", "--quick-generate-key",
+            "test@example.com", "default", "default", "never")
+        run("pass", "init", "test@example.com")
+        entries = {"mail": b"one\n", "web/a b": b"two\nuser: ann\n", "web/deep/er": b"\xff\0",
+                   "empty": b"\n"}
+        for name, value in entries.items():
+            run("pass", "insert", "--multiline", name, input=value)
+        os.mkdir(os.path.join(store, ".git"))
+        os.symlink("/", os.path.join(store, "loop"))
+        before = digest(store)
+        report = imported(world, "pass", env=env)
+        expect(names(report) == [("valet", "default", name) for name in sorted(entries)], report)
+        for name, value in entries.items():
+            wanted = value[:-1] if value.count(b"\n") == 1 else value
+            found = world.run("get", name).out
+            expect(found == wanted, name, found)
+        expect(digest(store) == before, "the store was changed")
+        expect(counts(imported(world, "pass", store + "/", env=env)) == {"same": 4}, "again")
+        # gpg fails: nothing is imported.
+        with open(os.path.join(store, "broken.gpg"), "wb") as file:
+            file.write(b"nonsense")
+        world.home = os.path.join(world.folder, "second")
+        outcome = world.run("import", "--from", "pass", env=env)
+        expect(outcome.code == 1 and "broken.gpg" in outcome.err, outcome)
+        expect(json.loads(world.run("list", "--json").out)["items"] == [], "a part was imported")
+        imported(world, "pass", os.path.join(world.folder, "nowhere"), code=44, env=env)
+    finally:
+        world.run("--kill", "all", env=env, command="gpgconf")
+
+
+@scenario
+def of_a_keyring(world):
+    """valet import reads GNOME Keyring over D-Bus, and leaves it as it is."""
+    for program in ("dbus-daemon", "gnome-keyring-daemon", "secret-tool"):
+        need(program)
+    runtime = os.path.join(world.folder, "run")
+    os.mkdir(runtime, 0o700)
+    address = f"unix:path={runtime}/bus"
+    env = {"DBUS_SESSION_BUS_ADDRESS": address, "XDG_RUNTIME_DIR": runtime, "LC_ALL": "C.UTF-8"}
+
+    def tool(*words, input=b""):
+        outcome = world.run(*words, input=input, env=env, command="secret-tool")
+        expect(outcome.code == 0, *words, outcome)
+    silence = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    imported(world, "secret-service", code=1, env=env)
+    world.start(["dbus-daemon", "--session", "--nofork", "--address", address], env, **silence)
+    wait_for(lambda: os.path.exists(f"{runtime}/bus"), "the bus")
+    keyring = world.start(
+        ["gnome-keyring-daemon", "--foreground", "--unlock", "--components=secrets"], env,
+        stdin=subprocess.PIPE, **silence)
+    keyring.stdin.write(b"keyring's password")
+    keyring.stdin.close()
+    wait_for(lambda: world.run("search", "a", "b", env=env, command="secret-tool").code in (0, 1)
+             and os.path.exists(f"{world.folder}/.local/share/keyrings/login.keyring"),
+             "the keyring")
+    for label, secret, *attributes in (
+            ("git", b"pass 1", "protocol", "https", "server", "example.com", "port", "8443",
+             "object", "a.git", "user", "ann"),
+            ("python", b"pass 2", "service", "app", "username", "ben"),
+            ("Chrome Safe Storage", b"key 1", "application", "chrome"),
+            ("Chrome Safe Storage", b"key 2", "application", "chromium"),
+            ("bytes", "\u00fc\n".encode(), "id", "1")):
+        tool("store", "--label", label, *attributes, input=secret)
+    time.sleep(1)
+    before = digest(f"{world.folder}/.local/share/keyrings")
+    report = imported(world, "secret-service", "--dry-run", env=env)
+    expect(counts(report) == {"added": 5}, report)
+    expect(counts(imported(world, "secret-service", env=env)) == {"added": 5}, "import")
+    found = names(imported(world, "secret-service", env=env))
+    others = [(owner, name) for kind, owner, name in found if "S" in owner]
+    expect([entry for entry in found if "S" not in entry[1]] == [
+        ("generic", "app", "ben"), ("internet", "example.com", "ann")], found)
+    expect([name.replace(")", ",").partition(",")[0] for _, name in others] == [
+        "Chrome Safe Storage (application=chrome", "Chrome Safe Storage (application=chromium",
+        "bytes"], found)
+    git = world.run("git-credential", "get",
+                    input=b"protocol=https\nhost=example.com:8443\npath=a.git\n")
+    expect(git.out == b"username=ann\npassword=pass 1\n", git)
+    expect(digest(f"{world.folder}/.local/share/keyrings") == before, "the keyring was changed")
+    # Of a locked keyring, nothing.
+    tool("lock")
+    imported(world, "secret-service", code=75, env=env)
+    kill_session(keyring)
+
+
+def wait_for(condition, what):
+    end = time.monotonic() + 20
+    while not condition():
+        if time.monotonic() > end:
+            raise Failure(f"waited in vain for {what}")
+        time.sleep(0.05)
