@@ -220,7 +220,11 @@ def of_a_keyring(world):
     expect(git.out == b"username=ann\npassword=pass 1\n", git)
     expect(digest(f"{world.folder}/.local/share/keyrings") == before, "the keyring was changed")
     # Of a locked keyring, nothing.
-    tool("lock")
+    locked = world.run(
+        "--session", "--print-reply", "--dest=org.freedesktop.secrets", "/org/freedesktop/secrets",
+        "org.freedesktop.Secret.Service.Lock",
+        "array:objpath:/org/freedesktop/secrets/collection/login", env=env, command="dbus-send")
+    expect(locked.code == 0, locked)
     imported(world, "secret-service", code=75, env=env)
     kill_session(keyring)
 
