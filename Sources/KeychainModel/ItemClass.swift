@@ -99,7 +99,7 @@ package struct AccessGroup: Hashable, Sendable {
 @available(macOS 26, iOS 26, tvOS 26, watchOS 26, *)
 extension Span<UInt8> {
     /// Whether both have the same bytes; for public data.
-    fileprivate func isEqual(to other: Span<UInt8>) -> Bool {
+    func isEqual(to other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
         for index in indices where self[index] != other[index] { return false }
         return true

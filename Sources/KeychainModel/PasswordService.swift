@@ -10,8 +10,6 @@ package struct PasswordService: Hashable, Sendable {
     package let isSynchronizable: Bool
     /// The class of the passwords.
     package let protectionClass: ProtectionClass
-    /// Whether no other text is equal to ``service``: true of ASCII.
-    package let hasOneSpelling: Bool
     /// Computed once, because the same service is looked up repeatedly.
     private let precomputedHash: Int
 
@@ -24,11 +22,24 @@ package struct PasswordService: Hashable, Sendable {
         self.accessGroup = accessGroup
         self.isSynchronizable = isSynchronizable
         self.protectionClass = protectionClass
-        hasOneSpelling = service.utf8.allSatisfy { $0 < 128 }
         var hasher = Hasher()
         hasher.combine(service)
         hasher.combine(accessGroup)
         precomputedHash = hasher.finalize()
+    }
+
+    /// Compares the bytes of names: two texts that are equal in Swift may name different items.
+    package static func == (left: PasswordService, right: PasswordService) -> Bool {
+        left.precomputedHash == right.precomputedHash && left.accessGroup == right.accessGroup
+            && left.isSynchronizable == right.isSynchronizable
+            && left.protectionClass == right.protectionClass && left.hasService(of: right)
+    }
+
+    private func hasService(of other: PasswordService) -> Bool {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, *) else {
+            return service.utf8.elementsEqual(other.service.utf8)
+        }
+        return service.utf8.span.isEqual(to: other.service.utf8.span)
     }
 
     package func hash(into hasher: inout Hasher) {

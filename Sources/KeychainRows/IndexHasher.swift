@@ -290,8 +290,6 @@ final class ServiceCache: Sendable {
     package func place(
         of service: PasswordService, in group: AccessGroup, _ compute: () -> ServicePlace
     ) -> ServicePlace {
-        // Two texts that Swift calls equal may differ in their bytes, and lead elsewhere then.
-        guard service.hasOneSpelling else { return compute() }
         let key = Key(service: service, group: group)
         if let known = places.withLock({ $0[key] }) { return known }
         let place = compute()

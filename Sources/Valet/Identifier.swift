@@ -14,6 +14,11 @@ public struct Identifier: CustomStringConvertible, Hashable, Sendable {
         guard let string, !string.isEmpty else { return nil }
         description = string
     }
+
+    /// Compares bytes: two texts that are equal in Swift name different items.
+    public static func == (left: Identifier, right: Identifier) -> Bool {
+        left.description.utf8.elementsEqual(right.description.utf8)
+    }
 }
 
 /// The name of an access group that several applications share.

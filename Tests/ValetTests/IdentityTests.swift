@@ -51,6 +51,17 @@ private let group = SharedGroupIdentifier.sample("ABC")
         #expect(one != other)
     }
 
+    /// Swift calls the two texts equal. The keychain stores their bytes (spec/secitem.md §2.1).
+    @Test func `Valets whose identifiers only look alike are two objects`() {
+        let composed = Identifier.named("\(name)\u{E9}")
+        let decomposed = Identifier.named("\(name)e\u{301}")
+        #expect(composed != decomposed)
+        let one = Valet.valet(with: composed, accessibility: .whenUnlocked)
+        let other = Valet.valet(with: decomposed, accessibility: .whenUnlocked)
+        #expect(one !== other && one != other)
+        #expect(Array(other.identifier.description.utf8) == Array(decomposed.description.utf8))
+    }
+
     @Test func `A synchronized valet and a local one are two objects`() {
         let one = Valet.valet(with: name, accessibility: .whenUnlocked)
         let other = Valet.iCloudValet(with: name, accessibility: .whenUnlocked)
