@@ -173,6 +173,13 @@ single.set('two', b'2')
 print(single.get('one', 'Sign in'), single.get('two', 'Sign in'), asked())
 single.require_prompt_on_next_access()
 print(single.get('one', 'Sign in'), asked(), single.keys('List'))
+enclave = valet.SecureEnclaveValet('Mailer')
+try: enclave.migrate(valet.SinglePromptSecureEnclaveValet('Mailer'))
+except valet.KeychainLocked: print('not asked', asked())
+fresh = valet.SinglePromptSecureEnclaveValet('Mailer')
+enclave.migrate(fresh, prompt='Move', remove_on_completion=True)
+print(asked(), enclave.keys('List'), single.contains('one'))
 """
     output = support.python(code, home=protected_home, VALET_PINENTRY=str(pinentry))
-    assert output.split("\n") == ["b'1' b'2' 1", "b'1' 2 ['one', 'two']"]
+    assert output.split("\n") == [
+        "b'1' b'2' 1", "b'1' 2 ['one', 'two']", "not asked 2", "3 ['one', 'two'] False"]

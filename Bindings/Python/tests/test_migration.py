@@ -122,6 +122,6 @@ def test_a_transform_that_returns_something_else_is_an_error(mailer, old, result
 
 
 def test_a_source_of_another_kind_is_an_error(mailer):
-    for source in (None, "text", valet.SecureEnclaveValet("Mailer")):
+    for source in (None, "text", mailer.secret):
         with pytest.raises(TypeError):
             mailer.migrate(source)

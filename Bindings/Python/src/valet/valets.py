@@ -87,21 +87,25 @@ class Sandbox:
         return bool(can.value)
 
     def migrate(
-        self, source: Union[Valet, Accessibility, Mapping[str, migration.AttributeValue]], *,
-        remove_on_completion: bool = False, transform: Optional[migration.Transform] = None,
+        self, source: Union[Sandbox, Accessibility, Mapping[str, migration.AttributeValue]],
+        *, remove_on_completion: bool = False,
+        transform: Optional[migration.Transform] = None, prompt: Optional[str] = None,
     ) -> None:
         """Copies items into this valet: all or none.
 
-        `source` is one of these: a `Valet`; attributes of generic passwords under Apple's names,
-        as `{"svce": "Mailer", "sync": 1}`; or `Accessibility.ALWAYS` or `ALWAYS_THIS_DEVICE_ONLY`
-        for what this valet stored with that retired accessibility.
+        `source` is one of these: another valet; attributes of generic passwords under Apple's
+        names, as `{"svce": "Mailer", "sync": 1}`; or `Accessibility.ALWAYS` or
+        `ALWAYS_THIS_DEVICE_ONLY` for what this valet stored with that retired accessibility.
 
         `remove_on_completion` removes the items from their old place. `transform` gets each item
         as a `Pair`. It returns the pair to store, or None to leave the item out. It must not use
         the valets of the migration. If it raises, nothing is changed.
+
+        If the items of `source` require the user, `prompt` is the reason that the user sees. With
+        None the call may not ask.
         """
         made = _library.Migration(remove_on_completion=int(remove_on_completion))
-        if isinstance(source, Valet):
+        if isinstance(source, Sandbox):
             setattr(made, "from", source._handle)
         elif isinstance(source, int):
             made.retired = source
@@ -110,7 +114,7 @@ class Sandbox:
             made.attribute_count = len(source)
         else:
             raise TypeError(f"items do not migrate from {type(source).__name__}")
-        migration.run(self._handle, made, transform, self._options())
+        migration.run(self._handle, made, transform, self._options(prompt))
 
     def __eq__(self, other: object) -> bool:
         """Whether both read and write the same items."""
@@ -247,6 +251,10 @@ class SecureEnclaveValet(Sandbox):
         """The value under `key` as text. Raises NotText if it is not UTF-8."""
         return _text(self._read(key, prompt))
 
+    def keys(self, prompt: Optional[str]) -> list[str]:
+        """All keys of this valet, sorted byte by byte in UTF-8. Asks unless there are none."""
+        return self._list(prompt)
+
 
 class SinglePromptSecureEnclaveValet(SecureEnclaveValet):
     """Like SecureEnclaveValet, but asks once, until `require_prompt_on_next_access` is called."""
@@ -256,10 +264,6 @@ class SinglePromptSecureEnclaveValet(SecureEnclaveValet):
     def require_prompt_on_next_access(self) -> None:
         """Makes the next reading ask the user again."""
         call("valet_require_prompt", self._handle)
-
-    def keys(self, prompt: Optional[str]) -> list[str]:
-        """All keys of this valet, sorted byte by byte in UTF-8."""
-        return self._list(prompt)
 
 
 def _key(key: str) -> tuple[bytes, int]:
