@@ -37,6 +37,7 @@ enum Application {
         case "getas": return try valet(accessibility(words[0])).string(forKey: words[1])
         case "hint": return KeychainFailure.last?.hint ?? "none"
         case "find": return "\(SecItemCall.count)"
+        case "store": return "\(SecItemCall.store(words))"
         default: throw WrongUse()
         }
         return ""
@@ -118,6 +119,16 @@ enum SecItemCall {
             kSecReturnAttributes: true,
         ]
         return SecItemCopyMatching(query as CFDictionary, nil)
+    }
+
+    /// Stores a generic password: its accessibility as Apple spells it, service, account, value.
+    static func store(_ words: [String]) -> OSStatus {
+        let attributes: [String: Any] = [
+            kSecClass: kSecClassGenericPassword, kSecAttrAccessible: words[0],
+            kSecAttrService: words[1], kSecAttrAccount: words[2],
+            kSecValueData: Data(words[3].utf8),
+        ]
+        return SecItemAdd(attributes as CFDictionary, nil)
     }
 }
 
