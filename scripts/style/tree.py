@@ -30,7 +30,7 @@ def findings(root):
     found.extend(code.check_together(swift_files))
     for path in _files(root, _SCRIPTS):
         body = _read(root, path)
-        if path.endswith(".py") or body.startswith("#!"):
+        if path.endswith((".py", ".h", ".m")) or body.startswith("#!"):
             collect(path, text.check(path, body))
         if body.startswith("#!"):
             collect(path, text.check_script(path, body))

@@ -31,6 +31,7 @@ void testFactories(void);
 void testValues(void);
 void testTexts(void);
 void testIdentity(void);
+void testWiped(void);
 void testThreads(void);
 void testFork(void);
 void testGroups(void);

@@ -51,6 +51,7 @@ static const Group groups[] = {
     {"values", testValues},
     {"texts", testTexts},
     {"identity", testIdentity},
+    {"wiped", testWiped},
     {"threads", testThreads},
     {"fork", testFork},
     {"groups", testGroups},
