@@ -204,12 +204,12 @@ def test_sixteen_threads_share_one_valet(mailer):
     assert len(mailer.keys()) == 16
 
 
-def test_a_forked_child_reads_and_stores(mailer):
+def test_a_forked_child_reads_and_stores(mailer, identifier):
     mailer["before"] = b"parent"
     child = os.fork()
     if child == 0:
         try:
-            mailer["after"] = b"child of " + mailer["before"]
+            Valet(identifier)["after"] = b"child of " + mailer["before"]
             os._exit(0)
         finally:
             os._exit(1)
