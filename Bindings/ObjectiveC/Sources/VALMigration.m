@@ -298,6 +298,9 @@ static int32_t map(void *context, valet_pair *pair)
 {
     Mapping mapping = {POINTER(compactMap), NULL, NULL, NULL, NO};
     BOOL isDone;
+    if (compactMap == nil) {
+        [NSException raise:NSInvalidArgumentException format:@"a migration without its compactMap"];
+    }
     migration.map = map;
     migration.context = &mapping;
     isDone = query == nil ? [self perform:migration prompt:nil error:error]

@@ -43,6 +43,7 @@ void testLegacyMigrations(void);
 void testLegacyGroups(void);
 void testRetired(void);
 void testEnclaves(void);
+void testEnclaveMigrations(void);
 void testSinglePrompt(void);
 void testDeclined(void);
 void testLocked(void);

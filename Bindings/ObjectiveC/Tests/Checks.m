@@ -63,6 +63,7 @@ static const Group groups[] = {
     {"legacy-groups", testLegacyGroups},
     {"retired", testRetired},
     {"enclaves", testEnclaves},
+    {"enclave-migrations", testEnclaveMigrations},
     {"single-prompt", testSinglePrompt},
     {"declined", testDeclined},
     {"locked", testLocked},

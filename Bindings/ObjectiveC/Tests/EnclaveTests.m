@@ -50,6 +50,10 @@ static void testEnclaveFactories(void)
     VALSecureEnclaveValet *first =
         [[[VALSecureEnclaveValet alloc] initWithIdentifier:@"First"] autorelease];
     CHECK(legacy == enclave());
+    CHECK([[[VALSinglePromptSecureEnclaveValet alloc]
+              initWithIdentifier:@"Enclave"
+                   accessControl:VALAccessControlDevicePasscode] autorelease]
+          == singlePrompt());
     CHECK([legacy accessControl] == VALSecureEnclaveAccessControlDevicePasscode);
     CHECK([first accessControl] == VALSecureEnclaveAccessControlUserPresence);
     CHECK_EQUAL([legacy description],
@@ -99,16 +103,47 @@ void testEnclaves(void)
     CHECK(newQuestions() == 2);
     CHECK_EQUAL([valet stringForKey:@"key"], @"second");
     CHECK_EQUAL([valet stringForKey:@"key" userPrompt:@"please"], @"second");
+    CHECK_EQUAL([valet objectForKey:@"key" userPrompt:@"please"], bytesOf(@"second"));
     CHECK_EQUAL([valet objectForKey:@"key" userPrompt:@"please" userCancelled:&isCancelled],
                 bytesOf(@"second"));
     CHECK(!isCancelled);
-    CHECK(newQuestions() == 3);
+    CHECK(newQuestions() == 4);
     CHECK_ERROR(![valet objectForKey:@"no such key" withPrompt:@"" error:&error], error,
                 VALKeychainErrorDomain, VALKeychainErrorItemNotFound);
     CHECK([valet removeObjectForKey:@"key" error:&error]);
     CHECK(![valet containsObjectForKey:@"key"]);
     CHECK([valet removeAllObjectsAndReturnError:&error]);
     CHECK(newQuestions() == 0);
+}
+
+/// Storing the items of other valets asks nobody.
+void testEnclaveMigrations(void)
+{
+    VALValet *plain = [VALValet valetWithIdentifier:@"Plain" accessibility:1];
+    NSDictionary *query = [NSDictionary
+        dictionaryWithObjectsAndKeys:
+            @"genp", @"class",
+            @"VAL_VALValet_initWithIdentifier:accessibility:_Plain_AccessibleWhenUnlocked", @"svce",
+            nil];
+    NSArray *valets = [NSArray arrayWithObjects:enclave(), singlePrompt(), nil];
+    NSError *error = nil;
+    NSUInteger index;
+    (void)newQuestions();
+    CHECK([plain setString:@"plain" forKey:@"moved" error:&error]);
+    for (index = 0; index < 2; index++) {
+        VALEnclaveSandbox *valet = [valets objectAtIndex:index];
+        CHECK([valet migrateObjectsMatching:query removeOnCompletion:NO error:&error]);
+        CHECK_ERROR(![valet migrateObjectsFrom:plain removeOnCompletion:NO error:&error], error,
+                    VALMigrationResultDomain, VALMigrationResultKeyToMigrateAlreadyExistsInValet);
+        CHECK([valet containsObjectForKey:@"moved"]);
+        CHECK([valet removeAllObjectsAndReturnError:&error]);
+        CHECK([valet migrateObjectsFromValet:plain removeOnCompletion:NO] == nil);
+        CHECK(newQuestions() == 0);
+        CHECK_EQUAL([valet stringForKey:@"moved" withPrompt:@"" error:&error], @"plain");
+        CHECK(newQuestions() == 1);
+        CHECK([valet removeAllObjectsAndReturnError:&error]);
+    }
+    CHECK([plain removeAllObjectsAndReturnError:&error]);
 }
 
 void testSinglePrompt(void)

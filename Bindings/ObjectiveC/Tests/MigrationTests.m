@@ -188,6 +188,14 @@ void testMaps(void)
     }
     CHECK(isCaught);
     CHECK_EQUAL([to allKeys:NULL], [NSSet set]);
+    isCaught = NO;
+    @try {
+        VALCompactMap none = nil;
+        [to migrateObjectsFrom:from compactMap:none error:&error];
+    } @catch (NSException *exception) {
+        isCaught = [[exception name] isEqualToString:NSInvalidArgumentException];
+    }
+    CHECK(isCaught);
     CHECK_EQUAL([same(@"key", @"text") value], bytesOf(@"text"));
     CHECK_EQUAL([same(@"key", @"text") key], @"key");
 }
