@@ -48,8 +48,17 @@ def home(tmp_path):
     return path
 
 
+@pytest.fixture(scope="session")
+def protected_keychain(tmp_path_factory):
+    """A keychain that has a passcode, which takes long to make."""
+    path = tmp_path_factory.mktemp("protected") / "home"
+    path.mkdir(mode=0o700)
+    support.set_passcode(path)
+    return path
+
+
 @pytest.fixture
-def protected_home(home):
+def protected_home(home, protected_keychain):
     """A folder with a keychain that has a passcode."""
-    support.set_passcode(home)
+    shutil.copytree(protected_keychain, home, dirs_exist_ok=True)
     return home

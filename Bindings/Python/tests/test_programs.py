@@ -137,6 +137,7 @@ def test_the_wheel_is_pure_and_complete(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         assert "valet/py.typed" in names
+        assert [name for name in names if name.endswith("/LICENSE")]
         for name in names:
             if name.endswith(".py"):
                 ast.parse(archive.read(name), feature_version=(3, 9))

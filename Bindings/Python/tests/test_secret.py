@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values in guarded memory: what a view can do, and that none outlives its memory."""
 
+import ctypes
 import gc
 import threading
 
@@ -8,6 +9,7 @@ import pytest
 
 import support
 import valet
+from valet import _library, migration
 
 
 def test_a_view_reads_the_value_and_nothing_writes_it(mailer):
@@ -76,12 +78,23 @@ def test_a_freed_secret_no_longer_has_its_memory(mailer):
     secret = mailer.secret("key")
     handle = secret._free.peek()[2][0]
     secret.close()
-    from ctypes import byref, c_size_t
-
-    from valet import _library
-
     with pytest.raises(valet.InvalidArgument):
-        _library.call("valet_secret_length", handle, byref(c_size_t()))
+        _library.call("valet_secret_length", handle, ctypes.byref(ctypes.c_size_t()))
+
+
+def test_copies_for_the_library_are_wiped():
+    with _library.lent(b"correct horse") as (copy, length):
+        assert bytes(copy) == b"correct horse" and length == 13
+    assert bytes(copy) == bytes(13)
+
+
+def test_copies_of_a_migration_are_wiped():
+    calls = migration._Calls(lambda pair: valet.Pair("key", b"correct horse"))
+    assert calls.map(None, ctypes.pointer(_library.Pair())) == _library.PAIR_KEEP
+    copy = (ctypes.c_char * 13).from_buffer(calls.value)
+    assert bytes(copy) == b"correct horse"
+    calls.wipe()
+    assert bytes(copy) == bytes(13)
 
 
 def test_threads_that_read_while_the_statement_ends_get_an_error_or_the_value(mailer):
