@@ -53,7 +53,7 @@ def test_a_keychain_without_a_passcode_is_always_open(mailer):
 
 
 def test_looking_at_a_keychain_makes_none(home):
-    code = BEGIN + "print(*valet.state()); print(v.contains('key'), v.keys())"
+    code = BEGIN + "print(*map(int, valet.state())); print(v.contains('key'), v.keys())"
     assert support.python(code, home=home).split("\n") == ["0 -1", "False []"]
     assert not (home / "keychain.db").exists()
 
