@@ -79,6 +79,11 @@ valet_t VALOpen(VALConfiguration configuration)
     description.accessibility = (int32_t)configuration.accessibility;
     description.access_control = (int32_t)configuration.accessControl;
     description.explicitly_set = configuration.isExplicitlySet;
+    // Larger numbers must not become valid ones.
+    if (description.accessibility != configuration.accessibility
+        || description.access_control != configuration.accessControl) {
+        return NULL;
+    }
     valet_open(&description, &handle);
     return handle;
 }

@@ -33,6 +33,8 @@ void testFactories(void)
         CHECK(([VALValet iCloudValetWithIdentifier:@"A" accessibility:accessibility] != nil)
               == isKnown);
     }
+    CHECK([VALValet valetWithIdentifier:@"A" accessibility:(1L << 32) + 1] == nil);
+    CHECK([VALSecureEnclaveValet valetWithIdentifier:@"A" accessControl:(1L << 32) + 1] == nil);
     CHECK([VALValet iCloudValetWithExplicitlySetIdentifier:@"A" accessibility:2] != nil);
     CHECK([VALValet iCloudValetWithExplicitlySetIdentifier:@"" accessibility:2] == nil);
     CHECK([VALValet valetWithExplicitlySetIdentifier:@"" accessibility:2] == nil);
