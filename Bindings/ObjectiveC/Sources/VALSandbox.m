@@ -101,22 +101,32 @@ valet_t VALOpen(VALConfiguration configuration)
     return YES;
 }
 
+static VALSandbox *newReference(NSData *name, VALSandbox *other) NS_RETURNS_RETAINED;
+
+/// A reference to the living valet of that name; without one to `other`, which is registered then.
+///
+/// The C library is not called here: it has a lock that every fork takes, perhaps before this one.
+static VALSandbox *newReference(NSData *name, VALSandbox *other)
+{
+    VALSandbox *sandbox;
+    lockRegistry();
+    sandbox = RETAIN([registry objectForKey:name]);
+    if (sandbox == nil && other != nil) {
+        sandbox = RETAIN(other);
+        [registry setObject:other forKey:name];
+    }
+    unlockRegistry();
+    return sandbox;
+}
+
 - (id)initWithConfiguration:(VALConfiguration)configuration
 {
     NSData *name = nameOf(configuration, [self class]);
-    VALSandbox *sandbox = nil;
-    BOOL isNew = NO;
-    if (name != nil) {
-        lockRegistry();
-        sandbox = RETAIN([registry objectForKey:name]);
-        if (sandbox == nil && [self openWithConfiguration:configuration]) {
-            isNew = YES;
-            _configuration = RETAIN(name);
-            [registry setObject:self forKey:name];
-        }
-        unlockRegistry();
+    VALSandbox *sandbox = name == nil ? nil : newReference(name, nil);
+    if (sandbox == nil && name != nil && [self openWithConfiguration:configuration]) {
+        _configuration = RETAIN(name);
+        sandbox = newReference(name, self);
     }
-    if (isNew) return self;
     RELEASE(self);
     return sandbox;
 }
@@ -136,7 +146,7 @@ valet_t VALOpen(VALConfiguration configuration)
     isLast = [self retainCount] == 1;
     if (!isLast) {
         [super release];
-    } else if (_configuration != nil) {
+    } else if (_configuration != nil && [registry objectForKey:_configuration] == self) {
         [registry removeObjectForKey:_configuration];
     }
     unlockRegistry();
