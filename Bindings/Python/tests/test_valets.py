@@ -144,6 +144,20 @@ def test_a_group_without_prefix_or_name_is_refused(group):
         Valet("identifier", group=group)
 
 
+@pytest.mark.parametrize("number", [1 << 32, (1 << 32) + 1, 1 << 31, -(1 << 32) + 1])
+def test_numbers_that_do_not_fit_are_not_cut_to_others(mailer, number):
+    for call in (
+        lambda: Valet("identifier", accessibility=number),
+        lambda: valet.SecureEnclaveValet("identifier", access_control=number),
+        lambda: mailer.set_from_fd("key", number),
+        lambda: mailer.migrate(number),
+        lambda: mailer.migrate({"sync": number << 32}),
+        lambda: valet.wait(number, 0),
+    ):
+        with pytest.raises(valet.InvalidArgument):
+            call()
+
+
 def test_names_that_the_library_refuses_raise():
     with pytest.raises(valet.InvalidArgument):
         Valet()

@@ -211,6 +211,13 @@ def lent(value: Buffer) -> Iterator[tuple[Any, int]]:
         ctypes.memset((ctypes.c_char * length).from_buffer(copy), 0, length)
 
 
+def fitting(number: int, bits: int, what: str) -> int:
+    """`number` if a signed integer of `bits` bits holds it. ctypes would cut it to another one."""
+    if not -(1 << (bits - 1)) <= number < 1 << (bits - 1):
+        raise InvalidArgument(f"{what} is out of range", INVALID_ARGUMENT)
+    return number
+
+
 def milliseconds(seconds: float, what: str) -> int:
     """A duration for the library, rounded up, so that it is 0 only for 0."""
     if not 0 <= seconds <= 0xFFFFFFFF / 1000:

@@ -103,13 +103,14 @@ def wait(accessibility: Accessibility, deadline: float) -> None:
     Raises KeychainLocked if they cannot be read by then.
     """
     _library.require_identity()
+    number = _library.fitting(accessibility, 32, "the accessibility")
     end = time.monotonic() + _library.milliseconds(deadline, "the deadline") / 1000
     while True:
         left = max(0.0, end - time.monotonic())
         # In short turns: Python runs signal handlers, as that of Ctrl-C, only between calls.
         turn = min(left, 0.25)
         try:
-            return call("valet_wait", accessibility, _library.milliseconds(turn, "the deadline"))
+            return call("valet_wait", number, _library.milliseconds(turn, "the deadline"))
         except KeychainLocked:
             if left <= turn:
                 raise

@@ -9,7 +9,7 @@ from ctypes import byref, c_void_p
 from typing import Any, Callable, NamedTuple, Optional, Union
 
 from . import _library
-from ._library import Attribute, Buffer, Migration, PairMap, call, utf8
+from ._library import Attribute, Buffer, Migration, PairMap, call, fitting, utf8
 
 AttributeValue = Union[str, bytes, int]
 
@@ -54,7 +54,7 @@ def attributes(query: Mapping[str, AttributeValue]) -> Any:
 def _fill(attribute: Attribute, value: AttributeValue) -> None:
     """Gives `attribute` a value. The structure that it is part of keeps the bytes alive."""
     if isinstance(value, int):
-        attribute.type, attribute.number = _library.VALUE_NUMBER, value
+        attribute.type, attribute.number = _library.VALUE_NUMBER, fitting(value, 64, "a number")
         return
     is_text = isinstance(value, str)
     data = utf8(value, "the value of an attribute") if isinstance(value, str) else bytes(value)

@@ -10,7 +10,7 @@ from ctypes import byref, c_int32, c_size_t, c_void_p, string_at
 from typing import Any, Optional, Union
 
 from . import _library, migration
-from ._library import Buffer, Description, call, lent, options, utf8
+from ._library import Buffer, Description, call, fitting, lent, options, utf8
 from .errors import InvalidArgument, ItemNotFound, NotText
 from .keychain import Accessibility
 from .secret import Secret
@@ -42,7 +42,8 @@ class Sandbox:
                 f"the group {group!r} has no prefix", _library.INVALID_ARGUMENT,
                 "name it as PREFIX.GROUP")
         texts = {"identifier": identifier, "group_prefix": prefix, "group": name}
-        description = Description(**kind)
+        numbers = {name: fitting(value, 32, f"the {name}") for name, value in kind.items()}
+        description = Description(**numbers)
         for field, text in texts.items():
             encoded = utf8(text, f"the {field.replace('_', ' ')}")
             setattr(description, field, encoded)
@@ -64,7 +65,8 @@ class Sandbox:
 
     def set_from_fd(self, key: str, fd: int) -> None:
         """Stores what file descriptor `fd` yields up to its end. Python never sees the value."""
-        call("valet_set_from_fd", self._handle, *_key(key), fd, self._options())
+        number = fitting(fd, 32, "the file descriptor")
+        call("valet_set_from_fd", self._handle, *_key(key), number, self._options())
 
     def contains(self, key: str) -> bool:
         """Whether something is stored under `key`. Does not read the value."""
@@ -108,7 +110,7 @@ class Sandbox:
         if isinstance(source, Sandbox):
             setattr(made, "from", source._handle)
         elif isinstance(source, int):
-            made.retired = source
+            made.retired = fitting(source, 32, "the accessibility")
         elif isinstance(source, Mapping):
             made.attributes = migration.attributes(source)
             made.attribute_count = len(source)
@@ -180,7 +182,7 @@ class Valet(Sandbox):
         """
         kind = _library.KIND_CLOUD if cloud else _library.KIND_LOCAL
         super().__init__(
-            identifier, group, deadline, kind=kind, accessibility=int(accessibility),
+            identifier, group, deadline, kind=kind, accessibility=accessibility,
             explicitly_set=int(explicit))
 
     def secret(self, key: str) -> Secret:
@@ -237,7 +239,7 @@ class SecureEnclaveValet(Sandbox):
         """Names the items, like `Valet`. Another `access_control` is another sandbox."""
         super().__init__(
             identifier, group, deadline, kind=self._kind_of_class,
-            access_control=int(access_control))
+            access_control=access_control)
 
     def secret(self, key: str, prompt: Optional[str]) -> Secret:
         """The value under `key` in guarded memory. Raises UserCancelled if the user declines."""
