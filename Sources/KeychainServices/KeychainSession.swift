@@ -6,7 +6,7 @@ package import ValetKeychainModel
 package import ValetKeychainRows
 package import ValetKeychainStore
 package import ValetSecretMemory
-internal import ValetSystem
+package import ValetSystem
 internal import ValetUserPresence
 
 /// One application's view of one keychain. `Valet`, `KeychainSwift`, `SecItem` and the `valet`
@@ -32,6 +32,12 @@ package struct KeychainSession: Sendable {
     /// The same session, with the script of this task.
     var ofThisTask: KeychainSession {
         KeychainSession(store, caller, script: script?.ofThisTask)
+    }
+
+    /// The same session for one call, which waits until `deadline` at most: for locks, for a person
+    /// and for readers. By default a call waits five seconds for locks, and a minute for a person.
+    package func ending(at deadline: Deadline) -> KeychainSession {
+        KeychainSession(store.ending(at: deadline), caller, script: script)
     }
 
     /// The session of this process: its keychain, its application identifier.
@@ -89,7 +95,7 @@ package struct KeychainSession: Sendable {
         _ rule: PersonAccess.Rule = .naming
     ) throws(KeychainFailure) -> StoredItem {
         try asking(.add(item)) { () throws(KeychainFailure) in
-            let addition = Addition(try policy.bind(item), value: value)
+            let addition = Addition(try policy.bind(item, in: store), value: value)
             return try authenticating(policy, rule, "add an item") {
                 (access) throws(KeychainFailure) in
                 try store.add(addition, for: caller, access)
@@ -106,7 +112,8 @@ package struct KeychainSession: Sendable {
         _ policy: AuthenticationPolicy = AuthenticationPolicy()
     ) throws(KeychainFailure) {
         try asking(.set(item)) { () throws(KeychainFailure) in
-            try store.set(Addition(try policy.bind(item), value: value), for: caller)
+            try store.set(
+                Addition(try policy.bind(item, in: store), value: value), for: caller)
         }
     }
 
@@ -129,7 +136,7 @@ package struct KeychainSession: Sendable {
         try asking(.transfer(items.map(\.item))) { () throws(KeychainFailure) in
             let policy = AuthenticationPolicy()
             let additions = try items.map { (item) throws(KeychainFailure) in
-                Addition(try policy.bind(item.item), value: item.value)
+                Addition(try policy.bind(item.item, in: store), value: item.value)
             }
             try store.set(additions, for: caller)
         }
@@ -156,11 +163,13 @@ package struct KeychainSession: Sendable {
             var transfer = transfer
             let policy = AuthenticationPolicy()
             transfer.additions = try transfer.additions.map { (addition) throws(KeychainFailure) in
-                Addition(try policy.bind(addition.item), value: addition.value)
+                Addition(
+                    try policy.bind(addition.item, in: store), value: addition.value)
             }
             transfer.changes = try transfer.changes.map { (change) throws(KeychainFailure) in
                 ItemTransfer.Change(
-                    change.version, to: try policy.bind(change.item), value: change.value)
+                    change.version, to: try policy.bind(change.item, in: store),
+                    value: change.value)
             }
             try store.perform(transfer, for: caller)
         }
@@ -187,7 +196,7 @@ package struct KeychainSession: Sendable {
         try asking(.update(query, changes)) { () throws(KeychainFailure) in
             var changes = changes
             if let accessControl = changes.accessControl {
-                changes.accessControl = try policy.bind(accessControl)
+                changes.accessControl = try policy.bind(accessControl, in: store)
             }
             let update = ItemUpdate(query: query, changes: changes, value: value)
             return try authenticating(policy, .demanding, "update items") {

@@ -99,16 +99,12 @@ extension AttributeValue {
 }
 
 extension SecretValue {
-    /// How many copies of a value exist while it is stored: this one, a padded one, a sealed one,
-    /// and a second sealed one if the item demands the user.
-    private static let copyCount = 4
-
     /// Copies an application's value for the call that stores it.
     ///
     /// - Throws: ``ValetKeychainModel/KeychainFailure/Code/outOfMemory`` if memory does not
     ///   suffice.
     package static func copy(of data: Data) throws(KeychainFailure) -> SecretValue {
-        guard SpareMemory.has(copyCount, copiesOf: data.count) else {
+        guard SpareMemory.canStore(byteCount: data.count) else {
             throw KeychainFailure(.outOfMemory, during: "store a value")
         }
         return SecretValue(copying: data.span)

@@ -12,6 +12,10 @@ package enum SpareMemory {
     /// Room for everything else that a call allocates.
     private static let slackByteCount = 1 << 20
 
+    /// Whether there is memory to store a value of `byteCount` bytes: for the value, a padded copy,
+    /// a sealed one, and a second sealed one if the item demands the user.
+    package static func canStore(byteCount: Int) -> Bool { has(4, copiesOf: byteCount) }
+
     /// Whether this process can allocate `copyCount` times `byteCount` bytes now; costs about 2 µs.
     ///
     /// Another thread may take the memory afterwards. The kernel may overcommit, but not beyond the

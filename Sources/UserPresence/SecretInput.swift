@@ -2,7 +2,7 @@
 
 internal import Glibc
 package import ValetSecretMemory
-internal import ValetSystem
+package import ValetSystem
 
 /// A buffer for secret input: guarded memory up to 4 KiB.
 package struct SecretInput: ~Copyable {
@@ -22,13 +22,21 @@ package struct SecretInput: ~Copyable {
     /// The number of bytes without the newline that may end them.
     package var lineByteCount: Int { byteCount - (endsInNewline ? 1 : 0) }
 
-    /// Waits without a deadline, and appends the bytes of one read.
+    /// Waits, by default without a deadline, and appends the bytes of one read.
+    ///
+    /// With a deadline nobody else may be reading the descriptor.
     ///
     /// - Returns: The number of bytes; 0 at the end.
-    /// - Throws: ``UserPresenceError/Code/unavailable(_:)`` with the system's reason: `ENOMEM` if
+    /// - Throws: ``UserPresenceError/Code/timedOut`` at the deadline;
+    ///   ``UserPresenceError/Code/unavailable(_:)`` with the system's reason: `ENOMEM` if
     ///   there is no memory for more bytes.
-    package mutating func read(from descriptor: Int32) throws(UserPresenceError) -> Int {
+    package mutating func read(
+        from descriptor: Int32, until deadline: Deadline = .never
+    ) throws(UserPresenceError) -> Int {
         while true {
+            if deadline != .never, WaitLimit(until: deadline).wait(for: descriptor) == .deadline {
+                throw UserPresenceError(.timedOut, during: "read the secret")
+            }
             guard byteCount < bytes.byteCount || SpareMemory.has(2, copiesOf: byteCount) else {
                 throw UserPresenceError(
                     .unavailable(.descriptor), during: "read the secret", systemError: ENOMEM)
@@ -40,7 +48,7 @@ package struct SecretInput: ~Copyable {
                     .unavailable(.descriptor), during: "read the secret",
                     systemError: Int32(-count))
             }
-            _ = WaitLimit(until: .never).wait(for: descriptor)
+            _ = WaitLimit(until: deadline).wait(for: descriptor)
         }
     }
 

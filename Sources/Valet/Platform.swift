@@ -156,7 +156,7 @@ enum Platform {
                 return isPossible || error?.code == LAError.Code.biometryLockout.rawValue
             #else
                 // Not by the policy, which also requires that the user can be asked right now.
-                return (try? context.enrolments())?.isEmpty == false
+                return context.hasEnrolledFinger
             #endif
         }
 

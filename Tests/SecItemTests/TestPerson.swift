@@ -68,7 +68,7 @@ final class TestPerson: AuthenticationContext {
 
     var rememberedProof: PresenceProof? { state.withLock { $0.proof } }
 
-    func enrolments() throws(KeychainFailure) -> [[UInt8]] {
+    func enrolments(until deadline: Deadline) throws(KeychainFailure) -> [[UInt8]] {
         (conduct.enrolment.map { [$0] } ?? []) + conduct.otherReaders
     }
 

@@ -5,8 +5,8 @@ package import ValetKeychainRows
 package import ValetKeychainStore
 package import ValetSystem
 
-/// Proves the user's presence: what a session asks when an item demands it. `LAContext` is one;
-/// ``DefaultAuthenticator`` is used where a call names none.
+/// Proves the user's presence: what a session asks when an item demands it.
+/// ``ContextAuthenticator`` is one, and `LAContext`, which holds one.
 ///
 /// Calls block. They run on the thread that asked for the item, never inside a transaction and
 /// never under the keychain's lock.
@@ -29,12 +29,12 @@ package protocol Authenticator: Sendable {
     ) throws(KeychainFailure) -> PresenceProof
 
     /// The fingers that are enrolled now on each reader: at most 255 bytes, which differ after
-    /// every change (docs/FORMAT.md §5.4). Does not ask the user, and takes five seconds at most.
+    /// every change (docs/FORMAT.md §5.4). Does not ask the user.
     ///
     /// - Returns: One element for each reader with fingers; the reader that is used first comes
     ///   first.
     /// - Throws: ``KeychainFailure`` if the readers do not tell.
-    func enrolments() throws(KeychainFailure) -> [[UInt8]]
+    func enrolments(until deadline: Deadline) throws(KeychainFailure) -> [[UInt8]]
 
     /// The earlier proof that still counts; nil for none.
     var rememberedProof: PresenceProof? { get }
@@ -108,7 +108,7 @@ package struct AuthenticationPolicy: Sendable {
     package var userInterface: UserInterface
     /// The application's reason for the question.
     package var reason: String?
-    /// The authenticator; nil for ``DefaultAuthenticator``, which remembers nothing.
+    /// The authenticator; nil for a new ``ContextAuthenticator``, which remembers nothing.
     package var authenticator: (any Authenticator)?
 
     /// By default the call may ask the user.
@@ -123,40 +123,6 @@ package struct AuthenticationPolicy: Sendable {
 
     /// The authenticator that asks if the policy allows it.
     package var chosenAuthenticator: any Authenticator {
-        authenticator ?? DefaultAuthenticator.forProcess
-    }
-}
-
-/// The authenticator of calls that name none: each call has a new context, which remembers nothing.
-package struct DefaultAuthenticator: Authenticator {
-    /// The authenticator of this process.
-    package static let forProcess: any Authenticator = DefaultAuthenticator()
-
-    /// Asks the user.
-    package func proof(
-        for demands: [AccessControl], reason: String?, store: ItemStore, deadline: Deadline
-    ) throws(KeychainFailure) -> PresenceProof {
-        try ContextAuthenticator(.ofProcess, store: nil)
-            .proof(for: demands, reason: reason, in: store, until: deadline)
-    }
-
-    /// Asks the user for passwords.
-    package func passwords(
-        opening locks: [PasswordLock], _ inquiry: PasswordInquiry
-    ) throws(KeychainFailure) -> [StretchedPassword] {
-        try ContextAuthenticator(.ofProcess, store: nil)
-            .passwords(opening: locks, isComplete: true, inquiry)
-    }
-
-    /// Asks the user for a new password.
-    package func newPassword(
-        _ stretching: PasscodeStretching, _ inquiry: PasswordInquiry
-    ) throws(KeychainFailure) -> StretchedPassword {
-        try ContextAuthenticator(.ofProcess, store: nil).newPassword(stretching, inquiry)
-    }
-
-    /// The fingers that are enrolled.
-    package func enrolments() throws(KeychainFailure) -> [[UInt8]] {
-        ContextAuthenticator(.ofProcess, store: nil).enrolments
+        authenticator ?? ContextAuthenticator(.ofProcess, store: nil)
     }
 }

@@ -10,7 +10,10 @@ internal import ValetUserPresence
 
 /// Authenticates the user for an `LAContext`, and for calls without one: keeps settings and proofs,
 /// and asks one question at a time.
-package final class ContextAuthenticator: Sendable {
+package final class ContextAuthenticator: Authenticator {
+    /// How long readers have to tell which fingers are enrolled.
+    static let readerPatience = Duration.seconds(5)
+
     /// What the application sets.
     package struct Settings {
         /// The application's reason for questions.
@@ -83,7 +86,7 @@ package final class ContextAuthenticator: Sendable {
     }
 
     /// The proof so far; nil for none.
-    package func rememberedProof() throws(AuthenticationRefusal) -> PresenceProof? {
+    package func knownProof() throws(AuthenticationRefusal) -> PresenceProof? {
         try state.withLock { (state) throws(AuthenticationRefusal) in
             guard !state.isInvalidated else { throw .invalidated }
             return state.proof
@@ -93,7 +96,7 @@ package final class ContextAuthenticator: Sendable {
     /// Throws why `demands` are neither proved nor provable now. Does not ask the user.
     package func check(_ demands: [AccessControl]) throws(AuthenticationRefusal) {
         let store = try store()
-        let known = try rememberedProof().flatMap { store.keychain.isCurrent($0) ? $0 : nil }
+        let known = try knownProof().flatMap { store.keychain.isCurrent($0) ? $0 : nil }
         guard !demands.allSatisfy({ known?.satisfies($0) ?? false }) else { return }
         let authentication = authentication(
             in: store, question(nil, Deadline(after: .seconds(5)), Cancellation()))
@@ -120,17 +123,32 @@ package final class ContextAuthenticator: Sendable {
 
     /// Like ``prove(_:reason:in:until:)``, but throws the failure of a call for items.
     package func proof(
-        for demands: [AccessControl], reason: String?, in store: ItemStore, until deadline: Deadline
+        for demands: [AccessControl], reason: String?, store: ItemStore, deadline: Deadline
     ) throws(KeychainFailure) -> PresenceProof {
         try refusing { () throws(AuthenticationRefusal) in
             try prove(demands, reason: reason, in: store, until: deadline)
         }
     }
 
+    /// The earlier proof; nil for none, and once this is invalidated.
+    package var rememberedProof: PresenceProof? { try? knownProof() }
+
     /// The passwords that open `locks`: remembered, the application's, or typed now.
-    ///
-    /// - Parameter isComplete: Whether all locks have to be opened; else the user is not asked.
     package func passwords(
+        opening locks: [PasswordLock], _ inquiry: PasswordInquiry
+    ) throws(KeychainFailure) -> [StretchedPassword] {
+        try passwords(opening: locks, isComplete: true, inquiry)
+    }
+
+    /// The passwords that open `locks`: remembered, or the application's.
+    package func givenPasswords(
+        opening locks: [PasswordLock], _ inquiry: PasswordInquiry
+    ) throws(KeychainFailure) -> [StretchedPassword] {
+        try passwords(opening: locks, isComplete: false, inquiry)
+    }
+
+    /// - Parameter isComplete: Whether all locks have to be opened; else the user is not asked.
+    private func passwords(
         opening locks: [PasswordLock], isComplete: Bool, _ inquiry: PasswordInquiry
     ) throws(KeychainFailure) -> [StretchedPassword] {
         try refusing { () throws(AuthenticationRefusal) in
@@ -174,13 +192,20 @@ package final class ContextAuthenticator: Sendable {
     }
 
     /// The fingers that are enrolled, on each reader.
-    package var enrolments: [[UInt8]] { readerState.enrolments }
+    package var enrolments: [[UInt8]] { enrolments(until: Deadline(after: Self.readerPatience)) }
+
+    /// The fingers that are enrolled, on each reader that tells by `deadline`.
+    package func enrolments(until deadline: Deadline) -> [[UInt8]] {
+        readerState(until: deadline).enrolments
+    }
 
     /// Whether there is a reader.
-    package var hasReader: Bool { readerState != .noReader }
+    package var hasReader: Bool {
+        readerState(until: Deadline(after: Self.readerPatience)) != .noReader
+    }
 
-    private var readerState: BiometryState {
-        means.reader.map { $0.state(until: Deadline(after: .seconds(5))) } ?? .noReader
+    private func readerState(until deadline: Deadline) -> BiometryState {
+        means.reader.map { $0.state(until: deadline) } ?? .noReader
     }
 
     /// Runs `body` while no other thread asks with this context.

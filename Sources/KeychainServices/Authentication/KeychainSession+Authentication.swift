@@ -34,7 +34,7 @@ extension KeychainSession {
         _ inquiry: PresenceInquiry, _ first: ItemResult<R>, _ access: PersonAccess,
         _ body: (PersonAccess) throws(KeychainFailure) -> ItemResult<R>
     ) throws(KeychainFailure) -> R {
-        let deadline = Deadline(after: Self.patience)
+        let deadline = store.deadline(after: Self.patience)
         var result = first
         var access = access
         for round in 0...Self.roundCount {
@@ -95,7 +95,8 @@ private struct PresenceInquiry {
     ) throws(KeychainFailure) {
         let authenticator = policy.chosenAuthenticator
         if access.enrolment == .unknown, demands.contains(where: { $0.enrolment != nil }) {
-            access.enrolment = .known(try authenticator.enrolments())
+            access.enrolment = .known(
+                try authenticator.enrolments(until: store.readerDeadline))
             return
         }
         guard policy.userInterface == .allow else {
@@ -117,24 +118,35 @@ private struct PresenceInquiry {
     }
 }
 
+extension ItemStore {
+    /// When a call no longer waits for fingerprint readers to tell which fingers are enrolled.
+    fileprivate var readerDeadline: Deadline {
+        let usual = Deadline(after: ContextAuthenticator.readerPatience)
+        return end.map { min($0, usual) } ?? usual
+    }
+}
+
 extension AuthenticationPolicy {
     /// `item` with its access control bound to the fingers that are enrolled now, if the access
     /// control demands those.
     ///
     /// - Throws: What the authenticator throws if it cannot find out which fingers are enrolled.
-    func bind(_ item: NewItem) throws(KeychainFailure) -> NewItem {
+    func bind(_ item: NewItem, in store: ItemStore) throws(KeychainFailure) -> NewItem {
         guard let accessControl = item.accessControl else { return item }
         var item = item
-        item.accessControl = try bind(accessControl)
+        item.accessControl = try bind(accessControl, in: store)
         return item
     }
 
     /// `accessControl`, bound to the fingers that are enrolled now, if it demands those.
-    func bind(_ accessControl: AccessControl) throws(KeychainFailure) -> AccessControl {
+    func bind(
+        _ accessControl: AccessControl, in store: ItemStore
+    ) throws(KeychainFailure) -> AccessControl {
         guard accessControl.constraints.contains(.biometryCurrentSet),
             accessControl.enrolment == nil
         else { return accessControl }
-        return accessControl.bound(to: try chosenAuthenticator.enrolments().first)
+        let enrolments = try chosenAuthenticator.enrolments(until: store.readerDeadline)
+        return accessControl.bound(to: enrolments.first)
     }
 
     /// How a search treats items that need the user.

@@ -16,7 +16,7 @@ final class AvailabilityWatcher: Sendable {
     static let current = ProcessLocal<AvailabilityWatcher> { _ in AvailabilityWatcher() }
 
     /// How long to wait before looking again for changes that no process announces.
-    private static let pause = Duration.seconds(30)
+    private static let longPause = Duration.seconds(30)
     /// The same pause, where changes cannot be announced or announcements cannot be received.
     private static let shortPause = Duration.seconds(5)
     /// How soon to look again at a keychain that is busy.
@@ -30,7 +30,7 @@ final class AvailabilityWatcher: Sendable {
     func updates(of store: ItemStore) throws(KeychainFailure) -> AvailabilityUpdates {
         try subscriptions.stream(of: store) { [self] watch, stores, canHear in
             let pauses = stores.map { look(at: $0, canHear: canHear) }
-            watch.wait(atMost: pauses.min() ?? Self.pause)
+            watch.wait(atMost: pauses.min() ?? Self.longPause)
         }
     }
 
@@ -43,11 +43,17 @@ final class AvailabilityWatcher: Sendable {
     private func look(at store: ItemStore, canHear: Bool) -> Duration {
         let found = Result { () throws(KeychainFailure) in try store.keychain.availability() }
         subscriptions.send(found, to: store)
+        return Self.pause(after: found, canHear: canHear)
+    }
+
+    /// When to look again after a look that found this; `canHear` is false where changes go
+    /// unnoticed.
+    static func pause(after found: AvailabilityUpdates.Element, canHear: Bool) -> Duration {
         switch found {
         case .failure(let failure):
-            return failure.code == .timedOut ? Self.retryPause : Self.shortPause
+            return failure.code == .timedOut ? retryPause : shortPause
         case .success(let found):
-            let pause = canHear && found.isAnnounced ? Self.pause : Self.shortPause
+            let pause = canHear && found.isAnnounced ? longPause : shortPause
             return min(pause, found.remaining ?? pause)
         }
     }

@@ -5,6 +5,7 @@ internal import ValetKeychainKeys
 internal import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSecretMemory
+internal import ValetSystem
 internal import ValetUserPresence
 
 /// The passcode from `$VALET_PASSCODE_FD`, for a process that unlocks only for itself. The first
@@ -45,7 +46,7 @@ final class GivenPasscode: Sendable {
                 return try store.keychain.availability().openKeys == .all
             }
             do throws(KeychainFailure) {
-                try store.keychain.unlock(KeychainPasscode(Self.read()))
+                try store.keychain.unlock(KeychainPasscode(Self.read(for: store)))
                 progress = .read(nil)
                 return true
             } catch {
@@ -74,9 +75,11 @@ final class GivenPasscode: Sendable {
         }
     }
 
-    private static func read() throws(KeychainFailure) -> SecretBytes {
+    private static func read(for store: ItemStore) throws(KeychainFailure) -> SecretBytes {
+        let patience = Duration.seconds(5)
         do throws(UserPresenceError) {
-            return try PasscodeDescriptor.readGiven(within: .seconds(5))
+            return try PasscodeDescriptor.readGiven(
+                within: store.end.map { min($0.remaining, patience) } ?? patience)
         } catch {
             throw KeychainFailure(error, during: "unlock the keychain")
         }

@@ -4,6 +4,7 @@ internal import ValetKeychainKeys
 public import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSecretMemory
+package import ValetSystem
 
 // Waits until items can be read: the call of applications, and its form for typed requests.
 
@@ -42,6 +43,17 @@ extension KeychainSession {
         try await AvailabilityWait(session: self, protectionClass: protectionClass)
             .run(until: deadline)
     }
+
+    /// Waits like the asynchronous call of that name, on the calling thread. It needs no other
+    /// thread, so that it also works in a child of `fork`.
+    package func waitUntilAvailable(
+        for protectionClass: ProtectionClass, blockingUntil deadline: Deadline
+    ) throws(KeychainFailure) {
+        try remembering { () throws(KeychainFailure) in
+            try AvailabilityWait(session: self, protectionClass: protectionClass)
+                .block(until: deadline)
+        }
+    }
 }
 
 /// One call that waits until items of a protection class can be read.
@@ -64,9 +76,7 @@ private struct AvailabilityWait: Sendable {
         // The first look always ends in time, because it has the deadline of a call.
         var first = updates.makeAsyncIterator()
         let found = await first.next(isolation: #isolation).map(session.scripted)
-        if case .success(let found)? = found, !found.isAvailable(protectionClass),
-            found.isOfProcess, found.fault == nil, GivenPasscode.isThere
-        {
+        if let found, canUseGivenPasscode(found) {
             _ = try await offloading { [session] () throws(KeychainFailure) in
                 try GivenPasscode.current.value.unlock(session.store)
             }
@@ -94,6 +104,34 @@ private struct AvailabilityWait: Sendable {
         }
         for case .ended(let seen?) in events { last = seen }
         try Self.finish(events, last)
+    }
+
+    func block(until deadline: Deadline) throws(KeychainFailure) {
+        let watch = try KeychainWatch(for: .lockState)
+        let store = session.store
+        var hasTriedPasscode = false
+        while true {
+            let canHear = watch.attend(to: [store.location])
+            let found = session.scripted(
+                Result { () throws(KeychainFailure) in try store.keychain.availability() })
+            if !hasTriedPasscode, canUseGivenPasscode(found) {
+                hasTriedPasscode = true
+                _ = try GivenPasscode.current.value.unlock(store)
+                continue
+            }
+            if let event = event(of: found) { return try Self.finish([event], found) }
+            guard !deadline.hasPassed else { return try Self.finish([.deadline], found) }
+            let pause = AvailabilityWatcher.pause(after: found, canHear: canHear)
+            watch.wait(atMost: min(deadline.remaining, pause))
+        }
+    }
+
+    /// Whether the passcode of `$VALET_PASSCODE_FD` may end the waiting.
+    private func canUseGivenPasscode(_ update: AvailabilityUpdates.Element) -> Bool {
+        guard case .success(let found) = update, !found.isAvailable(protectionClass) else {
+            return false
+        }
+        return found.isOfProcess && found.fault == nil && GivenPasscode.isThere
     }
 
     /// What an update means for a waiting call; nil to go on waiting.

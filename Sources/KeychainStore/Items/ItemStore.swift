@@ -6,7 +6,7 @@ internal import ValetKeychainModel
 package import ValetKeychainRows
 internal import ValetSealing
 internal import ValetSecretMemory
-internal import ValetSystem
+package import ValetSystem
 
 /// Keeps items: the rules of spec/secitem.md over sealed rows. ``Keychain`` has the calls about the
 /// keychain as a whole.
@@ -18,6 +18,8 @@ package final class ItemStore: Sendable {
     package let location: KeychainLocation
     /// How long a call waits for other processes, all in all.
     package let timeLimit: Duration
+    /// When calls end that would otherwise have a deadline of their own; nil for none.
+    package let end: Deadline?
     /// The work that one try of a new passcode costs.
     package let stretching: PasscodeStretching
     let slot: ProcessLocal<KeychainSlot>
@@ -38,9 +40,31 @@ package final class ItemStore: Sendable {
     ) {
         self.location = location
         self.timeLimit = timeLimit
+        end = nil
         self.stretching = stretching
         self.clock = clock
         slot = ProcessLocal { _ in KeychainRegistry.slot(for: location.folder) }
+    }
+
+    private init(_ store: ItemStore, ending end: Deadline) {
+        location = store.location
+        timeLimit = store.timeLimit
+        self.end = end
+        stretching = store.stretching
+        clock = store.clock
+        slot = store.slot
+    }
+
+    /// The same keychain for one call of an application, which waits until `deadline` at most.
+    ///
+    /// Stretching a passcode, unlocking and locking have deadlines of their own.
+    package func ending(at deadline: Deadline) -> ItemStore {
+        ItemStore(self, ending: deadline)
+    }
+
+    /// When a wait ends for which there is usually this time.
+    package func deadline(after duration: Duration) -> Deadline {
+        end ?? Deadline(after: duration)
     }
 
     /// Checkpoints the log and closes the files, so that the next program has little to do.
@@ -215,7 +239,7 @@ extension ItemStore {
 
     func call(_ operation: String) -> StoreCall {
         StoreCall(
-            operation: operation, location: location, deadline: Deadline(after: timeLimit), now: now
+            operation: operation, location: location, deadline: deadline(after: timeLimit), now: now
         )
     }
 

@@ -97,7 +97,7 @@ open class LAContext: NSObject, @unchecked Sendable {
                 case .useItem, .useKeySign, .useKeyDecrypt, .useKeyKeyExchange:
                     !accessControl.content.demand.isNothing
                 }
-            guard takesPerson else { return _ = try context.authenticator.rememberedProof() }
+            guard takesPerson else { return _ = try context.authenticator.knownProof() }
             try context.prove([accessControl.content], reason: localizedReason)
         }
     }
@@ -194,24 +194,25 @@ extension LAContext: AuthenticationContext {
     package func proof(
         for demands: [AccessControl], reason: String?, store: ItemStore, deadline: Deadline
     ) throws(KeychainFailure) -> PresenceProof {
-        try authenticator.proof(for: demands, reason: reason, in: store, until: deadline)
+        try authenticator.proof(
+            for: demands, reason: reason, store: store, deadline: deadline)
     }
 
     /// The earlier proof; nil for none, and once the context is invalidated.
-    package var rememberedProof: PresenceProof? { try? authenticator.rememberedProof() }
+    package var rememberedProof: PresenceProof? { authenticator.rememberedProof }
 
     /// Gets the passwords of boxes, for the holder of this context.
     package func passwords(
         opening locks: [PasswordLock], _ inquiry: PasswordInquiry
     ) throws(KeychainFailure) -> [StretchedPassword] {
-        try authenticator.passwords(opening: locks, isComplete: true, inquiry)
+        try authenticator.passwords(opening: locks, inquiry)
     }
 
     /// The known passwords of boxes. Does not ask the user.
     package func givenPasswords(
         opening locks: [PasswordLock], _ inquiry: PasswordInquiry
     ) throws(KeychainFailure) -> [StretchedPassword] {
-        try authenticator.passwords(opening: locks, isComplete: false, inquiry)
+        try authenticator.givenPasswords(opening: locks, inquiry)
     }
 
     /// Gets a new password.
@@ -221,8 +222,13 @@ extension LAContext: AuthenticationContext {
         try authenticator.newPassword(stretching, inquiry)
     }
 
+    /// Whether a finger is enrolled. Does not ask the user.
+    package var hasEnrolledFinger: Bool { !authenticator.enrolments.isEmpty }
+
     /// The fingers that are enrolled.
-    package func enrolments() throws(KeychainFailure) -> [[UInt8]] { authenticator.enrolments }
+    package func enrolments(until deadline: Deadline) -> [[UInt8]] {
+        authenticator.enrolments(until: deadline)
+    }
 }
 
 extension LAContext {
