@@ -179,6 +179,17 @@ extension KeychainFailure.Code {
             }
     }
 
+    /// The raw value of the case of `KeychainError` that stands for this code: the number that the
+    /// Objective-C and C interfaces report.
+    package var keychainErrorNumber: Int {
+        switch self {
+        case .userCancelled, .authenticationFailed: 1
+        case .itemNotFound: 2
+        case .missingEntitlement: 3
+        default: 0
+        }
+    }
+
     /// The message of a failure without a more specific one.
     package var explanation: String {
         switch self {

@@ -2,8 +2,8 @@
 
 internal import ValetKeychainModel
 
-/// The identity of a valet: its name, accessibility and kind. Gives the service, group and class of
-/// its items.
+/// The identity of a valet in the public types: its name, accessibility and kind. Its
+/// ``identity`` gives the service, group and class of its items.
 struct Configuration: Hashable, Sendable {
     /// How the service of a valet's items is named.
     enum Naming: Hashable, Sendable {
@@ -58,50 +58,40 @@ struct Configuration: Hashable, Sendable {
         }
     }
 
-    var sandbox: PasswordService {
-        PasswordService(
-            service: service(accessibilityName), accessGroup: accessGroup,
-            isSynchronizable: isCloud, protectionClass: accessibility.protectionClass)
-    }
+    /// The items of the valet.
+    var sandbox: PasswordService { identity.items }
 
-    /// The service of items whose accessibility has that description.
-    func service(_ accessibility: String) -> String {
-        switch naming {
-        case .standard(let identifier):
-            ServiceName.standard(
-                serviceKind, identifier: identifier.description, accessibility: accessibility)
-        case .sharedGroup(let group, let identifier):
-            ServiceName.sharedGroup(
-                serviceKind, group: group.group.description, identifier: identifier?.description,
-                accessibility: accessibility)
-        case .explicit(let identifier): identifier.description
-        case .explicitSharedGroup(let group): group.group.description
-        }
-    }
-
-    /// The accessibility in the form of stored services: with the access control, if there is one.
-    private var accessibilityName: String {
+    /// The same valet in the terms that all interfaces share.
+    var identity: ValetIdentity {
+        let name = naming.name
         switch kind {
-        case .local, .cloud: accessibility.description
+        case .local, .cloud:
+            let identity = ValetIdentity(
+                identifier: name.identifier?.description, group: name.group?.shared,
+                isExplicit: name.isExplicit, accessibility: accessibility.protectionClass)
+            return isCloud ? identity.synchronized : identity
         case .enclave(let control), .singlePromptEnclave(let control):
-            accessibility.description + control.description
+            return ValetIdentity(
+                identifier: name.identifier?.description, group: name.group?.shared,
+                enclave: control.demand, asksOnce: kind == .singlePromptEnclave(control))
         }
     }
+}
 
-    private var serviceKind: ServiceName.Kind {
-        switch kind {
-        case .local: .valet
-        case .cloud: .synchronizableValet
-        case .enclave: .secureEnclaveValet
-        case .singlePromptEnclave: .singlePromptSecureEnclaveValet
+extension Configuration.Naming {
+    fileprivate var name: (identifier: Identifier?, group: SharedGroupIdentifier?, isExplicit: Bool)
+    {
+        switch self {
+        case .standard(let identifier): (identifier, nil, false)
+        case .sharedGroup(let group, let identifier): (identifier, group, false)
+        case .explicit(let identifier): (identifier, nil, true)
+        case .explicitSharedGroup(let group): (nil, group, true)
         }
     }
+}
 
-    private var accessGroup: AccessGroup? {
-        switch naming {
-        case .standard, .explicit: nil
-        case .sharedGroup(let group, _), .explicitSharedGroup(let group):
-            AccessGroup(group.description)
-        }
+extension SharedGroupIdentifier {
+    fileprivate var shared: ValetIdentity.Group {
+        ValetIdentity.Group(prefix: prefix, group.description)
     }
 }

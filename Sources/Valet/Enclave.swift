@@ -30,7 +30,7 @@ struct Enclave: Sendable {
     /// Whether a plain valet of the same name works, and the user could meet the access control.
     var canAccessKeychain: Bool {
         let plain = Configuration(configuration.naming, configuration.accessibility)
-        guard !accessControl.takesBiometry || authentication().canShowBiometry else {
+        guard !accessControl.demand.takesBiometry || authentication().canShowBiometry else {
             return false
         }
         return Valet(plain, backend: backend).canAccessKeychain()
@@ -40,7 +40,8 @@ struct Enclave: Sendable {
         try check(key)
         guard !object.isEmpty else { throw .emptyValue }
         do throws(KeychainFailure) {
-            try backend.set(item(key), value: object, authentication())
+            try backend.set(
+                configuration.identity.item(key), value: object, authentication())
         } catch {
             throw KeychainError(storing: error)
         }
@@ -89,19 +90,11 @@ struct Enclave: Sendable {
 
     /// Stores `items` here, all or none; removes all of them from their old place, or none.
     func migrate(_ items: [FoundItem], removing: Bool) throws {
-        let destination = MigrationDestination(
-            backend: backend, sandbox: sandbox, item: item,
-            hasAny: { keys throws(KeychainError) in
-                for key in keys where try contains(key) { return true }
-                return false
-            })
-        try destination.migrate(items, removing: removing)
-    }
-
-    private func item(_ key: String) -> NewItem {
-        var item = sandbox.item(key)
-        item.accessControl = accessControl.accessControl
-        return item
+        try backend.migrate(items, into: configuration.identity, removing: removing) {
+            keys throws(KeychainError) in
+            for key in keys where try contains(key) { return true }
+            return false
+        }
     }
 
     private func check(_ key: String) throws(KeychainError) {

@@ -159,17 +159,17 @@ struct FoundItem {
     let dictionary: [String: Any]
 }
 
-/// The changes that a migration makes in one step.
-struct Transfer {
-    /// Items to store.
-    var additions: [(item: NewItem, value: Data)] = []
-    /// Items that keep their name and get the protection class and the access control of `item`.
-    var changes: [(found: FoundItem, item: NewItem)] = []
-    /// Items to remove.
-    var removals: [FoundItem] = []
-
-    var isEmpty: Bool { additions.isEmpty && changes.isEmpty && removals.isEmpty }
+extension FoundItem: MigratableItem {
+    var accountText: String? { account.base as? String }
+    var serviceText: String? { service.base as? String }
+    var groupName: String? { accessGroup }
+    var knownClass: ProtectionClass? { protectionClass }
 }
+
+extension Data: MigratableValue {}
+
+/// The changes that a migration makes in one step.
+typealias Transfer = MigrationPlan<FoundItem>
 
 /// Which part of a transfer failed.
 enum TransferFailure: Error {

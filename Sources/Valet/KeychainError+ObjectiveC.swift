@@ -30,13 +30,8 @@ extension KeychainError: CustomStringConvertible {
     /// `userCancelled` stands for both cancelling and failing to authenticate. Statuses without a
     /// case of their own become `couldNotAccessKeychain`.
     public init(status: Int32) {
-        self =
-            switch KeychainFailure.Code(status: status) {
-            case .itemNotFound: .itemNotFound
-            case .userCancelled, .authenticationFailed: .userCancelled
-            case .missingEntitlement: .missingEntitlement
-            default: .couldNotAccessKeychain
-            }
+        let number = KeychainFailure.Code(status: status).keychainErrorNumber
+        self = KeychainError(rawValue: number) ?? .couldNotAccessKeychain
     }
 
     init(_ failure: KeychainFailure) {

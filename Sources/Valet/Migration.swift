@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Copies or moves items into a valet: the public calls, the rules about keys and values, and the
-// transfer that changes all items or none.
+// Copies or moves items into a valet: the public calls, the rules about queries, and the transfer
+// that changes all items or none.
 
 public import Foundation
 internal import ValetKeychainModel
@@ -102,7 +102,7 @@ extension Valet {
     func retired(
         _ protectionClass: ProtectionClass, inFiles searchesFiles: Bool = Platform.hasFileKeychain
     ) throws(KeychainError) -> [FoundItem] {
-        let service = configuration.service(protectionClass.storedName)
+        let service = configuration.identity.service(protectionClass)
         var query = query
         query.attributes[.service] = .text(service)
         query.protectionClass = protectionClass
@@ -130,12 +130,10 @@ extension Valet {
     func migrate(
         _ items: [FoundItem], removing: Bool, _ transform: Migration.Transform = Migration.keep
     ) throws {
-        let destination = MigrationDestination(
-            backend: backend, sandbox: sandbox, item: sandbox.item,
-            hasAny: { keys throws(KeychainError) in
-                try !self.keysOfAllAccessibilities().isDisjoint(with: keys)
-            })
-        try destination.migrate(items, removing: removing, transform)
+        try backend.migrate(items, into: configuration.identity, removing: removing, transform) {
+            keys throws(KeychainError) in
+            try !self.keysOfAllAccessibilities().isDisjoint(with: keys)
+        }
     }
 
     /// Keys of an explicitly set identifier are unique among all accessibilities.
@@ -153,7 +151,8 @@ extension Valet {
     }
 }
 
-/// The rules of migrations that need no keychain.
+/// What migrations take from their callers. The rules about keys and values are those of
+/// `MigrationPlan`.
 enum Migration {
     typealias Transform = (MigratableKeyValuePair<AnyHashable>) throws ->
         MigratableKeyValuePair<String>?
@@ -166,30 +165,6 @@ enum Migration {
     ) throws(MigrationError) -> MigratableKeyValuePair<String> {
         guard let key = pair.key.base as? String else { throw .keyToMigrateInvalid }
         return MigratableKeyValuePair(key: key, value: pair.value)
-    }
-
-    /// The pairs to store, each with the item that it comes from.
-    ///
-    /// Leaves out items without a value. `transform` gets all others, whatever their account is.
-    ///
-    /// - Throws: ``MigrationError`` for empty keys and values and for a key that occurs twice, and
-    ///   the errors of `transform`. An empty value is refused before `transform` is called.
-    static func pairs(
-        from items: [FoundItem], _ transform: Transform
-    ) throws -> [(source: FoundItem, pair: MigratableKeyValuePair<String>)] {
-        let found = items.compactMap { item in item.value.map { (item, $0) } }
-        guard found.allSatisfy({ !$1.isEmpty }) else { throw MigrationError.dataToMigrateInvalid }
-        var keys: Set<String> = []
-        return try found.compactMap { item, value in
-            let pair = MigratableKeyValuePair(key: item.account, value: value)
-            guard let pair = try transform(pair) else { return nil }
-            guard !pair.key.isEmpty else { throw MigrationError.keyToMigrateInvalid }
-            guard !pair.value.isEmpty else { throw MigrationError.dataToMigrateInvalid }
-            guard keys.insert(pair.key).inserted else {
-                throw MigrationError.duplicateKeyToMigrate
-            }
-            return (item, pair)
-        }
     }
 
     /// `query` without the `AnyHashable` boxes around its values.
@@ -217,65 +192,30 @@ enum Migration {
     }
 }
 
-/// The valet that a migration stores items in.
-struct MigrationDestination {
-    let backend: any KeychainBackend
-    let sandbox: PasswordService
-    /// The item that stores a value under a key.
-    let item: (_ key: String) -> NewItem
-    /// Whether something is stored under one of the keys.
-    let hasAny: (_ keys: Set<String>) throws(KeychainError) -> Bool
-
-    /// Stores `items`, all or none; removes all of them from their old place, or none.
+extension KeychainBackend {
+    /// Stores `items` in `valet`, all or none; removes all of them from their old place, or none.
     ///
-    /// An item that already has its new name cannot be stored a second time. With removal it
-    /// changes its class and access control in place.
-    ///
-    /// The canary is never copied; it is removed with the other items. Items without a value stay
-    /// where they are.
+    /// - Parameter hasAny: Whether something is stored under one of the keys.
     func migrate(
-        _ items: [FoundItem], removing: Bool, _ transform: Migration.Transform = Migration.keep
+        _ items: [FoundItem], into valet: ValetIdentity, removing: Bool,
+        _ transform: Migration.Transform = Migration.keep,
+        unless hasAny: (_ keys: Set<String>) throws(KeychainError) -> Bool
     ) throws {
-        let canary: AnyHashable = ServiceName.canaryAccount
-        let pairs = try Migration.pairs(from: items.filter { $0.account != canary }, transform)
-        var transfer = Transfer()
-        var added: Set<String> = []
-        for (source, pair) in pairs {
-            guard removing, holds(source) else {
-                transfer.additions.append((item(pair.key), pair.value))
-                added.insert(pair.key)
-                if removing { transfer.removals.append(source) }
-                continue
+        let transfer: Transfer
+        do {
+            transfer = try Transfer(items, into: valet, removing: removing) { item, value in
+                let pair = MigratableKeyValuePair(key: item.account, value: value)
+                return try transform(pair).map { ($0.key, $0.value) }
             }
-            guard !owns(source) else { throw MigrationError.keyToMigrateAlreadyExistsInValet }
-            transfer.changes.append((source, item(pair.key)))
+        } catch let refusal as MigrationRefusal {
+            throw MigrationError(refusal)
         }
-        if removing {
-            transfer.removals += items.filter { $0.account == canary && !owns($0) }
-        }
-        guard try added.isEmpty || !hasAny(added) else {
+        guard try transfer.addedKeys.isEmpty || !hasAny(transfer.addedKeys) else {
             throw MigrationError.keyToMigrateAlreadyExistsInValet
         }
-        try perform(transfer)
-    }
-
-    /// Whether an item already has the name that it would get here.
-    private func holds(_ found: FoundItem) -> Bool {
-        // Byte by byte, as the keychain compares: texts that look alike may be two names.
-        (found.service.base as? String)?.utf8.elementsEqual(sandbox.service.utf8) == true
-            && found.isSynchronizable == sandbox.isSynchronizable
-            && [found.accessGroup, nil].contains(sandbox.accessGroup?.rawValue)
-    }
-
-    /// Whether an item belongs to this destination already.
-    private func owns(_ found: FoundItem) -> Bool {
-        holds(found) && found.protectionClass == sandbox.protectionClass
-    }
-
-    private func perform(_ transfer: Transfer) throws {
         guard !transfer.isEmpty else { return }
         do throws(TransferFailure) {
-            try backend.perform(transfer)
+            try perform(transfer)
         } catch {
             switch error {
             case .storing(let failure) where failure.code == .duplicateItem:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
+internal import ValetKeychainModel
 
 /// Why items were not migrated. The keychain is unchanged then.
 ///
@@ -24,6 +25,18 @@ public enum MigrationError: Int, CaseIterable, Error, Sendable {
 }
 
 extension MigrationError: CustomStringConvertible {
+    init(_ refusal: MigrationRefusal) {
+        self =
+            switch refusal {
+            case .invalidQuery: .invalidQuery
+            case .keyInvalid: .keyToMigrateInvalid
+            case .valueInvalid: .dataToMigrateInvalid
+            case .duplicateKey: .duplicateKeyToMigrate
+            case .keyExists: .keyToMigrateAlreadyExistsInValet
+            case .removalFailed: .removalFailed
+            }
+    }
+
     /// `MigrationError.` and the name of the case.
     public var description: String {
         switch self {

@@ -22,36 +22,15 @@ public enum SecureEnclaveAccessControl: Int, Sendable {
 
 extension SecureEnclaveAccessControl: CustomStringConvertible {
     /// The suffix of stored services. It never changes.
-    public var description: String {
-        switch self {
-        case .userPresence: ""
-        case .biometricAny: "_AccessControlTouchIDAnyFingerprint"
-        case .biometricCurrentSet: "_AccessControlTouchIDCurrentFingerprintSet"
-        case .devicePasscode: "_AccessControlDevicePasscode"
-        }
-    }
+    public var description: String { demand.storedName }
 
-    /// Whether only a finger or a face opens the values.
-    var takesBiometry: Bool {
+    /// The same in the terms that all interfaces share.
+    var demand: EnclaveDemand {
         switch self {
-        case .biometricAny, .biometricCurrentSet: true
-        case .userPresence, .devicePasscode: false
-        }
-    }
-
-    /// The access control of the valet's items.
-    var accessControl: AccessControl {
-        let constraint: AccessControl.Constraints =
-            switch self {
-            case .userPresence: .userPresence
-            case .biometricAny: .biometryAny
-            case .biometricCurrentSet: .biometryCurrentSet
-            case .devicePasscode: .devicePasscode
-            }
-        do throws(AccessControl.Contradiction) {
-            return try AccessControl(.whenPasscodeSetThisDeviceOnly, constraint)
-        } catch {
-            preconditionFailure("one constraint alone contradicts nothing")
+        case .userPresence: .userPresence
+        case .biometricAny: .biometricAny
+        case .biometricCurrentSet: .biometricCurrentSet
+        case .devicePasscode: .devicePasscode
         }
     }
 }

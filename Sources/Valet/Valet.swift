@@ -294,7 +294,7 @@ extension Valet {
         query.limit = 100
         guard let items = try? backend.copy(query, withValues: false) else { return nil }
         return Accessibility.allCases.first { accessibility in
-            let service = configuration.service(accessibility.description)
+            let service = configuration.identity.service(accessibility.protectionClass)
             return accessibility != self.accessibility
                 && items.contains { item in
                     item.service == AnyHashable(service)

@@ -163,7 +163,7 @@ package struct ItemOwner: Hashable, Sendable {
                 return
             }
             if let rest = service.afterPrefix(shared), let name = rest.beforeClass {
-                let groupName = group.nameWithoutPrefix
+                let groupName = ValetIdentity.Group(group).nameWithoutPrefix
                 let identifier = name == groupName ? "" : name.afterPrefix(groupName + "_")
                 self.init(kind: kind, name: identifier ?? name)
                 return

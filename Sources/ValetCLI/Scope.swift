@@ -32,25 +32,14 @@ package struct Scope: Hashable, Sendable {
 
     /// The items of the valet.
     package var service: PasswordService {
-        PasswordService(
-            service: serviceName, accessGroup: requester.group, isSynchronizable: isCloud,
-            protectionClass: accessibility)
+        let identity = ValetIdentity(
+            identifier: identifier, group: requester.group.map { ValetIdentity.Group($0) },
+            accessibility: accessibility)
+        return (isCloud ? identity.synchronized : identity).items
     }
 
     /// The item with that key.
     func name(_ key: String) -> PasswordName { PasswordName(key, in: service) }
-
-    /// The name under which the valet stores its items (docs/FORMAT.md §8).
-    private var serviceName: String {
-        let kind: ServiceName.Kind = isCloud ? .synchronizableValet : .valet
-        guard let group = requester.group else {
-            return ServiceName.standard(
-                kind, identifier: identifier ?? "", accessibility: accessibility.storedName)
-        }
-        return ServiceName.sharedGroup(
-            kind, group: group.nameWithoutPrefix, identifier: identifier,
-            accessibility: accessibility.storedName)
-    }
 }
 
 extension Scope: CustomStringConvertible {
@@ -62,14 +51,6 @@ extension Scope: CustomStringConvertible {
         case (let group?, let identifier?):
             "valet \(quoted(identifier)) of group \(quoted(group.rawValue))"
         }
-    }
-}
-
-extension AccessGroup {
-    /// The text after the first dot; the whole name if it has no dot.
-    var nameWithoutPrefix: String {
-        guard let dot = rawValue.firstIndex(of: ".") else { return rawValue }
-        return String(rawValue[rawValue.index(after: dot)...])
     }
 }
 

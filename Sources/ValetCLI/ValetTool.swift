@@ -176,9 +176,3 @@ package enum ValetTool {
             ("valet get github-token", "Shows it."),
         ])
 }
-
-/// The version that `valet --version` names.
-package enum Version {
-    /// The version of this build.
-    package static let current = "0.1.0"
-}

@@ -64,9 +64,8 @@ internal import ValetKeychainModel
     ) async throws {
         let sample = Sample(backend)
         let tasks = sample.valet().asynchronous
-        let everywhere = try retired("AccessibleAlways", .always, "1", in: sample)
-        let here = try retired(
-            "AccessibleAlwaysThisDeviceOnly", .alwaysThisDeviceOnly, "2", in: sample)
+        let everywhere = try retired(.always, "1", in: sample)
+        let here = try retired(.alwaysThisDeviceOnly, "2", in: sample)
         try await tasks.migrateObjectsFromAlwaysAccessibleValet(removeOnCompletion: removes)
         #expect(try await tasks.allKeys() == ["1"])
         try await tasks.migrateObjectsFromAlwaysAccessibleThisDeviceOnlyValet(
@@ -135,11 +134,11 @@ internal import ValetKeychainModel
 
     /// Stores a key as a valet of a retired accessibility did; where it is.
     private func retired(
-        _ accessibility: String, _ protectionClass: ProtectionClass, _ key: String,
-        in sample: Sample
+        _ protectionClass: ProtectionClass, _ key: String, in sample: Sample
     ) throws -> PasswordService {
         let service = PasswordService(
-            service: sample.valet().configuration.service(accessibility), accessGroup: nil,
+            service: sample.valet().configuration.identity.service(protectionClass),
+            accessGroup: nil,
             isSynchronizable: false, protectionClass: protectionClass)
         try sample.keychain.perform(Transfer(additions: [(service.item(key), Data([1]))]))
         return service

@@ -200,7 +200,7 @@ internal import ValetSecItemRequests
     {
         let valet = valet(.sharedGroup(.sample("ABC"), nil))
         var item = valet.sandbox.item("key")
-        let service = valet.configuration.service("AccessibleAlways")
+        let service = valet.configuration.identity.service(.always)
         item.attributes[.service] = .text(service)
         let changed: [String: Any] = ["v_Data": Data([1]), "pdmn": "ck"]
         #expect(fake.add(item.dictionary.merging(changed) { $1 }).status == 0)
@@ -219,7 +219,7 @@ internal import ValetSecItemRequests
         #expect(fake.received[0]["pdmn"] == nil)
         let query = fake.received[1]
         #expect(query["nleg"] as? Bool == false)
-        #expect(query["svce"] as? String == valet.configuration.service("AccessibleAlways"))
+        #expect(query["svce"] as? String == valet.configuration.identity.service(.always))
         #expect(["pdmn", "agrp", "sync"].allSatisfy { query[$0] == nil })
     }
 

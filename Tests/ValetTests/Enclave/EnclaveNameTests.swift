@@ -105,7 +105,7 @@ extension SecureEnclaveAccessControl {
     /// What the SecItem functions get.
     fileprivate var object: AnyHashable? {
         var item = NewItem(.genericPassword, attributes: [:])
-        item.accessControl = accessControl
+        item.accessControl = demand.accessControl
         return item.dictionary["accc"] as? AnyHashable
     }
 }

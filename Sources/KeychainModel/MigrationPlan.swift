@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The rules of migrations into a valet, over items and values of any type: `Valet` has `Data`, the
+// C interface has guarded memory.
+
+/// Why items are not migrated. The raw values are those of `MigrationError` and of `valet.h`.
+package enum MigrationRefusal: Int, Error, Hashable, Sendable {
+    /// The query is not for generic passwords, or holds a key that a migration sets.
+    case invalidQuery = 0
+    /// A key is empty, or is not text.
+    case keyInvalid = 1
+    /// A value is empty.
+    case valueInvalid = 2
+    /// Two items have the same key.
+    case duplicateKey = 3
+    /// A key exists in the valet already.
+    case keyExists = 4
+    /// The migrated items could not be removed from their old place.
+    case removalFailed = 5
+}
+
+/// The value of a migrated item.
+package protocol MigratableValue {
+    /// Whether it has no bytes.
+    var isEmpty: Bool { get }
+}
+
+/// An item that a search for migration found.
+package protocol MigratableItem {
+    /// What values are kept in.
+    associatedtype Value: MigratableValue
+
+    /// The account; nil unless it is text.
+    var accountText: String? { get }
+    /// The service; nil unless it is text.
+    var serviceText: String? { get }
+    /// The name of the group that the item is in.
+    var groupName: String? { get }
+    /// Whether other devices may get the item.
+    var isSynchronizable: Bool { get }
+    /// When the value may be read; nil if that is unknown.
+    var knownClass: ProtectionClass? { get }
+    /// nil for an item without a value.
+    var value: Value? { get }
+}
+
+extension MigratableItem {
+    fileprivate var isCanary: Bool { accountText == ServiceName.canaryAccount }
+
+    /// Whether the item already has the name that it would get in `valet`.
+    fileprivate func isNamed(as valet: PasswordService) -> Bool {
+        // Byte by byte, as the keychain compares: texts that look alike may be two names.
+        serviceText?.utf8.elementsEqual(valet.service.utf8) == true
+            && isSynchronizable == valet.isSynchronizable
+            && [groupName, nil].contains(valet.accessGroup?.rawValue)
+    }
+
+    /// Whether the item belongs to `valet` already.
+    fileprivate func belongs(to valet: PasswordService) -> Bool {
+        isNamed(as: valet) && knownClass == valet.protectionClass
+    }
+}
+
+/// The changes that a migration makes in one step.
+package struct MigrationPlan<Item: MigratableItem> {
+    /// A key and its value, as the caller has changed them; nil leaves the item out.
+    package typealias Transform = (Item, Item.Value) throws -> (key: String, value: Item.Value)?
+
+    /// Items to store.
+    package var additions: [(item: NewItem, value: Item.Value)] = []
+    /// Items that keep their name and get the protection class and the access control of `item`.
+    package var changes: [(found: Item, item: NewItem)] = []
+    /// Items to remove.
+    package var removals: [Item] = []
+    /// The keys of the additions, under which nothing may be stored yet.
+    package private(set) var addedKeys: Set<String> = []
+
+    /// These changes.
+    package init(
+        additions: [(item: NewItem, value: Item.Value)] = [],
+        changes: [(found: Item, item: NewItem)] = [], removals: [Item] = []
+    ) {
+        (self.additions, self.changes, self.removals) = (additions, changes, removals)
+    }
+
+    /// Stores `items` in `valet`, and removes them from their old place if `removing`.
+    ///
+    /// An item that already has its new name cannot be stored a second time. With removal it
+    /// changes its class and access control in place.
+    ///
+    /// The canary is never copied; it is removed with the other items. Items without a value stay
+    /// where they are.
+    ///
+    /// - Throws: ``MigrationRefusal`` and the errors of `transform`. An empty value is refused
+    ///   before `transform` is called.
+    package init(
+        _ items: [Item], into valet: ValetIdentity, removing: Bool, _ transform: Transform
+    ) throws {
+        let place = valet.items
+        let others = items.filter { !$0.isCanary }
+        for (source, key, value) in try Self.pairs(from: others, transform) {
+            guard removing, source.isNamed(as: place) else {
+                additions.append((valet.item(key), value))
+                addedKeys.insert(key)
+                if removing { removals.append(source) }
+                continue
+            }
+            guard !source.belongs(to: place) else { throw MigrationRefusal.keyExists }
+            changes.append((source, valet.item(key)))
+        }
+        if removing { removals += items.filter { $0.isCanary && !$0.belongs(to: place) } }
+    }
+
+    /// Whether there is nothing to do.
+    package var isEmpty: Bool { additions.isEmpty && changes.isEmpty && removals.isEmpty }
+
+    /// Leaves pairs as they are.
+    ///
+    /// - Throws: ``MigrationRefusal/keyInvalid`` for a key that is not text.
+    package static func keep(
+        _ item: Item, _ value: Item.Value
+    ) throws(MigrationRefusal) -> (key: String, value: Item.Value)? {
+        guard let key = item.accountText else { throw .keyInvalid }
+        return (key, value)
+    }
+
+    /// The pairs to store, each with the item that it comes from.
+    ///
+    /// Leaves out items without a value. `transform` gets all others, whatever their account is.
+    private static func pairs(
+        from items: [Item], _ transform: Transform
+    ) throws -> [(source: Item, key: String, value: Item.Value)] {
+        let found = items.compactMap { item in item.value.map { (item, $0) } }
+        guard found.allSatisfy({ !$1.isEmpty }) else { throw MigrationRefusal.valueInvalid }
+        var keys: Set<String> = []
+        return try found.compactMap { item, value in
+            guard let pair = try transform(item, value) else { return nil }
+            guard !pair.key.isEmpty else { throw MigrationRefusal.keyInvalid }
+            guard !pair.value.isEmpty else { throw MigrationRefusal.valueInvalid }
+            guard keys.insert(pair.key).inserted else { throw MigrationRefusal.duplicateKey }
+            return (item, pair.key, pair.value)
+        }
+    }
+}

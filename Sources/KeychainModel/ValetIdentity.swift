@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The identity of a valet: its name, accessibility and kind, from which the service, group and
+/// class of its items follow. `Valet`, the `valet` command and the C interface make one each.
+package struct ValetIdentity: Sendable {
+    /// An access group that applications share.
+    package struct Group: Sendable {
+        /// The whole name, with its prefix.
+        package let accessGroup: AccessGroup
+        /// The name in stored services.
+        package let nameWithoutPrefix: String
+
+        /// The group with that name behind a prefix.
+        package init(prefix: String, _ name: String) {
+            accessGroup = AccessGroup(prefix + "." + name)
+            nameWithoutPrefix = name
+        }
+
+        /// The group with that whole name, whose prefix ends at the first dot; without a dot it has
+        /// no prefix.
+        package init(_ accessGroup: AccessGroup) {
+            self.accessGroup = accessGroup
+            let name = accessGroup.rawValue
+            let start = name.firstIndex(of: ".").map(name.index(after:)) ?? name.startIndex
+            nameWithoutPrefix = String(name[start...])
+        }
+    }
+
+    /// Local, synchronized, or one of the two whose values only the present user can read.
+    package var kind: ServiceName.Kind
+    /// nil for the valet of a group that has no identifier.
+    package var identifier: String?
+    /// nil for a valet of one application.
+    package var group: Group?
+    /// Whether the identifier, or else the group's name, is the service.
+    package var isExplicit: Bool
+    /// When values can be read.
+    package var accessibility: ProtectionClass
+    /// What reading demands; nil for the kinds that demand nothing.
+    package var demand: EnclaveDemand?
+
+    /// A valet whose items stay on this machine.
+    package init(
+        identifier: String?, group: Group? = nil, isExplicit: Bool = false,
+        accessibility: ProtectionClass
+    ) {
+        kind = .valet
+        self.identifier = identifier
+        self.group = group
+        self.isExplicit = isExplicit
+        self.accessibility = accessibility
+    }
+
+    /// A valet whose items only the present user can read.
+    package init(
+        identifier: String?, group: Group? = nil, enclave demand: EnclaveDemand, asksOnce: Bool
+    ) {
+        self.init(
+            identifier: identifier, group: group, accessibility: .whenPasscodeSetThisDeviceOnly)
+        kind = asksOnce ? .singlePromptSecureEnclaveValet : .secureEnclaveValet
+        self.demand = demand
+    }
+
+    /// The same valet, synchronized with other devices.
+    package var synchronized: ValetIdentity {
+        var identity = self
+        identity.kind = .synchronizableValet
+        return identity
+    }
+
+    /// The plain valet with the same name and accessibility.
+    package var plain: ValetIdentity {
+        ValetIdentity(identifier: identifier, group: group, accessibility: accessibility)
+    }
+
+    /// The items of the valet.
+    package var items: PasswordService {
+        PasswordService(
+            service: service(accessibility), accessGroup: group?.accessGroup,
+            isSynchronizable: kind == .synchronizableValet, protectionClass: accessibility)
+    }
+
+    /// The item that stores a value under `key`.
+    package func item(_ key: String) -> NewItem {
+        var item = items.item(key)
+        item.accessControl = demand?.accessControl
+        return item
+    }
+
+    /// The service of the items that this valet would have with that accessibility.
+    package func service(_ accessibility: ProtectionClass) -> String {
+        let name = accessibility.storedName + (demand?.storedName ?? "")
+        switch (isExplicit, group) {
+        case (true, let group): return group?.nameWithoutPrefix ?? identifier ?? ""
+        case (false, let group?):
+            return ServiceName.sharedGroup(
+                kind, group: group.nameWithoutPrefix, identifier: identifier, accessibility: name)
+        case (false, nil):
+            return ServiceName.standard(kind, identifier: identifier ?? "", accessibility: name)
+        }
+    }
+}
+
+/// How the user authenticates before a value of an enclave valet is read. The raw values are those
+/// of `SecureEnclaveAccessControl` and of `valet.h`.
+package enum EnclaveDemand: Int, CaseIterable, Hashable, Sendable {
+    case userPresence = 1
+    case biometricAny = 2
+    case biometricCurrentSet = 3
+    case devicePasscode = 4
+
+    /// The suffix of stored services. It never changes.
+    package var storedName: String {
+        switch self {
+        case .userPresence: ""
+        case .biometricAny: "_AccessControlTouchIDAnyFingerprint"
+        case .biometricCurrentSet: "_AccessControlTouchIDCurrentFingerprintSet"
+        case .devicePasscode: "_AccessControlDevicePasscode"
+        }
+    }
+
+    /// Whether only a finger or a face opens the values.
+    package var takesBiometry: Bool {
+        switch self {
+        case .biometricAny, .biometricCurrentSet: true
+        case .userPresence, .devicePasscode: false
+        }
+    }
+
+    /// The access control of the items.
+    package var accessControl: AccessControl {
+        let constraint: AccessControl.Constraints =
+            switch self {
+            case .userPresence: .userPresence
+            case .biometricAny: .biometryAny
+            case .biometricCurrentSet: .biometryCurrentSet
+            case .devicePasscode: .devicePasscode
+            }
+        do throws(AccessControl.Contradiction) {
+            return try AccessControl(.whenPasscodeSetThisDeviceOnly, constraint)
+        } catch {
+            preconditionFailure("one constraint alone contradicts nothing")
+        }
+    }
+}
+
+/// The version of this package: what `valet --version` and `valet_version` name.
+package enum Version {
+    /// Major, minor, patch.
+    package static let numbers: (major: Int32, minor: Int32, patch: Int32) = (0, 1, 0)
+
+    /// The version in the form 1.2.3.
+    package static var current: String { "\(numbers.major).\(numbers.minor).\(numbers.patch)" }
+}
