@@ -76,6 +76,8 @@ var products: [Product] = [
         .library(name: "LocalAuthentication", targets: ["LocalAuthentication"]),
         .library(name: "Security", targets: ["Security"]),
         .library(name: "ValetTesting", targets: ["ValetTesting"]),
+        // For Bindings/C, which makes libvalet of it: `package` access ends at a package's border.
+        .library(name: "CInterface", targets: ["ValetCInterface"]),
         .executable(name: "valet", targets: ["ValetCommand"]),
         .executable(name: "valet-sync", targets: ["ValetSyncCommand"]),
         .executable(name: "valet-clients", targets: ["ValetClientsCommand"]),
@@ -86,6 +88,7 @@ var products: [Product] = [
         system("CLinux"),
         system("CTPM2", apt: "libtss2-dev"),
         system("CCurl"),
+        system("CInterfaceHeader"),
         library("SecretMemory", ["CSodium", "CLinux"]),
         library("Sealing", ["CSodium", "SecretMemory"]),
         library("System", ["CLinux"]),
@@ -172,6 +175,12 @@ var products: [Product] = [
             [
                 "CLinux", "KeychainKeys", "KeychainModel", "KeychainServices", "KeychainStore",
                 "SecretMemory", "UserPresence",
+            ]),
+        library(
+            "CInterface",
+            [
+                "CInterfaceHeader", "KeychainModel", "KeychainServices", "KeychainStore",
+                "SecretMemory", "System", "UserPresence",
             ]),
         .executableTarget(
             name: "ValetCommand", dependencies: ["ValetCLI"], swiftSettings: strict),
