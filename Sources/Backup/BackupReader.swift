@@ -13,7 +13,8 @@ package struct LockedBackup: Sendable {
     /// Where the backup says it comes from; authenticated only by unlocking it.
     package var origin: BackupOrigin { header.origin }
 
-    /// Opens the file at `path` and reads its header.
+    /// Opens the file at `path` and reads its header. The path "-" stands for standard input, which
+    /// may be a pipe.
     ///
     /// The file stays open: replacing it under that name later changes nothing. `path` must not
     /// name a keychain's own database: closing that would drop the locks of this process.
@@ -27,13 +28,19 @@ package struct LockedBackup: Sendable {
     init(_ path: String, costs: CostBounds) throws(BackupError) {
         var bytes = [UInt8](repeating: 0, count: BackupHeader.byteCount)
         do throws(SystemError) {
-            file = try ChosenFile(path)
+            file =
+                path != "-"
+                ? try ChosenFile(path)
+                : try ChosenFile(copyOf: 0, called: "standard input") { start in
+                    let start = Array(start.prefix(BackupHeader.byteCount))
+                    return (try? BackupHeader(parsing: start, path: path, costs: costs)) != nil
+                }
             let count = try file.read(at: 0, into: &bytes)
             bytes.removeSubrange(count...)
         } catch {
             throw BackupError(error, during: .open)
         }
-        header = try BackupHeader(parsing: bytes, path: path, costs: costs)
+        header = try BackupHeader(parsing: bytes, path: file.path, costs: costs)
     }
 
     /// Opens the backup, with the memory and time that its header asks for, within bounds.

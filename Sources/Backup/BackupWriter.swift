@@ -13,7 +13,8 @@ package struct BackupWriter: ~Copyable {
     private var chunks: ChunkWriter
     private var itemCount: UInt64 = 0
 
-    /// Starts a backup, which will be at `path` once it is finished.
+    /// Starts a backup, which will be at `path` once it is finished. The path "-" stands for
+    /// standard output, which gets the backup then.
     ///
     /// Takes the memory and time of `cost`. `path` must not name a file of a keychain: the caller
     /// checks that, because this module does not know those files.
@@ -33,7 +34,9 @@ package struct BackupWriter: ~Copyable {
         }
         let file: StagedFile
         do throws(SystemError) {
-            file = try StagedFile(at: path, replacing: replacing)
+            file =
+                path == "-"
+                ? try StagedFile(sendingTo: 1) : try StagedFile(at: path, replacing: replacing)
         } catch {
             throw BackupError(error, during: .write)
         }
@@ -58,7 +61,7 @@ package struct BackupWriter: ~Copyable {
     ///   `missing`, `denied`, `diskFull`, `io`.
     package static func check(path: String, replacing: Bool) throws(BackupError) {
         do throws(SystemError) {
-            _ = try StagedFile(at: path, replacing: replacing)
+            if path != "-" { _ = try StagedFile(at: path, replacing: replacing) }
         } catch {
             throw BackupError(error, during: .write)
         }

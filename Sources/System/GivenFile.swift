@@ -95,6 +95,43 @@ package final class ChosenFile: Sendable {
         self.file = file
     }
 
+    /// Copies what a pipe brings into a file without a name, so that it can be read at any offset.
+    ///
+    /// - Parameters:
+    ///   - path: What the pipe is called in errors.
+    ///   - isWanted: Judges the first 4 KiB, or fewer at the end. Nothing more is read, and no more
+    ///     copied, if they are not wanted.
+    /// - Throws: ``SystemError``: `inputOutput`, `diskFull`, `cannotOpen`.
+    package init(
+        copyOf descriptor: Int32, called path: String, ifBeginning isWanted: ([UInt8]) -> Bool
+    ) throws(SystemError) {
+        let operation = "copy standard input"
+        file = try FileDescriptor.unnamed(in: ["/var/tmp", "/tmp"], during: operation)
+        self.path = path
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        var (filled, offset, isJudged) = (0, 0, false)
+        while true {
+            var span = buffer.mutableSpan
+            let count = FileDescriptor.read(
+                from: descriptor, into: &span, at: filled..<(isJudged ? span.count : 4 << 10))
+            if count < 0, FileDescriptor.mayTryAgain(after: -count) {
+                _ = WaitLimit(until: .never).wait(for: descriptor)
+                continue
+            }
+            guard count >= 0 else {
+                throw SystemError(errno: Int32(-count), during: operation, path: path)
+            }
+            filled += count
+            if !isJudged, count > 0, filled < 4 << 10 { continue }
+            let code = file.writeAll(buffer.span.extracting(first: filled), at: offset)
+            guard code == 0 else { throw SystemError(errno: code, during: operation, path: path) }
+            offset += filled
+            if !isJudged, !isWanted(Array(buffer[..<filled])) { return }
+            (filled, isJudged) = (0, true)
+            if count == 0 { return }
+        }
+    }
+
     /// Fills `buffer` with the bytes from `offset` on.
     ///
     /// - Returns: How many bytes were read: fewer than `buffer` holds only at the end of the file.

@@ -63,7 +63,9 @@ package struct Spool: ~Copyable {
     }
 
     private mutating func flush() throws(SystemError) {
-        if file == nil { file = try makeFile() }
+        if file == nil {
+            file = try FileDescriptor.unnamed(in: folders, during: Self.operation)
+        }
         var code: Int32 = EBADF
         switch file {
         case .some(let file): code = file.writeAll(buffer.span, at: fileByteCount)
@@ -75,9 +77,15 @@ package struct Spool: ~Copyable {
         fileByteCount += buffer.count
         buffer.removeAll(keepingCapacity: true)
     }
+}
 
-    private func makeFile() throws(SystemError) -> FileDescriptor {
-        var failure = SystemError(.cannotOpen, during: Self.operation)
+extension FileDescriptor {
+    /// Makes a file without a name, which disappears with the process, in the first of `folders`
+    /// where that is possible.
+    static func unnamed(
+        in folders: [String], during operation: String
+    ) throws(SystemError) -> FileDescriptor {
+        var failure = SystemError(.cannotOpen, during: operation)
         for path in folders {
             let folder = FileDescriptor(owning: unsafe valet_open_folder_handle(AT_FDCWD, path, 1))
             let unnamed = FileDescriptor(owning: valet_open_unnamed(folder.number, 0o600))
@@ -88,7 +96,7 @@ package struct Spool: ~Copyable {
                 owning: unsafe valet_openat(
                     folder.number, name, O_RDWR | O_CREAT | O_EXCL, 0o600))
             if named.number >= 0, unsafe unlinkat(folder.number, name, 0) == 0 { return named }
-            failure = SystemError(errno: errno, during: Self.operation, path: path)
+            failure = SystemError(errno: errno, during: operation, path: path)
         }
         throw failure
     }

@@ -14,6 +14,8 @@ package struct StagedFile: ~Copyable {
     /// How many bytes have been written.
     package private(set) var byteCount = 0
 
+    /// The descriptor that gets the bytes, where no file does.
+    private let output: Int32?
     private let isReplacing: Bool
     private let permissions: mode_t
     private let folder: FileDescriptor
@@ -64,12 +66,23 @@ package struct StagedFile: ~Copyable {
             temporary = unused
         }
         self.path = path
+        output = nil
         self.isReplacing = replacing
         permissions = isPublic ? 0o644 : 0o600
         self.name = name
         self.folder = folder
         self.file = file
         self.temporary = temporary
+    }
+
+    /// Starts bytes for a descriptor, which gets them once they are complete: a failure before that
+    /// sends nothing.
+    package init(sendingTo output: Int32) throws(SystemError) {
+        path = "standard output"
+        self.output = output
+        (isReplacing, permissions, name) = (false, 0o600, "")
+        folder = FileDescriptor(owning: -1)
+        file = try FileDescriptor.unnamed(in: ["/var/tmp", "/tmp"], during: Self.operation)
     }
 
     /// Appends `bytes`.
@@ -90,6 +103,7 @@ package struct StagedFile: ~Copyable {
     ///   unless only syncing the folder failed: then the file is there, and complete.
     package consuming func commit() throws(SystemError) {
         if let failure { throw failure }
+        if let output { return try send(to: output) }
         // Zero permission bits are left under a umask of 0777.
         guard fchmod(file.number, permissions) == 0, fsync(file.number) == 0 else {
             throw fail(errno)
@@ -115,6 +129,20 @@ extension StagedFile {
         let error = SystemError(errno: code, during: Self.operation, path: path)
         failure = error
         return error
+    }
+
+    private mutating func send(to output: Int32) throws(SystemError) {
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        var offset = 0
+        while offset < byteCount {
+            let count = unsafe buffer.withUnsafeMutableBytes {
+                unsafe file.readAll(into: $0, at: offset)
+            }
+            guard count > 0 else { throw fail(count < 0 ? Int32(-count) : EIO) }
+            let code = FileDescriptor.write(buffer.span.extracting(first: count), to: output)
+            guard code == 0 else { throw fail(code) }
+            offset += count
+        }
     }
 
     private mutating func takeName() throws(SystemError) {

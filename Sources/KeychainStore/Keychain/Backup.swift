@@ -23,7 +23,9 @@ extension Keychain {
     ///
     /// - Throws: As ``backUp(_:passphrase:)``, except errors that only reading all items can find.
     package func checkBackup(_ request: BackupRequest) throws(KeychainFailure) {
-        try store.location.refuseOwnFolder(request.path, during: Self.backingUp)
+        if request.path != "-" {
+            try store.location.refuseOwnFolder(request.path, during: Self.backingUp)
+        }
         try translating(Self.backingUp) {
             try BackupWriter.check(path: request.path, replacing: request.isReplacing)
         }
@@ -169,7 +171,7 @@ extension BackupRequest {
     /// else the backup's, which needs as much room anyway.
     fileprivate func spoolFolders(beside location: KeychainLocation) -> [String] {
         let slash = path.lastIndex(of: "/")
-        let beside = slash.map { String(path[...$0]) } ?? "."
+        let beside = slash.map { String(path[...$0]) } ?? (path == "-" ? "/var/tmp" : ".")
         guard let directory = try? PrivateDirectory.open(location.folder, creating: false) else {
             return [beside]
         }
@@ -194,7 +196,8 @@ extension RowKeys {
 
 /// The destination and the options of a backup.
 package struct BackupRequest: Sendable {
-    /// The file; its folder must exist and must not be one of the keychain's own.
+    /// The file; its folder must exist and must not be one of the keychain's own. "-" for standard
+    /// output.
     package let path: String
     /// Whether to replace an existing file.
     package var isReplacing = false

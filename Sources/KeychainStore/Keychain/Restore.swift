@@ -17,7 +17,7 @@ package struct BackupFile: Sendable {
 
     private let locked: LockedBackup
 
-    /// Reads the header of the file at `path`.
+    /// Reads the header of the file at `path`; "-" for standard input.
     ///
     /// - Parameter store: The keychain whose own files are refused: closing one would drop locks.
     /// - Throws: ``KeychainFailure``: `damaged` for a damaged or truncated file, or for a file that
@@ -108,12 +108,15 @@ extension Keychain {
     /// Items keep the dates of the backup. An item that replaces another one keeps the persistent
     /// reference of that one.
     ///
-    /// - Parameter isDryRun: Whether only to report what a restore would do.
+    /// - Parameters:
+    ///   - policy: What happens to items that the keychain has already; nil to refuse all if there
+    ///     are any.
+    ///   - isDryRun: Whether only to report what a restore would do.
     /// - Throws: ``KeychainFailure``: `damaged` for a damaged backup; `locked` unless all classes
-    ///   that may leave the device are open; `timedOut`, `diskFull`, `readOnly`, … Then nothing has
-    ///   changed.
+    ///   that may leave the device are open; `duplicateItem` without a policy; `timedOut`,
+    ///   `diskFull`, `readOnly`, … Then nothing has changed.
     package func restore(
-        _ backup: OpenedBackup, _ policy: RestorePolicy, isDryRun: Bool = false
+        _ backup: OpenedBackup, _ policy: RestorePolicy?, isDryRun: Bool = false
     ) throws(KeychainFailure) -> RestoreReport {
         let expected = try translating(Self.restoring) { try backup.reader.verify() }
         let report = try store.perform(isDryRun ? .write : .create, Self.restoring) { access in
@@ -135,11 +138,11 @@ private struct RestorePass {
     }
 
     private let access: RowTransaction
-    private let policy: RestorePolicy
+    private let policy: RestorePolicy?
     private let isDryRun: Bool
     private var report = RestoreReport()
 
-    init(_ access: RowTransaction, _ policy: RestorePolicy, isDryRun: Bool) {
+    init(_ access: RowTransaction, _ policy: RestorePolicy?, isDryRun: Bool) {
         self.access = access
         self.policy = policy
         self.isDryRun = isDryRun
@@ -171,6 +174,11 @@ private struct RestorePass {
             try add(item, new)
             report.repairedCount += 1
         case .item(let old):
+            guard let policy else {
+                throw KeychainFailure(
+                    .duplicateItem, during: access.operation,
+                    message: "the keychain has items of the backup already")
+            }
             guard policy.replaces(old.row.logicalTime, with: time(of: item), at: access.now) else {
                 report.keptCount += 1
                 return

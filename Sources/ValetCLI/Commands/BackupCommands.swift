@@ -22,13 +22,16 @@ struct BackupCreateCommand: Command {
                 + "programs can use the keychain at the same time. Reports how many items are in "
                 + "the file, and how many were left out because they are for this device only or "
                 + "require the user at each read.",
+            "FILE may be '-', for standard output, which gets the backup once it is complete; the "
+                + "report goes to standard error.",
             "FILE gets its name once it is complete and on disk. Until then, and after a failure, "
                 + "an existing file of that name is unchanged. Its folder must exist. The "
                 + "keychain must be unlocked.",
             BackupOptions.passphraseDiscussion, BackupOptions.unlockingDiscussion,
         ],
         arguments: [
-            ArgumentDeclaration(name: BackupOptions.file.name, help: "the file to write")
+            ArgumentDeclaration(
+                name: BackupOptions.file.name, help: "the file to write; '-' for standard output")
         ],
         options: [
             BackupOptions.passphraseDescriptor, KeyOptions.passcodeDescriptor, force, weak,
@@ -50,6 +53,7 @@ struct BackupCreateCommand: Command {
                 "valet backup create --force --passphrase-fd 3 keychain.backup 3<passphrase.txt",
                 "For scripts: the shell opens the file."
             ),
+            ("valet backup create - | ssh host 'cat > keychain.backup'", "On another machine."),
         ])
 
     private let passphrase: Passphrase
@@ -71,6 +75,14 @@ struct BackupCreateCommand: Command {
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
         let store = try requesting(context.store())
+        if request.path == BackupOptions.stream {
+            guard !context.console.isOutputTerminal, !writesJSON else {
+                let obstacle = writesJSON ? "'--json' needs it" : "it is a terminal"
+                throw .usage(
+                    "standard output is for the backup, and \(obstacle)",
+                    hint: "name a file, or use a pipe")
+            }
+        }
         // Refuses a backup that cannot be written before it asks for a passphrase.
         try context.unlocking(store.keychain, options.passcode) { () throws(KeychainFailure) in
             try store.keychain.checkBackup(request)
@@ -216,8 +228,9 @@ struct BackupRestoreCommand: Command {
         name: "backup restore", abstract: "restore the items of a backup into the keychain",
         discussion: [
             "Restores the items of all applications, each into its group, with its dates. "
-                + "Creates the keychain if necessary. Requires one of --replace, --keep-newer "
-                + "and --skip-existing, for items that both the backup and the keychain have. Two "
+                + "Creates the keychain if necessary. One of --replace, --keep-newer and "
+                + "--skip-existing decides about items that both the backup and the keychain "
+                + "have; without one, a restore that meets such an item changes nothing. Two "
                 + "items are the same if they agree in class, group, whether they are "
                 + "synchronized, and names: service and account, or server, protocol, port and so "
                 + "on.",
@@ -255,7 +268,7 @@ struct BackupRestoreCommand: Command {
 
     private let passphrase: Passphrase
     private let options: KeyOptions
-    private let policy: RestorePolicy
+    private let policy: RestorePolicy?
     private let isDryRun: Bool
     private let writesJSON: Bool
 
@@ -263,13 +276,8 @@ struct BackupRestoreCommand: Command {
         passphrase = try Passphrase(values)
         options = try KeyOptions(values)
         let chosen = Self.policies.filter { values.has($0.option) }
-        guard let policy = chosen.first?.policy, chosen.count == 1 else {
-            let names = Self.policies.map { "'\($0.option.spelling)'" }.joined(separator: ", ")
-            throw .usage(
-                "expected one of \(names)",
-                hint: "choose what happens to items that the keychain has already")
-        }
-        self.policy = policy
+        guard chosen.count <= 1 else { throw Self.choice("expected one of") }
+        policy = chosen.first?.policy
         isDryRun = values.has(Self.dryRun)
         writesJSON = values.has(ItemOptions.json)
     }
@@ -278,8 +286,16 @@ struct BackupRestoreCommand: Command {
         let backup = try passphrase.open(context)
         let store = try requesting(context.store())
         let report = try context.unlocking(store.keychain, options.passcode) {
-            () throws(KeychainFailure) in
-            try store.keychain.restore(backup, policy, isDryRun: isDryRun)
+            () throws(KeychainFailure) -> RestoreReport? in
+            do throws(KeychainFailure) {
+                return try store.keychain.restore(backup, policy, isDryRun: isDryRun)
+            } catch {
+                guard error.code == .duplicateItem, policy == nil else { throw error }
+                return nil
+            }
+        }
+        guard let report else {
+            throw Self.choice("the keychain has items of the backup already: expected one of")
         }
         var shown = StatusReport(fields: [
             .init(member: "added", label: "Added", value: .number(report.addedCount)),
@@ -294,5 +310,12 @@ struct BackupRestoreCommand: Command {
         }
         try shown.write(to: context.console, asJSON: writesJSON)
         return .success
+    }
+
+    private static func choice(_ message: String) -> CLIError {
+        let names = policies.map { "'\($0.option.spelling)'" }.joined(separator: ", ")
+        return .usage(
+            "\(message) \(names)",
+            hint: "choose what happens to items that the keychain has already")
     }
 }

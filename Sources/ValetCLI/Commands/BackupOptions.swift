@@ -9,7 +9,10 @@ internal import ValetUserPresence
 
 /// The options and help of the group `valet backup`.
 enum BackupOptions {
-    static let file = ArgumentDeclaration(name: "FILE", help: "the backup")
+    static let file = ArgumentDeclaration(
+        name: "FILE", help: "the backup; '-' for standard input")
+    /// The path that stands for standard input or output.
+    static let stream = "-"
     static let passphraseDescriptor = OptionDeclaration(
         name: "passphrase-fd", valueName: "N",
         help: "read the passphrase from file descriptor N: one line, without the newline")
@@ -95,6 +98,9 @@ struct Passphrase {
 
     /// Opens the backup. A person has three tries.
     func open(_ context: Context) throws(CLIError) -> OpenedBackup {
+        guard path != BackupOptions.stream || !context.console.isInputTerminal else {
+            throw .usage("standard input is a terminal", hint: "name a file, or use a pipe")
+        }
         let store = try requesting(context.store())
         let file = try requesting(BackupFile(at: path, besides: store))
         return try context.otherSecrets(descriptor).answer(naming: Self.name) { problem in

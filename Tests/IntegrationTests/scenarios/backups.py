@@ -80,6 +80,53 @@ def story(world):
     world.doctor()
 
 
+@scenario(users=EVERY_USER)
+def piped(world):
+    """A backup goes to standard output, comes from a pipe, and fills an empty keychain."""
+    def through(verb, *words, input=b"", code=0):
+        read, write = os.pipe()
+        os.write(write, PASSPHRASE)
+        os.close(write)
+        try:
+            outcome = world.run("backup", verb, "-", *words, f"--passphrase-fd={read}",
+                                input=input, pass_fds=(read,))
+        finally:
+            os.close(read)
+        expect(outcome.code == code, verb, *words, outcome)
+        return outcome
+    world.fill("a", "b")
+    world.set("large", b"x" * (1 << 20))
+    made = through("create")
+    expect("wrote 3 items" in made.err and b"value of" not in made.out, made)
+    expect(through("create", "--json", code=64).out == b"", "a backup and a report")
+    for verb in ("verify", "list"):
+        through(verb, input=made.out)
+        # Garbage is refused at its start, and a part at its end.
+        expect(through(verb, input=b"x" * (1 << 20), code=65).seconds < 30, verb)
+        through(verb, input=made.out[:-1], code=65)
+        through(verb, code=65)
+    endless = world.start(
+        ["sh", "-c", f"cat /dev/zero | {support.COMMAND} backup verify - --passphrase-fd 3"
+         " 3</dev/null"], stderr=subprocess.PIPE)
+    expect(world.finish(endless).code == 65, "endless garbage is read to no end")
+
+    shutil.rmtree(world.home)
+    expect(counts(through("restore", "--json", input=made.out)) == {"added": 3}, "restore")
+    world.check("a", "b")
+    # Now an option has to decide, even if a single item is there.
+    for key in ("a", "large"):
+        world.run("remove", key, "--yes")
+    refused = through("restore", input=made.out, code=64)
+    expect("--skip-existing" in refused.err and world.run("get", "a").code == 44, refused)
+    through("restore", "--skip-existing", input=made.out)
+    world.check("a", "b")
+    # A reader that has gone gets nothing, and no failure is silent.
+    gone = world.start(
+        ["sh", "-c", f"{support.COMMAND} backup create - --passphrase-fd 3 3<<E >/dev/full\n"
+         f"{PASSPHRASE.decode()}E\n"], stderr=subprocess.PIPE)
+    expect(world.finish(gone).code == 1, "a full disk is no failure")
+
+
 @scenario
 def passphrases(world):
     """A backup takes its passphrase only from the descriptor that is named for it."""
