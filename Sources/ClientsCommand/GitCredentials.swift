@@ -98,11 +98,11 @@ struct GitCredentials {
     private func erase(_ request: GitRequest) throws(CLIError) {
         for item in try matches(request) {
             // git names the password that was refused: another one may have been stored since.
-            if let refused = request.secret, let value = try logins.value(of: item),
-                let stored = GitSecret(parsing: value),
-                !refused.secret.equals(stored.secret)
-            {
-                continue
+            if let refused = request.secret {
+                guard let value = try logins.value(of: item),
+                    let stored = GitSecret(parsing: value),
+                    refused.secret.equals(stored.secret)
+                else { continue }
             }
             try logins.delete(item)
         }

@@ -14,6 +14,7 @@ struct PassStore {
 
     private static let gpgPaths = ["/usr/bin/gpg", "/usr/local/bin/gpg"]
     private static let maximumDepth = 32
+    private static let maximumByteCount = 16 << 20
     /// How long gpg may take for one file, with the question for a passphrase.
     private static let patience = Duration.seconds(180)
     /// What gpg and the programs that ask for its passphrase need.
@@ -89,18 +90,19 @@ struct PassStore {
                 path: gpg,
                 arguments: ["--quiet", "--batch", "--decrypt", "--", "\(folder)/\(name)"],
                 environment: environment)
-            while true {
-                guard case .ready = WaitLimit(until: deadline).wait(for: child.output) else {
-                    break
-                }
-                guard output.byteCount <= 16 << 20, try output.read(from: child.output) > 0 else {
-                    break
+            while case .ready = WaitLimit(until: deadline).wait(for: child.output),
+                try output.read(from: child.output) > 0
+            {
+                guard output.byteCount <= Self.maximumByteCount else {
+                    throw CLIError.usage("\(quoted(name)) is larger than 16 MiB")
                 }
             }
             if child.exitCode(before: deadline) == 0 {
                 let count = output.byteCount
                 return output.value(byteCount: count)
             }
+        } catch let error as CLIError {
+            throw error
         } catch {
             throw CLIError(.failure, "gpg cannot be run: \(error)")
         }

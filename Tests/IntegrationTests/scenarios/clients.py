@@ -119,6 +119,19 @@ def of_git_with_wrong_bytes(world):
     for lines in (["protocol=https"], ["host=example.com"], ["protocol=htps", "host=a"], []):
         git(world, "get", *lines, code=64)
     expect(git(world, "get", *SITE) == [], "something was stored")
+    # What another program stored is never sent as lines of the protocol, and not erased either.
+    evil = {"class": "internet-password", "server": "example.com", "protocol": "htps", "port": 0,
+            "authenticationType": "dflt", "cloud": False}
+    stored = world.run("import", "--from", "json", input=json.dumps({
+        "format": "valet-export-1", "items": [
+            {**evil, "account": "a\npassword=x", "value": "p"},
+            {**evil, "account": "b", "value": "p\r"}, {**evil, "account": "c", "value": "p\n"},
+            {**evil, "account": "d", "value": "p\nhost\n"}]}).encode())
+    expect(stored.code == 0, stored)
+    expect(git(world, "get", *SITE) == [], git(world, "get", *SITE))
+    for account in "bcd":
+        git(world, "erase", *SITE, f"username={account}", "password=p")
+    expect(world.run("list", "--json").out.count(b'"name"') == 4, "a foreign item was erased")
     git(world, "store", *SITE, "username=u", "password=" + "p" * 70_000)
     expect(len(git(world, "get", *SITE)[1]) == 70_009, "a long password is cut")
 

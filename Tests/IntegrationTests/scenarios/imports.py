@@ -5,11 +5,13 @@ import fcntl
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import termios
 import time
 
-from support import COMMAND, Failure, expect, kill_session, need, scenario
+from kills import calls, chosen, killed, report
+from support import COMMAND, CRASH_TEST, Failure, expect, kill_session, need, scenario
 
 
 def imported(world, source, *words, input=b"", code=0, env=None):
@@ -71,6 +73,33 @@ def with_collisions(world):
     for source in ("dotenv", "netrc", "json", "csv", "macos-dump"):
         outcome = world.run("import", "--from", source, input=os.urandom(65536))
         expect(outcome.code in (64, 65) and outcome.err.count("\n") <= 2, source, outcome)
+
+
+@scenario(script=CRASH_TEST)
+def that_are_killed(world):
+    """A kill of valet import leaves everything imported or nothing."""
+    world.set("A", "old")
+    world.fill("other")
+    template = f"{world.home}-template"
+    shutil.copytree(world.home, template)
+    keys = {f"KEY_{number}" for number in range(20)}
+    text = b"A=new\n" + b"".join(f"{key}=v\n".encode() for key in keys)
+    words = ("import", "--from", "dotenv", "--replace")
+    every = calls(world, *words, input=text)
+    kill_count, tried = 0, chosen(world, every, 10)
+    for call in tried:
+        shutil.rmtree(world.home)
+        shutil.copytree(template, world.home)
+        was_killed = killed(world, call, *words, input=text)
+        listed = json.loads(world.run("list", "--json").out)["items"]
+        found = {item["name"] for item in listed}
+        is_new = world.get("A") == "new"
+        expect(is_new or was_killed, f"{call}: acknowledged, and lost")
+        expect(found == (keys | {"A", "other"} if is_new else {"A", "other"}), call, found)
+        world.check("other")
+        world.doctor()
+        kill_count += was_killed
+    report(kill_count, tried, every)
 
 
 @scenario
