@@ -16,7 +16,7 @@ let package = Package(
             linkerSettings: [
                 .unsafeFlags([
                     // Programs need no Swift on their machine.
-                    "-static-stdlib",
+                    "-static-stdlib", "-use-ld=lld",
                     "-Xlinker", "-soname=libvalet.so.0",
                     // Swift's own symbols stay inside: a program may have another version of them.
                     "-Xlinker", "--version-script=" + Context.packageDirectory + "/libvalet.map",
