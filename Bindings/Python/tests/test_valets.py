@@ -238,6 +238,15 @@ def test_no_representation_shows_a_value(mailer):
     assert mailer._name[0] in repr(mailer)
 
 
+def test_the_reason_of_another_failure_is_not_reported(mailer):
+    """A signal handler may fail between a call and the question for its reason."""
+    with pytest.raises(valet.ItemNotFound):
+        mailer.get("zyx")
+    error = valet._library._last_error(-34018)
+    assert type(error) is valet.MissingEntitlement and error.hint == ""
+    assert str(error) == "the call failed with status -34018"
+
+
 def test_exceptions_survive_pickling():
     for error in (
         valet.ItemNotFound("message", -25300, "hint"),
