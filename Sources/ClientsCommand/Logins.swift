@@ -39,8 +39,13 @@ struct Logins {
     func items(
         _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue]
     ) throws(CLIError) -> [StoredItem] {
-        let query = ItemQuery(
+        var query = ItemQuery(
             itemClass, attributes: attributes, accessGroup: group, synchronizable: .any)
+        // The store finds a whole primary key at once. Else it would search by the account, or by any
+        // attribute, which all items may have in common.
+        if attributes[.server] != nil, attributes[.securityDomain] == nil {
+            query.attributes = attributes.filter { $0.key == .server }
+        }
         let found = try call { () throws(KeychainFailure) -> [StoredItem] in
             do throws(KeychainFailure) {
                 return try session.attributes(of: query).items
@@ -49,7 +54,10 @@ struct Logins {
                 return []
             }
         }
-        return found.sorted { $0.changed > $1.changed }
+        let wanted = found.filter { item in
+            attributes.allSatisfy { item.attributes[$0.key] == $0.value }
+        }
+        return wanted.sorted { $0.changed > $1.changed }
     }
 
     /// The value of an item; nil if it has none, or is gone.
