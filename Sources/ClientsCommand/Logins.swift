@@ -41,8 +41,8 @@ struct Logins {
     ) throws(CLIError) -> [StoredItem] {
         var query = ItemQuery(
             itemClass, attributes: attributes, accessGroup: group, synchronizable: .any)
-        // The store finds a whole primary key at once. Else it would search by the account, or by any
-        // attribute, which all items may have in common.
+        // The store finds a whole primary key at once. Else it would search by the account, or by
+        // any attribute, which all items may have in common.
         if attributes[.server] != nil, attributes[.securityDomain] == nil {
             query.attributes = attributes.filter { $0.key == .server }
         }
