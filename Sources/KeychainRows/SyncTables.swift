@@ -25,6 +25,8 @@ package final class SyncTables: @unchecked Sendable {
     private let placeOfItem: Statement
     private let addItem: Statement
     private let moveItem: Statement
+    private let itemsAfter: Statement
+    private let deleteItem: Statement
     private let entry: Statement
     private let entries: Statement
     private let upsert: Statement
@@ -43,6 +45,9 @@ package final class SyncTables: @unchecked Sendable {
         placeOfItem = Statement(Self.placeOfNumber, on: connection)
         addItem = Statement(Self.newItem, on: connection)
         moveItem = Statement(Self.newPlaceOfItem, on: connection)
+        itemsAfter = Statement(
+            "SELECT id FROM sync_item WHERE id > ?1 ORDER BY id LIMIT ?2", on: connection)
+        deleteItem = Statement("DELETE FROM sync_item WHERE id = ?1", on: connection)
         entry = Statement(Self.entryOfName, on: connection)
         entries = Statement(Self.entriesOfKinds, on: connection)
         upsert = Statement(Self.upsertion, on: connection)
@@ -147,6 +152,23 @@ package final class SyncTables: @unchecked Sendable {
         try run.bind(new)
         try run.bind(old.service.place, at: 5)
         try run.bind(old.account, at: 6)
+        try run.finish()
+    }
+
+    /// The next `count` numbers of items after `number`, in order.
+    package func items(after number: Int64, count: Int) throws -> [Int64] {
+        let run = try itemsAfter.start()
+        try run.bind(number, at: 1)
+        try run.bind(Int64(count), at: 2)
+        var items: [Int64] = []
+        while try run.step() { items.append(run.int64(0)) }
+        return items
+    }
+
+    /// Takes an item's number away. It may be given to another item.
+    package func deleteItem(_ number: Int64) throws(SystemError) {
+        let run = try deleteItem.start()
+        try run.bind(number, at: 1)
         try run.finish()
     }
 

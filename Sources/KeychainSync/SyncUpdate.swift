@@ -132,6 +132,28 @@ package final class SyncUpdate {
         return ItemKey(try tables.addItem(in: place))
     }
 
+    /// At most so many numbers are looked at in one transaction.
+    private static let numberCount = 2_000
+
+    /// Takes away the numbers of items of which nothing is known any more, such as deleted ones,
+    /// among the next after `number`. Does nothing while a message is under way.
+    ///
+    /// - Returns: The last number that it looked at; nil if there are no more.
+    package func forgetUnusedNumbers(after number: Int64) throws -> Int64? {
+        guard let replica, replica.isIdle else { return nil }
+        let numbers = try tables.items(after: number, count: Self.numberCount)
+        for number in numbers {
+            let key = ItemKey(number)
+            let isUsed =
+                try replica.knows(key) || replaced.entries[key] != nil
+                || tables.entry(EntryKind.aside, ReplicaEntry.id(of: key)) != nil
+            guard !isUsed else { continue }
+            try tables.deleteItem(number)
+            hasWritten = true
+        }
+        return numbers.count < Self.numberCount ? nil : numbers.last
+    }
+
     /// Writes what has changed.
     ///
     /// - Returns: What the tables say then.

@@ -103,6 +103,20 @@ package struct Replica: Sendable {
     /// What each row shows.
     package var shownItems: [ItemKey: Shown] { shown.values }
 
+    /// Whether no message is being joined and none is unconfirmed, so that ``knows(_:)`` can tell
+    /// of every item.
+    package var isIdle: Bool {
+        KeyScope.allCases.allSatisfy {
+            self[$0].join == nil && !self[$0].owesJoin && self[$0].own.unconfirmed == nil
+        }
+    }
+
+    /// Whether anything is known of an item.
+    package func knows(_ key: ItemKey) -> Bool {
+        shown[key] != nil || staying.contains(key) || deferred.contains(key)
+            || KeyScope.allCases.contains { self[$0].knows(key) }
+    }
+
     /// The replica of a scope.
     package subscript(scope: KeyScope) -> ScopeReplica {
         get {

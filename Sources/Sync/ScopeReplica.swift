@@ -123,6 +123,12 @@ package struct ScopeReplica: Sendable {
     /// How far `log` was read.
     package func position(of log: LogID) -> LogPosition { positions[log] ?? .start }
 
+    /// Whether anything is known of an item, apart from messages under way.
+    func knows(_ key: ItemKey) -> Bool {
+        !dots(of: key).isEmpty || pending[key] != nil || renewals[key] != nil
+            || own.awaited[key] != nil
+    }
+
     /// How many items have changes that no message has yet.
     package var pendingCount: Int { pending.values.count + renewals.values.count }
 

@@ -330,6 +330,12 @@ extension SyncSession {
         if !due.isEmpty { try keepTimes() }
         guard times.leftovers + Self.day < now else { return }
         try store.removeLeftovers(by: storeDeadline)
+        var last: Int64? = 0
+        while let number = last {
+            last = try keychain.update("forget items that are gone") {
+                try $0.forgetUnusedNumbers(after: number)
+            }
+        }
         times.leftovers = now
         try keepTimes()
     }

@@ -15,7 +15,9 @@ package final class SyncAgent {
     private static let gathering = Duration.seconds(1)
     /// The longest time between two rounds.
     private static let interval = Duration.seconds(60)
-    private static let longestPause = Duration.seconds(300)
+    /// In seconds: the longest pauses after failures. A store that is away may be back at any time;
+    /// one that refuses waits for a person.
+    private static let (longestPause, longestPauseAfterRefusals) = (30, 300)
 
     private typealias Outcome = (state: SyncState, failure: (any Error)?)
 
@@ -113,7 +115,8 @@ package final class SyncAgent {
             || outcome.state == .waiting && outcome.failure != nil
         failures = isFailing ? failures + 1 : 0
         if isFailing {
-            let longest = Int(Self.longestPause.components.seconds)
+            let isRefused = [.denied, .full].contains(outcome.state)
+            let longest = isRefused ? Self.longestPauseAfterRefusals : Self.longestPause
             let seconds = min(longest, 1 << min(failures, 16))
             let jitter = Int.random(in: 0...(500 * seconds))
             return pause(.milliseconds(1000 * seconds + jitter), session) { false }

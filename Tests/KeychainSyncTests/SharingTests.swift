@@ -2,6 +2,7 @@
 
 import Testing
 import ValetKeychainModel
+import ValetKeychainRows
 import ValetKeychainStore
 import ValetSync
 
@@ -62,6 +63,29 @@ import ValetSync
         try here.set("c", "three")
         try exchange()
         #expect(try there.value("c") == "three")
+    }
+
+    @Test func `Numbers of deleted items are given up, and no others`() throws {
+        try here.set("kept", "one")
+        try here.set("gone", "two")
+        try exchange()
+        try here.set("changed", "three")
+        try there.delete("gone")
+        let numbers = try there.update { try $0.tables.items(after: 0, count: 100) }
+        #expect(try there.update { try $0.forgetUnusedNumbers(after: 0) } == nil)
+        // Its deletion is pending, and names the item.
+        #expect(try there.update { try $0.tables.items(after: 0, count: 100) } == numbers)
+        try exchange()
+        try there.update { _ = try $0.forgetUnusedNumbers(after: 0) }
+        #expect(try there.update { try $0.tables.items(after: 0, count: 100).count } == 2)
+        // The deleted value is among the replaced ones here.
+        try here.update { _ = try $0.forgetUnusedNumbers(after: 0) }
+        #expect(try here.update { try $0.tables.items(after: 0, count: 100).count } == 3)
+        try here.set("gone", "four")
+        try exchange()
+        #expect(try there.value("gone") == "four")
+        #expect(try there.value("kept") == "one")
+        #expect(try there.value("changed") == "three")
     }
 
     @Test func `Renaming an item renames it there`() throws {
