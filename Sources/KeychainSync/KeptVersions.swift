@@ -34,8 +34,15 @@ package struct KeptVersion: Sendable {
 // MARK: - Replaced values
 
 extension SyncUpdate {
-    /// How many more values can be kept as replaced ones: ``ScopeReplica/begin(_:room:limits:)``.
-    package var replacedRoom: Int { get throws { replaced.room } }
+    /// How many more values can be kept as replaced ones, of `maximalCount` at most:
+    /// ``ScopeReplica/begin(_:room:limits:)``.
+    package func replacedRoom(_ maximalCount: Int) -> Int { replaced.room(maximalCount) }
+
+    /// Deletes the oldest replaced values while there are more than `maximalCount`, or too many
+    /// bytes.
+    package func dropExcessReplaced(_ maximalCount: Int) throws {
+        for old in replaced.excess(maximalCount) { try forget(old) }
+    }
 
     /// Keeps the values of records that are too late to be joined, as replaced ones.
     package func keepReplaced(_ records: [SyncRecord], in scope: KeyScope) throws {

@@ -150,10 +150,28 @@ struct ReplacedList {
     private var count = 0
     private var byteCount = 0
 
-    /// How many more values fit.
-    var room: Int {
-        byteCount < ReplacedValues.maximalByteCount
-            ? max(0, ReplacedValues.maximalCount - count) : 0
+    /// How many more values fit, of `maximalCount` at most.
+    func room(_ maximalCount: Int) -> Int {
+        byteCount < ReplacedValues.maximalByteCount ? max(0, maximalCount - count) : 0
+    }
+
+    /// The values that were taken away first, which are more than there is room for.
+    func excess(_ maximalCount: Int) -> [ReplacedValues.Entry] {
+        var (count, byteCount) = (count, byteCount)
+        guard count > maximalCount || byteCount > ReplacedValues.maximalByteCount else {
+            return []
+        }
+        let byAge = entries.values.flatMap(\.values).sorted {
+            ($0.milliseconds, $0.dot) < ($1.milliseconds, $1.dot)
+        }
+        return Array(
+            byAge.prefix { entry in
+                let isExcess =
+                    count > maximalCount || byteCount > ReplacedValues.maximalByteCount
+                count -= 1
+                byteCount -= entry.byteCount
+                return isExcess
+            })
     }
 
     mutating func insert(_ entry: ReplacedValues.Entry) {

@@ -24,10 +24,11 @@ extension SyncSession {
             base, named: message.header.name, hash: message.hash, live: contents.live,
             cloud: contents.cloud)
         let start: JoinStart = try keychain.update(Self.readingBase) { update in
-            self.begin(incoming, in: scope, update, room: try update.replacedRoom)
+            self.begin(incoming, in: scope, update)
         }
         guard try isBegun(start, place) else { return false }
         try continueJoin(scope) { dot, update in try parts.record(dot, update) }
+        try dropExcessReplaced(place)
         noteJoinTarget(message, base.table)
         report.saw(place, base.milliseconds, base.table)
         return true

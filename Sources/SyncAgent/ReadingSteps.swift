@@ -173,13 +173,14 @@ extension SyncSession {
                 return self.begin(
                     IncomingMessage(
                         batch, named: message.header.name, hash: message.hash,
-                        summaries: summaries), in: scope, update, room: try update.replacedRoom)
+                        summaries: summaries), in: scope, update)
             } catch let error as SyncError {
                 return .invalid(error)
             }
         }
         guard try isBegun(start, place) else { return false }
         try continueJoin(scope) { dot, _ in records[dot] }
+        try dropExcessReplaced(place)
         noteJoinTarget(message, batch.table)
         report.saw(place, batch.milliseconds, batch.table)
         return true
@@ -187,15 +188,23 @@ extension SyncSession {
 
     /// Begins a join in a transaction.
     func begin(
-        _ incoming: IncomingMessage, in scope: KeyScope, _ update: SyncUpdate, room: Int
+        _ incoming: IncomingMessage, in scope: KeyScope, _ update: SyncUpdate
     ) -> JoinStart {
+        let isAccepted = report.accepted.contains(incoming.name.log.high)
+        let room = update.replacedRoom(machine.replacedCount)
         do throws(JoinRefusal) {
-            let isAccepted = report.accepted.contains(incoming.name.log.high)
             try update.replica?[scope].begin(incoming, room: isAccepted ? .max : room)
             return .begun
         } catch {
             return .refused(error)
         }
+    }
+
+    /// After a message that may have replaced more values than there is room for.
+    func dropExcessReplaced(_ place: LogPlace) throws {
+        guard report.accepted.contains(place.device.high) else { return }
+        let count = machine.replacedCount
+        try keychain.update(Self.reading) { try $0.dropExcessReplaced(count) }
     }
 
     /// Whether a join was begun. If the message cannot be joined, its log waits.

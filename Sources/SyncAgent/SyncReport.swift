@@ -91,8 +91,8 @@ package struct SyncReport: Hashable, Sendable {
     package private(set) var devices: [DeviceID: Device] = [:]
     /// What the last round met.
     package private(set) var troubles: Set<Trouble> = []
-    /// The devices whose next message may replace more values than can be kept: their ids' first
-    /// halves. `valet sync accept` names them.
+    /// The devices that may replace more values than can be kept, until they have no message left
+    /// that was not read: their ids' first halves. `valet sync accept` names them.
     package var accepted: Set<UInt64> = []
     /// Whether this device has read what its sponsor knew when it admitted this device.
     package var hasJoined = false
@@ -121,9 +121,14 @@ package struct SyncReport: Hashable, Sendable {
             Trouble(kind: kind, device: device, scope: scope, count: UInt32(clamping: count)))
     }
 
+    /// All logs were read as far as they can be.
+    mutating func endAcceptance() {
+        let waiting = Set(troubles.compactMap(\.device?.high))
+        accepted = accepted.filter { waiting.contains($0) }
+    }
+
     /// A message of a log was joined.
     mutating func saw(_ place: LogPlace, _ milliseconds: UInt64, _ table: LogTable) {
-        accepted.remove(place.device.high)
         var device = devices[place.device] ?? Device()
         device.lastSeen = max(device.lastSeen, milliseconds)
         let difference = Int64(clamping: milliseconds) - Int64(clamping: self.milliseconds)

@@ -71,6 +71,7 @@ extension SyncSession {
             try removeStaleRecoveryKey()
         }
         try readLogs(progress)
+        if !scopes.isEmpty { report.endAcceptance() }
         let isSent = try sendPending()
         try sendDueBases()
         try tidy()

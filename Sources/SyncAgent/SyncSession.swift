@@ -49,6 +49,8 @@ package final class SyncSession {
         package var storeTime: Duration
         /// How many records a slice of a join has.
         package var sliceCount = 100
+        /// How many replaced values are kept.
+        package var replacedCount = ReplacedValues.maximalCount
 
         /// The machine itself.
         package static var own: Machine {

@@ -169,4 +169,33 @@ struct LongRunTests {
         #expect(members[0].session.round().state == .unavailable)
         #expect(members[0].session.keyrings[.whileUnlocked] == nil)
     }
+
+    @Test func `A device that replaces more values than can be kept waits for a yes`() throws {
+        let members = try TestMember.circle(of: 2, TestTime(replacedCount: 2))
+        let names = (0..<8).map { "item \($0)" }
+        for name in names { try members[0].set(name, "old") }
+        try settle(members)
+        // Two messages: each has more than there is room for.
+        for name in names.prefix(4) { try members[1].set(name, "new") }
+        try members[1].sync()
+        for name in names.suffix(4) { try members[1].set(name, "new") }
+        try members[1].sync()
+        #expect(try members[0].sync() == .waiting)
+        #expect(members[0].troubles.contains(.replacedValuesAreFull))
+        #expect(try names.map(members[0].value) == names.map { _ in "old" })
+        // What this device writes goes on.
+        try members[0].set("other", "1")
+        try settle(members)
+        #expect(try members[1].value("other") == "1")
+        try members[0].session.accept(members[1].id)
+        try settle(members)
+        #expect(try members[0].sync() == .current)
+        #expect(try names.map(members[0].value) == names.map { _ in "new" })
+        #expect(try members[0].keptValues() == ["old", "old"])
+        // The yes was for what was there.
+        for name in names.prefix(4) { try members[1].set(name, "newest") }
+        try members[1].sync()
+        #expect(try members[0].sync() == .waiting)
+        #expect(try members[0].value("item 0") == "new")
+    }
 }

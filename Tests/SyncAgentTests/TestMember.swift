@@ -189,8 +189,14 @@ final class TestTime: Sendable {
 
     func advance(seconds: UInt64) { now.withLock { $0 += 1000 * seconds } }
 
+    /// How many replaced values each device keeps.
+    private let replacedCount: Int?
+
+    init(replacedCount: Int? = nil) { self.replacedCount = replacedCount }
+
     var machine: SyncSession.Machine {
         var machine = SyncSession.Machine.own
+        if let replacedCount { machine.replacedCount = replacedCount }
         machine.milliseconds = { self.milliseconds }
         machine.storeTime = .seconds(20)
         return machine

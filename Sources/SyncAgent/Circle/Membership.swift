@@ -142,7 +142,7 @@ extension SyncSession {
         return true
     }
 
-    /// Permits a device to replace more values than can be kept, until its next message was read.
+    /// Permits a device to replace more values than can be kept, until its messages were read.
     package func accept(_ device: DeviceID) throws(KeychainFailure) {
         report.accepted.insert(device.high)
         let bytes = report.bytes
