@@ -124,6 +124,17 @@ extension ScopeReplica {
         }.map(\.key).sorted()
     }
 
+    /// Whether the store has lost messages of the own log: its readers cannot get to the last one
+    /// that was confirmed.
+    ///
+    /// - Parameter messages: The messages of the own log in the store.
+    package func hasLost(from messages: [StoredMessage]) -> Bool {
+        let confirmed = own.built.filter { $0.key != own.unconfirmed?.name.number }
+        guard let last = confirmed.max(by: { $0.key < $1.key }) else { return false }
+        let bases = messages.filter { $0.base?.isComplete == true }.map(\.hash)
+        return !isReached(last.value, Set(bases), messages)
+    }
+
     /// Whether batches lead to a message from one that is reached, or from the start of the log.
     private func isReached(
         _ hash: SyncHash, _ reached: Set<SyncHash>, _ messages: [StoredMessage]

@@ -73,10 +73,17 @@ extension SyncSession {
         } else {
             heads[own] = nil
         }
-        let elsewhere: Elsewhere? = try keychain.update(Self.reading) { update in
-            update.replica?[scope].inspectOwnLog(messages)
+        let (elsewhere, hasLost) = try keychain.update(Self.reading) { update in
+            (
+                update.replica?[scope].inspectOwnLog(messages),
+                update.replica?[scope].hasLost(from: messages) ?? false
+            )
         }
-        if let elsewhere { try leaveLog(scope, because: elsewhere) }
+        if let elsewhere {
+            try leaveLog(scope, because: elsewhere)
+        } else if hasLost {
+            try putBack(scope)
+        }
     }
 
     /// Takes a new log, because a copy of this keychain writes in the old one, or has written.
@@ -121,6 +128,7 @@ extension SyncSession {
             if choice == .twoHistories {
                 report.add(.twoHistories, device: place.device, scope: place.scope)
             }
+            if choice == .waits { waitingLogs.insert(place) } else { waitingLogs.remove(place) }
             return false
         }
         guard let message = try fetch(stored.hash, in: place),

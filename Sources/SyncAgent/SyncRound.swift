@@ -90,7 +90,8 @@ extension SyncSession {
             scopes.contains { replica[$0].hasNews || replica[$0].own.unconfirmed != nil }
         }
         if try !hasJoined(scopes) { return .joining }
-        if isWaiting || hasNews && !holdsItemsBack || !isSent { return .waiting }
+        let hasGap = waitingLogs.contains { shelves[$0] != nil && scopes.contains($0.scope) }
+        if isWaiting || hasGap || hasNews && !holdsItemsBack || !isSent { return .waiting }
         return scopes.contains(.whileUnlocked) ? .current : .locked
     }
 

@@ -37,6 +37,8 @@ package final class SyncSession {
     /// The last message of each own log that the store is known to have.
     var heads: [LogID: LogPosition] = [:]
     var lasting = LastingTroubles()
+    /// The logs that have messages which cannot be read before a base comes.
+    var waitingLogs: Set<LogPlace> = []
     var times = LogTimes()
 
     /// Where time and random numbers come from: tests replace it.

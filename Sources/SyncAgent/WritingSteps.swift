@@ -116,19 +116,24 @@ extension SyncSession {
         case .taken: return false
         case .otherHead(let head):
             guard try isOlderOfOurs(head, scope) else { return false }
-            // The store was set back. What it has lost comes with a base, and so does this batch.
+            // This batch comes with the base.
             heads[name.log] = head
-            report.add(.storeWasSetBack, scope: scope)
-            try keychain.update(Self.writing) { update in
-                update.replica?[scope].oweBase()
-                update.replica?[scope].oweTable()
-            }
+            try putBack(scope)
         }
         try keychain.update(Self.writing) { update in
             update.outgoing[scope] = nil
             update.replica?.confirm(in: scope)
         }
         return true
+    }
+
+    /// The store was set back, and has lost messages of the own log: a base brings what was in them.
+    func putBack(_ scope: KeyScope) throws {
+        report.add(.storeWasSetBack, scope: scope)
+        try keychain.update(Self.writing) { update in
+            update.replica?[scope].oweBase()
+            update.replica?[scope].oweTable()
+        }
     }
 
     /// Whether a head that the store shows is a message that this device has built.

@@ -58,6 +58,48 @@ struct OwnLogTests {
         }
     }
 
+    @Test(arguments: [MemoryStore.Kind.folder, .etcd], [true, false])
+    func `What a store has lost is put back with the next round`(
+        _ kind: MemoryStore.Kind, _ isWriting: Bool
+    ) throws {
+        let store = MemoryStore(kind)
+        let members = try TestMember.circle(of: 2, in: store)
+        try members[0].set("old", "1")
+        try settle(members)
+        let contents = store.contents
+        try members[0].set("newer", "2")
+        try members[0].sync()
+        // Before the other device has read it.
+        store.setBack(to: contents)
+        if isWriting { try members[0].set("newest", "3") }
+        try members[0].sync()
+        #expect(members[0].troubles.contains(.storeWasSetBack))
+        #expect(try members[1].sync() == .current)
+        #expect(try members[1].value("newer") == "2")
+        #expect(try members[1].value("newest") == (isWriting ? "3" : nil))
+        #expect(try members[0].sync() == .current)
+        #expect(!members[0].troubles.contains(.storeWasSetBack))
+    }
+
+    @Test func `A device that waits for a base is not current`() throws {
+        let store = MemoryStore()
+        let members = try TestMember.circle(of: 2, in: store)
+        try members[0].set("first", "1")
+        try members[0].sync()
+        let place = LogPlace(
+            members[0].session.circle.circle, members[0].id, .whileUnlocked,
+            try members[0].ownLog(.whileUnlocked))
+        let lost = try members[0].names(in: place).max { $0.number < $1.number }
+        try members[0].set("second", "2")
+        try members[0].sync()
+        try members[0].client.delete(
+            try #require(lost.map { [$0] }), in: place, by: members[0].session.storeDeadline)
+        #expect(try members[1].sync() == .waiting)
+        try settle(members)
+        #expect(try members[1].sync() == .current)
+        #expect(try members[1].value("first") == "1")
+    }
+
     @Test func `The roster is put back where the store has lost entries`() throws {
         let store = MemoryStore()
         let first = try TestMember.circle(of: 1, in: store)[0]
