@@ -294,13 +294,20 @@ extension ScopeReplica {
         decideRenewal(log, foreign, isShown: isShown)
     }
 
-    /// The foreign messages of a retired log that came after their place in it was passed. Their
-    /// records are kept as replaced values.
+    /// The foreign messages of a retired log that are not joined any more: those that came after
+    /// their place in it was passed, and the batches that follow one of them. Their records are
+    /// kept as replaced values.
     package func late(in log: LogID, _ messages: [StoredMessage]) -> [StoredMessage] {
         guard let old = retired[log] else { return [] }
-        return messages.filter {
-            $0.name.number <= position(of: log).number && !old.own.isOwn($0)
-                && !old.read.contains($0.hash.first)
+        let position = position(of: log)
+        return messages.filter { message in
+            guard !old.own.isOwn(message), !old.read.contains(message.hash.first) else {
+                return false
+            }
+            let follows =
+                message.base == nil && message.previous != position.hash
+                && old.read.contains(message.previous.first)
+            return message.name.number <= position.number || follows
         }
     }
 

@@ -131,6 +131,7 @@ final class Model {
         let name = "\(message.instance) \(message.stored.name)"
         let isNew = !store.contains(message.scope, message.stored.name.log, message.stored.hash)
         store.put(message)
+        note("the store gets \(message.description)")
         guard isNew else { return }
         let cameBack = store.deleted.contains { $0.stored.hash == message.stored.hash }
         if sentNames.contains(name), !cameBack {

@@ -107,8 +107,14 @@ extension Model {
 
     private func readOwnLog(_ index: Int, _ scope: KeyScope, _ view: StoreView) throws {
         let log = devices[index].keychain.replica[scope].own.id
-        let found = devices[index].keychain.replica[scope].inspectOwnLog(view.stored(scope, log))
-        guard let found, flaw != .writesOnInSharedLog else { return }
+        let messages = view.stored(scope, log)
+        let found = devices[index].keychain.replica[scope].inspectOwnLog(messages)
+        guard let found, flaw != .writesOnInSharedLog else {
+            if devices[index].keychain.replica[scope].hasLost(from: messages) {
+                devices[index].keychain.replica[scope].oweBase()
+            }
+            return
+        }
         takeNewLog(index, scope, found, view)
         try step()
     }
@@ -126,7 +132,7 @@ extension Model {
             devices[index].keychain.replica.confirm(in: scope)
         }
         devices[index].keychain.outgoing[scope] = nil
-        note("device \(index) leaves log \(own.id.low % 1000)")
+        note("device \(index) leaves log \(own.id.low % 1000): \(found)")
         devices[index].keychain.replica[scope].leaveLog(
             for: newLog(of: devices[index].id), because: found, isShown: isShown ?? true)
     }
@@ -276,6 +282,7 @@ extension Model {
         try step()
         if !numbers.oneIn(3) {
             let own = devices[index].keychain.replica[scope].own
+            note("device \(index) deletes before \(draft.name.number)")
             store.delete(scope, draft.name.log) {
                 $0.stored.name.number < draft.name.number && own.isOwn($0.stored)
             }

@@ -63,7 +63,8 @@ struct ModelMessage {
 
     var description: String {
         let kind = stored.base == nil ? "batch" : "base"
-        return "\(kind) \(stored.name.log.low % 1000).\(stored.name.number)"
+        let (hash, previous) = (stored.hash.first % 1000, stored.previous.first % 1000)
+        return "\(kind) \(stored.name.log.low % 1000).\(stored.name.number) #\(hash) after #\(previous)"
     }
 
     var table: LogTable {
