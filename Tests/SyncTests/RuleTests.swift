@@ -263,6 +263,32 @@ import ValetKeychainModel
         #expect((choice == .done) == (omitted == nil))
     }
 
+    /// Two copies of one machine write in its log, the second one twice. Which of the first messages
+    /// counts depends on their hashes.
+    @Test(arguments: 1...8 as ClosedRange<UInt64>)
+    func `Every value of three histories is shown or kept`(_ seed: UInt64) throws {
+        let model = Model(seed: seed, only: [])
+        for _ in 0..<2 { model.copy(0) }
+        let copies = [model.devices.count - 2, model.devices.count - 1]
+        for (copy, keys) in [(copies[0], [0]), (copies[1], [1, 2])] {
+            for key in keys {
+                model.write(copy, Model.keys[key], .afterFirstUnlock)
+                let instance = model.devices[copy].instance
+                let own = model.store.messages.mapValues { logs in
+                    logs.mapValues { $0.filter { $0.instance == instance } }
+                }
+                try model.sync(copy, StoreView(messages: own))
+            }
+        }
+        run(model, 0, 0)
+        let keychain = model.devices[0].keychain
+        #expect(keychain.allWrites.union(keychain.replaced).isSuperset(of: model.writes.keys))
+    }
+
+    private func run(_ model: Model, _ indexes: Int...) {
+        for index in indexes { model.runAgent(index, isComplete: true) }
+    }
+
     @Test(arguments: [nil, Rule.basesContradict])
     func `A base is not joined that lacks what was read of its log`(_ omitted: Rule?) {
         let log = LogID(high: 2, low: 2)
