@@ -169,6 +169,13 @@ extension ScopeReplica {
     /// Makes a base due: the store has lost messages of this log, or somebody needs all of it.
     package mutating func oweBase() { own.owesBase = true }
 
+    /// Whether the owner of a log that has two histories was not told yet what was read of it here.
+    /// It learns that from the table of a batch, and then begins a new log.
+    package func owesNews(of log: LogID) -> Bool {
+        let position = position(of: log)
+        return position.number > 0 && own.announced[log] != position && !own.owesBatch
+    }
+
     /// Makes a batch due whose table has all logs that were read: a new member learns from it how
     /// far it has to read.
     package mutating func oweTable() {

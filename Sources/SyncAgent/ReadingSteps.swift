@@ -125,9 +125,7 @@ extension SyncSession {
             $0[place.scope].choose(from: shelf.messages, of: place.log, upTo: last)
         }
         guard case .join(let stored) = choice else {
-            if choice == .twoHistories {
-                report.add(.twoHistories, device: place.device, scope: place.scope)
-            }
+            if choice == .twoHistories { try reportTwoHistories(place) }
             if choice == .waits { waitingLogs.insert(place) } else { waitingLogs.remove(place) }
             return false
         }
@@ -146,6 +144,12 @@ extension SyncSession {
         }
         if isJoined { progress(SyncProgress(place.device, place.scope, stored.name.number)) }
         return isJoined
+    }
+
+    private func reportTwoHistories(_ place: LogPlace) throws {
+        report.add(.twoHistories, device: place.device, scope: place.scope)
+        guard try look({ $0[place.scope].owesNews(of: place.log) }) else { return }
+        try keychain.update(Self.reading) { $0.replica?[place.scope].oweTable() }
     }
 
     /// Of a device that has left, the last message of the log that counts.

@@ -70,6 +70,7 @@ package final class SyncSession {
     package static func open(
         _ keychain: SyncedKeychain, _ store: any SyncStore, _ machine: Machine = .own
     ) throws -> SyncSession? {
+        try keychain.finishMove(machine)
         let notes = try keychain.read(Self.opening) { view in
             try [NoteName.circle, .roster, .report, .logTimes].map { try view[$0] }
         }

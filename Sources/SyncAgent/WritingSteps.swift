@@ -127,7 +127,7 @@ extension SyncSession {
         return true
     }
 
-    /// The store was set back, and has lost messages of the own log: a base brings what was in them.
+    /// The store was set back, and has lost messages of the own log: a base brings what they had.
     func putBack(_ scope: KeyScope) throws {
         report.add(.storeWasSetBack, scope: scope)
         try keychain.update(Self.writing) { update in

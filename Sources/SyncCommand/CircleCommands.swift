@@ -88,9 +88,8 @@ extension SyncCall {
             var (founded, beginning) = try found(founder, notes.address)
             beginning.names.names[beginning.note.device] =
                 notes.names.names[notes.circle.device] ?? ownName
-            try founder.keepSecrets(in: store, passcode)
             try founded.publish(in: remote)
-            try keychain.move(beginning)
+            try keychain.move(beginning) { try founder.keepSecrets(in: store, passcode) }
             try reportFirstRound(remote)
         }
         console.note("valet: the new circle is founded")

@@ -263,8 +263,8 @@ import ValetKeychainModel
         #expect((choice == .done) == (omitted == nil))
     }
 
-    /// Two copies of one machine write in its log, the second one twice. Which of the first messages
-    /// counts depends on their hashes.
+    /// Two copies of one machine write in its log, the second one twice. Which of the first
+    /// messages counts depends on their hashes.
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
     func `Every value of three histories is shown or kept`(_ seed: UInt64) throws {
         let model = Model(seed: seed, only: [])

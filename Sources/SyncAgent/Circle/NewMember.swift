@@ -78,6 +78,29 @@ package struct CircleBeginning: Sendable {
         (self.note, self.roster, self.address, self.names) = (note, roster, address, names)
     }
 
+    /// The bytes of the note ``NoteName/move``: the circle, its roster, and the names.
+    var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        for part in [note.bytes, roster.kept.bytes, names.bytes] {
+            bytes.append(bigEndian: UInt32(part.count))
+            bytes += part
+        }
+        return bytes
+    }
+
+    /// Reads ``bytes``.
+    ///
+    /// - Throws: ``SyncError``: `malformed`, `form`.
+    init(parsing bytes: [UInt8], _ address: StoreAddress) throws(SyncError) {
+        var reader = ByteReader(bytes, malformed: SyncError(.malformed, .form, in: .member))
+        func part(_ reader: inout ByteReader<SyncError>) throws(SyncError) -> [UInt8] {
+            try reader.bytes(Int(try reader.integer(UInt32.self)))
+        }
+        let note = try CircleNote(parsing: part(&reader))
+        let roster = try Roster(Roster.Kept(parsing: part(&reader)), of: note.circle)
+        self.init(note, roster, address, DeviceNames(parsing: try part(&reader)))
+    }
+
     /// Writes it down in the transaction that begins the replica.
     func keep(in update: SyncUpdate) {
         SyncSession.note(note, roster, in: update)
@@ -154,17 +177,44 @@ extension SyncedKeychain {
     }
 
     /// Goes on in a new circle with everything that lives in the present one.
+    ///
+    /// The secrets of the new member and the new circle are kept in two transactions. If the
+    /// process dies between them, ``finishMove(_:)`` does the second one.
     package func move(
-        _ beginning: CircleBeginning, _ machine: SyncSession.Machine = .own
-    ) throws(KeychainFailure) {
+        _ beginning: CircleBeginning, keepingSecrets keepSecrets: () throws -> Void,
+        _ machine: SyncSession.Machine = .own
+    ) throws {
+        try update(Self.moving) { $0[.move] = beginning.bytes }
+        try keepSecrets()
+        try finishMove(machine)
+    }
+
+    /// Finishes a move that was broken off: forward, if the keychain has the secrets of the member
+    /// of the new circle, and else back.
+    func finishMove(_ machine: SyncSession.Machine) throws {
+        let notes = try read(Self.moving) { view in
+            try [NoteName.move, .address].map { try view[$0] }
+        }
+        guard let notes, let move = notes[0], let address = notes[1],
+            let beginning = try? CircleBeginning(parsing: move, StoreAddress(parsing: address))
+        else { return }
+        let member = beginning.roster.accepted.members[beginning.note.device]?.member
+        let circleOfKeys = beginning.note.circleOfKeys
         let logs = beginning.logs(machine)
-        try update("move to a new circle") { update in
+        try update(Self.moving) { update in
+            update[.move] = nil
+            let ownKey = try update.withSecret(.afterFirstUnlock) {
+                ScopeIdentity($0, .afterFirstUnlock, circle: circleOfKeys).signing.publicKey
+            }
+            guard let ownKey, ownKey == member?.signF else { return }
             try update.move(to: logs.first, logs.unlocked)
             update[.report] = nil
             update[.logTimes] = nil
             beginning.keep(in: update)
         }
     }
+
+    private static let moving = "move to a new circle"
 
     /// Begins the replica of a device that joins.
     ///

@@ -141,6 +141,8 @@ extension NoteName {
     package static let names = NoteName("names")
     /// The circle that this keychain has left, whose replica it has kept.
     package static let left = NoteName("left")
+    /// The circle that this keychain is moving to.
+    static let move = NoteName("move")
     /// The recovery member's id, and the public half of the recovery key that it was made from.
     package static let recovery = NoteName("recovery")
     /// Anything: a person has paused sync.

@@ -22,12 +22,13 @@ QUESTION = b"Does the other device show the same four words? [y/N] "
 class Person:
     """A command at a terminal of its own, and the person in front of it."""
 
-    def __init__(self, world, home, words):
+    def __init__(self, world, device, words):
         self.terminal, theirs = os.openpty()
         self.shown, self.read_count = b"", 0
         self.process = world.start(
-            (COMMAND, "sync", *words), {"VALET_HOME": home}, stdin=theirs, stdout=theirs,
-            stderr=theirs, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+            (*device.prefix, COMMAND, "sync", *words), {"VALET_HOME": device.home}, stdin=theirs,
+            stdout=theirs, stderr=theirs,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
         self.world = world
         os.close(theirs)
 
@@ -86,9 +87,12 @@ class Device:
         self.home = os.path.join(world.folder, name)
         self.store = os.path.join(world.folder, "store")
         self.place = place or ("--folder", self.store)
+        # What runs the command, such as a namespace.
+        self.prefix = ()
 
     def run(self, *words, **options):
         env = {"VALET_HOME": self.home} | options.pop("env", {})
+        options.setdefault("prefix", self.prefix)
         return self.world.run(*words, env=env, **options)
 
     def do(self, *words, code=0, **options):
@@ -123,10 +127,10 @@ class Device:
 
 def introduce(world, sponsor, joiner, *options):
     """Starts an invitation on both sides, until both ask whether the words are the same."""
-    host = Person(world, sponsor.home, ("invite",))
+    host = Person(world, sponsor, ("invite",))
     invitation = host.await_text(rb"J1[0-9A-Z]{2}(-[0-9A-Z]{2,4}){8}").group()
     words = ("join", *joiner.place, "--name", joiner.name, *options)
-    guest = Person(world, joiner.home, words)
+    guest = Person(world, joiner, words)
     guest.await_text(rb"Invitation: ")
     guest.type_hidden(invitation + b"\n")
     shown = [person.await_text(rb"\n    (\w+ \w+ \w+ \w+)\r").group(1) for person in (host, guest)]
@@ -210,7 +214,7 @@ def mistyped(world):
     """A mistyped invitation is refused before anything is sent."""
     first, second = Device(world, "first"), Device(world, "second")
     first.found()
-    guest = Person(world, second.home, ("join", "--folder", first.store))
+    guest = Person(world, second, ("join", "--folder", first.store))
     for _ in range(3):
         guest.await_text(rb"Invitation: ")
         guest.type_hidden(b"J101-2345-6789-ABCD-EFGH-JKMN-PQRS-WBN1-YZ\n")

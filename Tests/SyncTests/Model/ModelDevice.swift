@@ -157,6 +157,10 @@ extension Model {
         let choice = devices[index].keychain.replica[scope].choose(
             from: messages, of: log, upTo: lastOfLeft[log] ?? (left.contains(log.high) ? 0 : .max))
         guard case .join(let stored) = choice, let message = view.message(scope, stored) else {
+            let replica = devices[index].keychain.replica[scope]
+            if choice == .twoHistories, replica.owesNews(of: log) {
+                devices[index].keychain.replica[scope].oweTable()
+            }
             return false
         }
         let named = devices[index].keychain.replica[scope].inspect(message.table, of: log.high)

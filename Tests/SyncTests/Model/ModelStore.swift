@@ -64,7 +64,8 @@ struct ModelMessage {
     var description: String {
         let kind = stored.base == nil ? "batch" : "base"
         let (hash, previous) = (stored.hash.first % 1000, stored.previous.first % 1000)
-        return "\(kind) \(stored.name.log.low % 1000).\(stored.name.number) #\(hash) after #\(previous)"
+        let name = "\(stored.name.log.low % 1000).\(stored.name.number)"
+        return "\(kind) \(name) #\(hash) after #\(previous)"
     }
 
     var table: LogTable {
