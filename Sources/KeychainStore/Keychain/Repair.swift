@@ -383,7 +383,8 @@ struct DatabaseRebuild {
     // Rows that a damaged table does not show any more.
 
     /// A row that its table has lost is still named by its index. An entry with the name of a row
-    /// that the table has under another number is the index's own damage.
+    /// that the table has under another number is the index's own damage, and so is an entry
+    /// without a whole name.
     ///
     /// - Parameter numbers: The numbers of all rows in the table, in rising order.
     private func checkNothingIsLost(_ numbers: [Int64]) throws {
@@ -393,15 +394,18 @@ struct DatabaseRebuild {
         let isRead: Void? = try unlessCorrupt {
             let run = try entries.start()
             while try run.step() {
-                guard !numbers.hasInOrder(run.int64(2)) else { continue }
-                names.insert(RowName(place: run.int64(0), account: run.blob(1)))
+                guard !numbers.hasInOrder(run.int64(2)),
+                    let account: IndexHash = try? run.fixedBytes(1)
+                else { continue }
+                names.insert(RowName(place: run.int64(0), account: account))
             }
         }
         guard isRead != nil, !names.isEmpty else { return }
         let items = Statement("SELECT place, account_hash FROM item NOT INDEXED", on: connection)
         let run = try items.start()
         while try run.step() {
-            names.remove(RowName(place: run.int64(0), account: run.blob(1)))
+            guard let account: IndexHash = try? run.fixedBytes(1) else { continue }
+            names.remove(RowName(place: run.int64(0), account: account))
         }
         guard names.isEmpty else { throw KeychainFailure.damagedTable(path: connection.path) }
     }
@@ -439,7 +443,7 @@ struct DatabaseRebuild {
 /// What index `item_by_place` has of a row.
 private struct RowName: Hashable {
     let place: Int64
-    let account: [UInt8]
+    let account: IndexHash
 }
 
 /// A row on its way into the new database.
