@@ -126,8 +126,12 @@ struct SecretService: ~Copyable {
                 })
             {}
         }
+        if attributes["xdg:schema"] == generalSchema { attributes["xdg:schema"] = nil }
         return attributes
     }
+
+    /// The schema of items that have none. GNOME Keyring names it at times, and at times not.
+    private static let generalSchema = "org.freedesktop.Secret.Generic"
 
     private func secret(of path: String) throws(CLIError) -> SecretValue? {
         let answer = try bus.call(
