@@ -129,8 +129,8 @@ struct GitRequest {
     /// Whether git knows credentials with an authtype.
     let knowsAuthtype: Bool
 
-    /// - Throws: ``ExitCode/usage`` for a line that is none of the protocol, for carriage returns
-    ///   and null bytes, and without protocol or host.
+    /// - Throws: ``ExitCode/usage`` for a line that is not KEY=VALUE, for carriage returns and null
+    ///   bytes, and without protocol or host.
     init(parsing bytes: Span<UInt8>) throws(CLIError) {
         var fields = GitFields()
         for line in bytes.lines {
@@ -184,7 +184,7 @@ private struct GitFields {
         }
     }
 
-    /// The credential in the fields; nil if there is none.
+    /// The credential in the fields; nil if they have no credential.
     var secret: GitSecret? {
         let authtype = texts["authtype"]
         guard let secret = secrets[authtype == nil ? "password" : "credential"] else { return nil }

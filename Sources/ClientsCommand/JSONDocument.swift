@@ -73,7 +73,7 @@ struct JSONDocument {
             return value
         }
 
-        /// A copy of a string that is none; nil for NULL.
+        /// A copy of a string that is not secret; nil for NULL.
         func text(_ column: Int32) throws(CLIError) -> String? {
             try secret(column)?.publicText
         }

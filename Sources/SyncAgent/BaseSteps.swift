@@ -342,6 +342,11 @@ extension SyncSession {
 
     private func deleteBeforeBase(_ place: LogPlace, _ shelf: LogShelf, _ now: UInt64) throws {
         guard let base = times.bases[place.log] else { return }
+        // A store that was set back may have lost the base. One of this round is not on the shelf.
+        let isThere = shelf.all.contains {
+            $0.name.number == base.number && $0.base?.isComplete == true
+        }
+        guard isThere || base.milliseconds >= report.milliseconds else { return }
         let isElsewhere = report.hasRead(place.log, upTo: base.number)
         guard store.guarantee == .inTheStore || isElsewhere || base.milliseconds + Self.day < now
         else { return }

@@ -81,7 +81,19 @@ extension SyncSession {
         }
         if let elsewhere {
             try leaveLog(scope, because: elsewhere)
-        } else if hasLost {
+        } else if hasLost, shelves[place]?.isTooLong == false {
+            try putBackLost(scope)
+        }
+    }
+
+    /// Has a base bring what the store has lost of the own log: at most once a minute, because a
+    /// store that loses everything again would have each round write all items.
+    private func putBackLost(_ scope: KeyScope) throws {
+        let now = machine.milliseconds()
+        if let last = lossTimes[scope], now >= last, now - last < 60_000 {
+            report.add(.storeWasSetBack, scope: scope)
+        } else {
+            lossTimes[scope] = now
             try putBack(scope)
         }
     }

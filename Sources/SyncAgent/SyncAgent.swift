@@ -64,7 +64,7 @@ package final class SyncAgent {
         var hasRun = false
         while !cancellation.isCancelled {
             guard let held = try lock.acquireForAgent(before: Deadline(after: patience)) else {
-                // A command that has taken over may take long.
+                // A command may keep the lock for long.
                 if hasRun { continue }
                 throw KeychainFailure(
                     .timedOut, during: "start the agent",

@@ -121,11 +121,21 @@ package struct SyncReport: Hashable, Sendable {
             Trouble(kind: kind, device: device, scope: scope, count: UInt32(clamping: count)))
     }
 
-    /// All logs were read as far as they can be.
-    mutating func endAcceptance() {
-        let waiting = Set(troubles.compactMap(\.device?.high))
-        accepted = accepted.filter { waiting.contains($0) }
+    /// All logs of both scopes were read as far as they can be. Only a device whose logs go on keeps
+    /// its yes: files that never become messages would keep it for ever.
+    ///
+    /// - Parameter waiting: The logs that have messages which cannot be read yet.
+    mutating func endAcceptance(except waiting: some Sequence<LogPlace>) {
+        let unread = troubles.filter { Self.unreadKinds.contains($0.kind) }.compactMap(\.device)
+        let halves = Set((unread + waiting.map(\.device)).map(\.high))
+        accepted.formIntersection(halves)
     }
+
+    /// What says that a log was not read to its end, and may be later.
+    private static let unreadKinds: Set<Kind> = [
+        .partial, .unknown, .replacedValuesAreFull, .logIsTooLong, .cloudIsFull, .tooManyLogs,
+        .twoHistories,
+    ]
 
     /// A message of a log was joined.
     mutating func saw(_ place: LogPlace, _ milliseconds: UInt64, _ table: LogTable) {

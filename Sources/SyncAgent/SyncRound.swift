@@ -71,7 +71,8 @@ extension SyncSession {
             try removeStaleRecoveryKey()
         }
         try readLogs(progress)
-        if !scopes.isEmpty { report.endAcceptance() }
+        // A locked device has not read the messages that it said yes to.
+        if scopes.contains(.whileUnlocked) { report.endAcceptance(except: waitingLogs) }
         let isSent = try sendPending()
         try sendDueBases()
         try tidy()

@@ -36,6 +36,8 @@ package final class SyncSession {
     var rosterShelf = RosterShelf()
     /// The last message of each own log that the store is known to have.
     var heads: [LogID: LogPosition] = [:]
+    /// When the last base was owed because the store had lost messages of the own log.
+    var lossTimes: [KeyScope: UInt64] = [:]
     var lasting = LastingTroubles()
     /// The logs that have messages which cannot be read before a base comes.
     var waitingLogs: Set<LogPlace> = []

@@ -81,6 +81,25 @@ struct OwnLogTests {
         #expect(!members[0].troubles.contains(.storeWasSetBack))
     }
 
+    @Test func `A store that loses everything again gets at most one base a minute`() throws {
+        let store = MemoryStore(.etcd)
+        let member = try TestMember.circle(of: 2, in: store)[0]
+        let contents = store.contents
+        try member.set("item", "1")
+        try member.sync()
+        let log = try member.ownLog(.whileUnlocked)
+        let place = LogPlace(member.session.circle.circle, member.id, .whileUnlocked, log)
+        var hasNews: [Bool] = []
+        for seconds in [0, 1, 1, 60] as [UInt64] {
+            member.clock.advance(seconds: seconds)
+            store.setBack(to: contents)
+            let before = Set(try member.names(in: place))
+            try member.sync()
+            hasNews.append(Set(try member.names(in: place)) != before)
+        }
+        #expect(hasNews == [true, false, false, true])
+    }
+
     @Test func `A device that waits for a base is not current`() throws {
         let store = MemoryStore()
         let members = try TestMember.circle(of: 2, in: store)

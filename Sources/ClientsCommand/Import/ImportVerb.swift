@@ -198,7 +198,7 @@ extension ImportedItem {
 }
 
 extension Logins {
-    /// The stored item with the primary key of an imported one; nil if there is none.
+    /// The stored item with the primary key of an imported one; nil if no item has that key.
     fileprivate func stored(
         _ item: ImportedItem, in scope: Scope
     ) throws(CLIError) -> StoredItem? {

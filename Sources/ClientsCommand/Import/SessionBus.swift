@@ -77,7 +77,7 @@ internal import ValetSecretMemory
 
 extension SessionBus {
     /// A message: a call to send, or an answer, which is read from its start on. Each function that
-    /// reads returns nil if the next part has another type, or if there is none.
+    /// reads returns nil at the end of the message, and if the next part has another type.
     @safe struct Answer: ~Copyable {
         fileprivate let message: Handle
         private let library: Library

@@ -195,9 +195,10 @@ extension SyncedKeychain {
         let notes = try read(Self.moving) { view in
             try [NoteName.move, .address].map { try view[$0] }
         }
-        guard let notes, let move = notes[0], let address = notes[1],
+        guard let notes, let move = notes[0] else { return }
+        guard let address = notes[1],
             let beginning = try? CircleBeginning(parsing: move, StoreAddress(parsing: address))
-        else { return }
+        else { return try update(Self.moving) { $0[.move] = nil } }
         let member = beginning.roster.accepted.members[beginning.note.device]?.member
         let circleOfKeys = beginning.note.circleOfKeys
         let logs = beginning.logs(machine)
