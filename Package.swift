@@ -97,7 +97,7 @@ var products: [Product] = [
         library("Fingerprint", ["Sealing", "System"]),
         library(
             "TPM", ["CLinux", "SecretMemory", "Sealing", "System"], optional: ["TPM": "CTPM2"]),
-        library("Keybag", ["KeychainModel", "SecretMemory", "Sealing"]),
+        library("Keybag", ["KeychainModel", "SecretMemory", "Sealing", "System"]),
         library(
             "LockState",
             ["CLinux", "KeychainModel", "Keybag", "SecretMemory", "Sealing", "System"]),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Synchronization
 internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetKeychainStore
@@ -170,7 +169,7 @@ extension OpenValet {
 
 /// What the user has proved to one valet, until the valet forgets it.
 private final class RememberedProof: Sendable {
-    private let current = Mutex(ContextAuthenticator(.ofProcess, store: nil))
+    private let current = Lock(ContextAuthenticator(.ofProcess, store: nil))
 
     /// Keeps all that the user has proved so far.
     var authenticator: ContextAuthenticator { current.withLock { $0 } }

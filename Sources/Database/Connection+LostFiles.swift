@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import Synchronization
 internal import ValetCSQLite
 internal import ValetSystem
 
@@ -64,7 +63,7 @@ extension Connection {
         return nil
     }
 
-    private static let sparing = Mutex<Void>(())
+    private static let sparing = Lock<Void>(())
 
     /// Runs `close`, which makes SQLite close its files. If other code has already closed SQLite's
     /// descriptors, their numbers may belong to other files: those are neither closed nor unlocked.

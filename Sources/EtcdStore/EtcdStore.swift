@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import FoundationEssentials
-internal import Synchronization
 internal import ValetKeychainModel
 package import ValetSync
 package import ValetSyncStores
@@ -12,8 +11,8 @@ package import ValetSystem
 /// Every transaction has the mark of the circle as a condition. Reads are linearizable.
 package final class EtcdStore: SyncStore {
     let address: EtcdAddress
-    let watching: Mutex<Watching>
-    private let client: Mutex<EtcdClient>
+    let watching: Lock<Watching>
+    private let client: Lock<EtcdClient>
 
     /// How many keys a page of a list has: with JSON some 300 bytes each.
     private static let pageCount = 2000
@@ -27,8 +26,8 @@ package final class EtcdStore: SyncStore {
     /// - Throws: `unavailable` if libcurl is not installed.
     package init(at address: EtcdAddress) throws(StoreError) {
         self.address = address
-        client = Mutex(try EtcdClient(address))
-        watching = Mutex(Watching())
+        client = Lock(try EtcdClient(address))
+        watching = Lock(Watching())
     }
 
     /// In the cluster.

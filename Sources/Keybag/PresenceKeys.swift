@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Synchronization
 package import ValetSealing
 package import ValetSecretMemory
+internal import ValetSystem
 
 /// A key pair. Items that need a person are sealed to its public half: docs/FORMAT.md §4.2.
 ///
@@ -35,7 +35,7 @@ package final class PresenceKeys: Sendable {
     package let person: KeyAgreementPair?
     /// Keys agreed on before: agreeing costs twenty times as much as opening a value, and programs
     /// read the same few values repeatedly.
-    private let agreed = Mutex<[Agreement: AgreedKey]>([:])
+    private let agreed = Lock<[Agreement: AgreedKey]>([:])
 
     private static let agreedCapacity = 1024
 

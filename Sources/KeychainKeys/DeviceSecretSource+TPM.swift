@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Synchronization
 package import ValetKeybag
 package import ValetKeychainModel
 internal import ValetKeychainRows
@@ -202,7 +201,7 @@ final class DeviceSecretCache: Sendable {
         var secret: DeviceSecret?
     }
 
-    private let contents = Mutex(Contents())
+    private let contents = Lock(Contents())
 
     /// Whether the TPM has released the secret with this id.
     func knows(_ keyID: KeyID) -> Bool {

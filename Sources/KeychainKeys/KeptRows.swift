@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Synchronization
 internal import ValetDatabase
 internal import ValetKeychainModel
 package import ValetKeychainRows
@@ -47,7 +46,7 @@ final class KeptRows: Sendable {
     private static let rowByteCount = 300
     private static let largestByteCount = 512
 
-    private let contents = Mutex(Contents())
+    private let contents = Lock(Contents())
 
     /// The keys of the last commit, if a read of it has left them.
     func current() -> (keys: OpenKeys, commit: LogIndex.Header)? {

@@ -47,11 +47,11 @@ package struct StoreCall {
 
 /// The open keychain of one process and one folder, opened by the first call that needs it.
 package final class KeychainSlot: Sendable {
-    private let keychain = Mutex<OpenKeychain?>(nil)
+    private let keychain = Lock<OpenKeychain?>(nil)
     /// The number of running calls. After a fork during one, the child cannot use the keychain.
     private let activeCalls = Atomic<Int>(0)
     /// The keychain that was open last.
-    private let last = Mutex<KeychainID?>(nil)
+    private let last = Lock<KeychainID?>(nil)
     /// The settings are checked once per slot: the system calls for the process's ids take longer
     /// than reading an item.
     private let hasCheckedSettings = Atomic<Bool>(false)
@@ -228,7 +228,7 @@ package final class KeychainRegistry: Sendable {
 
     /// The slots, by the bytes of the folder's path: strings that are equal in Swift may name two
     /// folders.
-    private let slots = Mutex<[[UInt8]: Entry]>([:])
+    private let slots = Lock<[[UInt8]: Entry]>([:])
     /// Counts slots whose connections may be open: those in ``slots``, and those being released.
     private let openSlots = OpenSlots()
     private let isUsable: Bool
@@ -260,13 +260,19 @@ package final class KeychainRegistry: Sendable {
     }
 
     private func closeInherited() -> Bool {
-        guard isUsable, let inherited = slots.withLockIfAvailable({ $0 }) else { return false }
-        let reachable = inherited.values.compactMap(\.slot)
-        // A slot that was being released cannot be reached, and may have been closing its files.
-        guard reachable.count == openSlots.count.load(ordering: .sequentiallyConsistent) else {
-            return false
+        guard isUsable else { return false }
+        // The lock is held to the end, so that a child of this process that is forked meanwhile
+        // finds it taken.
+        let isClosed = slots.withLockIfAvailable { slots in
+            let reachable = slots.values.compactMap(\.slot)
+            // A slot that was being released cannot be reached, and may have been closing its
+            // files.
+            guard reachable.count == openSlots.count.load(ordering: .sequentiallyConsistent) else {
+                return false
+            }
+            return reachable.allSatisfy { $0.closeInherited() }
         }
-        return reachable.allSatisfy { $0.closeInherited() }
+        return isClosed ?? false
     }
 }
 

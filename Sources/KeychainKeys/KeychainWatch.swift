@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Synchronization
 package import ValetKeychainModel
 internal import ValetKeychainRows
 internal import ValetSecretMemory
@@ -22,7 +21,7 @@ package final class KeychainWatch: Sendable {
     }
 
     private final class Entries: Sendable {
-        let list = Mutex<[Entry]>([])
+        let list = Lock<[Entry]>([])
     }
 
     /// The watches of this process. Its own changes wake them directly, because a read-only folder

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Synchronization
 internal import ValetKeychainModel
 internal import ValetKeychainRows
 package import ValetLockState
@@ -20,7 +19,7 @@ package final class LockStates: Sendable {
         let folder: String
     }
 
-    private let stores = Mutex<[Name: LockStateStore]>([:])
+    private let stores = Lock<[Name: LockStateStore]>([:])
     private static let variable = "VALET_LOCK_STATE"
 
     /// Whether this process unlocks keychains for itself alone.

@@ -23,13 +23,13 @@ package final class OpenKeychain: Sendable {
     let wrongPasscodes = WrongPasscodes()
     /// What reads by name keep.
     let kept = KeptRows()
-    private let header = Mutex<KeychainHeader?>(nil)
-    private let state = Mutex<OpenKeys?>(nil)
+    private let header = Lock<KeychainHeader?>(nil)
+    private let state = Lock<OpenKeys?>(nil)
     /// Up to which row number an epoch change is known to have come.
     private let resealed = Atomic<Int64>(.min)
-    private let resealedEntry = Mutex<(epoch: Epoch, number: Int64)?>(nil)
+    private let resealedEntry = Lock<(epoch: Epoch, number: Int64)?>(nil)
     private let erasure = Atomic<Int64>(0)
-    private let opener = Mutex<PresenceProof?>(nil)
+    private let opener = Lock<PresenceProof?>(nil)
     /// Calls that write items, of all threads.
     let writes = WriteQueue()
 

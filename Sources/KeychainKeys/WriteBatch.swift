@@ -3,7 +3,6 @@
 // Writes of several threads in one transaction: docs/decisions/0059-shared-commits.md.
 // `ItemStore.perform` calls `share`; `OpenKeychain.write` asks the batch what else to do.
 
-internal import Synchronization
 internal import ValetDatabase
 internal import ValetKeychainModel
 package import ValetKeychainRows
@@ -119,7 +118,7 @@ final class WriteQueue: Sendable {
         }
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Puts a call into the queue.
     ///

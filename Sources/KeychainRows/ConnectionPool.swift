@@ -30,8 +30,8 @@ package final class ConnectionPool: Sendable {
     /// The lock of writers.
     package let lock: LockFile
     private let identity: FileIdentity
-    private let readers = Mutex<[RowConnection]>([])
-    private let writer = Mutex<RowWriter?>(nil)
+    private let readers = Lock<[RowConnection]>([])
+    private let writer = Lock<RowWriter?>(nil)
     /// Whether the first connection has found the tables and the log to be sound.
     private let isChecked = Atomic<Bool>(false)
     /// When the database was last seen in its place, on the monotonic clock.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Synchronization
 internal import ValetKeybag
 package import ValetKeychainModel
 package import ValetSealing
+internal import ValetSystem
 
 /// Computes the hashes by which rows are found: docs/FORMAT.md §6.
 ///
@@ -284,7 +284,7 @@ final class ServiceCache: Sendable {
 
     private static let capacity = 64
 
-    private let places = Mutex<[Key: ServicePlace]>([:])
+    private let places = Lock<[Key: ServicePlace]>([:])
 
     /// The place of `service` in `group`, computed by `compute` unless it is known.
     package func place(

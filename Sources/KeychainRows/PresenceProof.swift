@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Synchronization
 package import ValetKeybag
 package import ValetKeychainModel
+internal import ValetSystem
 
 /// Proof that the user gave the passcode or a finger, with the secrets that this opens.
 ///
@@ -17,7 +17,7 @@ package final class PresenceProof: Sendable {
     /// The opened pairs, by epoch.
     package let keys: [PresenceKeys]
     /// The values that this proof suffices for, as far as known, by the tag of part V.
-    private let granted = Mutex<Set<PartTag>>([])
+    private let granted = Lock<Set<PartTag>>([])
 
     private static let grantedCapacity = 1024
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Synchronization
 package import ValetKeybag
 package import ValetKeychainModel
 package import ValetSealing
+internal import ValetSystem
 
 /// The keys that open and seal the rows of a keychain, of one epoch or of two.
 ///
@@ -18,7 +18,7 @@ package final class RowKeys: Sendable {
     /// Runs at each use of a key that a lock takes away.
     private let onUse: (@Sendable () -> Void)?
     /// Programs that are known to be on record.
-    private let recordedPrograms = Mutex<Set<ProgramRecord>>([])
+    private let recordedPrograms = Lock<Set<ProgramRecord>>([])
 
     /// The opened keys of one epoch or of two.
     package init(

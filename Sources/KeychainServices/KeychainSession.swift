@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Synchronization
 internal import ValetKeychainKeys
 package import ValetKeychainModel
 package import ValetKeychainRows
@@ -243,10 +242,10 @@ final class SessionSlot: Sendable {
         SessionSlot(inherited?.session.withLockIfAvailable { $0 } ?? nil)
     }
 
-    private let session: Mutex<KeychainSession?>
+    private let session: Lock<KeychainSession?>
 
     private init(_ known: KeychainSession?) {
-        session = Mutex(known)
+        session = Lock(known)
     }
 
     var known: KeychainSession? { session.withLock { $0 } }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Synchronization
 internal import ValetKeychainKeys
 internal import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSecretMemory
+internal import ValetSystem
 
 /// The subscriptions to changes of keychains, and the thread that serves them while there are any.
 /// ``AvailabilityWatcher`` and ``ItemWatcher`` have one each.
@@ -31,7 +31,7 @@ final class Subscriptions<Element: Equatable & Sendable>: Sendable {
     }
 
     private let subject: KeychainWatch.Subject
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// No subscriptions to changes of `subject`.
     init(to subject: KeychainWatch.Subject) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import Synchronization
 internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSecretMemory
@@ -119,7 +118,7 @@ final class PageWatch: Sendable {
     }
 
     private final class Memory: Sendable {
-        let held = Mutex<Held?>(nil)
+        let held = Lock<Held?>(nil)
     }
 
     /// For how many milliseconds the name is assumed to lead to the open file.

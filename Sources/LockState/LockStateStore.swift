@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Synchronization
 internal import ValetKeybag
 internal import ValetKeychainModel
 package import ValetSealing
+internal import ValetSystem
 
 /// The lock state of one keychain with a passcode; safe to use from any thread.
 ///
@@ -13,7 +13,7 @@ package final class LockStateStore: Sendable {
     /// The keychain.
     package let keychainID: KeychainID
     private let choose: @Sendable () -> LockStateProvider
-    private let choice = Mutex<LockStateProvider?>(nil)
+    private let choice = Lock<LockStateProvider?>(nil)
     let now: @Sendable () -> BootTime
     private let page: PageWatch
     let shared: SharedLockState

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Synchronization
 internal import ValetSealing
 internal import ValetSecretMemory
+internal import ValetSystem
 
 /// The opened keys of one keychain in this process alone: for services, and where keys cannot be
 /// shared.
@@ -35,7 +35,7 @@ final class ProcessLockState: Sendable {
     }
 
     private final class Held: Sendable {
-        let state = Mutex(State())
+        let state = Lock(State())
     }
 
     /// Why the stored keys could not be shared; nil if none are stored.

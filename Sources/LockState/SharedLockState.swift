@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import Synchronization
 internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSecretMemory
@@ -51,7 +50,7 @@ final class SharedLockState: Sendable {
     }
 
     private final class Memory: Sendable {
-        let remembered = Mutex<Remembered?>(nil)
+        let remembered = Lock<Remembered?>(nil)
     }
 
     var remembered: Remembered? { memory.value.remembered.withLock { $0 } }

@@ -8,7 +8,7 @@ internal import Synchronization
 /// It uses no lock, so that a child never waits for a thread that it does not have. A process's
 /// value lives as long as this object. A child never frees the value of its parent, because threads
 /// that no longer exist may be using it.
-// Sendable because the one word that changes is atomic, and the nodes that it names never change.
+// Sendable because the words that change are atomic, and the nodes that one names never change.
 @safe package final class ProcessLocal<Value: AnyObject & Sendable>: @unchecked Sendable {
     private final class Node: Sendable {
         let generation: UInt64
@@ -21,32 +21,49 @@ internal import Synchronization
     }
 
     private let current = Atomic<UInt>(0)
+    /// The last process in which a thread has begun to make the value.
+    private let maker = Atomic<UInt64>(0)
     private let make: @Sendable (_ inherited: Value?) -> Value
 
-    /// - Parameter make: Makes the value of this process, from the parent's, if there was one. If
-    ///   two threads come first concurrently, both make one, and one of the two is dropped.
+    /// - Parameter make: Makes the value of this process, from the parent's, if there was one. One
+    ///   thread of a process calls it, and the others wait for the value.
     package init(_ make: @escaping @Sendable (_ inherited: Value?) -> Value) {
         self.make = make
     }
 
     /// The value of this process; costs two loads once made.
     package var value: Value {
-        let seen = current.load(ordering: .acquiring)
         let generation = ProcessGeneration.current
-        if let node = Self.node(seen), node.generation == generation { return node.value }
-        return replace(seen, generation)
+        return known(generation) ?? make(for: generation)
+    }
+
+    private func known(_ generation: UInt64) -> Value? {
+        guard let node = Self.node(current.load(ordering: .acquiring)),
+            node.generation == generation
+        else { return nil }
+        return node.value
     }
 
     @inline(never)
-    private func replace(_ seen: UInt, _ generation: UInt64) -> Value {
-        let inherited = Self.node(seen)?.value
-        let node = unsafe Unmanaged.passRetained(Node(generation, make(inherited)))
-        let bits = UInt(bitPattern: unsafe node.toOpaque())
-        let (exchanged, _) = current.compareExchange(
-            expected: seen, desired: bits, ordering: .acquiringAndReleasing)
-        if exchanged { return unsafe node.takeUnretainedValue().value }
-        unsafe node.release()
-        return value
+    private func make(for generation: UInt64) -> Value {
+        let last = maker.load(ordering: .acquiring)
+        let isMaker =
+            last != generation
+            && maker.compareExchange(
+                expected: last, desired: generation, ordering: .acquiringAndReleasing
+            ).exchanged
+        guard isMaker else {
+            // The maker is a thread of this process: each process has a number of its own.
+            while true {
+                if let value = known(generation) { return value }
+                sched_yield()
+            }
+        }
+        let inherited = Self.node(current.load(ordering: .acquiring))?.value
+        let node = Node(generation, make(inherited))
+        let bits = UInt(bitPattern: unsafe Unmanaged.passRetained(node).toOpaque())
+        current.store(bits, ordering: .releasing)
+        return node.value
     }
 
     deinit {

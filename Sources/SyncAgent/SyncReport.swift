@@ -121,8 +121,8 @@ package struct SyncReport: Hashable, Sendable {
             Trouble(kind: kind, device: device, scope: scope, count: UInt32(clamping: count)))
     }
 
-    /// All logs of both scopes were read as far as they can be. Only a device whose logs go on keeps
-    /// its yes: files that never become messages would keep it for ever.
+    /// All logs of both scopes were read as far as they can be. Only a device with logs that go on
+    /// keeps its yes: files that never become messages would keep it for ever.
     ///
     /// - Parameter waiting: The logs that have messages which cannot be read yet.
     mutating func endAcceptance(except waiting: some Sequence<LogPlace>) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import Synchronization
 internal import ValetCLinux
 
 /// A lock for the threads of one process, granted in order of arrival. Waiting ends at a deadline.
@@ -11,7 +10,7 @@ package final class FairLock: Sendable {
         var waiters: [Waiter] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Makes a free lock.
     package init() {}

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import Synchronization
 internal import ValetCLinux
 
 /// Tells in which of many folders something has changed: inotify(7). The folder store of sync
@@ -24,7 +23,7 @@ package final class FolderEvents: Sendable {
         var paths: [Int32: String] = [:]
     }
 
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     private static let events = UInt32(
         IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF
@@ -42,7 +41,7 @@ package final class FolderEvents: Sendable {
         guard descriptor.number >= 0 else {
             throw SystemError(errno: errno, during: "watch folders", path: nil)
         }
-        state = Mutex(State(descriptor: descriptor))
+        state = Lock(State(descriptor: descriptor))
     }
 
     /// Watches these folders, by absolute paths, and no others.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import Synchronization
 internal import ValetCLinux
 
 /// Waits until names in some folders appear, disappear or are touched: inotify(7), with an
@@ -44,9 +43,9 @@ package final class FolderWatch: Sendable {
         }
     }
 
-    private let descriptors: Mutex<Descriptors>
+    private let descriptors: Lock<Descriptors>
     /// The names that matter, by the number of the watch on their folder.
-    private let watches = Mutex<[Int32: Set<String>]>([:])
+    private let watches = Lock<[Int32: Set<String>]>([:])
 
     private let events: UInt32
 
@@ -66,7 +65,7 @@ package final class FolderWatch: Sendable {
     ///   files. Too many inotify instances are no error.
     package init(includingWrites: Bool = false) throws(SystemError) {
         events = Self.eventsOfNames | (includingWrites ? UInt32(IN_MODIFY) : 0)
-        descriptors = Mutex(try Descriptors())
+        descriptors = Lock(try Descriptors())
     }
 
     /// The numbers of bell and notifications. If other code has closed them, they are opened again,

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Synchronization
-
 /// Transforms pieces with the help of one other thread, while the caller makes more of them.
 /// Listing uses it to open names while it reads rows.
 ///
@@ -18,7 +16,7 @@ package final class ParallelMap<Input: Sendable, Output: Sendable>: Sendable {
         var isHelped = false
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let transform: @Sendable (Input) -> Output
 
     /// The caller transforms a piece when so many have not been begun.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import Synchronization
 internal import ValetCLinux
 
 /// Ends waiting from outside: questions to a person, and calls to services. Any thread may cancel,
@@ -16,7 +15,7 @@ package final class Cancellation: Sendable {
         var listener: (@Sendable () -> Void)?
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Makes one that is not cancelled.
     package init() {}

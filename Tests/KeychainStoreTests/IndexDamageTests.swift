@@ -225,8 +225,8 @@ import ValetSystem
         let item = try #require(try keychain.item(.exact("a1")))
         let row = try keychain.row(item)
         // In front of the place, which is one byte, and the account are the kinds of the place, of
-        // the account and of the number (SQLite's file format, §2.1). The account becomes a byte
-        // shorter, and the number, which comes last, one that no row has.
+        // the account and of the number (SQLite, Database File Format, section 2.1). The account
+        // becomes a byte shorter, and the number, which comes last, one that no row has.
         let hashCount = row.header.accountHash.bytes.count
         try changeEntry(of: row, 0, 0x80)
         try changeEntry(of: row, -hashCount - 3, UInt8(12 + 2 * (hashCount - 1)))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import Synchronization
 import Testing
 import ValetCForkSupport
@@ -26,8 +27,14 @@ import ValetSecretMemory
 
     @Test func `A value that each process has its own of is made by one of many threads`() async {
         let witness = Witness()
+        let count = Atomic<Int>(0)
         do {
-            let local = ProcessLocal<Box> { _ in Box() }
+            let local = ProcessLocal<Box> { _ in
+                count.add(1, ordering: .relaxed)
+                // Long enough for the others to come in between.
+                usleep(20_000)
+                return Box()
+            }
             let boxes = await withTaskGroup { group in
                 for _ in 0..<8 { group.addTask { ObjectIdentifier(local.value) } }
                 return await group.reduce(into: Set()) { $0.insert($1) }
@@ -35,6 +42,7 @@ import ValetSecretMemory
             #expect(boxes.count == 1)
             witness.box = local.value
         }
+        #expect(count.load(ordering: .relaxed) == 1)
         #expect(witness.box == nil)
     }
 

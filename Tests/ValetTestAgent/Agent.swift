@@ -82,6 +82,7 @@ import ValetSecretMemory
         case "history": try History.record(words)
         case "background": Background.start(prefix: words[0])
         case "fork": Forking.start(prefix: words[0])
+        case "forkthreads": Forking.start(prefix: words[0], threadCount: 4)
         case "label": try label(words[0], words[1])
         case "ask": return Asking.ask(words)
         case "tell": return Asking.tell(words)

@@ -12,7 +12,7 @@ ALLOWED = {
     "UserPresence": "CLinux SecretMemory System",
     "Fingerprint": "Sealing System",
     "TPM": "CTPM2 CLinux SecretMemory Sealing System",
-    "Keybag": "KeychainModel SecretMemory Sealing",
+    "Keybag": "KeychainModel SecretMemory Sealing System",
     "LockState": "CLinux KeychainModel Keybag SecretMemory Sealing System",
     "Backup": "KeychainModel SecretMemory Sealing System",
     "Sync": "KeychainModel Keybag SecretMemory Sealing",

@@ -20,8 +20,9 @@
  *   once. A freed handle, a handle of another kind, and NULL (except in ..._free and
  *   valet_close) are refused with VALET_INVALID_ARGUMENT. A child of fork() inherits the handles,
  *   but not what the user has proved to its parent's single-prompt valets. If another thread was
- *   using the keychain during the fork, calls in the child return -2070 until it calls exec. The
- *   child itself may use the library from one thread only.
+ *   using the keychain during the fork, calls in the child return -2070 until it calls exec. In a
+ *   child with several threads, make each kind of call once, before the fork or on one thread:
+ *   threads that make the first call of a kind in the same moment may wait for ever.
  * - An output is written only on success, except handles, which become NULL on failure.
  * - No function asks the user unless its options contain VALET_MAY_ASK.
  * - A call waits at most five seconds for other processes, and a minute for the user. deadline_ms

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Synchronization
 package import ValetKeychainModel
 package import ValetKeychainRows
 package import ValetKeychainStore
@@ -55,7 +54,7 @@ package final class ContextAuthenticator: Authenticator {
     package let means: AuthenticationMeans
     private let ownStore: ItemStore?
     private let turn = FairLock()
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// - Parameter store: The keychain that policies are evaluated for; nil for the process's own.
     package init(_ means: AuthenticationMeans, store: ItemStore?) {

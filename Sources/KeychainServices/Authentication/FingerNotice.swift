@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Dispatch
-internal import Synchronization
 internal import ValetKeychainModel
 internal import ValetSystem
 internal import ValetUserPresence
@@ -46,7 +45,7 @@ final class FingerNotice: Sendable {
     private let cancelTitle: String?
     private let offer: String?
     private let deadline: Deadline
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let end = DispatchSemaphore(value: 0)
 
     /// A notice that is not shown yet.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Synchronization
 internal import ValetKeychainKeys
 internal import ValetKeychainModel
 internal import ValetKeychainStore
@@ -24,10 +23,10 @@ final class GivenPasscode: Sendable {
     /// Whether the variable names a descriptor, read or not.
     static var isThere: Bool { PasscodeDescriptor.variableText() != nil }
 
-    private let progress: Mutex<Progress>
+    private let progress: Lock<Progress>
 
     private init(_ progress: Progress?) {
-        self.progress = Mutex(progress ?? .unread)
+        self.progress = Lock(progress ?? .unread)
     }
 
     /// Unlocks the keychain of `store`, if the lock state is this process's own. Concurrent callers

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Synchronization
 package import ValetKeychainModel
 package import ValetKeychainStore
+internal import ValetSystem
 
 /// The identity of this process for the keychain, and its source (spec/secitem.md
 /// §5.3).
@@ -57,7 +57,7 @@ package struct ApplicationIdentity: Hashable, Sendable {
         }
     }
 
-    private static let state = Mutex(IdentityState.unknown)
+    private static let state = Lock(IdentityState.unknown)
 
     /// How the application can get a group that it lacks.
     var groupHint: String {

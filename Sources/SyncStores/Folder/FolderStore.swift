@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Synchronization
 internal import ValetKeychainModel
 package import ValetSync
 package import ValetSystem
@@ -15,7 +14,7 @@ package import ValetSystem
 package final class FolderStore: SyncStore {
     /// The absolute path of the folder that the person chose.
     package let path: String
-    let watching = Mutex(Watching())
+    let watching = Lock(Watching())
     private let nameCount: Int
 
     static let top = "valet-1"

@@ -33,6 +33,22 @@ def after_use(world):
 
 
 @scenario
+def on_many_threads(world):
+    """Threads of a forked child use the keychain together, as their parent has done."""
+    agent = world.agent()
+    agent.do("set parent before")
+    agent.do("get parent")
+    agent.do("keys")
+    for index in range(10):
+        agent.tell(f"forkthreads child{index}")
+        answers = [agent.answer() for _ in range(3)]
+        expect(sorted(answers) == ["child 0", "child started", "ok "], answers)
+    expect(len(agent.do("keys").split()) == 1 + 10 * 4 * 10, "not all were stored")
+    agent.end()
+    world.doctor()
+
+
+@scenario
 def in_the_middle(world):
     """A child that is forked during another thread's call is refused and does not hang."""
     agent = world.agent()
