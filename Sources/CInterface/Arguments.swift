@@ -79,7 +79,7 @@ enum Argument {
         let known = MemoryLayout<Structure>.stride
         guard size >= known, size <= maximumStructureByteCount else {
             throw .invalid(
-                "the size of \(name) is wrong", hint: "initialise it with VALET_INIT")
+                "the size of \(name) is wrong", hint: "set its size to that of the whole structure")
         }
         let rest = unsafe UnsafeRawBufferPointer(start: start + known, count: size - known)
         guard unsafe rest.allSatisfy({ $0 == 0 }) else {

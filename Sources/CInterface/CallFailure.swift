@@ -13,6 +13,8 @@ enum CallFailure: Error {
     case emptyKey
     case emptyValue
     case migration(MigrationRefusal)
+    /// The program's function returned none of the `VALET_PAIR` values.
+    case noAnswer
 
     /// The failure of a call with an argument that the header does not allow.
     static func invalid(_ message: String, hint: String? = nil) -> CallFailure {
@@ -27,6 +29,7 @@ struct LastError {
     let status: valet_status
     let domain: Int32
     let code: Int32
+    let reason: Int32
     let message: String
     let hint: String
 
@@ -45,12 +48,16 @@ struct LastError {
             (status, message) = (valet_status(VALET_INVALID_ARGUMENT), "the key is empty")
         case .emptyValue:
             (status, message) = (valet_status(VALET_INVALID_ARGUMENT), "the value is empty")
+        case .noAnswer:
+            status = valet_status(VALET_INVALID_ARGUMENT)
+            message = "the function returned none of the VALET_PAIR values"
         case .migration(let refusal):
             domain = VALET_ERROR_MIGRATION
             (status, message) = (refusal.status, "could not migrate items: \(refusal.explanation)")
         }
         self.domain = Int32(domain)
         code = Int32(failure.code)
+        reason = Int32(failure.reason)
         self.hint = hint ?? ""
     }
 }
@@ -62,9 +69,44 @@ extension CallFailure {
         case .keychain(let failure): failure.code.keychainErrorNumber
         case .storing(let failure):
             failure.code == .authenticationFailed ? 0 : failure.code.keychainErrorNumber
+        case .noAnswer: 0
         case .emptyKey: 4
         case .emptyValue: 5
         case .migration(let refusal): refusal.rawValue
+        }
+    }
+}
+
+extension CallFailure {
+    /// What a program can do about it.
+    fileprivate var reason: Int {
+        switch self {
+        case .keychain(let failure), .storing(let failure): failure.code.reason
+        case .noAnswer: VALET_REASON_NO_ANSWER
+        case .emptyKey, .emptyValue, .migration: VALET_REASON_OTHER
+        }
+    }
+}
+
+extension KeychainFailure.Code {
+    fileprivate var reason: Int {
+        switch self {
+        case .timedOut: VALET_REASON_BUSY
+        case .damaged, .keychainDamaged: VALET_REASON_DAMAGED
+        case .keyUnavailable: VALET_REASON_KEY_UNAVAILABLE
+        case .newerFormat: VALET_REASON_NEWER_FORMAT
+        case .passcodeNotSet: VALET_REASON_NO_PASSCODE
+        case .locked: VALET_REASON_LOCKED
+        case .incomplete, .insecureFiles, .unsupportedFileSystem, .noHome, .readOnly, .inputOutput:
+            VALET_REASON_FILES
+        case .diskFull: VALET_REASON_DISK_FULL
+        case .insufficientProtection: VALET_REASON_UNPROTECTED
+        case .outOfMemory: VALET_REASON_NO_MEMORY
+        case .itemNotFound, .duplicateItem, .invalidRequest, .noSuchAttribute, .noSuchClass,
+            .missingEntitlement, .unimplemented, .interactionNotAllowed, .authenticationFailed,
+            .userCancelled, .invalidEncoding, .valueTooLarge, .internalFault:
+            VALET_REASON_OTHER
+        @unknown default: VALET_REASON_OTHER
         }
     }
 }

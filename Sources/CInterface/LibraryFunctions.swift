@@ -59,6 +59,7 @@ package func valet_last_error(_ error: UnsafeMutablePointer<valet_error>?) -> va
     unsafe store(last?.status ?? 0, .status, start)
     unsafe store(last?.domain ?? 0, .domain, start)
     unsafe store(last?.code ?? 0, .code, start)
+    unsafe store(last?.reason ?? 0, .reason, start)
     unsafe store(last?.message ?? "", .message, start, size)
     unsafe store(last?.hint ?? "", .hint, start, size)
     return valet_status(VALET_OK)
@@ -66,7 +67,7 @@ package func valet_last_error(_ error: UnsafeMutablePointer<valet_error>?) -> va
 
 /// The fields of `valet_error`, in their order. The header fixes the offsets for all versions.
 private enum ErrorField {
-    case status, domain, code, message, hint
+    case status, domain, code, reason, message, hint
 
     static let textByteCount = 512
 
@@ -76,8 +77,9 @@ private enum ErrorField {
         case .status: first
         case .domain: first + 4
         case .code: first + 8
-        case .message: first + 12
-        case .hint: first + 12 + Self.textByteCount
+        case .reason: first + 12
+        case .message: first + 16
+        case .hint: first + 16 + Self.textByteCount
         }
     }
 }
@@ -163,7 +165,7 @@ package func valet_unlock(
     }
 }
 
-/// A period of the caller, at most 30 years; nil for 0.
+/// A period of the caller, at most 10^12 ms, which is beyond 31 years; nil for `VALET_NO_LIMIT`.
 private func duration(_ milliseconds: UInt64) -> Duration? {
     milliseconds == 0 ? nil : .milliseconds(min(milliseconds, 1_000_000_000_000))
 }

@@ -28,6 +28,17 @@ extension StoredItem: MigratableItem {
 extension SecretValue: MigratableValue {
     /// Whether it has no bytes.
     package var isEmpty: Bool { byteCount == 0 }
+
+    /// Whether both have the same bytes, compared in constant time.
+    package func isSame(as other: SecretValue) -> Bool {
+        guard self !== other else { return true }
+        return withBytes { (bytes: Span<UInt8>) in
+            other.withBytes { (others: Span<UInt8>) in
+                guard bytes.count == others.count else { return false }
+                return bytes.indices.reduce(0) { $0 | bytes[$1] ^ others[$1] } == 0
+            }
+        }
+    }
 }
 
 /// Where the items of a migration come from.
@@ -87,14 +98,14 @@ extension OpenValet {
     /// Whether something is stored under one of `keys`. Keys of an explicitly set name are unique
     /// among all accessibilities.
     private func hasAny(
-        _ keys: Set<String>, _ session: KeychainSession
+        _ keys: Set<ExactName>, _ session: KeychainSession
     ) throws(CallFailure) -> Bool {
         guard !keys.isEmpty else { return false }
         return try keychain { () throws(KeychainFailure) in
             guard identity.demand == nil else {
                 let policy = AuthenticationPolicy(.fail)
                 for key in keys
-                where try session.contains(PasswordName(key, in: items), policy) {
+                where try session.contains(PasswordName(key.text, in: items), policy) {
                     return true
                 }
                 return false
@@ -103,7 +114,8 @@ extension OpenValet {
             query.protectionClass = nil
             do throws(KeychainFailure) {
                 let found = try session.attributes(of: query).itemsReportingDamage()
-                return found.contains { $0.accountText.map(keys.contains) ?? false }
+                let accounts = found.compactMap(\.accountText)
+                return accounts.contains { keys.contains(ExactName($0)) }
             } catch {
                 guard error.code == .itemNotFound else { throw error }
                 return false

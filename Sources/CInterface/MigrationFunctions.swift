@@ -146,7 +146,7 @@ extension AttributeInput {
                 KeychainFailure(
                     .userCancelled, during: "migrate items",
                     message: "the program's function ended the migration"))
-        default: throw .invalid("the function returned none of the VALET_PAIR values")
+        default: throw .noAnswer
         }
         guard case .text(let key) = try unsafe AttributeInput(pair.key) else {
             throw .migration(.keyInvalid)

@@ -82,7 +82,7 @@ final class OpenValet: Sendable {
         }
         return KeyList(
             accounts.compactMap { account in
-                guard case .text(let key) = account, key != ServiceName.canaryAccount else {
+                guard case .text(let key) = account, !ServiceName.isCanary(key) else {
                     return nil
                 }
                 return key
@@ -110,7 +110,7 @@ final class OpenValet: Sendable {
         guard identity.accessibility.isRetired else { return }
         throw .invalid(
             "the accessibility is retired, and nothing more can be stored with it",
-            hint: "open the valet with another one, and migrate to it with valet_migrate")
+            hint: "open the valet with another one, and migrate the items to it")
     }
 }
 
@@ -202,7 +202,7 @@ extension CallOptions {
                 throw .keychain(error)
             }
             throw .keychain(
-                KeychainFailure(error, hint: "pass VALET_MAY_ASK in the options of the call"))
+                KeychainFailure(error, hint: "allow the call to ask the user"))
         }
     }
 }

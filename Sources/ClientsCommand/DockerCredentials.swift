@@ -110,7 +110,8 @@ struct DockerCredentials {
         attributes[.comment] = .text(url)
         try logins.store(.internetPassword, attributes, secret)
         // A registry has one account. The new one is stored by now: no crash can lose both.
-        for item in try items(at: url) where item.text(.account) != username {
+        for item in try items(at: url)
+        where item.text(.account)?.hasSameBytes(as: username) != true {
             try logins.delete(item)
         }
     }
@@ -128,7 +129,9 @@ struct DockerCredentials {
             let path = place.path.map { $0.isEmpty ? "" : "/" + $0 } ?? ""
             let url = item.text(.comment) ?? "\(place.scheme)://\(place.host)\(path)"
             // The newest comes first.
-            if !accounts.contains(where: { $0.url == url }) { accounts.append((url, username)) }
+            if !accounts.contains(where: { $0.url.hasSameBytes(as: url) }) {
+                accounts.append((url, username))
+            }
         }
         accounts.sort { $0.url < $1.url }
         var answer = SecretText()

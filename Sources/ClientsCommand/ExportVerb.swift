@@ -61,7 +61,7 @@ struct ExportVerb {
                 !isOne || $0.isSynchronizable == scope.isCloud
             }
         }
-        return items.filter { $0.text(.account) != ServiceName.canaryAccount }
+        return items.filter { !ServiceName.isCanary($0.text(.account)) }
             .sorted { ($0.text(.account) ?? "") < ($1.text(.account) ?? "") }
     }
 

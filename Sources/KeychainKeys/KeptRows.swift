@@ -17,7 +17,7 @@ final class KeptRows: Sendable {
         let account: String
 
         static func == (left: Self, right: Self) -> Bool {
-            left.service === right.service && left.account == right.account
+            left.service === right.service && left.account.hasSameBytes(as: right.account)
         }
 
         func hash(into hasher: inout Hasher) {
@@ -78,9 +78,7 @@ final class KeptRows: Sendable {
     func add(
         _ row: ValueRow, _ account: String, _ service: ServicePlace, at commit: LogIndex.Header
     ) {
-        // Two texts that Swift calls equal may differ in their bytes, and lead elsewhere then.
-        guard row.secret.count <= Self.largestByteCount, account.utf8.allSatisfy({ $0 < 128 })
-        else { return }
+        guard row.secret.count <= Self.largestByteCount else { return }
         contents.withLock { contents in
             guard let known = contents.commit, known == commit,
                 contents.rows.count < Self.capacity, contents.byteCount < Self.capacityInBytes

@@ -11,6 +11,18 @@ package enum AttributeValue: Hashable, Sendable {
     case date(Double)
     /// A serialised access control object.
     case accessControl([UInt8])
+
+    /// Compares texts byte by byte: two that are equal in Swift may name different items.
+    package static func == (left: AttributeValue, right: AttributeValue) -> Bool {
+        switch (left, right) {
+        case (.text(let left), .text(let right)): left.hasSameBytes(as: right)
+        case (.bytes(let left), .bytes(let right)): left == right
+        case (.accessControl(let left), .accessControl(let right)): left == right
+        case (.number(let left), .number(let right)): left == right
+        case (.date(let left), .date(let right)): left == right
+        case (.text, _), (.bytes, _), (.accessControl, _), (.number, _), (.date, _): false
+        }
+    }
 }
 
 /// A value from a caller, before it is converted for its attribute.

@@ -86,20 +86,44 @@ package struct AccessGroup: Hashable, Sendable {
 
     /// Compares bytes: two texts that are equal in Swift may name different groups.
     package static func == (left: AccessGroup, right: AccessGroup) -> Bool {
-        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, *) else {
-            return left.rawValue.utf8.elementsEqual(right.rawValue.utf8)
-        }
-        return left.rawValue.utf8.span.isEqual(to: right.rawValue.utf8.span)
+        left.rawValue.hasSameBytes(as: right.rawValue)
     }
 
     /// The group that tokens own; passwords can never be stored in it.
     package static let token = AccessGroup("com.apple.token")
 }
 
+/// A name in a set: an account, for example. The keychain compares names byte by byte, while Swift
+/// takes "é" and "e\u{301}" for one text.
+package struct ExactName: Hashable, Sendable {
+    /// The name.
+    package let text: String
+
+    /// That name.
+    package init(_ text: String) {
+        self.text = text
+    }
+
+    /// Compares bytes.
+    package static func == (left: ExactName, right: ExactName) -> Bool {
+        left.text.hasSameBytes(as: right.text)
+    }
+}
+
+extension String {
+    /// Whether both have the same UTF-8, as the keychain compares names; for public data.
+    package func hasSameBytes(as other: String) -> Bool {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, *) else {
+            return utf8.elementsEqual(other.utf8)
+        }
+        return utf8.span.isEqual(to: other.utf8.span)
+    }
+}
+
 @available(macOS 26, iOS 26, tvOS 26, watchOS 26, *)
 extension Span<UInt8> {
     /// Whether both have the same bytes; for public data.
-    func isEqual(to other: Span<UInt8>) -> Bool {
+    fileprivate func isEqual(to other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
         for index in indices where self[index] != other[index] { return false }
         return true

@@ -23,6 +23,8 @@ package enum MigrationRefusal: Int, Error, Hashable, Sendable {
 package protocol MigratableValue {
     /// Whether it has no bytes.
     var isEmpty: Bool { get }
+    /// Whether both have the same bytes.
+    func isSame(as other: Self) -> Bool
 }
 
 /// An item that a search for migration found.
@@ -45,14 +47,19 @@ package protocol MigratableItem {
 }
 
 extension MigratableItem {
-    fileprivate var isCanary: Bool { accountText == ServiceName.canaryAccount }
+    fileprivate var isCanary: Bool { ServiceName.isCanary(accountText) }
 
     /// Whether the item already has the name that it would get in `valet`.
     fileprivate func isNamed(as valet: PasswordService) -> Bool {
         // Byte by byte, as the keychain compares: texts that look alike may be two names.
-        serviceText?.utf8.elementsEqual(valet.service.utf8) == true
+        serviceText?.hasSameBytes(as: valet.service) == true
             && isSynchronizable == valet.isSynchronizable
-            && [groupName, nil].contains(valet.accessGroup?.rawValue)
+            && [groupName.map { AccessGroup($0) }, nil].contains(valet.accessGroup)
+    }
+
+    /// Whether the item has that key and that value already.
+    fileprivate func has(_ key: String, _ value: Value) -> Bool {
+        accountText?.hasSameBytes(as: key) == true && self.value?.isSame(as: value) == true
     }
 
     /// Whether the item belongs to `valet` already.
@@ -72,8 +79,9 @@ package struct MigrationPlan<Item: MigratableItem> {
     package var changes: [(found: Item, item: NewItem)] = []
     /// Items to remove.
     package var removals: [Item] = []
-    /// The keys of the additions, under which nothing may be stored yet.
-    package private(set) var addedKeys: Set<String> = []
+    /// The keys of the additions, under which nothing may be stored yet. Those that removals free
+    /// are not among them.
+    package private(set) var addedKeys: Set<ExactName> = []
 
     /// These changes.
     package init(
@@ -86,7 +94,8 @@ package struct MigrationPlan<Item: MigratableItem> {
     /// Stores `items` in `valet`, and removes them from their old place if `removing`.
     ///
     /// An item that already has its new name cannot be stored a second time. With removal it
-    /// changes its class and access control in place.
+    /// changes its class and access control in place. If `transform` has changed its key or value,
+    /// a new item takes its place.
     ///
     /// The canary is never copied; it is removed with the other items. Items without a value stay
     /// where they are.
@@ -99,14 +108,17 @@ package struct MigrationPlan<Item: MigratableItem> {
         let place = valet.items
         let others = items.filter { !$0.isCanary }
         for (source, key, value) in try Self.pairs(from: others, transform) {
-            guard removing, source.isNamed(as: place) else {
+            guard removing, source.isNamed(as: place), source.has(key, value) else {
                 additions.append((valet.item(key), value))
-                addedKeys.insert(key)
+                addedKeys.insert(ExactName(key))
                 if removing { removals.append(source) }
                 continue
             }
             guard !source.belongs(to: place) else { throw MigrationRefusal.keyExists }
             changes.append((source, valet.item(key)))
+        }
+        for item in removals where item.isNamed(as: place) {
+            item.accountText.map { _ = addedKeys.remove(ExactName($0)) }
         }
         if removing { removals += items.filter { $0.isCanary && !$0.belongs(to: place) } }
     }
@@ -132,12 +144,14 @@ package struct MigrationPlan<Item: MigratableItem> {
     ) throws -> [(source: Item, key: String, value: Item.Value)] {
         let found = items.compactMap { item in item.value.map { (item, $0) } }
         guard found.allSatisfy({ !$1.isEmpty }) else { throw MigrationRefusal.valueInvalid }
-        var keys: Set<String> = []
+        var keys: Set<ExactName> = []
         return try found.compactMap { item, value in
             guard let pair = try transform(item, value) else { return nil }
             guard !pair.key.isEmpty else { throw MigrationRefusal.keyInvalid }
             guard !pair.value.isEmpty else { throw MigrationRefusal.valueInvalid }
-            guard keys.insert(pair.key).inserted else { throw MigrationRefusal.duplicateKey }
+            guard keys.insert(ExactName(pair.key)).inserted else {
+                throw MigrationRefusal.duplicateKey
+            }
             return (item, pair.key, pair.value)
         }
     }

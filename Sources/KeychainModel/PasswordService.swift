@@ -32,14 +32,8 @@ package struct PasswordService: Hashable, Sendable {
     package static func == (left: PasswordService, right: PasswordService) -> Bool {
         left.precomputedHash == right.precomputedHash && left.accessGroup == right.accessGroup
             && left.isSynchronizable == right.isSynchronizable
-            && left.protectionClass == right.protectionClass && left.hasService(of: right)
-    }
-
-    private func hasService(of other: PasswordService) -> Bool {
-        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, *) else {
-            return service.utf8.elementsEqual(other.service.utf8)
-        }
-        return service.utf8.span.isEqual(to: other.service.utf8.span)
+            && left.protectionClass == right.protectionClass
+            && left.service.hasSameBytes(as: right.service)
     }
 
     package func hash(into hasher: inout Hasher) {
@@ -72,6 +66,11 @@ package struct PasswordName: Hashable, Sendable {
     package let account: String
     /// The rest of the primary key.
     package let service: PasswordService
+
+    /// Compares the bytes of names, as ``PasswordService`` does.
+    package static func == (left: PasswordName, right: PasswordName) -> Bool {
+        left.service == right.service && left.account.hasSameBytes(as: right.account)
+    }
 
     /// The name of the item with that account.
     package init(_ account: String, in service: PasswordService) {
@@ -120,4 +119,10 @@ package enum ServiceName {
     package static let canaryAccount = "VAL_KeychainCanaryUsername"
     /// The value of that item.
     package static let canaryValue = "VAL_KeychainCanaryPassword"
+
+    /// Whether an account is the canary's, byte by byte: another one that Swift calls equal is a
+    /// key of the user.
+    package static func isCanary(_ account: String?) -> Bool {
+        account?.hasSameBytes(as: canaryAccount) == true
+    }
 }

@@ -104,7 +104,8 @@ extension KeychainSwift {
         ///   failure of the keychain itself.
         public func allKeys() throws(KeychainFailure) -> [String] {
             do throws(KeychainFailure) {
-                return try Set(keychain.accounts(query(nil))).sorted()
+                return try Set(keychain.accounts(query(nil)).map { ExactName($0) }).map(\.text)
+                    .sorted()
             } catch {
                 guard error.code == .itemNotFound else { throw error }
                 return []

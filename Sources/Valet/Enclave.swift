@@ -75,7 +75,7 @@ struct Enclave: Sendable {
 
     func allKeys(_ authentication: Authentication) throws(KeychainError) -> Set<String> {
         try translating { () throws(KeychainFailure) in
-            try backend.accounts(of: sandbox, authentication)
+            Set(try backend.accounts(of: sandbox, authentication))
         }
     }
 
@@ -92,7 +92,7 @@ struct Enclave: Sendable {
     func migrate(_ items: [FoundItem], removing: Bool) throws {
         try backend.migrate(items, into: configuration.identity, removing: removing) {
             keys throws(KeychainError) in
-            for key in keys where try contains(key) { return true }
+            for key in keys where try contains(key.text) { return true }
             return false
         }
     }

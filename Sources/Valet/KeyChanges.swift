@@ -78,9 +78,9 @@ extension KeyChange {
     /// nil for accounts that ``Valet/allKeys()`` leaves out.
     fileprivate init?(_ change: AccountChange) {
         switch change {
-        case .stored(.text(let account)) where account != ServiceName.canaryAccount:
+        case .stored(.text(let account)) where !ServiceName.isCanary(account):
             self = .stored(key: account)
-        case .removed(.text(let account)) where account != ServiceName.canaryAccount:
+        case .removed(.text(let account)) where !ServiceName.isCanary(account):
             self = .removed(key: account)
         case .removedUnknown: self = .removedUnknown
         case .stored, .removed: return nil

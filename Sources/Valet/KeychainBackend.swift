@@ -54,13 +54,13 @@ protocol KeychainBackend: Sendable {
     ) throws(KeychainFailure) -> Bool
 
     /// The accounts of a service's items, without those that are not text; empty if there are none.
-    func accounts(of service: PasswordService) throws(KeychainFailure) -> Set<String>
+    func accounts(of service: PasswordService) throws(KeychainFailure) -> [String]
 
     /// The accounts of a service's items with an access control, without those that are not text;
     /// empty if there are none. Asks the user, unless the authentication holds a proof already.
     func accounts(
         of service: PasswordService, _ authentication: Authentication
-    ) throws(KeychainFailure) -> Set<String>
+    ) throws(KeychainFailure) -> [String]
 
     /// The items that match, at least one, in no order.
     ///
@@ -166,7 +166,9 @@ extension FoundItem: MigratableItem {
     var knownClass: ProtectionClass? { protectionClass }
 }
 
-extension Data: MigratableValue {}
+extension Data: MigratableValue {
+    func isSame(as other: Data) -> Bool { self == other }
+}
 
 /// The changes that a migration makes in one step.
 typealias Transfer = MigrationPlan<FoundItem>

@@ -137,12 +137,12 @@ extension Valet {
     }
 
     /// Keys of an explicitly set identifier are unique among all accessibilities.
-    private func keysOfAllAccessibilities() throws(KeychainError) -> Set<String> {
+    private func keysOfAllAccessibilities() throws(KeychainError) -> Set<ExactName> {
         var query = query
         query.protectionClass = nil
         do {
             let items = try backend.copy(query, withValues: false)
-            return Set(items.compactMap { $0.account.base as? String })
+            return Set(items.compactMap { $0.accountText.map { ExactName($0) } })
         } catch  where error.code == .itemNotFound {
             return []
         } catch {
@@ -199,7 +199,7 @@ extension KeychainBackend {
     func migrate(
         _ items: [FoundItem], into valet: ValetIdentity, removing: Bool,
         _ transform: Migration.Transform = Migration.keep,
-        unless hasAny: (_ keys: Set<String>) throws(KeychainError) -> Bool
+        unless hasAny: (_ keys: Set<ExactName>) throws(KeychainError) -> Bool
     ) throws {
         let transfer: Transfer
         do {

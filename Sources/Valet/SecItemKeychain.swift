@@ -87,20 +87,19 @@ struct SecItemKeychain: KeychainBackend {
         return true
     }
 
-    func accounts(of service: PasswordService) throws(KeychainFailure) -> Set<String> {
+    func accounts(of service: PasswordService) throws(KeychainFailure) -> [String] {
         try accounts(service.query.searchDictionary)
     }
 
     func accounts(
         of service: PasswordService, _ authentication: Authentication
-    ) throws(KeychainFailure) -> Set<String> {
+    ) throws(KeychainFailure) -> [String] {
         try accounts(authentication.added(to: service.query.searchDictionary))
     }
 
-    private func accounts(_ query: [String: Any]) throws(KeychainFailure) -> Set<String> {
+    private func accounts(_ query: [String: Any]) throws(KeychainFailure) -> [String] {
         do {
-            let items = try items(matching: query, withValues: false)
-            return Set(items.compactMap { $0.account.base as? String })
+            return try items(matching: query, withValues: false).compactMap(\.accountText)
         } catch  where error.code == .itemNotFound {
             return []
         }

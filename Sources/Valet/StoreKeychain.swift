@@ -66,20 +66,19 @@ struct StoreKeychain: KeychainBackend {
         try session().contains(name, authentication.policy)
     }
 
-    func accounts(of service: PasswordService) throws(KeychainFailure) -> Set<String> {
-        let accounts = try session().accounts(of: service).itemsReportingDamage()
-        var keys = Set<String>(minimumCapacity: accounts.count)
-        for case .text(let account) in accounts { keys.insert(account) }
-        return keys
+    func accounts(of service: PasswordService) throws(KeychainFailure) -> [String] {
+        try session().accounts(of: service).itemsReportingDamage().compactMap { account in
+            if case .text(let text) = account { text } else { nil }
+        }
     }
 
     func accounts(
         of service: PasswordService, _ authentication: Authentication
-    ) throws(KeychainFailure) -> Set<String> {
+    ) throws(KeychainFailure) -> [String] {
         do throws(KeychainFailure) {
             let found = try session().copy(service.query, .attributes, authentication.policy)
             let items = found.itemsReportingDamage()
-            return Set(items.compactMap { FoundItem($0).account.base as? String })
+            return items.compactMap { FoundItem($0).accountText }
         } catch {
             guard error.code == .itemNotFound else { throw error }
             return []

@@ -158,15 +158,14 @@ extension Valet {
 
     /// Returns the keys under which something is stored; an empty set if there are none.
     ///
-    /// Leaves out items whose account is not text, which other software may have stored. The cost
-    /// grows with the number of keys.
+    /// Leaves out items whose account is not text, which other software may have stored. Of keys
+    /// that differ in bytes and are equal in Swift, as "é" in one scalar and in two, it has one.
+    /// The cost grows with the number of keys.
     ///
     /// - Throws: `missingEntitlement`, `couldNotAccessKeychain`.
     public func allKeys() throws(KeychainError) -> Set<String> {
         do {
-            var keys = try backend.accounts(of: sandbox)
-            keys.remove(ServiceName.canaryAccount)
-            return keys
+            return Set(try backend.accounts(of: sandbox).filter { !ServiceName.isCanary($0) })
         } catch {
             throw KeychainError(error)
         }
@@ -297,7 +296,7 @@ extension Valet {
             let service = configuration.identity.service(accessibility.protectionClass)
             return accessibility != self.accessibility
                 && items.contains { item in
-                    item.service == AnyHashable(service)
+                    item.serviceText?.hasSameBytes(as: service) == true
                         && item.protectionClass == accessibility.protectionClass
                 }
         }

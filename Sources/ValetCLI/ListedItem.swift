@@ -24,7 +24,7 @@ struct ListedItem: Hashable, Sendable {
     var id: [UInt8] = []
 
     /// Whether this is a valet's canary, which is no secret.
-    var isCanary: Bool { owner.isValet && name == ServiceName.canaryAccount }
+    var isCanary: Bool { owner.isValet && ServiceName.isCanary(name) }
 }
 
 extension ListedItem {

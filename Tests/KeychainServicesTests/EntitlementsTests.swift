@@ -34,6 +34,10 @@ import ValetKeychainStore
         #expect(groups.map(\.rawValue) == ["a", "T.id"])
     }
 
+    @Test func `Access groups that look alike are two groups`() {
+        #expect(Entitlements.ordered(["é", "e\u{301}", "é"]).count == 2)
+    }
+
     @Test func `Entitlements may have the identifier under its name on macOS`() throws {
         let entitlements = try parse(
             "<key>com.apple.application-identifier</key><string>T.id</string>")

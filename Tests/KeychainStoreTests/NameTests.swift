@@ -57,7 +57,9 @@ import ValetSecretMemory
     }
 
     /// spec/secitem.md §2.1: names compare byte by byte, and are not normalised.
-    @Test(arguments: [("é", "e\u{301}"), ("a\u{323}\u{307}", "a\u{307}\u{323}"), ("A", "a")])
+    @Test(arguments: [
+        ("é", "e\u{301}"), ("a\u{323}\u{307}", "a\u{307}\u{323}"), ("A", "a"), ("K", "\u{212A}"),
+    ])
     func `Reading by name distinguishes names that look alike`(_ one: String, _ two: String) throws
     {
         try keychain.add(.generic(one), "1")

@@ -51,6 +51,16 @@ import ValetSecretMemory
         #expect(try changes(&snapshot) == [])
     }
 
+    @Test func `A removed item is reported although another one has a name that looks alike`()
+        throws
+    {
+        try set(.generic("é"))
+        try set(.generic("e\u{301}"))
+        var snapshot = try snapshot()
+        _ = try store.delete(.exact("é"), for: keychain.caller)
+        #expect(try changes(&snapshot) == [.removed(.text("é"))])
+    }
+
     @Test func `A removed item of a service is reported as removed`() throws {
         try set(.generic("a"))
         try set(.generic("b"))

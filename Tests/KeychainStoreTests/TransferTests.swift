@@ -23,11 +23,19 @@ import ValetSecretMemory
         #expect(try keychain.accounts(.generic()) == ["b", "c"])
     }
 
+    @Test func `Moved items may take the names of those that go`() throws {
+        let old = [try keychain.add(.generic("a")), try keychain.add(.generic("b"))]
+        try move([.generic("b"), .generic("a")], old.map(\.version))
+        #expect(try keychain.accounts(.generic()).sorted() == ["a", "b"])
+        #expect(try keychain.value(.exact("a")) == "moved")
+    }
+
     @Test func `Moving items does nothing if one of them exists at the destination`() throws {
         let old = try keychain.add(.generic("a"))
-        let call = { try move([.generic("b"), .generic("a")], [old.version]) }
+        try keychain.add(.generic("b"))
+        let call = { try move([.generic("c"), .generic("b")], [old.version]) }
         #expect(failure(call) == .duplicateItem)
-        #expect(try keychain.accounts(.generic()) == ["a"])
+        #expect(try keychain.accounts(.generic()).sorted() == ["a", "b"])
     }
 
     @Test func `Moving items does nothing if a source is gone`() throws {

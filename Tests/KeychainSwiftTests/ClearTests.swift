@@ -31,6 +31,15 @@ struct `Clearing with KeychainSwift` {
     }
 
     @Test(arguments: Way.allCases)
+    func `KeychainSwift lists keys that look alike each by itself`(_ way: Way) {
+        keychain(way).set("1", forKey: "é")
+        keychain(way).set("2", forKey: "e\u{301}")
+        #expect(keychain(way).allKeys.count == 2)
+        #expect(keychain(way).get("é") == "1" && keychain(way).get("e\u{301}") == "2")
+        #expect(keychain(way).clear())
+    }
+
+    @Test(arguments: Way.allCases)
     func `Clearing ignores the prefix`(_ way: Way) {
         keychain(way, "a").set("1", forKey: "key")
         keychain(way).set("2", forKey: "key")

@@ -66,6 +66,12 @@ import ValetKeychainModel
         #expect(!bench.console.outputText.contains("VAL_"))
     }
 
+    @Test func `valet list shows a key that looks like the canary's`() {
+        bench.run("set", "VAL_\u{212A}eychainCanaryUsername", input: [1])
+        bench.run("list")
+        #expect(bench.console.outputText.contains("eychainCanaryUsername"))
+    }
+
     @Test func `valet list escapes characters that a terminal would act on`() {
         bench.run("set", "x\n\u{1B}]0;\u{202E}", input: [1])
         bench.run("list")

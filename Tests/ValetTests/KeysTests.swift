@@ -37,6 +37,39 @@ internal import ValetKeychainModel
         #expect(try valet.allKeys() == [])
     }
 
+    /// "K" and the Kelvin sign are one text in Swift, and two keys in a keychain.
+    @Test(arguments: [TestBackend.store, .secItem].filter(TestBackend.enabled.contains))
+    func `A key that looks like the canary's is listed and migrates`(_ backend: TestBackend) throws
+    {
+        let sample = Sample(backend)
+        let (valet, other) = (sample.valet(.whenUnlocked), sample.valet(.afterFirstUnlock))
+        let key = "VAL_\u{212A}eychainCanaryUsername"
+        #expect(valet.canAccessKeychain())
+        try valet.setString("1", forKey: key)
+        #expect(try valet.allKeys().map { Array($0.utf8) } == [Array(key.utf8)])
+        try other.migrateObjects(from: valet, removeOnCompletion: true)
+        #expect(try other.string(forKey: key) == "1")
+        #expect(try valet.allKeys() == [])
+    }
+
+    @Test(arguments: [TestBackend.store, .secItem].filter(TestBackend.enabled.contains))
+    func `Keys that look alike migrate, each with its value`(_ backend: TestBackend) throws {
+        let sample = Sample(backend)
+        let (valet, other) = (sample.valet(.whenUnlocked), sample.valet(.afterFirstUnlock))
+        try valet.setString("1", forKey: "é")
+        try valet.setString("2", forKey: "e\u{301}")
+        try other.migrateObjects(from: valet, removeOnCompletion: true)
+        #expect(try other.string(forKey: "é") == "1")
+        #expect(try other.string(forKey: "e\u{301}") == "2")
+        try valet.setString("3", forKey: "é")
+        #expect(throws: MigrationError.keyToMigrateAlreadyExistsInValet) {
+            try other.migrateObjects(from: valet, removeOnCompletion: true)
+        }
+        try other.removeObject(forKey: "é")
+        try other.migrateObjects(from: valet, removeOnCompletion: true)
+        #expect(try other.string(forKey: "é") == "3")
+    }
+
     @Test(arguments: TestBackend.enabled)
     func `A valet contains a key after it is stored`(_ backend: TestBackend) throws {
         let valet = Sample(backend).valet()

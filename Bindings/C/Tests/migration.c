@@ -98,6 +98,67 @@ void test_migration(void)
     OK(valet_close(third));
 }
 
+static int32_t change_all(void *context, valet_pair *pair)
+{
+    const char *key = context;
+    pair->key.value = key;
+    pair->key.value_length = strlen(key);
+    pair->value = "v2";
+    pair->value_length = 2;
+    return VALET_PAIR_KEEP;
+}
+
+/* What the program's function changes is stored, also where both valets share the names of items. */
+static void check_in_place(const char *key)
+{
+    valet_description description = VALET_INIT(valet_description);
+    valet_migration migration = VALET_INIT(valet_migration);
+    valet_t first, second;
+    description.identifier = "In place";
+    description.identifier_length = strlen("In place");
+    description.explicitly_set = 1;
+    description.accessibility = VALET_WHEN_UNLOCKED;
+    OK(valet_open(&description, &first));
+    description.accessibility = VALET_AFTER_FIRST_UNLOCK;
+    OK(valet_open(&description, &second));
+    OK(valet_set(first, TEXT("k"), "v1", 2, NULL));
+    migration.from = first;
+    migration.remove_on_completion = 1;
+    migration.map = change_all;
+    migration.context = (void *)key;
+    OK(valet_migrate(second, &migration, NULL));
+    CHECK(count_of(first) == 0 && count_of(second) == 1);
+    check_value(second, key, "v2", 2);
+    OK(valet_remove_all(second, NULL));
+    OK(valet_close(first));
+    OK(valet_close(second));
+}
+
+void test_migration_in_place(void)
+{
+    check_in_place("k2");
+    check_in_place("k");
+}
+
+/* Keys that some languages take for one text. */
+void test_migration_of_lookalikes(void)
+{
+    static const char *const names[] = {"\u00e9", "e\u0301", "VAL_\u212aeychainCanaryUsername"};
+    valet_migration migration = VALET_INIT(valet_migration);
+    valet_t source = valet_named("Source"), other = valet_named("Destination");
+    for (size_t index = 0; index < 3; index += 1)
+        OK(valet_set(source, TEXT(names[index]), names[index], strlen(names[index]), NULL));
+    CHECK(count_of(source) == 3);
+    migration.from = source;
+    migration.remove_on_completion = 1;
+    OK(valet_migrate(other, &migration, NULL));
+    CHECK(count_of(source) == 0 && count_of(other) == 3);
+    for (size_t index = 0; index < 3; index += 1)
+        check_value(other, names[index], names[index], strlen(names[index]));
+    OK(valet_close(source));
+    OK(valet_close(other));
+}
+
 static void refused(valet_t valet, const valet_attribute *query, size_t count, int32_t domain,
                     int32_t code)
 {
@@ -207,13 +268,15 @@ void test_map(void)
 {
     static const struct { struct plan plan; int32_t status, domain, code; } wrong[] = {
         {{VALET_PAIR_STOP, NULL, NULL, 0, 0, ""}, VALET_USER_CANCELED, VALET_ERROR_KEYCHAIN, 1},
-        {{3, NULL, NULL, 0, 0, ""}, VALET_INVALID_ARGUMENT, VALET_ERROR_KEYCHAIN, 0},
-        {{0, "", NULL, 0, 0, ""}, VALET_INVALID_ARGUMENT, VALET_ERROR_MIGRATION, 1},
-        {{0, "\xff", NULL, 0, 0, ""}, VALET_INVALID_ARGUMENT, VALET_ERROR_KEYCHAIN, 0},
-        {{0, NULL, NULL, VALET_VALUE_BYTES, 0, ""}, VALET_INVALID_ARGUMENT, VALET_ERROR_MIGRATION,
-         1},
-        {{0, NULL, "", 0, 0, ""}, VALET_INVALID_ARGUMENT, VALET_ERROR_MIGRATION, 2},
-        {{0, "same", NULL, 0, 0, ""}, VALET_DUPLICATE_ITEM, VALET_ERROR_MIGRATION, 3},
+        {{0, NULL, NULL, 0, 0, ""}, VALET_INVALID_ARGUMENT, VALET_ERROR_KEYCHAIN, 0},
+        {{4, NULL, NULL, 0, 0, ""}, VALET_INVALID_ARGUMENT, VALET_ERROR_KEYCHAIN, 0},
+        {{VALET_PAIR_KEEP, "", NULL, 0, 0, ""}, VALET_INVALID_ARGUMENT, VALET_ERROR_MIGRATION, 1},
+        {{VALET_PAIR_KEEP, "\xff", NULL, 0, 0, ""}, VALET_INVALID_ARGUMENT,
+         VALET_ERROR_KEYCHAIN, 0},
+        {{VALET_PAIR_KEEP, NULL, NULL, VALET_VALUE_BYTES, 0, ""}, VALET_INVALID_ARGUMENT,
+         VALET_ERROR_MIGRATION, 1},
+        {{VALET_PAIR_KEEP, NULL, "", 0, 0, ""}, VALET_INVALID_ARGUMENT, VALET_ERROR_MIGRATION, 2},
+        {{VALET_PAIR_KEEP, "same", NULL, 0, 0, ""}, VALET_DUPLICATE_ITEM, VALET_ERROR_MIGRATION, 3},
     };
     struct plan plan;
     valet_migration migration = VALET_INIT(valet_migration);
@@ -231,12 +294,14 @@ void test_map(void)
         CHECK(plan.calls > 0 && count_of(valet) == 0);
     }
     memset(&plan, 0, sizeof(plan));
+    plan.answer = VALET_PAIR_KEEP;
     OK(valet_migrate(valet, &migration, NULL));
     CHECK(plan.calls == 3 && count_of(valet) == 2 && count_of(source) == 3);
     check_value(valet, "new a", "1", 1);
     check_value(valet, "new b", "2", 1);
     OK(valet_remove_all(valet, NULL));
     memset(&plan, 0, sizeof(plan));
+    plan.answer = VALET_PAIR_KEEP;
     plan.value = "changed";
     migration.remove_on_completion = 1;
     OK(valet_migrate(valet, &migration, NULL));

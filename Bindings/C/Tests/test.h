@@ -52,6 +52,8 @@ void test_fork(void);
 void test_signals(void);
 void test_deadline(void);
 void test_migration(void);
+void test_migration_in_place(void);
+void test_migration_of_lookalikes(void);
 void test_migration_rules(void);
 void test_map(void);
 void test_locked(void);

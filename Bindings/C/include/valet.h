@@ -14,13 +14,13 @@
  *   the last failure on this thread.
  * - Text is UTF-8 with a length, and needs no NUL at its end. Keys and values may contain NULs.
  *   Bytes are a pointer and a length. A length of 0 allows a NULL pointer. No text, key or value is
- *   longer than 16 MiB; a longer value is refused with -25302 (errSecDataTooLarge).
+ *   longer than 16 MiB; a longer value is refused with VALET_TOO_LARGE.
  * - The library copies what it is given during the call, and keeps no pointer of the caller.
  * - Handles are numbers of objects of the library, not addresses. Every thread may use them at
- *   once. A freed handle, a handle of another kind, and NULL (except in ..._free and
- *   valet_close) are refused with VALET_INVALID_ARGUMENT. A child of fork() inherits the handles,
- *   but not what the user has proved to its parent's single-prompt valets. If another thread was
- *   using the keychain during the fork, calls in the child return -2070 until it calls exec. In a
+ *   once. A freed handle, a handle of another kind, and NULL (except in ..._free and valet_close)
+ *   are refused with VALET_INVALID_ARGUMENT. A child of fork() inherits the handles, but not what
+ *   the user has proved to its parent's single-prompt valets. If another thread was using the
+ *   keychain during the fork, calls in the child return VALET_INTERNAL until it calls exec. In a
  *   child with several threads, make each kind of call once, before the fork or on one thread:
  *   threads that make the first call of a kind in the same moment may wait for ever.
  * - An output is written only on success, except handles, which become NULL on failure.
@@ -28,8 +28,9 @@
  * - A call waits at most five seconds for other processes, and a minute for the user. deadline_ms
  *   replaces both. Only the work itself is not bounded: stretching a passcode takes about a quarter
  *   of a second each time, and ending a pinentry that does not end by itself takes two seconds.
- * - Structures begin with their size, so that later versions can add fields: set it with
- *   VALET_INIT(type). A structure of a newer version is accepted if its unknown fields are 0.
+ * - Structures except valet_attribute, which never changes, begin with their size, so that later
+ *   versions can add fields: set it with VALET_INIT(type). A structure of a newer version is
+ *   accepted if its unknown fields are 0.
  */
 #ifndef VALET_H
 #define VALET_H
@@ -42,7 +43,7 @@ extern "C" {
 #endif
 
 typedef struct valet_handle *valet_t;               /* a valet: one sandbox of the keychain */
-typedef struct valet_secret_handle *valet_secret_t; /* a value in guarded memory */
+typedef struct valet_secret_handle *valet_secret_t; /* a value, guarded as valet_get says */
 typedef struct valet_keys_handle *valet_keys_t;     /* the keys of a valet at one moment */
 
 /* The OSStatus values of the SecItem functions. A function may return others than these. */
@@ -58,6 +59,13 @@ enum {
     VALET_ITEM_NOT_FOUND = -25300,          /* errSecItemNotFound */
     VALET_INTERACTION_NOT_ALLOWED = -25308, /* errSecInteractionNotAllowed: the keychain is locked,
                                                the read needs VALET_MAY_ASK, or nobody is there */
+    VALET_INTERNAL = -2070,                 /* errSecInternalComponent: see fork() */
+    VALET_TOO_LARGE = -25302,               /* errSecDataTooLarge: more than 16 MiB */
+    VALET_DAMAGED_ITEM = -26275,            /* errSecDecode */
+    VALET_DISK_FULL = -34,                  /* errSecDiskFull */
+    VALET_IO = -36,                         /* errSecIO */
+    VALET_NO_MEMORY = -108,                 /* errSecAllocate */
+    VALET_READ_ONLY = -25292,               /* errSecReadOnly */
     VALET_MISSING_ENTITLEMENT = -34018      /* errSecMissingEntitlement: not one of the groups */
 };
 
@@ -119,12 +127,28 @@ typedef struct valet_options {
 } valet_options;
 
 enum { VALET_ERROR_KEYCHAIN = 1, VALET_ERROR_MIGRATION = 2 };
+/* What a program can do about a failure, beyond its status. */
+enum {
+    VALET_REASON_OTHER = 0,                 /* the status says all, or there is nothing to do */
+    VALET_REASON_BUSY = 1,                  /* other processes use the keychain: try again */
+    VALET_REASON_DAMAGED = 2,               /* run `valet doctor` */
+    VALET_REASON_KEY_UNAVAILABLE = 3,       /* the device key is missing, or of another keychain */
+    VALET_REASON_NEWER_FORMAT = 4,          /* a newer version wrote the keychain */
+    VALET_REASON_NO_PASSCODE = 5,           /* the accessibility needs a passcode, none is set */
+    VALET_REASON_LOCKED = 6,                /* unlock the keychain */
+    VALET_REASON_FILES = 7,                 /* files are missing, unsafe or read-only */
+    VALET_REASON_DISK_FULL = 8,
+    VALET_REASON_UNPROTECTED = 9,           /* below the level that the process requires */
+    VALET_REASON_NO_MEMORY = 10,
+    VALET_REASON_NO_ANSWER = 11             /* a valet_pair_map returned no VALET_PAIR_... */
+};
 typedef struct valet_error {
     size_t size;
     int32_t status;                         /* what the call returned; 0: none has failed */
     int32_t domain;                         /* VALET_ERROR_...; says how to read code */
     int32_t code;                           /* the raw value of VALKeychainError or of
                                                VALMigrationResult */
+    int32_t reason;                         /* VALET_REASON_...; later versions may add some */
     char message[512];                      /* ends with a NUL, cut between characters; no secret */
     char hint[512];                         /* what to do about it; may be empty */
 } valet_error;
@@ -156,8 +180,9 @@ valet_status valet_configure(const char *application, size_t application_length,
                              const char *const *groups, const size_t *group_lengths,
                              size_t group_count);
 
-/* Fills in what *error has room for by its size, which reaches at least beyond code. A success does
-   not reset it. Returns VALET_INVALID_ARGUMENT if error is NULL or smaller; that is not kept. */
+/* Fills in what *error has room for by its size, which reaches at least beyond reason. A success
+   does not reset it. Returns VALET_INVALID_ARGUMENT if error is NULL or smaller; that is not kept.
+   */
 valet_status valet_last_error(valet_error *error);
 
 /* --- Valets --- */
@@ -190,7 +215,9 @@ valet_status valet_set_from_fd(valet_t valet, const char *key, size_t key_length
                                const valet_options *options);
 
 /* Reads a value. The enclave kinds ask the user, if VALET_MAY_ASK allows it; the single-prompt kind
-   only until the user has proved presence once to this handle. */
+   only until the user has proved presence once to this handle. Values up to 4 KiB are in memory
+   that is locked and kept out of core dumps, of which there is little: free secrets early. Larger
+   ones are wiped when they are freed, but can be swapped out. */
 valet_status valet_get(valet_t valet, const char *key, size_t key_length,
                        const valet_options *options, valet_secret_t *secret);
 
@@ -202,7 +229,8 @@ valet_status valet_contains(valet_t valet, const char *key, size_t key_length,
 valet_status valet_remove(valet_t valet, const char *key, size_t key_length,
                           const valet_options *options);
 
-/* Removes everything that is stored, with the canary. Never asks. */
+/* Removes everything that is stored, also the canary. Never asks. The canary of the enclave kinds
+   is in the local valet of the same name, and stays. */
 valet_status valet_remove_all(valet_t valet, const valet_options *options);
 
 /* Where the bytes are, until the secret is freed. */
@@ -243,10 +271,12 @@ typedef struct valet_pair {
     size_t value_length;
 } valet_pair;
 
-enum { VALET_PAIR_KEEP = 0, VALET_PAIR_SKIP = 1, VALET_PAIR_STOP = 2 };
+/* 0 is none of them: languages return it for a function that failed. */
+enum { VALET_PAIR_KEEP = 1, VALET_PAIR_SKIP = 2, VALET_PAIR_STOP = 3 };
 /* Changes *pair, leaves it out, or ends the migration without a change: then valet_migrate returns
-   VALET_USER_CANCELED. What it points *pair at has to live until it returns and is called again, or
-   valet_migrate returns. It has to return: no exception or longjmp may leave it. */
+   VALET_USER_CANCELED. Every other answer ends it with VALET_INVALID_ARGUMENT. What it points *pair
+   at has to live until it returns and is called again, or valet_migrate returns. It has to return:
+   no exception or longjmp may leave it. */
 typedef int32_t (*valet_pair_map)(void *context, valet_pair *pair);
 
 /* What to migrate. Exactly one source: from, attributes or retired. */
@@ -301,7 +331,8 @@ valet_status valet_state(int32_t *state, int32_t *protection_level);
 valet_status valet_wait(int32_t accessibility, uint32_t deadline_ms);
 
 /* Unlocks the keychain, like `valet unlock`: for duration_ms at most, and until nothing has used it
-   for auto_lock_ms; 0 for no limit. VALET_AUTH_FAILED for a wrong passcode. */
+   for auto_lock_ms. VALET_AUTH_FAILED for a wrong passcode. */
+enum { VALET_NO_LIMIT = 0 };
 valet_status valet_unlock(const void *passcode, size_t passcode_length, uint64_t duration_ms,
                           uint64_t auto_lock_ms);
 

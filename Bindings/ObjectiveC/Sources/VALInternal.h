@@ -83,8 +83,9 @@ NSData *VAL_NULLABLE VALUTF8(NSString *VAL_NULLABLE text, VAL_ERROR error);
 /// Like VALUTF8; the caller releases the object.
 NSData *VAL_NULLABLE VALNewUTF8(NSString *VAL_NULLABLE text, VAL_ERROR error) NS_RETURNS_RETAINED;
 
-/// The text of UTF-8. Nil if the bytes are not UTF-8.
-NSString *VAL_NULLABLE VALText(const void *VAL_NULLABLE bytes, size_t length);
+/// The text of UTF-8. Nil if the bytes are not UTF-8, or if there is no memory for the text, which
+/// `isMemoryShort` tells.
+NSString *VAL_NULLABLE VALText(const void *VAL_NULLABLE bytes, size_t length, BOOL *isMemoryShort);
 
 /// Whether a call succeeded. If not, `error` is this thread's last error of the C library.
 BOOL VALSucceeded(valet_status status, VAL_ERROR error);

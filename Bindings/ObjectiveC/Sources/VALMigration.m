@@ -35,6 +35,7 @@ static NSString *const accessControl = @"accc";
 {
     const valet_attribute *key = &pair->key;
     void *value = malloc(pair->value_length + 1);
+    BOOL isMemoryShort = NO;
     if (value == NULL) {
         RELEASE(self);
         [NSException raise:NSMallocException format:@"no memory for a value to migrate"];
@@ -42,7 +43,12 @@ static NSString *const accessControl = @"accc";
     self = [super init];
     switch (key->type) {
     case VALET_VALUE_TEXT:
-        _key = RETAIN(VALText(key->value, key->value_length));
+        _key = RETAIN(VALText(key->value, key->value_length, &isMemoryShort));
+        if (_key == nil) {
+            free(value);
+            RELEASE(self);
+            [NSException raise:NSMallocException format:@"no memory for a key to migrate"];
+        }
         break;
     case VALET_VALUE_BYTES:
         _key = [[NSData alloc] initWithBytes:key->value length:key->value_length];
@@ -124,6 +130,14 @@ static NSString *const accessControl = @"accc";
 
 @implementation VALSandbox (VALMigrations)
 
+/// Whether a number has no fraction, and is one of the numbers that an attribute can have.
+static BOOL isWhole(NSNumber *number)
+{
+    char type = *[number objCType];
+    if (strchr("fd", type) != NULL) return NO;
+    return strchr("QL", type) == NULL || [number unsignedLongLongValue] <= INT64_MAX;
+}
+
 /// Fills `attribute` from an entry of a query. NO for a key or a value of another type than text,
 /// bytes and whole numbers.
 static BOOL fillAttribute(valet_attribute *attribute, id key, id value)
@@ -136,7 +150,7 @@ static BOOL fillAttribute(valet_attribute *attribute, id key, id value)
     } else if ([value isKindOfClass:[NSData class]]) {
         attribute->type = VALET_VALUE_BYTES;
         bytes = value;
-    } else if ([value isKindOfClass:[NSNumber class]] && strchr("fd", *[value objCType]) == NULL) {
+    } else if ([value isKindOfClass:[NSNumber class]] && isWhole(value)) {
         attribute->type = VALET_VALUE_NUMBER;
         attribute->number = [value longLongValue];
         bytes = [NSData data];
@@ -233,17 +247,10 @@ typedef struct {
     BOOL isPrevented;
 } Mapping;
 
-#if __has_feature(objc_arc)
-#    define HELD(object) ((__bridge_retained void *)(object))
-#    define GIVEN_UP(pointer) ((__bridge_transfer id)(pointer))
-#    define BLOCK(pointer) ((__bridge VALCompactMap)(pointer))
-#    define POINTER(block) ((__bridge void *)(block))
-#else
-#    define HELD(object) ((void *)[(object) retain])
-#    define GIVEN_UP(pointer) [(id)(pointer) autorelease]
-#    define BLOCK(pointer) ((VALCompactMap)(pointer))
-#    define POINTER(block) ((void *)(block))
-#endif
+#define HELD(object) ((void *)[(object) retain])
+#define GIVEN_UP(pointer) [(id)(pointer) autorelease]
+#define BLOCK(pointer) ((VALCompactMap)(pointer))
+#define POINTER(block) ((void *)(block))
 
 /// Lets go of the pair that was handed over last.
 static void forgetOutput(Mapping *mapping)

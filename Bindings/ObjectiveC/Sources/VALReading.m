@@ -63,10 +63,14 @@ static BOOL readSecret(VALSandbox *sandbox, NSString *key, NSString *prompt, val
     const uint8_t *bytes = NULL;
     size_t length = 0;
     NSString *string;
+    BOOL isMemoryShort = NO;
     if (!readSecret(self, key, prompt, &secret, &bytes, &length, error)) return nil;
-    string = VALText(bytes, length);
+    string = VALText(bytes, length, &isMemoryShort);
     valet_secret_free(secret);
-    if (string == nil) {
+    if (isMemoryShort) {
+        VALFail(error, VALKeychainErrorDomain, VALKeychainErrorCouldNotAccessKeychain,
+                @"no memory for the value");
+    } else if (string == nil) {
         VALFail(error, VALKeychainErrorDomain, VALKeychainErrorItemNotFound,
                 @"the value is not UTF-8");
     }
@@ -92,9 +96,12 @@ static BOOL readSecret(VALSandbox *sandbox, NSString *key, NSString *prompt, val
         size_t length = 0;
         isComplete = VALSucceeded(valet_keys_at(keys, index, &text, &length), error);
         if (isComplete) {
-            NSString *key = VALText(text, length);
+            BOOL isMemoryShort = NO;
+            NSString *key = VALText(text, length, &isMemoryShort);
             isComplete = key != nil;
             if (isComplete) [found addObject:key];
+            else VALFail(error, VALKeychainErrorDomain, VALKeychainErrorCouldNotAccessKeychain,
+                         @"no memory for the keys");
         }
     }
     valet_keys_free(keys);

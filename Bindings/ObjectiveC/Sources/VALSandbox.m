@@ -27,12 +27,8 @@ static void unlockRegistry(void)
 + (void)initialize
 {
     if (self != [VALSandbox class]) return;
-#if __has_feature(objc_arc)
-    registry = [NSMapTable strongToWeakObjectsMapTable];
-#else
     registry =
         NSCreateMapTable(NSObjectMapKeyCallBacks, NSNonOwnedPointerMapValueCallBacks, 16);
-#endif
     pthread_atfork(lockRegistry, unlockRegistry, unlockRegistry);
 }
 
@@ -136,7 +132,6 @@ static VALSandbox *newReference(NSData *name, VALSandbox *other)
     return AUTORELEASE([[self alloc] initWithConfiguration:configuration]);
 }
 
-#if !__has_feature(objc_arc)
 /// Gives up a reference. The last one leaves the registry first, so that it hands out no object
 /// that is being deallocated.
 - (oneway void)release
@@ -152,7 +147,6 @@ static VALSandbox *newReference(NSData *name, VALSandbox *other)
     unlockRegistry();
     if (isLast) [super release];
 }
-#endif
 
 - (void)dealloc
 {

@@ -33,6 +33,17 @@
     return _length;
 }
 
+/// That of NSData shows the bytes, and descriptions end up in logs.
+- (NSString *)description
+{
+    return [NSString stringWithFormat:@"<%lu bytes>", (unsigned long)_length];
+}
+
+- (NSString *)debugDescription
+{
+    return [self description];
+}
+
 /// A copy of the bytes would not be wiped. They never change.
 - (id)copyWithZone:(NSZone *)zone
 {
@@ -128,11 +139,12 @@ NSData *VALUTF8(NSString *text, VAL_ERROR error)
     return AUTORELEASE(VALNewUTF8(text, error));
 }
 
-NSString *VALText(const void *bytes, size_t length)
+NSString *VALText(const void *bytes, size_t length, BOOL *isMemoryShort)
 {
     unichar *units = malloc((length + 1) * sizeof(unichar));
     NSString *text = nil;
     size_t count = 1, offset = 0, step = 1;
+    *isMemoryShort = units == NULL;
     if (units == NULL) return nil;
     units[0] = ' ';
     while (offset < length && step > 0) {

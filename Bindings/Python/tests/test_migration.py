@@ -47,8 +47,9 @@ def test_a_query_of_texts_numbers_and_bytes_reaches_the_library(mailer, identifi
 
 
 def test_a_query_for_everything_is_invalid(mailer):
-    with pytest.raises(valet.KeychainError):
+    with pytest.raises(valet.MigrationError) as caught:
         mailer.migrate({})
+    assert caught.value.reason is MigrationReason.INVALID_QUERY
     with pytest.raises(valet.MigrationError) as caught:
         mailer.migrate({"class": "genp", "m_Limit": "m_LimitOne"})
     assert caught.value.reason is MigrationReason.INVALID_QUERY
@@ -73,7 +74,7 @@ def test_a_transform_renames_changes_and_leaves_out(mailer, old):
     seen = []
 
     def transform(pair):
-        seen.append(pair)
+        seen.append(Pair(pair.key, bytes(pair.value)))
         if pair.key == "one":
             return None
         return Pair(f"new {pair.key}\0x", bytearray(pair.value) + b"\0!")
@@ -100,6 +101,51 @@ def test_an_exception_of_a_transform_passes_and_changes_nothing(mailer, old, err
         mailer.migrate(old, remove_on_completion=True, transform=transform)
     assert caught.value is error
     assert (contents(mailer), len(contents(old))) == ({}, 2)
+
+
+def test_a_pair_shows_no_value():
+    assert repr(Pair("key", b"secret")) == "Pair(key='key', value=<6 bytes>)"
+    assert "secret" not in f"{Pair('key', b'secret')}"
+
+
+def test_the_value_of_a_pair_is_wiped_after_the_migration(mailer, old):
+    seen = []
+
+    def transform(pair):
+        seen.append(pair.value)
+        return pair
+
+    mailer.migrate(old, transform=transform)
+    assert [bytes(value) for value in seen] == [b"\0", b"\0"]
+    assert contents(mailer) == contents(old) == {"one": b"1", "two": b"2"}
+
+
+def test_a_call_that_does_not_end_stops_the_migration(mailer, old, monkeypatch):
+    """As when a signal handler raises before the call has begun, and ctypes returns 0."""
+    monkeypatch.setattr(valet.migration._Calls, "map", lambda *arguments: 0)
+    with pytest.raises(KeyboardInterrupt):
+        mailer.migrate(old, remove_on_completion=True, transform=lambda pair: pair)
+    assert (contents(mailer), len(contents(old))) == ({}, 2)
+
+
+def test_keys_that_look_alike_migrate_each_with_its_value(mailer, old):
+    kelvin = "VAL_\u212aeychainCanaryUsername"
+    old["\u00e9"], old["e\u0301"], old[kelvin] = b"3", b"4", b"5"
+    mailer.migrate(old, remove_on_completion=True)
+    assert len(contents(mailer)) == 5 and contents(old) == {}
+    assert (mailer["\u00e9"], mailer["e\u0301"], mailer[kelvin]) == (b"3", b"4", b"5")
+
+
+@pytest.mark.parametrize("cloud", [False, True])
+def test_what_a_transform_changes_is_kept_where_names_are_shared(identifier, cloud):
+    first, second = (
+        Valet(identifier, explicit=True, cloud=cloud, accessibility=accessibility)
+        for accessibility in (Accessibility.WHEN_UNLOCKED, Accessibility.AFTER_FIRST_UNLOCK))
+    first["a"], first["b"], first["c"] = b"1", b"2", b"3"
+    changed = {"a": Pair("b", b"1"), "b": Pair("a", b"2"), "c": Pair("c", b"new")}
+    second.migrate(first, remove_on_completion=True, transform=lambda pair: changed[pair.key])
+    assert contents(second) == {"a": b"2", "b": b"1", "c": b"new"}
+    assert contents(first) == {}
 
 
 @pytest.mark.parametrize("result, reason", [

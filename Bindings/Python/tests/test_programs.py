@@ -89,8 +89,10 @@ def test_the_command_keyring_stores_reads_and_deletes(home):
     found = module("keyring", "get", "mail.example.com", USER, home=home)
     assert found.decode().strip() == PASSWORD
     module("keyring", "del", "mail.example.com", USER, home=home)
-    with pytest.raises(AssertionError):
-        module("keyring", "get", "mail.example.com", USER, home=home)
+    gone = subprocess.run(
+        [sys.executable, "-m", "keyring", "get", "mail.example.com", USER],
+        env={**os.environ, "VALET_HOME": str(home)}, capture_output=True, timeout=60)
+    assert (gone.returncode, gone.stdout) == (1, b"")
     assert "valet.keyring.Keyring" in module("keyring", "--list-backends", home=home).decode()
 
 
@@ -127,6 +129,8 @@ def test_twine_is_refused_without_a_stored_password(home, index):
          "--repository-url", f"{index.url}/legacy/", index.wheel],
         env={**os.environ, "VALET_HOME": str(home)}, capture_output=True, timeout=60)
     assert done.returncode != 0 and index.uploaded == []
+    output = (done.stdout + done.stderr).lower()
+    assert b"password" in output and b"traceback" not in output, output
 
 
 def test_the_wheel_is_pure_and_complete(wheel):

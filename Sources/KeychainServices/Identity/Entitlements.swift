@@ -19,8 +19,8 @@ struct Entitlements: Hashable {
 
     /// The groups without repetition, and the group of tokens last.
     static func ordered(_ names: [String]) -> [AccessGroup] {
-        var seen: Set<String> = []
-        let groups = names.filter { seen.insert($0).inserted }.map { AccessGroup($0) }
+        var seen: Set<AccessGroup> = []
+        let groups = names.map { AccessGroup($0) }.filter { seen.insert($0).inserted }
         return groups.filter { $0 != .token } + groups.filter { $0 == .token }
     }
 }

@@ -65,7 +65,7 @@ package struct ItemTransfer: Sendable {
 }
 
 extension ItemStore {
-    /// Changes, adds and deletes items in one transaction, or does nothing.
+    /// Changes, deletes and adds items in one transaction, or does nothing.
     ///
     /// An item that is changed keeps its value, its attributes and its persistent reference.
     ///
@@ -78,15 +78,16 @@ extension ItemStore {
         _ = try perform(.create, operation, for: caller) { rows in
             let items = ItemTransaction(rows, caller)
             for change in transfer.changes { try items.perform(change) }
+            // First, because an addition may take the name of an item that goes.
+            for version in transfer.deletions {
+                try items.deleteItem(try items.open(version).row)
+            }
             for addition in transfer.additions {
                 do {
                     _ = try items.add(addition)
                 } catch PersonDemand.proofs {
                     throw KeychainFailure(.duplicateItem, during: operation)
                 }
-            }
-            for version in transfer.deletions {
-                try items.deleteItem(try items.open(version).row)
             }
         }
     }

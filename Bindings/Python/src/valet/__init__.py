@@ -26,6 +26,7 @@ from .errors import (
     MissingEntitlement,
     NotAvailable,
     NotText,
+    Reason,
     UserCancelled,
 )
 from .keychain import (
@@ -61,6 +62,7 @@ __all__ = [
     "NotText",
     "Pair",
     "ProtectionLevel",
+    "Reason",
     "Secret",
     "SecureEnclaveValet",
     "SinglePromptSecureEnclaveValet",

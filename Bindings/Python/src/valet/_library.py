@@ -29,7 +29,7 @@ INVALID_ARGUMENT = -50
 KIND_LOCAL, KIND_CLOUD, KIND_SECURE_ENCLAVE, KIND_SINGLE_PROMPT = range(4)
 MAY_ASK = 1
 VALUE_TEXT, VALUE_BYTES, VALUE_NUMBER = 1, 2, 3
-PAIR_KEEP, PAIR_SKIP, PAIR_STOP = range(3)
+PAIR_KEEP, PAIR_SKIP, PAIR_STOP = 1, 2, 3
 
 
 class Sized(ctypes.Structure):
@@ -71,6 +71,7 @@ class Error(Sized):
         ("status", c_int32),
         ("domain", c_int32),
         ("code", c_int32),
+        ("reason", c_int32),
         ("message", c_char * 512),
         ("hint", c_char * 512),
     ]
@@ -172,6 +173,17 @@ def library() -> ctypes.CDLL:
     return loaded
 
 
+@contextmanager
+def freeing(handle: c_void_p, free: str) -> Iterator[None]:
+    """Frees `handle` if the calls in the `with` statement raise. A signal handler may raise after
+    the library has made the handle, and before anything else knows it."""
+    try:
+        yield
+    except BaseException:
+        getattr(library(), free)(handle)
+        raise
+
+
 def call(name: str, *arguments: Any) -> None:
     """Calls a function of the library. Raises what `valet_last_error` says if it fails."""
     status = getattr(library(), name)(*arguments)
@@ -186,7 +198,7 @@ def _last_error(status: int) -> KeychainError:
     if error.status != status:
         return failure(status, 0, 0, f"the call failed with status {status}", "")
     message, hint = (text.decode("utf-8", "replace") for text in (error.message, error.hint))
-    return failure(status, error.domain, error.code, message, hint)
+    return failure(status, error.domain, error.code, message, hint, error.reason)
 
 
 def utf8(text: str, what: str) -> bytes:

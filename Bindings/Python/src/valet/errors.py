@@ -7,6 +7,32 @@ import enum
 from typing import Optional
 
 
+class Reason(enum.IntEnum):
+    """What a program can do about a failure, beyond its status: VALET_REASON_… of the C library."""
+
+    OTHER = 0
+    BUSY = 1
+    """Another process kept the keychain busy until the deadline: try again."""
+    DAMAGED = 2
+    """The item or the keychain is damaged: the command `valet doctor` says more."""
+    KEY_UNAVAILABLE = 3
+    """The device key is missing, or belongs to another keychain."""
+    NEWER_FORMAT = 4
+    """A newer version of the library wrote the keychain."""
+    NO_PASSCODE = 5
+    """The accessibility needs a passcode, and none is set."""
+    LOCKED = 6
+    """The keychain is locked."""
+    FILES = 7
+    """Files are missing, unsafe or read-only, or the disk fails."""
+    DISK_FULL = 8
+    UNPROTECTED = 9
+    """The keychain is protected less than the process requires."""
+    NO_MEMORY = 10
+    NO_ANSWER = 11
+    """The function of a migration returned none of its answers."""
+
+
 class KeychainError(Exception):
     """A call of the keychain failed. Every exception of this package is of this class.
 
@@ -19,6 +45,8 @@ class KeychainError(Exception):
     """What failed, and why."""
     hint: str
     """What to do about it. It may be empty."""
+    reason: int = Reason.OTHER
+    """A `Reason`, or a number that is newer than this package. A `MigrationError` has its own."""
 
     def __init__(self, message: str = "", status: int = 0, hint: str = "") -> None:
         super().__init__(message, status, hint)
@@ -78,7 +106,7 @@ class MigrationReason(enum.IntEnum):
 class MigrationError(KeychainError):
     """Items were not migrated. The keychain is unchanged."""
 
-    reason: Optional[MigrationReason]
+    reason: Optional[MigrationReason]  # type: ignore[assignment]
     """The reason. None if it is newer than this package."""
 
     def __init__(
@@ -103,8 +131,12 @@ _CLASSES: dict[int, type[KeychainError]] = {
 _DOMAIN_MIGRATION = 2
 
 
-def failure(status: int, domain: int, code: int, message: str, hint: str) -> KeychainError:
+def failure(
+    status: int, domain: int, code: int, message: str, hint: str, reason: int = 0
+) -> KeychainError:
     """The exception for what `valet_last_error` reported. Unknown statuses get the base class."""
     if domain == _DOMAIN_MIGRATION:
         return MigrationError(message, status, hint, code)
-    return _CLASSES.get(status, KeychainError)(message, status, hint)
+    made = _CLASSES.get(status, KeychainError)(message, status, hint)
+    made.reason = Reason(reason) if reason in tuple(Reason) else reason
+    return made

@@ -10,6 +10,7 @@ from typing import Any, Callable, NamedTuple, Optional, Union
 
 from . import _library
 from ._library import Attribute, Buffer, Migration, PairMap, call, fitting, utf8
+from .errors import Reason
 
 AttributeValue = Union[str, bytes, int]
 
@@ -20,6 +21,10 @@ class Pair(NamedTuple):
     key: Union[str, bytes, int]
     """The account of the item. That of a valet's item is text."""
     value: Buffer
+    """The value. `transform` gets a bytearray that is wiped after the call: copy what you keep."""
+
+    def __repr__(self) -> str:
+        return f"Pair(key={self.key!r}, value=<{len(self.value)} bytes>)"
 
 
 Transform = Callable[[Pair], Optional[Pair]]
@@ -33,9 +38,12 @@ def run(valet: c_void_p, source: Migration, transform: Optional[Transform], opti
     source.map = PairMap(calls.map)
     try:
         call("valet_migrate", valet, byref(source), options)
-    except BaseException:
+    except BaseException as error:
         if calls.error is not None:
             raise calls.error from None
+        if getattr(error, "reason", None) == Reason.NO_ANSWER:
+            # A signal handler raised before `map` could catch it. ctypes has printed what.
+            raise KeyboardInterrupt("a signal ended the migration, without a change") from None
         raise
     finally:
         calls.wipe()
@@ -71,6 +79,8 @@ class _Calls:
         # What the last call lent. The library has read it when it calls again.
         self.pair: Optional[_library.Pair] = None
         self.value = bytearray()
+        # What the last call lent to `transform`.
+        self.lent = bytearray()
 
     def map(self, _context: Any, pointer: Any) -> int:
         try:
@@ -81,11 +91,11 @@ class _Calls:
             return _library.PAIR_STOP
 
     def _map(self, pair: _library.Pair) -> int:
-        value = ctypes.string_at(pair.value, pair.value_length) if pair.value_length else b""
-        result = self.transform(Pair(_key(pair.key), value))
+        self.wipe()
+        self.lent = _copy(pair.value, pair.value_length)
+        result = self.transform(Pair(_key(pair.key), self.lent))
         if result is None:
             return _library.PAIR_SKIP
-        self.wipe()
         _fill(pair.key, result.key)
         self.pair, self.value = pair, bytearray(memoryview(result.value))
         pair.value_length = len(self.value)
@@ -94,8 +104,17 @@ class _Calls:
         return _library.PAIR_KEEP
 
     def wipe(self) -> None:
-        for index in range(len(self.value)):
-            self.value[index] = 0
+        for buffer in (self.value, self.lent):
+            for index in range(len(buffer)):
+                buffer[index] = 0
+
+
+def _copy(address: Optional[int], length: int) -> bytearray:
+    """The bytes at an address, in memory that can be wiped."""
+    copy = bytearray(length)
+    if length > 0:
+        ctypes.memmove((ctypes.c_char * length).from_buffer(copy), address or 0, length)
+    return copy
 
 
 def _key(attribute: Attribute) -> AttributeValue:

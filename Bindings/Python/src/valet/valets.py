@@ -10,7 +10,7 @@ from ctypes import byref, c_int32, c_size_t, c_void_p, string_at
 from typing import Any, Optional, Union
 
 from . import _library, migration
-from ._library import Buffer, Description, call, fitting, lent, options, utf8
+from ._library import Buffer, Description, call, fitting, freeing, lent, options, utf8
 from .errors import InvalidArgument, ItemNotFound, NotText
 from .keychain import Accessibility
 from .secret import Secret
@@ -51,8 +51,9 @@ class Sandbox:
         self._name, self._kind = (identifier, group), kind
         self._handle, self._deadline = c_void_p(), deadline
         self._options()  # Refuses a deadline that is out of range.
-        call("valet_open", byref(description), byref(self._handle))
-        weakref.finalize(self, _close, self._handle).atexit = False
+        with freeing(self._handle, "valet_close"):
+            call("valet_open", byref(description), byref(self._handle))
+            weakref.finalize(self, _close, self._handle).atexit = False
 
     def set(self, key: str, value: Buffer) -> None:
         """Stores `value` under `key`, in place of what is there. An empty value is refused."""
@@ -122,12 +123,15 @@ class Sandbox:
         """Whether both read and write the same items."""
         if not isinstance(other, Sandbox):
             return NotImplemented
+        # Items of an explicit name may have the name of another kind's items.
+        if self._kind["kind"] != other._kind["kind"]:
+            return False
         is_equal = c_int32()
         call("valet_is_equal", self._handle, other._handle, byref(is_equal))
         return bool(is_equal.value)
 
     def __hash__(self) -> int:
-        # Different names may stand for the same items, if one is explicit. Kinds do not.
+        # Different names may stand for the same items, if one is explicit.
         return hash((self._kind["kind"], self._kind.get("accessibility")))
 
     def __repr__(self) -> str:
@@ -139,13 +143,14 @@ class Sandbox:
 
     def _read(self, key: str, prompt: Optional[str] = None) -> Secret:
         secret = c_void_p()
-        call("valet_get", self._handle, *_key(key), self._options(prompt), byref(secret))
-        return Secret(secret)
+        with freeing(secret, "valet_secret_free"):
+            call("valet_get", self._handle, *_key(key), self._options(prompt), byref(secret))
+            return Secret(secret)
 
     def _list(self, prompt: Optional[str] = None) -> list[str]:
         keys, count, text, length = c_void_p(), c_size_t(), c_void_p(), c_size_t()
-        call("valet_keys", self._handle, self._options(prompt), byref(keys))
         try:
+            call("valet_keys", self._handle, self._options(prompt), byref(keys))
             call("valet_keys_count", keys, byref(count))
             found = []
             for index in range(count.value):
