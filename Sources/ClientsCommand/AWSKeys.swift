@@ -17,7 +17,6 @@ struct AWSKeys {
     private let console: any Console
 
     private static let service = AttributeValue.text("AWS credentials")
-    private static let maximumByteCount = 1 << 20
 
     init(_ values: ParsedValues, _ context: Context) throws(CLIError) {
         profile = values[AWSHelp.profile] ?? ""
@@ -61,7 +60,7 @@ struct AWSKeys {
         if console.isInputTerminal {
             keys = try ask()
         } else {
-            let input = try console.readInput(atMost: Self.maximumByteCount)
+            let input = try console.readInput(atMost: ClientsTool.maximumByteCount)
             keys = try AWSKeySet(parsing: input, called: "the input")
         }
         var attributes = attributes
@@ -111,19 +110,38 @@ private struct AWSKeySet {
         try JSONDocument(text, called: name).forEachRow(
             """
             SELECT key, atom, iif(key = 'Expiration' AND atom GLOB '????-??-??T??:??:??*',
-                CAST(strftime('%s', atom) AS INTEGER), 0)
+                CAST(strftime('%s', atom) AS INTEGER), 0),
+                iif(key = 'Version', type = 'integer' AND atom = 1, type = 'text')
             FROM document, json_tree(document.text)
-            WHERE json_tree.type = 'text'
-                AND json_tree.path IN ('$', '$.Credentials', '$.AccessKey')
+            WHERE json_tree.path IN ('$', '$.Credentials', '$.AccessKey')
+                AND key IN ('AccessKeyId', 'SecretAccessKey', 'SessionToken', 'Expiration',
+                    'Version')
+                AND json_tree.type <> 'null'
             """
         ) { row throws(CLIError) in
             guard let key = try row.text(0) else { return }
+            // Without its Expiration a temporary key would be returned for ever.
+            guard row.number(3) == 1 else {
+                throw .usage(
+                    "\(name) has a \(key) that is not "
+                        + (key == "Version" ? "the number 1" : "a string"))
+            }
+            guard members[key] == nil else { throw .usage("\(name) has two members \(key)") }
             members[key] = try row.secret(1)
             if key == "Expiration" { end = row.number(2) }
         }
-        guard let id = members["AccessKeyId"], let secret = members["SecretAccessKey"] else {
+        try self.init(members, end, called: name)
+    }
+
+    /// - Parameter end: 0 for an Expiration that is not ISO 8601.
+    private init(
+        _ members: [String: SecretValue], _ end: Int64, called name: String
+    ) throws(CLIError) {
+        guard let id = members["AccessKeyId"], let secret = members["SecretAccessKey"],
+            id.byteCount > 0, secret.byteCount > 0
+        else {
             throw .usage(
-                "\(name) has no AccessKeyId or no SecretAccessKey",
+                "\(name) has no AccessKeyId or no SecretAccessKey, or an empty one",
                 hint: "expected the output of a credential_process, of 'aws sts' or of 'aws iam "
                     + "create-access-key'")
         }

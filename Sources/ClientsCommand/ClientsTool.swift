@@ -7,6 +7,9 @@ internal import ValetSystem
 
 /// Carries out the verbs for clients.
 enum ClientsTool {
+    /// More than git, docker or the tools of AWS send in one call.
+    static let maximumByteCount = 1 << 20
+
     /// Carries out one verb.
     static func run(
         _ verb: ClientVerb, _ values: ParsedValues, _ context: Context

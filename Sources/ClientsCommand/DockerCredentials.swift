@@ -15,7 +15,6 @@ struct DockerCredentials {
     private let console: any Console
 
     private static let label = AttributeValue.text("Docker Credentials")
-    private static let maximumByteCount = 1 << 20
     private static let notFound = CLIError(
         .failure, "credentials not found in native keychain")
     private static let noServer = CLIError(.failure, "no credentials server URL")
@@ -79,7 +78,7 @@ struct DockerCredentials {
     }
 
     private func store() throws(CLIError) {
-        let input = try console.readInput(atMost: Self.maximumByteCount)
+        let input = try console.readInput(atMost: ClientsTool.maximumByteCount)
         var members: [String: SecretValue] = [:]
         try JSONDocument(input, called: "the input").forEachRow(
             """
@@ -105,10 +104,22 @@ struct DockerCredentials {
     ) throws(CLIError) {
         var attributes = try Self.place(url).attributes
         attributes[.account] = .text(username)
+        let existing = try logins.existing(.internetPassword, attributes)
         attributes[.label] = Self.label
         // The exact text: docker compares what the list shows with its configuration.
         attributes[.comment] = .text(url)
-        try logins.store(.internetPassword, attributes, secret)
+        if let existing {
+            // The label is not part of an item's name.
+            guard existing.attributes[.label] == Self.label else {
+                throw CLIError(
+                    .failure, "another program keeps a password for this registry and account",
+                    hint: "'valet list' shows it; remove it, or use another --group")
+            }
+            try logins.change(
+                existing, [.label: Self.label, .comment: .text(url)], value: secret)
+        } else {
+            try logins.store(.internetPassword, attributes, secret)
+        }
         // A registry has one account. The new one is stored by now: no crash can lose both.
         for item in try items(at: url)
         where item.text(.account)?.hasSameBytes(as: username) != true {
@@ -150,7 +161,7 @@ struct DockerCredentials {
 
     /// What docker sends for `get` and `erase`: the URL and nothing else.
     private func serverURL() throws(CLIError) -> String {
-        let input = try console.readInput(atMost: Self.maximumByteCount)
+        let input = try console.readInput(atMost: ClientsTool.maximumByteCount)
         guard let text = input.publicText else {
             throw CLIError(.failure, "the server URL is not UTF-8")
         }
@@ -169,22 +180,16 @@ struct DockerCredentials {
 
     /// The place that a URL names. Registries need not have a scheme, and then use https.
     static func place(_ url: String) throws(CLIError) -> LoginPlace {
-        var (scheme, rest) = ("https", url[...])
-        let bytes = Array(url.utf8)
-        if let start = bytes.indices.first(where: { bytes[$0...].starts(with: "://".utf8) }) {
-            scheme = String(decoding: bytes[..<start], as: UTF8.self)
-            rest = url[url.utf8.index(url.startIndex, offsetBy: start + 3)...]
-        } else if url.hasPrefix("//") {
-            rest = rest.dropFirst(2)
-        }
-        let host = rest.prefix { $0 != "/" }
-        guard !host.isEmpty, ["http", "https"].contains(scheme), !host.contains("@"),
-            GitRequest.isSafe(url),
+        guard let address = LoginAddress(url), !address.hasUser,
+            ["http", "https"].contains(address.scheme ?? "https"),
+            address.rest.isEmpty || address.rest.utf8.first == UInt8(ascii: "/"),
             let place = LoginPlace(
-                scheme: scheme, host: String(host),
-                path: String(rest.dropFirst(host.count).drop { $0 == "/" }))
+                scheme: address.scheme ?? "https", host: address.host,
+                path: String(
+                    decoding: address.rest.utf8.drop { $0 == UInt8(ascii: "/") }, as: UTF8.self))
         else {
-            throw CLIError(.failure, "\(quoted(url)) is not the address of a registry")
+            // The text may have a password in it: it is not shown.
+            throw CLIError(.failure, "the server URL is not the address of a registry")
         }
         return place
     }

@@ -27,13 +27,17 @@ struct ExportVerb {
         }
         try requireConsent()
         var left: [(name: String, reason: String)] = []
-        let items = try items(ofOneValet: writesVariables || isOneValetChosen)
+        let (items, isDamaged) = try items(ofOneValet: writesVariables || isOneValetChosen)
         try writesVariables ? writeVariables(items, &left) : writeJSON(items, &left)
         for (name, reason) in left {
             console.note("valet: warning: \(quoted(name)) was left out: \(reason)")
         }
-        console.note("valet: exported \(items.count - left.count) of \(items.count) items")
-        return left.isEmpty ? .success : .failure
+        if isDamaged {
+            console.note("valet: warning: damaged items were left out; 'valet doctor' lists them")
+        }
+        let total = isDamaged ? "more than \(items.count)" : "\(items.count)"
+        console.note("valet: exported \(items.count - left.count) of \(total) items")
+        return left.isEmpty && !isDamaged ? .success : .failure
     }
 
     private func requireConsent() throws(CLIError) {
@@ -53,16 +57,20 @@ struct ExportVerb {
             || values.has(ItemOptions.cloud)
     }
 
-    private func items(ofOneValet isOne: Bool) throws(CLIError) -> [StoredItem] {
+    private func items(
+        ofOneValet isOne: Bool
+    ) throws(CLIError) -> (items: [StoredItem], isDamaged: Bool) {
         let service = scope.service.query
         var items: [StoredItem] = []
+        var isDamaged = false
         for itemClass in isOne ? [.genericPassword] : ItemClass.allCases {
-            items += try logins.items(itemClass, isOne ? service.attributes : [:]).filter {
-                !isOne || $0.isSynchronizable == scope.isCloud
-            }
+            let found = try logins.found(itemClass, isOne ? service.attributes : [:])
+            items += found.items.filter { !isOne || $0.isSynchronizable == scope.isCloud }
+            isDamaged = isDamaged || found.isDamaged
         }
-        return items.filter { !ServiceName.isCanary($0.text(.account)) }
+        items = items.filter { !ServiceName.isCanary($0.text(.account)) }
             .sorted { ($0.text(.account) ?? "") < ($1.text(.account) ?? "") }
+        return (items, isDamaged)
     }
 
     /// The value of an item; nil, with a reason, if it cannot be exported.
@@ -74,11 +82,14 @@ struct ExportVerb {
             left.append((name, "reading it requires the user"))
             return nil
         }
-        guard let value = try logins.value(of: item) else {
+        do throws(CLIError) {
+            if let value = try logins.value(of: item) { return value }
             left.append((name, "it has no value"))
-            return nil
+        } catch {
+            guard error.code == .damaged else { throw error }
+            left.append((name, "it is damaged"))
         }
-        return value
+        return nil
     }
 
     // MARK: Variables
@@ -126,59 +137,21 @@ struct ExportVerb {
     private func writeJSON(
         _ items: [StoredItem], _ left: inout [(name: String, reason: String)]
     ) throws(CLIError) {
-        try console.write("{\"format\":\"\(JSONExport.format)\",\"items\":[")
+        try console.write("{\"format\":\"\(ExportFormat.name)\",\"items\":[")
         var separator = ""
         for item in items {
             guard let value = try value(of: item, &left) else { continue }
-            let names = JSONExport.attributes.filter { $0.attribute.exists(in: item.itemClass) }
-            let isText = names.allSatisfy {
-                item.attributes[$0.attribute] == nil || item.isText($0.attribute)
-            }
-            guard isText, item.text(.account)?.utf8.contains(0) != true else {
-                left.append((item.text(.account) ?? "an item", "an attribute is not text"))
+            let (object, reason) = ExportFormat.object(item, value)
+            guard let object else {
+                left.append((item.text(.account) ?? "an item", reason))
                 continue
             }
-            var text = SecretText()
-            text.append("\(separator)\n{\"class\":\"\(JSONExport.classes[item.itemClass] ?? "")\"")
-            for (attribute, member) in names {
-                guard let content = item.text(attribute), !content.isEmpty else { continue }
-                text.append(",\"\(member)\":")
-                text.appendJSONString(content)
-            }
-            if item.itemClass == .internetPassword {
-                text.append(",\"port\":\(item.number(.port))")
-            }
-            text.append(
-                ",\"accessibility\":\"\(item.protectionClass.word)\",\"cloud\":"
-                    + "\(item.isSynchronizable)")
-            Self.append(value, to: &text)
-            try text.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
+            try console.write(separator + "\n")
+            try object.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
                 try console.write(bytes)
             }
             separator = ","
         }
         try console.write("\n]}\n")
-    }
-
-    private static func append(_ value: SecretValue, to text: inout SecretText) {
-        let isText = value.isUTF8 && value.withBytes { $0.firstIndex(of: 0) == nil }
-        value.withBytes { bytes in
-            if isText {
-                text.append(",\"value\":")
-                text.appendJSONString(bytes)
-            } else {
-                text.append(",\"base64\":\"")
-                Base64.append(bytes, to: &text)
-                text.append("\"")
-            }
-        }
-        text.append("}")
-    }
-}
-
-extension StoredItem {
-    /// Whether the attribute was stored as text.
-    fileprivate func isText(_ attribute: Attribute) -> Bool {
-        if case .text? = attributes[attribute] { true } else { false }
     }
 }

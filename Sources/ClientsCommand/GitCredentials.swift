@@ -18,7 +18,6 @@ struct GitCredentials {
     /// What an internet password for git has as its authentication type:
     /// `kSecAttrAuthenticationTypeDefault`.
     private static let authenticationType = AttributeValue.text("dflt")
-    private static let maximumByteCount = 1 << 20
 
     init(_ values: ParsedValues, _ context: Context) throws(CLIError) {
         operation = values[ClientOptions.operation] ?? ""
@@ -39,7 +38,7 @@ struct GitCredentials {
     }
 
     private func request() throws(CLIError) -> GitRequest {
-        let input = try console.readInput(atMost: Self.maximumByteCount)
+        let input = try console.readInput(atMost: ClientsTool.maximumByteCount)
         return try input.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
             try GitRequest(parsing: bytes)
         }
@@ -52,7 +51,8 @@ struct GitCredentials {
             guard let username = item.text(.account), GitRequest.isSafe(username),
                 let value = try logins.value(of: item),
                 let secret = GitSecret(parsing: value),
-                secret.authtype == nil || request.knowsAuthtype
+                secret.authtype == nil || request.knowsAuthtype,
+                !secret.hasExpired || secret.refreshToken != nil
             else { continue }
             return try write(secret, username, request)
         }
@@ -96,12 +96,14 @@ struct GitCredentials {
     }
 
     private func erase(_ request: GitRequest) throws(CLIError) {
+        // git names a secret of another kind than its authtype has: none of these was refused.
+        guard request.secret != nil || !request.namesSecret else { return }
         for item in try matches(request) {
             // git names the password that was refused: another one may have been stored since.
-            if let refused = request.secret {
+            if request.secret != nil || request.authtype != nil {
                 guard let value = try logins.value(of: item),
-                    let stored = GitSecret(parsing: value),
-                    refused.secret.equals(stored.secret)
+                    let stored = GitSecret(parsing: value), stored.authtype == request.authtype,
+                    request.secret?.secret.isEqual(to: stored.secret) != false
                 else { continue }
             }
             try logins.delete(item)
@@ -125,12 +127,15 @@ struct GitRequest {
     let username: String?
     /// The password or credential, with what belongs to it; nil if git sends none.
     let secret: GitSecret?
+    /// Whether git sends a secret of any kind, which may be another kind than `authtype` has.
+    let namesSecret: Bool
+    let authtype: String?
     let isEphemeral: Bool
     /// Whether git knows credentials with an authtype.
     let knowsAuthtype: Bool
 
     /// - Throws: ``ExitCode/usage`` for a line that is not KEY=VALUE, for carriage returns and null
-    ///   bytes, and without protocol or host.
+    ///   bytes, for a date that is not a number, and without protocol or host.
     init(parsing bytes: Span<UInt8>) throws(CLIError) {
         var fields = GitFields()
         for line in bytes.lines {
@@ -147,7 +152,13 @@ struct GitRequest {
         username = fields.texts["username"]
         isEphemeral = ["1", "true", "yes", "on"].contains(fields.texts["ephemeral"] ?? "")
         knowsAuthtype = fields.capabilities.contains("authtype")
+        // A password would be kept for ever.
+        if let date = fields.texts["password_expiry_utc"], Int64(date) == nil {
+            throw .usage("git's password_expiry_utc is not a number")
+        }
+        authtype = fields.texts["authtype"]
         secret = fields.secret
+        namesSecret = !fields.secrets.isEmpty
     }
 
     /// Whether a value can be sent to git as a line.
@@ -189,7 +200,9 @@ private struct GitFields {
         let authtype = texts["authtype"]
         guard let secret = secrets[authtype == nil ? "password" : "credential"] else { return nil }
         return GitSecret(
-            secret: secret, authtype: authtype, expiry: Int64(texts["password_expiry_utc"] ?? ""),
+            secret: secret, authtype: authtype,
+            // A stored date that is not a number has passed.
+            expiry: texts["password_expiry_utc"].map { Int64($0) ?? 1 },
             refreshToken: secrets["oauth_refresh_token"])
     }
 }
@@ -256,19 +269,5 @@ struct GitSecret {
         }
         guard let parsed else { return nil }
         self = parsed
-    }
-}
-
-extension SecretValue {
-    /// Whether both have the same bytes, in a time that depends on their sizes alone.
-    func equals(_ other: SecretValue) -> Bool {
-        withBytes { first in
-            other.withBytes { second in
-                guard first.count == second.count else { return false }
-                var difference: UInt8 = 0
-                for index in first.indices { difference |= first[index] ^ second[index] }
-                return difference == 0
-            }
-        }
     }
 }

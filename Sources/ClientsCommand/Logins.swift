@@ -35,10 +35,17 @@ struct Logins {
     }
 
     /// The items of a class with these attributes, local or shared, the newest first, without their
-    /// values.
+    /// values. Damaged ones are left out: a client goes on with what can be read.
     func items(
         _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue]
     ) throws(CLIError) -> [StoredItem] {
+        try found(itemClass, attributes).items
+    }
+
+    /// The same, and whether damaged items were left out.
+    func found(
+        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue]
+    ) throws(CLIError) -> (items: [StoredItem], isDamaged: Bool) {
         var query = ItemQuery(
             itemClass, attributes: attributes, accessGroup: group, synchronizable: .any)
         // The store finds a whole primary key at once. Else it would search by the account, or by
@@ -46,18 +53,18 @@ struct Logins {
         if attributes[.server] != nil, attributes[.securityDomain] == nil {
             query.attributes = attributes.filter { $0.key == .server }
         }
-        let found = try call { () throws(KeychainFailure) -> [StoredItem] in
+        let found = try call { () throws(KeychainFailure) -> FoundItems<StoredItem>? in
             do throws(KeychainFailure) {
-                return try session.attributes(of: query).items
+                return try session.attributes(of: query)
             } catch {
                 guard error.code == .itemNotFound else { throw error }
-                return []
+                return nil
             }
         }
-        let wanted = found.filter { item in
+        let wanted = (found?.items ?? []).filter { item in
             attributes.allSatisfy { item.attributes[$0.key] == $0.value }
         }
-        return wanted.sorted { $0.changed > $1.changed }
+        return (wanted.sorted { $0.changed > $1.changed }, found?.damage != nil)
     }
 
     /// The value of an item; nil if it has none, or is gone.
@@ -92,6 +99,34 @@ struct Logins {
                 query.attributes[.comment] = nil
                 try session.update(query, ItemChanges(), value: value)
             }
+        }
+    }
+
+    /// The item that ``store(_:_:_:)`` would change; nil if there is none.
+    ///
+    /// - Parameter attributes: Those that name the item. The others of its primary key are empty.
+    func existing(
+        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue]
+    ) throws(CLIError) -> StoredItem? {
+        try items(itemClass, attributes).first { stored in
+            stored.isSynchronizable == isCloud && group.map { stored.accessGroup == $0 } != false
+                && itemClass.primaryKeyAttributes.allSatisfy { attribute in
+                    guard attribute.defaultValue != nil, attributes[attribute] == nil else {
+                        return true
+                    }
+                    let value = stored.attributes[attribute]
+                    return value == nil || value == attribute.defaultValue
+                }
+        }
+    }
+
+    /// Gives an item that was found these attributes and this value.
+    func change(
+        _ item: StoredItem, _ attributes: [Attribute: AttributeValue], value: SecretValue
+    ) throws(CLIError) {
+        _ = try call { () throws(KeychainFailure) in
+            try session.update(
+                ItemQuery(item.reference), ItemChanges(attributes: attributes), value: value)
         }
     }
 

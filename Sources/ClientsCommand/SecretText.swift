@@ -3,7 +3,7 @@
 internal import ValetSecretMemory
 
 /// Text with secrets that is put together in guarded memory. Helpers write their answers, and the
-/// values that they store, by it.
+/// values that they store, with it.
 struct SecretText: ~Copyable {
     private var bytes: SecretBytes
     private var count = 0
@@ -19,7 +19,7 @@ struct SecretText: ~Copyable {
         count += piece.count
     }
 
-    /// Appends text that is no secret.
+    /// Appends text that is not secret.
     mutating func append(_ text: String) {
         append(Array(text.utf8).span)
     }
@@ -51,7 +51,7 @@ struct SecretText: ~Copyable {
         append(UInt8(ascii: "\""))
     }
 
-    /// Appends a JSON string that is no secret.
+    /// Appends a JSON string that is not secret.
     mutating func appendJSONString(_ text: String) {
         appendJSONString(Array(text.utf8).span)
     }
@@ -86,7 +86,7 @@ extension SecretValue {
     /// Whether the bytes are UTF-8.
     var isUTF8: Bool { withBytes { (try? UTF8Span(validating: $0)) != nil } }
 
-    /// A copy as text, for parts of a secret that are none; nil if the bytes are not UTF-8.
+    /// A copy as text, for parts that are not secret; nil if the bytes are not UTF-8.
     var publicText: String? { withBytes { $0.text } }
 
     /// A copy of a part.
@@ -96,7 +96,7 @@ extension SecretValue {
 }
 
 extension Span<UInt8> {
-    /// A copy as text, for bytes that are no secret; nil if they are not UTF-8.
+    /// A copy as text, for bytes that are not secret; nil if they are not UTF-8.
     var text: String? {
         guard (try? UTF8Span(validating: self)) != nil else { return nil }
         return String(decoding: indices.map { self[$0] }, as: UTF8.self)

@@ -85,16 +85,6 @@ extension SecretValue {
             return (salt, SecretValue(copying: bytes.extracting(count..<bytes.count)))
         }
     }
-
-    /// Whether both hold the same bytes.
-    func isEqual(to other: SecretValue) -> Bool {
-        guard byteCount == other.byteCount else { return false }
-        return withBytes { left in
-            other.withBytes { right in
-                SecretBytes(copying: left).isEqual(to: SecretBytes(copying: right))
-            }
-        }
-    }
 }
 
 extension ItemContent {

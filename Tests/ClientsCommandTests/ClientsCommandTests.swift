@@ -72,9 +72,41 @@ func text(_ value: SecretValue?) -> String? { value?.publicText }
                     scheme: scheme, host: port == 0 ? server : "\(server):\(port)", path: path))
     }
 
-    @Test(arguments: ["", "ftp://a", "https://", "://a", "https://u:p@a/", "a\nb", "https:///x"])
-    func `Other texts are no addresses of registries`(_ url: String) {
-        #expect(throws: CLIError.self) { _ = try DockerCredentials.place(url) }
+    @Test(arguments: [
+        "", "ftp://a", "https://", "://a", "https://u:hunter2@a/", "a\nb", "https:///x",
+        "https://hunter2\\@b/", "https://a?hunter2", "https://u:hunter2@a b/", "a%2fhunter2",
+        "https://a/\u{1}hunter2",
+    ])
+    func `Other texts are not addresses of registries, and are not shown`(_ url: String) {
+        let error = #expect(throws: CLIError.self) { _ = try DockerCredentials.place(url) }
+        #expect(error?.code == .failure)
+        #expect(error?.message == "the server URL is not the address of a registry")
+    }
+
+    @Test(arguments: [
+        ("https://good.example\\@evil.example/", "good.example"),
+        ("https://good.example/\u{301}@evil.example", "good.example"),
+        ("https://good.example?@evil.example", "good.example"),
+        ("https://good.example#@evil.example", "good.example"),
+        ("https://user:pass@good.example:8443/x", "good.example:8443"),
+        (" good.example/?u=https://evil.example ", "good.example"), ("//[::1]:80/", "[::1]:80"),
+        ("https://good.exam\tple/", nil), ("https://good.example\n/", nil), ("https:// a/", nil),
+        ("https://good%2eexample/", nil), ("https:good.example", nil), ("https://a:b:1/", nil),
+        ("https://a:0/", nil), ("https://[::1/", nil), ("ssh://good.example\\@evil.example", nil),
+    ])
+    func `The server of an address is the one that browsers connect to`(
+        _ text: String, _ host: String?
+    ) {
+        #expect(LoginAddress(text)?.host == host)
+    }
+
+    @Test func `A date of git that is not a number is refused, and stored it has passed`() throws {
+        let error = #expect(throws: CLIError.self) {
+            _ = try request("protocol=https", "host=a", "password_expiry_utc=soon")
+        }
+        #expect(error?.code == .usage)
+        let stored = GitSecret(parsing: secret("p\npassword_expiry_utc=soon"))
+        #expect(stored?.hasExpired == true)
     }
 
     @Test(arguments: [

@@ -75,6 +75,77 @@ import ValetSecretMemory
             found.skipped.map(\.reason) == ["it has no name and no address", "it has no secret"])
     }
 
+    @Test(arguments: [
+        ("url", "https://good.example/r?to=x,https://evil.example/", ["good.example"]),
+        ("url", "https://good.example/r,evil.example", ["good.example"]),
+        ("login_uri", "https://good.example/r?to=x,evil.example/", ["good.example"]),
+        ("login_uri", "https://good.example/r?to=x,https://evil.example/", ["good.example"]),
+        ("login_uri", "https://a.example/,https://b.example", ["a.example", "b.example"]),
+        ("login_uri", "https://a.example/,b.example", ["a.example"]),
+    ])
+    func `A comma in an address adds no server that the address does not name`(
+        _ column: String, _ url: String, _ hosts: [String]
+    ) throws {
+        let found = try csv("name,\(column),username,password\nA,\"\(url)\",ann,p\n")
+        #expect(lines(found) == hosts.map { "internet \($0) ann = p" })
+        let isCut = column == "login_uri" && url.contains("?to=x,https:")
+        #expect(found.skipped.count == (isCut ? 1 : 0))
+    }
+
+    @Test func `Parts of a login that cannot be imported are reported`() throws {
+        let table = "name,url,fields,password\nA,https://a%20b/,pin: 1,p\n"
+        let found = try csv(table)
+        #expect(lines(found) == ["valet default A = p"])
+        #expect(found.skipped.count == 2)
+        let card = #"{"items":[{"name":"C","notes":"n","card":{"number":"1"}}]}"#
+        let items = try JSONExport.items(in: secret(card), .ofCommand)
+        #expect(lines(items) == ["valet default C/notes = n"])
+        #expect(items.skipped.map(\.reason) == ["cards, identities and SSH keys are not imported"])
+    }
+
+    private func export(_ members: String) throws(CLIError) -> ImportedItems {
+        let document = "{\"format\":\"valet-export-1\",\"items\":[\(members)]}"
+        return try JSONExport.items(in: secret(document), .ofCommand)
+    }
+
+    @Test(arguments: [
+        #""accessibility":"when-passcode-set-thisdevice-only""#, #""accessibility":1"#,
+        #""cloud":1"#, #""cloud":true,"accessibility":"when-unlocked-this-device-only""#,
+        #""port":-1"#, #""port":65536"#, #""port":1000000000000"#, #""port":1e3"#,
+        #""port":99999999999999999999"#, #""port":"1""#, #""value":{"a":1}"#, #""value":1"#,
+        #""base64":"AAA=""#, #""server":1"#, #""server":null"#, #""label":{"base64":"A"}"#,
+        #""label":{"base64":"AAA=","a":1}"#, #""class":"key""#, #""unknown":1"#, #""value":"q""#,
+    ])
+    func `An export with words or types that no export has is refused`(_ member: String) throws {
+        let name = String(member.dropFirst().prefix { $0 != "\"" })
+        let members = [
+            "class": #""class":"internet-password""#, "value": #""value":"p""#,
+        ].filter { $0.key != name || member == #""value":"q""# }.values
+        let error = #expect(throws: CLIError.self) {
+            _ = try export("{" + (Array(members) + [member]).joined(separator: ",") + "}")
+        }
+        #expect(error?.code == .damaged)
+    }
+
+    @Test(arguments: ProtectionClass.allCases)
+    func `An export keeps every accessibility`(_ protectionClass: ProtectionClass) throws {
+        let found = try export(
+            #"{"class":"generic-password","value":"p","accessibility":"\#(protectionClass.word)"}"#)
+        #expect(found.items.first?.accessibility == protectionClass)
+    }
+
+    @Test func `Numbers and bytes of an export stay what they are`() throws {
+        let item = try #require(
+            try export(
+                #"{"class":"generic-password","value":"p","generic":{"base64":"AP8="},"#
+                    + #""creator":7,"label":""}"#
+            ).items.first)
+        #expect(item.attributes[.generic] == .bytes([0, 255]))
+        #expect(item.attributes[.creator] == .number(7))
+        #expect(item.attributes[.label] == .text(""))
+        #expect(item.isCloud == false)
+    }
+
     @Test func `Variables are read as shells read them, and nothing is expanded`() throws {
         let input =
             "# c\nA=1\n export B = two words # c\nC='$x\\n'\nD=\"a\\nb\\\"\\$c\\x\"\nE=\nF=a#b\r\n"
@@ -101,6 +172,9 @@ import ValetSecretMemory
         #expect(
             lines(found) == ["internet a.example ann = p \" q", "internet b.example ben = p#2"])
         #expect(found.skipped.count == 2)
+        let hash = "machine a login u password #s3\ndefault login anonymous password x"
+        #expect(
+            lines(try NetrcText.items(in: secret(hash))) == ["internet a u = #s3"])
         let error = #expect(throws: CLIError.self) {
             _ = try NetrcText.items(in: secret("machine a\nhunter2"))
         }
@@ -148,7 +222,7 @@ import ValetSecretMemory
         #expect(attributes[.port] == .number(443))
         #expect(attributes[.protocol] == .text("htps"))
         #expect(attributes[.path] == .text(""))
-        #expect(found.skipped.map(\.reason) == ["it is no password"])
+        #expect(found.skipped.map(\.reason) == ["it is not a password"])
         for wrong in ["", "hello\n", "keychain: \"a\"\ndata:\nsecret\n", "data:\n0x6\n"] {
             let error = #expect(throws: CLIError.self) {
                 _ = try KeychainDump.items(in: secret(wrong))
@@ -176,9 +250,10 @@ import ValetSecretMemory
             ])
         #expect(logins.skipped.count == 1)
         for wrong in [#"{"encrypted":true,"items":[]}"#, "[]", "\"a\"", "1"] {
-            #expect(throws: CLIError.self) {
+            let error = #expect(throws: CLIError.self) {
                 _ = try JSONExport.items(in: secret(wrong), .ofCommand)
             }
+            #expect(error?.code == .usage)
         }
     }
 
@@ -216,7 +291,7 @@ import ValetSecretMemory
             ),
             (
                 #"{"format":"valet-export-1","items":[{"class":"internet-password","port":1,"#
-                    + #""server":"s","base64":"AAA="}]}"#,
+                    + #""server":"s","label":{"base64":"AAA="},"base64":"AAA="}]}"#,
                 { try JSONExport.items(in: $0, .ofCommand) }
             ),
         ]

@@ -55,34 +55,52 @@ struct ImportVerb {
         if conflictCount > 0, !isDryRun {
             throw CLIError(
                 .alreadyThere,
-                "items exist already with another value (\(conflictCount)): nothing was changed",
-                hint: "choose '--replace' or '--skip-existing'")
+                "items exist already with another value or accessibility (\(conflictCount)): "
+                    + "nothing was changed",
+                hint: policy == nil
+                    ? "choose '--replace' or '--skip-existing'"
+                    : "remove those with another accessibility, or choose '--skip-existing'")
         }
         return .success
     }
 
     // MARK: Plan
 
+    /// What no two items of a keychain have in common. All items go to one group.
+    private struct Key: Hashable {
+        let itemClass: ItemClass
+        let attributes: [Attribute: AttributeValue]
+        let isCloud: Bool
+
+        init(_ item: ImportedItem, in scope: Scope) {
+            itemClass = item.itemClass
+            attributes = item.primaryKey
+            isCloud = item.isCloud ?? scope.isCloud
+        }
+    }
+
     private func plan(_ items: [ImportedItem]) throws(CLIError) -> [Step] {
         var steps: [Step] = []
-        var places: [[Attribute: AttributeValue]: Int] = [:]
+        var places: [Key: Int] = [:]
         for item in items {
-            let other = places[item.primaryKey]
-            if let other, !steps[other].imported.value.equals(item.value) {
+            let key = Key(item, in: scope)
+            let other = places[key]
+            if let other, !steps[other].imported.value.isEqual(to: item.value) {
                 // The source has two values for one item.
                 switch policy {
                 case nil: steps.append(Step(imported: item, action: .conflict))
                 case .skipExisting: steps.append(Step(imported: item, action: .keep))
                 case .replace:
-                    let action = steps[other].action == .add ? Action.add : .replace
+                    let isNew = steps[other].action == .add
+                    let action = isNew ? Action.add : try action(for: item)
                     steps[other].action = .keep
-                    places[item.primaryKey] = steps.count
+                    places[key] = steps.count
                     steps.append(Step(imported: item, action: action))
                 }
             } else if other != nil {
                 steps.append(Step(imported: item, action: .same))
             } else {
-                places[item.primaryKey] = steps.count
+                places[key] = steps.count
                 steps.append(Step(imported: item, action: try action(for: item)))
             }
         }
@@ -91,9 +109,14 @@ struct ImportVerb {
 
     private func action(for item: ImportedItem) throws(CLIError) -> Action {
         guard let stored = try logins.stored(item, in: scope) else { return .add }
+        // A new value leaves the accessibility as it is, and may then be readable too early.
+        let accessibility = item.accessibility ?? scope.accessibility
+        guard stored.protectionClass == accessibility else {
+            return policy == .skipExisting ? .keep : .conflict
+        }
         // Comparing would need the user.
         if stored.accessControl == nil, let value = try logins.value(of: stored),
-            value.equals(item.value)
+            value.isEqual(to: item.value)
         {
             return .same
         }
@@ -118,7 +141,7 @@ struct ImportVerb {
         }
         for step in chosen {
             guard let stored = try logins.stored(step.imported, in: scope),
-                let value = try logins.value(of: stored), value.equals(step.imported.value)
+                let value = try logins.value(of: stored), value.isEqual(to: step.imported.value)
             else {
                 throw CLIError(
                     .failure, "\(quoted(step.imported.source)) differs from what was stored",

@@ -1,28 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetCLI
-internal import ValetKeychainModel
-internal import ValetKeychainStore
 internal import ValetSecretMemory
 
 /// The forms of JSON that `valet import` reads: that of `valet export`, Bitwarden's, and an object
-/// whose members are names and secrets. `valet export` writes the first.
+/// whose members are names and secrets. ``ExportFormat`` reads the first.
 enum JSONExport {
-    /// What the member "format" says.
-    static let format = "valet-export-1"
-
-    /// The attributes that are exported, with the names of their members.
-    static let attributes: [(attribute: Attribute, member: String)] = [
-        (.account, "account"), (.service, "service"), (.server, "server"),
-        (.protocol, "protocol"), (.path, "path"), (.securityDomain, "securityDomain"),
-        (.authenticationType, "authenticationType"), (.label, "label"), (.comment, "comment"),
-        (.itemDescription, "description"),
-    ]
-    /// The names of the classes.
-    static let classes: [ItemClass: String] = [
-        .genericPassword: "generic-password", .internetPassword: "internet-password",
-    ]
-
     /// The items of a document.
     static func items(in text: SecretValue, _ scope: Scope) throws(CLIError) -> ImportedItems {
         let document = try JSONDocument(text, called: "the input")
@@ -36,7 +19,7 @@ enum JSONExport {
             """
         ) { row throws(CLIError) in
             kind = try row.text(0) ?? ""
-            if try row.text(1) == format { kind = format }
+            if try row.text(1) == ExportFormat.name { kind = ExportFormat.name }
             (hasItems, isEncrypted) = (row.number(2) == 1, row.number(3) == 1)
         }
         if isEncrypted {
@@ -44,10 +27,10 @@ enum JSONExport {
                 "the export is encrypted", hint: "export it again as JSON without encryption")
         }
         switch (kind, hasItems) {
-        case (format, true): return try ownItems(document)
+        case (ExportFormat.name, true): return try ExportFormat.items(document, scope)
         case ("object", true): return try logins(document, scope)
         case ("object", false): return try members(document, scope)
-        default: throw .usage("the input is no object")
+        default: throw .usage("the input is not an object")
         }
     }
 
@@ -65,7 +48,9 @@ enum JSONExport {
         ) { row throws(CLIError) in
             let key = try row.text(0) ?? ""
             guard !key.isEmpty else { return found.skip("a member", "it has no name") }
-            guard let value = try row.secret(1) else { return found.skip(key, "it is no string") }
+            guard let value = try row.secret(1) else {
+                return found.skip(key, "it is not a string")
+            }
             try found.add(ImportedItem(key, value, in: scope, from: key))
         }
         return found
@@ -81,7 +66,10 @@ enum JSONExport {
             """
             SELECT json_extract(value, '$.name'), json_extract(value, '$.login.username'),
                 json_extract(value, '$.login.password'), json_extract(value, '$.login.totp'),
-                json_extract(value, '$.notes')
+                json_extract(value, '$.notes'),
+                json_type(value, '$.card') = 'object' OR json_type(value, '$.identity') = 'object'
+                    OR json_type(value, '$.sshKey') = 'object',
+                json_array_length(value, '$.login.fido2Credentials') > 0
             FROM json_each((SELECT text FROM document), '$.items') ORDER BY key
             """
         ) { row throws(CLIError) in
@@ -89,6 +77,10 @@ enum JSONExport {
             (login.name, login.username) = (try row.text(0), try row.text(1))
             (login.password, login.otp) = (try row.secret(2), try row.secret(3))
             login.notes = try row.secret(4)
+            if row.number(5) == 1 {
+                login.losses.append("cards, identities and SSH keys are not imported")
+            }
+            if row.number(6) == 1 { login.losses.append("passkeys are not imported") }
             logins.append(login)
         }
         try document.forEachRow(
@@ -123,47 +115,6 @@ enum JSONExport {
             guard let value = try row.secret(2) else { return }
             logins[Int(row.number(0))].fields.append((try row.text(1) ?? "field", value))
         }
-    }
-
-    // MARK: Our own
-
-    private static func ownItems(_ document: JSONDocument) throws(CLIError) -> ImportedItems {
-        var found = ImportedItems()
-        try document.forEachRow(
-            """
-            SELECT json_extract(value, '$.class'), json_extract(value, '$.accessibility'),
-                json_extract(value, '$.cloud'), json_extract(value, '$.port'),
-                json_extract(value, '$.value'), json_extract(value, '$.base64'),
-                json_extract(value, '$.account'), json_extract(value, '$.service'),
-                json_extract(value, '$.server'), json_extract(value, '$.protocol'),
-                json_extract(value, '$.path'), json_extract(value, '$.securityDomain'),
-                json_extract(value, '$.authenticationType'), json_extract(value, '$.label'),
-                json_extract(value, '$.comment'), json_extract(value, '$.description')
-            FROM json_each((SELECT text FROM document), '$.items') ORDER BY key
-            """
-        ) { row throws(CLIError) in
-            let place = "item \(found.items.count + found.skipped.count + 1)"
-            let name = try row.text(0)
-            guard let itemClass = classes.first(where: { $0.value == name })?.key else {
-                return found.skip(place, "its class is not known")
-            }
-            var attributes: [Attribute: AttributeValue] = [:]
-            for (column, entry) in Self.attributes.enumerated()
-            where entry.attribute.exists(in: itemClass) {
-                let text = try row.text(Int32(column) + 6).map(AttributeValue.text)
-                attributes[entry.attribute] = text ?? entry.attribute.defaultValue
-            }
-            if itemClass == .internetPassword { attributes[.port] = .number(row.number(3)) }
-            let encoded = try row.secret(5)
-            guard let value = try row.secret(4) ?? encoded.flatMap(Base64.decoded) else {
-                return found.skip(place, "it has no value")
-            }
-            var item = ImportedItem(itemClass, attributes, value, from: place)
-            item.accessibility = try row.text(1).flatMap(ProtectionClass.init(word:))
-            item.isCloud = row.number(2) == 1
-            try found.add(item)
-        }
-        return found
     }
 }
 

@@ -95,7 +95,7 @@ enum KeychainDump {
                 case "\"inet\"": .internetPassword
                 default: nil
                 }
-            guard let known else { return found.skip(name, "it is no password") }
+            guard let known else { return found.skip(name, "it is not a password") }
             guard let value else { return found.skip(name, "the dump has no value for it") }
             var kept = attributes.filter { $0.key.exists(in: known) }
             let primary: [Attribute] =

@@ -158,7 +158,7 @@ enum NetrcText {
         var found = ImportedItems()
         var reader = TextReader(input)
         var entry: Entry?
-        while let word = try token(&reader) {
+        while let word = try keyword(&reader) {
             let line = reader.line
             switch word.publicText {
             case "machine":
@@ -200,7 +200,9 @@ enum NetrcText {
             let source = "\(machine ?? "default") (line \(line))"
             guard let machine else { return found.skip(source, "it names no machine") }
             guard let password else { return found.skip(source, "it has no password") }
-            guard let place = LoginPlace(scheme: "https", host: machine, path: "") else { return }
+            guard let place = LoginPlace(scheme: "https", host: machine, path: "") else {
+                return found.skip(source, "its machine is not the name of a server")
+            }
             try found.add(
                 ImportedItem(
                     place, account: login, kind: .standard, password, from: source))
@@ -216,14 +218,24 @@ enum NetrcText {
         return text
     }
 
-    /// The next word, which may be in quotation marks; nil at the end.
-    private static func token(_ reader: inout TextReader) throws(CLIError) -> SecretValue? {
-        let isSpace: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0D).contains($0) }
+    private static let isSpace: @Sendable (UInt8) -> Bool = {
+        $0 == 0x20 || (0x09...0x0D).contains($0)
+    }
+
+    /// The next word where no value can be: comments are passed over. Elsewhere a hash sign begins
+    /// a password.
+    private static func keyword(_ reader: inout TextReader) throws(CLIError) -> SecretValue? {
         reader.advance(while: isSpace)
         while reader.isAt("#") {
             reader.advance { $0 != 0x0A }
             reader.advance(while: isSpace)
         }
+        return try token(&reader)
+    }
+
+    /// The next word, which may be in quotation marks; nil at the end.
+    private static func token(_ reader: inout TextReader) throws(CLIError) -> SecretValue? {
+        reader.advance(while: isSpace)
         guard reader.next != nil else { return nil }
         guard reader.isAt("\"") else {
             return reader.part(reader.advance { !isSpace($0) })

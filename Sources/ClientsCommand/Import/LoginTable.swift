@@ -9,10 +9,11 @@ internal import ValetSecretMemory
 enum LoginTable {
     /// What a column holds, by its name in lower case.
     private enum Column: String {
-        case name, url, username, password, notes, otp, realm, note
+        case name, url, username, password, notes, otp, realm, note, fields
+        case urls = "login_uri"
 
         private static let otherNames: [String: Column] = [
-            "title": .name, "login_uri": .url, "website": .url, "web site": .url,
+            "title": .name, "website": .url, "web site": .url,
             "login_username": .username, "login_password": .password,
             "login_totp": .otp, "otpauth": .otp, "one-time password": .otp, "httprealm": .realm,
         ]
@@ -50,19 +51,27 @@ enum LoginTable {
             for (place, field) in row.enumerated() where field.byteCount > 0 {
                 if let column = columns[place] { fields[column] = field }
             }
-            var login = ImportedLogin(source: "line \(table.rowLine)")
-            login.name = try text(fields[.name], table.rowLine)
-            login.username = try text(fields[.username], table.rowLine)
-            login.realm = try text(fields[.realm], table.rowLine) ?? ""
-            // Bitwarden puts all addresses of a login into one field.
-            login.urls = (try text(fields[.url], table.rowLine) ?? "").split(separator: ",")
-                .map(String.init)
-            (login.password, login.notes, login.otp) = (
-                fields[.password], fields[.notes], fields[.otp]
-            )
-            try login.add(to: &found, scope)
+            try login(fields, table.rowLine).add(to: &found, scope)
         }
         return found
+    }
+
+    private static func login(
+        _ fields: [Column: SecretValue], _ line: Int
+    ) throws(CLIError) -> ImportedLogin {
+        var login = ImportedLogin(source: "line \(line)")
+        login.name = try text(fields[.name], line)
+        login.username = try text(fields[.username], line)
+        login.realm = try text(fields[.realm], line) ?? ""
+        if let url = try text(fields[.url], line) { login.urls = [url] }
+        if let urls = try text(fields[.urls], line) { login.addURLs(in: urls) }
+        (login.password, login.notes, login.otp) = (
+            fields[.password], fields[.notes], fields[.otp]
+        )
+        if fields[.fields] != nil {
+            login.losses.append("its further fields are not imported from CSV; export JSON")
+        }
+        return login
     }
 
     private static func text(_ field: SecretValue?, _ line: Int) throws(CLIError) -> String? {
@@ -74,7 +83,7 @@ enum LoginTable {
     }
 }
 
-/// A login of a password manager: what of it becomes which item.
+/// A login of a password manager, and the items that its parts become.
 struct ImportedLogin {
     var source: String
     var name: String?
@@ -86,21 +95,55 @@ struct ImportedLogin {
     var otp: SecretValue?
     /// Further secrets by name.
     var fields: [(name: String, value: SecretValue)] = []
+    /// Why parts of it are not imported.
+    var losses: [String] = []
 
     init(source: String) {
         self.source = source
     }
 
+    /// Adds the addresses of a field in which Bitwarden separates them by commas.
+    ///
+    /// An address may have a comma itself. Splitting there would give the password to a server that
+    /// somebody else has put into a link, so a part counts only if it begins with a scheme, and no
+    /// part counts after a question mark or a hash sign.
+    mutating func addURLs(in text: String) {
+        var urls: [[UInt8]] = []
+        for part in text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+        {
+            let hasScheme = LoginAddress(String(decoding: part, as: UTF8.self))?.scheme != nil
+            if urls.isEmpty {
+                urls.append(Array(part))
+            } else if hasScheme, !urls[urls.count - 1].contains(where: { "?#".utf8.contains($0) }) {
+                urls.append(Array(part))
+            } else {
+                if hasScheme {
+                    losses.append("an address after a question mark may be part of another one")
+                }
+                urls[urls.count - 1] += [UInt8(ascii: ",")] + part
+            }
+        }
+        self.urls += urls.map { String(decoding: $0, as: UTF8.self) }
+    }
+
     /// Adds the login: a password for each address, or a secret with its name; and secrets with the
     /// name and what they are for all else.
     func add(to found: inout ImportedItems, _ scope: Scope) throws(CLIError) {
-        let places = urls.compactMap(Self.place)
+        var places: [LoginPlace] = []
+        var losses = losses
+        for url in urls where !url.utf8.allSatisfy({ $0 == 0x20 }) {
+            guard let place = Self.place(url) else {
+                losses.append("one of its addresses names no server")
+                continue
+            }
+            if !places.contains(place) { places.append(place) }
+        }
         let key = name ?? places.first?.host ?? ""
         let source = name.map { "\($0) (\(self.source))" } ?? self.source
         guard !key.isEmpty else { return found.skip(source, "it has no name and no address") }
-        guard password != nil || notes != nil || otp != nil || !fields.isEmpty else {
-            return found.skip(source, "it has no secret")
-        }
+        let hasSecret = password != nil || notes != nil || otp != nil || !fields.isEmpty
+        guard hasSecret || !losses.isEmpty else { return found.skip(source, "it has no secret") }
+        for loss in losses { found.skip(source, loss) }
         if let password {
             for place in places {
                 var item = ImportedItem(
@@ -126,17 +169,10 @@ struct ImportedLogin {
 
     /// The server of an address; nil for text that names none.
     static func place(_ url: String) -> LoginPlace? {
-        let trimmed = url.drop(while: \.isWhitespace)
-        let bytes = Array(trimmed.utf8)
-        let mark = bytes.indices.first { bytes[$0...].starts(with: "://".utf8) }
-        let scheme = mark.map { String(decoding: bytes[..<$0], as: UTF8.self) } ?? "https"
-        let rest = String(decoding: bytes[(mark.map { $0 + 3 } ?? 0)...], as: UTF8.self)
-        var host = rest.prefix { !"/?# ".contains($0) }
-        if let at = host.lastIndex(of: "@") { host = host[host.index(after: at)...] }
-        guard !host.isEmpty, scheme.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),
-            mark != nil || host.contains(".")
+        guard let address = LoginAddress(url),
+            address.scheme != nil || address.host.utf8.contains(UInt8(ascii: "."))
         else { return nil }
-        return LoginPlace(scheme: scheme.lowercased(), host: String(host), path: "")
+        return LoginPlace(scheme: address.scheme ?? "https", host: address.host, path: "")
     }
 
     /// The value as `valet otp` reads it: some programs export the seed alone.

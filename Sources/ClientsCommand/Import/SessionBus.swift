@@ -5,7 +5,7 @@ internal import ValetCLI
 internal import ValetSecretMemory
 
 /// A connection to the user's session bus, through sd-bus in libsystemd, which is loaded when it is
-/// needed. Each call ends by its time limit. `SecretService` reads keyrings by it.
+/// needed. Each call ends by its time limit. `SecretService` reads keyrings with it.
 @safe struct SessionBus: ~Copyable {
     typealias Handle = OpaquePointer
     typealias Text = UnsafePointer<CChar>

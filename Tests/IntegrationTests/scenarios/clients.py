@@ -65,6 +65,12 @@ def of_git(world):
     expect(len(git(world, "get", *SITE, "username=ben")) == 2, "another password was erased")
     git(world, "erase", *SITE, "username=ben", "password=two")
     expect(git(world, "get", *SITE, "username=ben") == [], "the password was not erased")
+    # A secret of a kind that its authtype cannot have was never refused: nothing is erased.
+    for words in (("authtype=Bearer", "password=one=1 ü"), ("credential=one=1 ü",),
+                  ("oauth_refresh_token=token",), ("authtype=Bearer", "credential=one=1 ü"),
+                  ("authtype=Bearer",)):
+        git(world, "erase", *SITE, *words)
+        expect(len(git(world, "get", *SITE)) == 4, "erased by", words)
     git(world, "erase", *SITE)
     expect(git(world, "get", *SITE) == [], "not all were erased")
     # An IPv6 address, a port, a path and a certificate's password.
@@ -107,6 +113,12 @@ def of_git_with_an_authtype(world):
         "oauth_refresh_token=token")
     expect(git(world, "get", *SITE) == [
         "username=u", "password_expiry_utc=1", "oauth_refresh_token=token"], "expired")
+    # Without a token it is passed over, and an older password is returned.
+    git(world, "erase", *SITE)
+    git(world, "store", *SITE, "username=v", "password=valid")
+    git(world, "store", *SITE, "username=u", "password=p", "password_expiry_utc=1")
+    expect(git(world, "get", *SITE) == ["username=v", "password=valid"], "not the valid one")
+    git(world, "store", *SITE, "username=u", "password=p", "password_expiry_utc=soon", code=64)
 
 
 @scenario
@@ -195,9 +207,11 @@ def of_docker(world):
             ("store", '{"ServerURL":"a","Username":"u","Secret":"\\u0000"}', "not JSON"),
             ("store", '{"ServerURL":"a","Username":"u","Secret":"\\ud800"}', "not UTF-8"),
             ("get", "ftp://a", "is not the address of a registry"),
+            ("get", "https://u:hunter2@a/", "is not the address of a registry"),
             ("nonsense", "", "unknown action")):
         out = docker(world, operation, text, code=1).decode()
         expect(error in out and out.count("\n") == 1, operation, text, out)
+        expect("hunter2" not in out, "the error shows a password", out)
     expect(docker(world, "version").startswith(b"docker-credential-valet "), "version")
     # git has passwords of its own for the same server.
     docker(world, "store", json.dumps(
@@ -205,6 +219,18 @@ def of_docker(world):
     git(world, "store", *SITE, "username=u", "password=git's")
     expect(json.loads(docker(world, "get", "example.com"))["Secret"] == "docker's", "replaced")
     expect(git(world, "get", *SITE)[1] == "password=git's", "replaced")
+    # An item of another program with the same name is not changed; the own one gets its new text.
+    foreign = {"class": "internet-password", "server": "b.example", "protocol": "htps",
+               "account": "u", "label": "theirs", "value": "their value"}
+    stored = world.run("import", "--from", "json", input=json.dumps(
+        {"format": "valet-export-1", "items": [foreign]}).encode())
+    expect(stored.code == 0, stored)
+    login = {"ServerURL": "b.example", "Username": "u", "Secret": "s"}
+    expect(b"another program" in docker(world, "store", json.dumps(login), code=1), "foreign")
+    expect(b"their value" in world.run("export", "--format", "json", "--yes").out, "overwritten")
+    for address in ("https://c.example", "c.example/"):
+        docker(world, "store", json.dumps({**login, "ServerURL": address}))
+        expect(address in json.loads(docker(world, "list")), address, docker(world, "list"))
 
 
 @scenario
@@ -225,8 +251,16 @@ def of_aws(world):
     call("store", "session", text=json.dumps({**temporary, "Expiration": "2020-01-01T00:00:00Z"}))
     call("get", "session", code=1)
     for text in ("", "{}", "[]", json.dumps({"AccessKeyId": "a"}), "{" * 100_000,
-                 json.dumps({**temporary, "Expiration": "now"})):
+                 json.dumps({**temporary, "Expiration": "now"}),
+                 json.dumps({**temporary, "Expiration": 1735689600}),
+                 json.dumps({**temporary, "SessionToken": 1}), json.dumps({**keys, "Version": 2}),
+                 json.dumps({**keys, "Version": "1"}), json.dumps({**keys, "AccessKeyId": ""}),
+                 json.dumps({**keys, "SecretAccessKey": ""}),
+                 json.dumps({**keys, "SecretAccessKey": {}}),
+                 json.dumps({**keys, "Credentials": keys})):
         call("store", "session", text=text, code=64)
+    call("store", "null", text=json.dumps({**keys, "SessionToken": None, "Expiration": None}))
+    expect(json.loads(call("get", "null")) == {"Version": 1, **keys}, "null")
     call("remove", "work")
     call("remove", "work", code=44)
     call("get", "work", code=44)

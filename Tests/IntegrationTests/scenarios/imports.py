@@ -65,6 +65,13 @@ def with_collisions(world):
     imported(world, "dotenv", "--replace", input=twice)
     expect(world.get("D") == "2", "the last")
     imported(world, "dotenv", "--replace", "--skip-existing", code=64)
+    # Another accessibility is a conflict that no new value solves.
+    login = b"machine a login u password p\n"
+    imported(world, "netrc", input=login)
+    for words in ((), ("--replace",), ("--replace", "--dry-run")):
+        report = imported(world, "netrc", "--accessibility", "after-first-unlock", *words,
+                          input=login, code=0 if "--dry-run" in words else 73)
+        expect(counts(report) == {"conflicts": 1}, words, report)
     # A valet of another program, and what no file can be.
     imported(world, "dotenv", "--app", "Mailer", "--id", "Mailer", input=b"password=p\n")
     expect(world.get("password", "--app", "Mailer", "--id", "Mailer") == "p", "another program")
@@ -110,6 +117,14 @@ def of_what_was_exported(world):
         world.set(key, value)
     world.set("other", "value", "--id", "second", "--accessibility", "after-first-unlock")
     world.run("git-credential", "store", input=b"protocol=https\nhost=a:1\nusername=u\npassword=p\n")
+    # The same host and user twice, shared and not.
+    world.run("git-credential", "store", "--cloud",
+              input=b"protocol=https\nhost=a:1\nusername=u\npassword=shared\n")
+    # An internet password without a protocol, with a number and with bytes.
+    strange = {"class": "internet-password", "server": "s", "value": "v", "creator": 7,
+               "comment": {"base64": "AP8="}}
+    imported(world, "json", input=json.dumps(
+        {"format": "valet-export-1", "items": [strange]}).encode())
     refused = world.run("export", "--format", "json")
     expect(refused.code == 64 and not refused.out, refused)
     exported = world.run("export", "--format", "json", "--yes")
@@ -121,7 +136,8 @@ def of_what_was_exported(world):
     listed = world.run("list", "--json").out
     world.home = os.path.join(world.folder, "second")
     report = imported(world, "json", input=exported.out)
-    expect(counts(report) == {"added": 5}, report)
+    expect(counts(report) == {"added": 7}, report)
+    expect(counts(imported(world, "json", input=exported.out)) == {"same": 7}, "again")
 
     def without_times(text):
         return sorted((sorted(item.items()) for item in (
@@ -134,6 +150,23 @@ def of_what_was_exported(world):
     world.home = os.path.join(world.folder, "third")
     imported(world, "dotenv", input=variables.out)
     expect(world.get("PLAIN") == "a\n\"b\"\\$x`é", "the variable differs")
+
+
+@scenario
+def of_a_damaged_item(world):
+    """valet export leaves damaged items out with a warning, and does not succeed."""
+    world.fill(*(f"key{number}" for number in range(6)))
+    expect(world.run("export", "--format", "json", "--yes").code == 0, "not whole")
+    world.settle()
+    # An item whose value is damaged, and one whose name is.
+    world.doctored("UPDATE item SET secret = zeroblob(length(secret)) WHERE number = "
+                   "(SELECT max(number) FROM item)")
+    world.doctored("UPDATE item SET names = zeroblob(length(names)) WHERE number = "
+                   "(SELECT max(number) - 1 FROM item)")
+    outcome = world.run("export", "--format", "json", "--yes")
+    expect(outcome.code == 1 and "damaged" in outcome.err, outcome)
+    expect(len(json.loads(outcome.out)["items"]) == 4, outcome)
+    expect("more than" in outcome.err, outcome)
 
 
 @scenario

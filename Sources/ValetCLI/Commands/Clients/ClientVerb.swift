@@ -142,7 +142,7 @@ package enum AWSHelp {
     static let store = CommandDeclaration(
         name: "aws-credentials store", abstract: "store keys",
         discussion: [
-            "At a terminal, asks for the secret access key without echo. Otherwise reads JSON "
+            "At a terminal, asks for both keys without echo. Otherwise reads JSON "
                 + "from standard input: the output of a credential_process, of 'aws sts' or of "
                 + "'aws iam create-access-key'. Replaces keys with that name.",
             "A secret is never read from the command line or the environment.",

@@ -41,7 +41,8 @@ package enum ImportHelp {
             "Each line of the output has the action (add, replace, keep, same, conflict, skip), "
                 + "the kind, the owner and the name of the item, and its name in the source. "
                 + "Values are never shown.",
-            "An item that exists with another value is a conflict: without --replace or "
+            "An item that exists with another accessibility is a conflict, which --replace does "
+                + "not solve. One with another value is a conflict, too: without --replace or "
                 + "--skip-existing nothing is changed. The same is true of two items of the source "
                 + "that would become one: --replace takes the last of them, --skip-existing the "
                 + "first.",
@@ -84,7 +85,7 @@ package enum ExportHelp {
             "json: all items of the application, or of one valet with --id, --accessibility or "
                 + "--cloud, in the form that 'valet import --from json' reads. dotenv: lines "
                 + "NAME=\"VALUE\" for one valet. Secrets that cannot be written, such as those "
-                + "that require the user, are left out with a warning.",
+                + "that require the user, or are damaged, are left out with a warning.",
         ],
         options: [format] + ItemOptions.all.filter { $0 != ItemOptions.json } + [KeyOptions.yes],
         exitCodes: [

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetCLI
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSecretMemory
+
+/// The JSON of `valet export`, which `valet import` reads back: an object for each item. Text is a
+/// string, a number is a number, and bytes are `{"base64":"…"}`. The reader refuses what it does
+/// not know, because another meaning could be a weaker protection.
+enum ExportFormat {
+    /// What the member "format" says.
+    static let name = "valet-export-1"
+
+    /// The attributes that are exported, with the names of their members.
+    private static let attributes: [(attribute: Attribute, member: String)] = [
+        (.account, "account"), (.service, "service"), (.generic, "generic"), (.server, "server"),
+        (.protocol, "protocol"), (.port, "port"), (.path, "path"),
+        (.securityDomain, "securityDomain"), (.authenticationType, "authenticationType"),
+        (.label, "label"), (.comment, "comment"), (.itemDescription, "description"),
+        (.creator, "creator"), (.type, "type"), (.scriptCode, "scriptCode"),
+        (.isInvisible, "isInvisible"), (.isNegative, "isNegative"),
+        (.hasCustomIcon, "hasCustomIcon"), (.alias, "alias"), (.protectedData, "protectedData"),
+    ]
+    private static let classes: [ItemClass: String] = [
+        .genericPassword: "generic-password", .internetPassword: "internet-password",
+    ]
+    /// What is not an attribute of its own: properties of the item, and its dates, which the
+    /// keychain sets.
+    private static let others: Set<Attribute> = [
+        .accessGroup, .synchronizable, .accessible, .accessControl, .creationDate,
+        .modificationDate,
+    ]
+
+    // MARK: Writing
+
+    /// The object of an item; nil, with a reason, if an attribute cannot be written.
+    static func object(
+        _ item: StoredItem, _ value: SecretValue
+    ) -> (text: SecretValue?, reason: String) {
+        var text = SecretText()
+        text.append("{\"class\":\"\(classes[item.itemClass] ?? "")\"")
+        for (attribute, content) in item.attributes.sorted(by: { $0.key.tag < $1.key.tag }) {
+            guard !others.contains(attribute), content != attribute.defaultValue else { continue }
+            guard let member = attributes.first(where: { $0.attribute == attribute })?.member else {
+                return (nil, "it has an attribute that cannot be exported")
+            }
+            text.append(",\"\(member)\":")
+            switch content {
+            case .text(let content):
+                guard !content.utf8.contains(0) else {
+                    return (nil, "an attribute has a null byte, which JSON here cannot hold")
+                }
+                text.appendJSONString(content)
+            case .number(let number): text.append("\(number)")
+            case .bytes(let bytes):
+                text.append("{\"base64\":\"")
+                Base64.append(bytes.span, to: &text)
+                text.append("\"}")
+            case .date, .accessControl:
+                return (nil, "it has an attribute that cannot be exported")
+            }
+        }
+        text.append(
+            ",\"accessibility\":\"\(item.protectionClass.word)\",\"cloud\":"
+                + "\(item.isSynchronizable)")
+        append(value, to: &text)
+        return (text.value(), "")
+    }
+
+    private static func append(_ value: SecretValue, to text: inout SecretText) {
+        let isText = value.isUTF8 && value.withBytes { $0.firstIndex(of: 0) == nil }
+        value.withBytes { bytes in
+            if isText {
+                text.append(",\"value\":")
+                text.appendJSONString(bytes)
+            } else {
+                text.append(",\"base64\":\"")
+                Base64.append(bytes, to: &text)
+                text.append("\"")
+            }
+        }
+        text.append("}")
+    }
+
+    // MARK: Reading
+
+    /// The items of a document.
+    ///
+    /// - Throws: ``ExitCode/damaged`` for members and words that no export has.
+    static func items(_ document: JSONDocument, _ scope: Scope) throws(CLIError) -> ImportedItems {
+        var objects: [[String: Member]] = []
+        try document.forEachRow(
+            "SELECT type = 'object' FROM json_each((SELECT text FROM document), '$.items')"
+        ) { row throws(CLIError) in
+            objects.append([:])
+            guard row.number(0) == 1 else { throw refusal(objects.count, "is not an object") }
+        }
+        // The type of an integer that is too large for SQLite is another one here, and bytes are
+        // an object with one member.
+        try document.forEachRow(
+            """
+            SELECT item.key, member.key,
+                CASE WHEN member.type = 'object' AND
+                        json_type(member.value, '$.base64') = 'text' AND
+                        (SELECT count(*) FROM json_each(member.value)) = 1 THEN 'bytes'
+                    WHEN member.type = 'integer' AND typeof(member.atom) <> 'integer' THEN 'real'
+                    ELSE member.type END,
+                iif(member.type = 'object', json_extract(member.value, '$.base64'), member.atom),
+                iif(member.type = 'integer', member.atom, 0)
+            FROM json_each((SELECT text FROM document), '$.items') AS item,
+                json_each(item.value) AS member
+            """
+        ) { row throws(CLIError) in
+            let place = Int(row.number(0))
+            let key = try row.text(1) ?? ""
+            let kind = try row.text(2) ?? ""
+            let member = Member(kind: kind, text: try row.secret(3), number: row.number(4))
+            guard objects[place].updateValue(member, forKey: key) == nil else {
+                throw refusal(place + 1, "has two members of one name")
+            }
+        }
+        var found = ImportedItems()
+        for (place, members) in objects.enumerated() {
+            try found.add(item(members, place + 1, scope))
+        }
+        return found
+    }
+
+    /// One member of an object.
+    private struct Member {
+        let kind: String
+        let text: SecretValue?
+        let number: Int64
+
+        /// The attribute's value; nil for what is no value of attributes.
+        var value: AttributeValue? {
+            switch kind {
+            case "text": text?.publicText.map(AttributeValue.text)
+            case "integer": .number(number)
+            case "bytes":
+                text.flatMap(Base64.decoded)?.withBytes { bytes in
+                    .bytes(bytes.indices.map { bytes[$0] })
+                }
+            default: nil
+            }
+        }
+
+        /// The text of a string; nil for other values.
+        var string: SecretValue? { kind == "text" ? text : nil }
+    }
+
+    private static func item(
+        _ members: [String: Member], _ number: Int, _ scope: Scope
+    ) throws(CLIError) -> ImportedItem {
+        var members = members
+        let word = members.removeValue(forKey: "class")?.string?.publicText
+        guard let itemClass = classes.first(where: { $0.value == word })?.key else {
+            throw refusal(number, "has no class, or one that is not known")
+        }
+        let text = members.removeValue(forKey: "value")
+        let encoded = members.removeValue(forKey: "base64")
+        guard (text == nil) != (encoded == nil),
+            let value = text == nil
+                ? encoded?.string.flatMap(Base64.decoded) : text?.string
+        else { throw refusal(number, "has no value, two, or one that is not a string") }
+        let accessibility = try accessibility(&members, number) ?? scope.accessibility
+        let isCloud = try isCloud(&members, number) ?? scope.isCloud
+        guard !isCloud || !accessibility.isThisDeviceOnly else {
+            throw refusal(number, "is shared between devices, but for this device only")
+        }
+        var attributes: [Attribute: AttributeValue] = [:]
+        for (attribute, name) in Self.attributes where attribute.exists(in: itemClass) {
+            attributes[attribute] = attribute.defaultValue
+            guard let member = members.removeValue(forKey: name) else { continue }
+            let isNumber = member.kind == "integer"
+            guard let value = member.value,
+                !isNumber || attribute.family == .number,
+                attribute != .port || isNumber && (0...65535).contains(member.number)
+            else { throw refusal(number, "has a \(name) that is not possible") }
+            attributes[attribute] = value
+        }
+        guard members.isEmpty else { throw refusal(number, "has a member that is not known") }
+        var item = ImportedItem(itemClass, attributes, value, from: "item \(number)")
+        (item.accessibility, item.isCloud) = (accessibility, isCloud)
+        return item
+    }
+
+    /// Every class, and not only those that options offer.
+    private static func accessibility(
+        _ members: inout [String: Member], _ number: Int
+    ) throws(CLIError) -> ProtectionClass? {
+        guard let member = members.removeValue(forKey: "accessibility") else { return nil }
+        let word = member.string?.publicText
+        guard let known = ProtectionClass.allCases.first(where: { $0.word == word }) else {
+            throw refusal(number, "has an accessibility that is not known")
+        }
+        return known
+    }
+
+    private static func isCloud(
+        _ members: inout [String: Member], _ number: Int
+    ) throws(CLIError) -> Bool? {
+        switch members.removeValue(forKey: "cloud")?.kind {
+        case nil: nil
+        case "true": true
+        case "false": false
+        default: throw refusal(number, "has a member 'cloud' that is not true or false")
+        }
+    }
+
+    /// Names no value: a member's name may be a secret that stands in a wrong place.
+    private static func refusal(_ number: Int, _ reason: String) -> CLIError {
+        CLIError(.damaged, "item \(number) of the export \(reason): nothing was imported")
+    }
+}
