@@ -27,6 +27,12 @@ struct SecretService: ~Copyable {
         var found = ImportedItems()
         var lockedCount = 0
         for collection in try keyring.objects("Collections", of: names.service, at: root) {
+            // Some services list no items while a collection is locked.
+            if try keyring.isLocked(collection) {
+                throw CLIError(
+                    .locked, "a collection of the keyring is locked: nothing was changed",
+                    hint: "unlock the keyring, for example in Passwords and Keys, and try again")
+            }
             for path in try keyring.objects("Items", of: names.collection, at: collection) {
                 guard let entry = try keyring.entry(path) else {
                     found.skip(path, "it cannot be read")
@@ -77,14 +83,34 @@ struct SecretService: ~Copyable {
             throw CLIError(.failure, "the keyring does not list its \(property.lowercased())")
         }
         var paths: [String] = []
-        _ = answer.inside("v", "ao") {
-            _ = answer.inside("a", "o") {
+        // Leaving the list fails if a part of it was not read.
+        var isWhole = false
+        let isList = answer.inside("v", "ao") {
+            isWhole = answer.inside("a", "o") {
                 while paths.count < ImportedItems.maximumCount, let path = answer.text("o") {
                     paths.append(path)
                 }
             }
         }
+        guard isList, isWhole else {
+            throw CLIError(
+                .failure,
+                "the keyring's \(property.lowercased()) are not a list of at most "
+                    + "\(ImportedItems.maximumCount) objects: nothing was changed")
+        }
         return paths
+    }
+
+    private func isLocked(_ collection: String) throws(CLIError) -> Bool {
+        let answer = try bus.call(
+            "Get", of: Self.properties, at: collection, on: Self.service,
+            [("s", Self.names.collection), ("s", "Locked")])
+        var flag: Bool?
+        let isRead = answer?.inside("v", "b") { flag = answer?.flag() }
+        guard isRead == true, let flag else {
+            throw CLIError(.failure, "the keyring does not tell whether a collection is locked")
+        }
+        return flag
     }
 
     private func entry(_ path: String) throws(CLIError) -> Entry? {

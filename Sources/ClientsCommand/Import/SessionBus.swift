@@ -3,6 +3,7 @@
 internal import Glibc
 internal import ValetCLI
 internal import ValetSecretMemory
+internal import ValetSystem
 
 /// A connection to the user's session bus, through sd-bus in libsystemd, which is loaded when it is
 /// needed. Each call ends by its time limit. `SecretService` reads keyrings with it.
@@ -14,7 +15,9 @@ internal import ValetSecretMemory
     private let library: Library
 
     /// How long a call may take. A service that is started by the call needs some of it.
-    private static let patience: UInt64 = 20_000_000
+    private static let patience = Duration.seconds(20)
+    /// When all calls have to be over: a service that answers each call late ends the import, too.
+    private let deadline = Deadline(after: .seconds(180))
 
     /// Connects to the bus that `$DBUS_SESSION_BUS_ADDRESS` or `$XDG_RUNTIME_DIR` names.
     init() throws(CLIError) {
@@ -49,7 +52,8 @@ internal import ValetSecretMemory
             guard code >= 0 else { throw Self.failure(member, code) }
         }
         var reply: Handle?
-        let result = unsafe library.call(bus, call.message, Self.patience, nil, &reply)
+        let result = unsafe library.call(
+            bus, call.message, try microseconds(member), nil, &reply)
         guard result >= 0, let reply = unsafe reply else {
             // No answer in time, or no bus: other calls would fail in the same way.
             if [ETIMEDOUT, ECONNRESET, ENOTCONN, EPIPE].contains(-result) {
@@ -60,6 +64,13 @@ internal import ValetSecretMemory
         // The library wipes its memory when it frees the message.
         _ = unsafe library.sensitive(reply)
         return unsafe Answer(reply, library)
+    }
+
+    /// How long the next call may take.
+    private func microseconds(_ member: String) throws(CLIError) -> UInt64 {
+        let time = min(Self.patience, deadline.remaining)
+        guard time > .zero else { throw Self.failure(member, -ETIMEDOUT) }
+        return UInt64(time / .microseconds(1))
     }
 
     private static func failure(_ member: String, _ code: Int32) -> CLIError {

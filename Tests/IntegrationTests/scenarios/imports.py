@@ -11,7 +11,7 @@ import termios
 import time
 
 from kills import calls, chosen, killed, report
-from support import COMMAND, CRASH_TEST, Failure, expect, kill_session, need, scenario
+from support import COMMAND, CRASH_TEST, Failure, expect, kill_session, need, scenario, Skip
 
 
 def imported(world, source, *words, input=b"", code=0, env=None):
@@ -292,6 +292,60 @@ def of_a_keyring(world):
     expect(locked.code == 0, locked)
     imported(world, "secret-service", code=75, env=env)
     kill_session(keyring)
+
+
+HOSTILE = """
+import sys, dbus, dbus.service, dbus.mainloop.glib
+from gi.repository import GLib
+dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
+root, paths = "/org/freedesktop/secrets", {}
+
+class Keyring(dbus.service.Object):
+    @dbus.service.method("org.freedesktop.Secret.Service", "sv", "vo")
+    def OpenSession(self, algorithm, key):
+        return "", dbus.ObjectPath(root + "/session")
+
+    @dbus.service.method("org.freedesktop.DBus.Properties", "ss", "v")
+    def Get(self, interface, name):
+        if name == "Locked":
+            return dbus.Boolean(sys.argv[1] == "locked")
+        if name == "Items" and sys.argv[1] == "long":
+            return dbus.Array(["/a"] * 100_001, signature="o")
+        if name == "Items" and sys.argv[1] == "type":
+            return dbus.Array(["/a"], signature="s")
+        one = [dbus.ObjectPath(root + "/c")] if name == "Collections" else []
+        return dbus.Array(one, signature="o")
+
+bus = dbus.SessionBus()
+name = dbus.service.BusName("org.freedesktop.secrets", bus)
+objects = [Keyring(bus, root), Keyring(bus, root + "/c")]
+print("ready", flush=True)
+GLib.MainLoop().run()
+"""
+
+
+@scenario
+def of_a_hostile_keyring(world):
+    """valet import takes no wrong or endless answer of a keyring for an empty list."""
+    need("dbus-daemon")
+    probe = subprocess.run(["/usr/bin/python3", "-c", "import dbus, gi"], check=False,
+                           stderr=subprocess.DEVNULL)
+    if probe.returncode != 0:
+        raise Skip("needs python3-dbus and python3-gi")
+    runtime = os.path.join(world.folder, "run")
+    os.mkdir(runtime, 0o700)
+    address = f"unix:path={runtime}/bus"
+    env = {"DBUS_SESSION_BUS_ADDRESS": address, "XDG_RUNTIME_DIR": runtime}
+    world.start(["dbus-daemon", "--session", "--nofork", "--address", address], env,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for(lambda: os.path.exists(f"{runtime}/bus"), "the bus")
+    for kind, code in (("empty", 0), ("type", 1), ("long", 1), ("locked", 75)):
+        keyring = world.start(["/usr/bin/python3", "-c", HOSTILE, kind], env,
+                              stdout=subprocess.PIPE)
+        expect(keyring.stdout.readline() == b"ready\n", "the keyring does not start")
+        imported(world, "secret-service", code=code, env=env)
+        keyring.kill()
+        keyring.wait()
 
 
 def wait_for(condition, what):
