@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/keyctl.h>
 #include <linux/stat.h>
+#include <locale.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <poll.h>
@@ -26,6 +27,7 @@
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
+#include <wchar.h>
 
 /* prctl is variadic, which Swift does not import. */
 static inline int valet_set_dumpable(int dumpable) {
@@ -231,6 +233,27 @@ static inline void valet_disable_copy_on_write(int file) {
     if (ioctl(file, _IOR('f', 1, long), &flags) != 0) return;
     flags |= 0x00800000;
     (void)ioctl(file, _IOW('f', 2, long), &flags);
+}
+
+extern int wcwidth(wchar_t);
+
+/* How many columns a terminal gives a character; -1 for one that is not shown. The C library
+   knows this in locales with UTF-8 only, and this program otherwise uses none. Without that
+   locale each character counts as one. Not for several threads. */
+static inline int valet_column_count(uint32_t character) {
+    static locale_t unicode;
+    if (!unicode) unicode = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    if (!unicode) return 1;
+    locale_t before = uselocale(unicode);
+    int count = wcwidth((wchar_t)character);
+    uselocale(before);
+    return count;
+}
+
+/* ioctl is variadic. 0 for something that is no terminal, or has no size. */
+static inline int valet_terminal_column_count(int terminal) {
+    struct winsize size;
+    return ioctl(terminal, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 /* Milliseconds since the machine started, sleep included. */

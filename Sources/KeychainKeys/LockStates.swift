@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Synchronization
 internal import ValetKeychainModel
 internal import ValetKeychainRows
 package import ValetLockState
@@ -20,13 +21,24 @@ package final class LockStates: Sendable {
     }
 
     private let stores = Lock<[Name: LockStateStore]>([:])
+    private let isAlone = Atomic(false)
     private static let variable = "VALET_LOCK_STATE"
 
     /// Whether this process unlocks keychains for itself alone.
     static var areOfProcess: Bool { chosenProvider().place == .process }
 
+    /// From now on keeps opened keys in this process alone. Keychains that are open do not notice
+    /// it before they are opened again.
+    package static func keepInThisProcess() {
+        current.value.isAlone.store(true, ordering: .relaxed)
+        current.value.stores.withLock { $0 = [:] }
+    }
+
     @Sendable private static func chosenProvider() -> LockStateProvider {
-        LockStateProvider(
+        if current.value.isAlone.load(ordering: .relaxed) {
+            return LockStateProvider(.process, "it was unlocked for one command")
+        }
+        return LockStateProvider(
             for: .ofProcess(
                 setting: Environment.ofProcess.value(variable),
                 isElevated: Environment.ofProcess.isElevated))

@@ -44,6 +44,7 @@ package final class RowConnection: @unchecked Sendable {
     let numbersByGroup: Statement
     /// All rows, by their numbers.
     package let all: Statement
+    let numbers: Statement
     /// How many rows are in quarantine.
     package let quarantined: Statement
     /// The tables of sync.
@@ -78,6 +79,7 @@ package final class RowConnection: @unchecked Sendable {
             "SELECT number FROM attribute WHERE hash = ?1", on: connection)
         numbersByGroup = Statement(Self.numbersOfGroup, on: connection)
         all = Statement(Self.rows, on: connection)
+        numbers = Statement("SELECT number FROM item ORDER BY number", on: connection)
         quarantined = Statement("SELECT count(*) FROM quarantine", on: connection)
         sync = SyncTables(connection)
     }

@@ -73,6 +73,29 @@ extension RowKeys {
         return nil
     }
 
+    /// The numbers of all rows, those of deleted items included.
+    package func allNumbers(_ store: RowConnection) throws(SystemError) -> [Int64] {
+        let run = try store.numbers.start()
+        var numbers: [Int64] = []
+        while try run.step() { numbers.append(run.int64(0)) }
+        return numbers
+    }
+
+    /// The item in the row of that number, whatever group it is in; nil if there is none.
+    package func item(
+        _ number: Int64, _ store: RowConnection
+    ) throws(SystemError) -> FoundRow? {
+        let run = try store.byNumber.start()
+        try run.bind(number, at: 1)
+        guard try run.step() else { return nil }
+        let found = try FoundRow(run)
+        guard case .row(let row) = found, row.header.flags.contains(.tombstone) else {
+            return found
+        }
+        // A writer of the file may mark an item as deleted to hide it.
+        return isForged(row) ? .damaged(number: number) : nil
+    }
+
     private func find(
         _ reference: PersistentReference, _ query: ItemQuery, _ groups: [AccessGroup],
         _ store: RowConnection

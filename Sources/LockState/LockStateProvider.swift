@@ -22,7 +22,8 @@ package struct LockStateProvider: Hashable, Sendable {
     /// Why, in words for `valet status` and `valet doctor`.
     package let reason: String
 
-    init(_ place: Place, _ reason: String) {
+    /// Keys in `place`, for that reason.
+    package init(_ place: Place, _ reason: String) {
         self.place = place
         self.reason = reason
     }

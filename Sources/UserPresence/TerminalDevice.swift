@@ -35,6 +35,10 @@ package struct TerminalDevice: ~Copyable {
     /// Whether there is a terminal at all.
     var isTerminal: Bool { FileDescriptor.isTerminal(input) }
 
+    /// Whether a question can be asked here now: this is the controlling terminal, and this process
+    /// is in its foreground.
+    package var canAsk: Bool { isControlling && isTerminal && !isInBackground }
+
     /// Whether this process is a background job: using the terminal would stop it.
     var isInBackground: Bool {
         let group = tcgetpgrp(input)

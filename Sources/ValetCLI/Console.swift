@@ -13,6 +13,13 @@ package protocol Console {
     /// Why questions are off, as under `VALET_INTERACTION=never`; nil if they are allowed.
     var refusalToAsk: String? { get }
 
+    /// The width of the terminal that is standard output; nil if it is none.
+    var outputColumnCount: Int? { get }
+    /// Whether a person at a terminal can be offered something that was not asked for.
+    var canOffer: Bool { get }
+    /// Asks a question, and returns the line that is typed.
+    func askLine(_ question: String) throws(CLIError) -> String
+
     /// All of standard input.
     ///
     /// - Throws: ``ExitCode/usage`` for more than `byteCount` bytes.

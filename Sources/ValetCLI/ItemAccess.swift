@@ -20,6 +20,19 @@ protocol ItemAccess {
     func delete(_ query: ItemQuery) throws(KeychainFailure) -> Int
     /// The items that match, without their values. Finding none is no error.
     func list(_ query: ItemQuery) throws(KeychainFailure) -> any Listing
+    /// The value of the first item that matches; nil if it has none.
+    func value(of query: ItemQuery) throws(KeychainFailure) -> SecretValue?
+    /// The items that match with all their attributes: for queries that match few. Finding none is
+    /// no error.
+    func details(of query: ItemQuery) throws(KeychainFailure) -> [ItemDetails]
+    /// Changes every item that matches, or none; returns how many. A value replaces theirs.
+    func update(
+        _ query: ItemQuery, _ changes: ItemChanges, value: SecretValue?
+    ) throws(KeychainFailure) -> Int
+    /// The items of every application.
+    func everything() throws(KeychainFailure) -> any Listing
+    /// The application whose items these are.
+    var applicationIdentifier: String { get }
     /// The keychain that the items are in.
     var keychain: any KeychainAccess { get }
 }
@@ -40,7 +53,15 @@ protocol KeychainAccess {
     /// Whether each process keeps its own opened keys, so that this one has to unlock for itself.
     func isUnlockedByProcess() throws(KeychainFailure) -> Bool
     /// Unlocks the keychain.
-    func unlock(_ passcode: KeychainPasscode) throws(KeychainFailure)
+    func unlock(_ passcode: KeychainPasscode, _ reach: UnlockReach) throws(KeychainFailure)
+}
+
+/// For whom a keychain is unlocked.
+enum UnlockReach: Hashable, Sendable {
+    /// For this process alone, and until it ends.
+    case process
+    /// For all programs that share opened keys; with nil until it is locked.
+    case session(Duration?)
 }
 
 extension ItemAccess {
@@ -68,14 +89,20 @@ protocol Listing {
 /// The items that a session lists.
 private struct SessionListing: Listing {
     let session: KeychainSession
-    let query: ItemQuery
+    /// nil for the items of every application.
+    let query: ItemQuery?
     var walk: ItemWalk
     var omission: KeychainFailure?
 
     var isAtEnd: Bool { walk.isAtEnd }
 
     mutating func next() throws(KeychainFailure) -> [ListedItem] {
-        let found = try session.next(of: &walk, query)
+        let found =
+            if let query {
+                try session.next(of: &walk, query)
+            } else {
+                try session.store.next(of: &walk)
+            }
         omission = omission ?? found.damage
         return found.items.map(ListedItem.init)
     }
@@ -121,6 +148,31 @@ extension KeychainSession: ItemAccess {
         SessionListing(session: self, query: query, walk: try walk(query))
     }
 
+    func value(of query: ItemQuery) throws(KeychainFailure) -> SecretValue? {
+        try value(of: query, AuthenticationPolicy())
+    }
+
+    func details(of query: ItemQuery) throws(KeychainFailure) -> [ItemDetails] {
+        do throws(KeychainFailure) {
+            return try attributes(of: query).items.map(ItemDetails.init)
+        } catch {
+            guard error.code == .itemNotFound else { throw error }
+            return []
+        }
+    }
+
+    func update(
+        _ query: ItemQuery, _ changes: ItemChanges, value: SecretValue?
+    ) throws(KeychainFailure) -> Int {
+        try update(query, changes, value: value, AuthenticationPolicy())
+    }
+
+    func everything() throws(KeychainFailure) -> any Listing {
+        SessionListing(session: self, query: nil, walk: try store.walkEverything())
+    }
+
+    var applicationIdentifier: String { caller.applicationIdentifier }
+
     var keychain: any KeychainAccess { store.keychain }
 }
 
@@ -133,8 +185,13 @@ extension Keychain: KeychainAccess {
         try status().isUnlockedByProcess
     }
 
-    func unlock(_ passcode: KeychainPasscode) throws(KeychainFailure) {
-        try unlock(passcode, for: nil)
+    func unlock(
+        _ passcode: KeychainPasscode, _ reach: UnlockReach
+    ) throws(KeychainFailure) {
+        switch reach {
+        case .process: try unlockForThisProcess(passcode)
+        case .session(let duration): try unlock(passcode, for: duration)
+        }
     }
 }
 

@@ -4,19 +4,41 @@
 
 internal import ValetKeychainModel
 
-/// Writes any number of items in order: the output of `list` and `backup list`.
+/// What a list looks like.
+struct ListFormat {
+    enum Form: Hashable {
+        case table, json
+        /// Names alone, one a line, escaped; or exact and each ended by a zero byte.
+        case names(areExact: Bool)
+    }
+
+    var form = Form.table
+    /// Whether the table has a column for the application.
+    var showsApplications = false
+    var order = ListOrder()
+}
+
+/// Writes any number of items in order: the output of `list`, `search` and `backup list`.
 struct ListOutput {
     private static let pieceByteCount = 64 << 10
 
     private let console: any Console
-    private let writesJSON: Bool
-    private var widths = Table.widths(of: ListedItem.header)
+    private let format: ListFormat
+    private let header: [String]
+    private var widths: [Int]
     private var piece = ""
-    private var isFirst = true
+    /// How many items were written.
+    private(set) var count = 0
+
+    init(console: any Console, format: ListFormat) {
+        self.console = console
+        self.format = format
+        header = ListedItem.header(showingApplications: format.showsApplications)
+        widths = Table.widths(of: header)
+    }
 
     init(console: any Console, writesJSON: Bool) {
-        self.console = console
-        self.writesJSON = writesJSON
+        self.init(console: console, format: ListFormat(form: writesJSON ? .json : .table))
     }
 
     /// Writes the whole list in bounded memory. Writes nothing until `items` has returned once
@@ -30,11 +52,13 @@ struct ListOutput {
         var last: [UInt8]?
         var (hasBegun, isCut) = (false, false)
         repeat {
-            var listing = SortedListing(after: last)
+            var listing = SortedListing(after: last, order: format.order)
             var widths = widths
             try items { item in
                 listing.add(item)
-                if !hasBegun, !writesJSON { Table.widen(&widths, for: item.paddedCells) }
+                if !hasBegun, format.form == .table {
+                    Table.widen(&widths, for: item.paddedCells(format.showsApplications))
+                }
             }
             listing.sort()
             if !hasBegun { try begin(widths) }
@@ -47,21 +71,29 @@ struct ListOutput {
     /// Writes the text before the items.
     private mutating func begin(_ widths: [Int]) throws(CLIError) {
         self.widths = widths
-        try add(
-            writesJSON ? "{\"items\":[" : Table.line(ListedItem.header, widths) + "\n")
+        switch format.form {
+        case .json: try add("{\"items\":[")
+        case .names: break
+        case .table:
+            if let room = console.outputColumnCount {
+                Table.fit(&self.widths, into: room, keeping: ListedItem.lastCellWidth)
+            }
+            try add(Table.line(header, self.widths) + "\n")
+        }
     }
 
     private mutating func write(_ item: ListedItem) throws(CLIError) {
-        if writesJSON {
-            try add((isFirst ? "" : ",") + item.json.encoded)
-        } else {
-            try add(Table.line(item.cells, widths) + "\n")
+        switch format.form {
+        case .json: try add((count == 0 ? "" : ",") + item.json.encoded)
+        case .names(areExact: true): try add(item.name + "\0")
+        case .names(areExact: false): try add(Escaping.printable(item.name) + "\n")
+        case .table: try add(Table.line(item.cells(format.showsApplications), widths) + "\n")
         }
-        isFirst = false
+        count += 1
     }
 
     private mutating func end() throws(CLIError) {
-        if writesJSON { try add("]}\n") }
+        if format.form == .json { try add("]}\n") }
         try console.write(piece)
         piece = ""
     }
@@ -87,6 +119,7 @@ struct SortedListing {
     private static let entryByteCount = MemoryLayout<Range<Int>>.stride
 
     private let limit: Int
+    private let order: ListOrder
     /// Items up to this one were written before.
     private let last: [UInt8]?
     /// Items from this one on are for a later listing.
@@ -96,9 +129,14 @@ struct SortedListing {
 
     /// - Parameters:
     ///   - last: The last item that was written, packed.
+    ///   - order: How the items are sorted.
     ///   - byteCount: The most memory to use, at least enough for two items.
-    init(after last: [UInt8]? = nil, byteCount: Int = Self.usualByteCount) {
+    init(
+        after last: [UInt8]? = nil, order: ListOrder = ListOrder(),
+        byteCount: Int = Self.usualByteCount
+    ) {
         self.last = last
+        self.order = order
         limit = byteCount
     }
 
@@ -111,7 +149,7 @@ struct SortedListing {
 
     /// Keeps an item if it is among the first ones.
     mutating func add(_ item: ListedItem) {
-        let packed = item.packed
+        let packed = item.packed(order)
         if let last, !last.lexicographicallyPrecedes(packed) { return }
         if let cutoff, !packed.lexicographicallyPrecedes(cutoff) { return }
         let isFull =
@@ -133,7 +171,7 @@ struct SortedListing {
     /// Passes the items to `body`, in order.
     func forEach<E>(_ body: (ListedItem) throws(E) -> Void) throws(E) {
         for entry in entries {
-            guard let item = ListedItem(packed: bytes[entry]) else { continue }
+            guard let item = ListedItem(packed: bytes[entry], order) else { continue }
             try body(item)
         }
     }
@@ -156,76 +194,6 @@ struct SortedListing {
     }
 }
 
-/// Listed items as bytes that sort like the list: by owner, name, group and kind, each by its UTF-8
-/// bytes.
-extension ListedItem {
-    /// The item as bytes. Only equal items have equal bytes.
-    var packed: [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(128)
-        for text in sortKey + [accessibility, requirement ?? ""] { Self.pack(text, to: &bytes) }
-        bytes.append(requirement == nil ? 0 : 1)
-        bytes.append(isCloud ? 1 : 0)
-        Self.pack(byteCount.map(UInt64.init), to: &bytes)
-        Self.pack(modified.map(\.bitPattern), to: &bytes)
-        return bytes + id
-    }
-
-    /// Unpacks ``packed``; nil for other bytes.
-    init?(packed bytes: ArraySlice<UInt8>) {
-        var rest = bytes
-        guard let owner = Self.text(&rest), let name = Self.text(&rest),
-            let group = Self.text(&rest),
-            let kind = Self.text(&rest).flatMap(ItemOwner.Kind.init(rawValue:)),
-            let accessibility = Self.text(&rest), let requirement = Self.text(&rest),
-            let hasRequirement = rest.popFirst(), let cloud = rest.popFirst(),
-            let byteCount = Self.number(&rest), let modified = Self.number(&rest)
-        else { return nil }
-        self.init(
-            name: name, owner: ItemOwner(kind: kind, name: owner), group: group,
-            accessibility: accessibility, isCloud: cloud == 1,
-            byteCount: byteCount.value.map(Int.init),
-            modified: modified.value.map(Double.init(bitPattern:)),
-            requirement: hasRequirement == 1 ? requirement : nil, id: Array(rest))
-    }
-
-    /// Appends text and a zero byte. A zero in the text is followed by 0xFF, which UTF-8 never
-    /// contains.
-    private static func pack(_ text: String, to bytes: inout [UInt8]) {
-        for byte in text.utf8 {
-            bytes.append(byte)
-            if byte == 0 { bytes.append(0xFF) }
-        }
-        bytes.append(0)
-    }
-
-    private static func pack(_ number: UInt64?, to bytes: inout [UInt8]) {
-        bytes.append(number == nil ? 0 : 1)
-        for shift in stride(from: UInt64(56), through: 0, by: -8) {
-            bytes.append(UInt8(truncatingIfNeeded: (number ?? 0) >> shift))
-        }
-    }
-
-    private static func text(_ bytes: inout ArraySlice<UInt8>) -> String? {
-        var text: [UInt8] = []
-        while let end = bytes.firstIndex(of: 0) {
-            let piece = bytes[..<end]
-            bytes = bytes[(end + 1)...]
-            guard bytes.first == 0xFF else { return String(utf8: text + piece) }
-            bytes.removeFirst()
-            text += piece + [0]
-        }
-        return nil
-    }
-
-    private static func number(_ bytes: inout ArraySlice<UInt8>) -> (value: UInt64?, Void)? {
-        guard bytes.count >= 9, let mark = bytes.popFirst() else { return nil }
-        let number = bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        bytes.removeFirst(8)
-        return (mark == 1 ? number : nil, ())
-    }
-}
-
 /// Lays out cells in columns, two spaces apart.
 enum Table {
     /// The column widths of a table with that row alone.
@@ -238,11 +206,32 @@ enum Table {
         }
     }
 
-    /// A row, without a newline.
+    /// The narrowest that a column is made.
+    private static let leastWidth = 8
+
+    /// Narrows the widest columns until a row fits into `room` columns, or all are narrow.
+    ///
+    /// - Parameter last: The width of the last cell, whose column is never narrowed.
+    static func fit(_ widths: inout [Int], into room: Int, keeping last: Int) {
+        var excess = widths.dropLast().reduce(0) { $0 + $1 + 2 } + last - room
+        while excess > 0 {
+            // The names are at the left, and what follows cannot be shortened without losing sense.
+            let columns = widths.indices.prefix(ListedItem.nameColumnCount(widths.count))
+            guard let widest = columns.max(by: { widths[$0] < widths[$1] }),
+                widths[widest] > leastWidth
+            else { return }
+            widths[widest] -= 1
+            excess -= 1
+        }
+    }
+
+    /// A row, without a newline. Shortens cells that are wider than their column.
     static func line(_ cells: [String], _ widths: [Int]) -> String {
         var line = ""
         for (column, cell) in cells.enumerated() {
-            line += column == cells.count - 1 ? cell : cell.padded(to: widths[column] + 2)
+            line +=
+                column == cells.count - 1
+                ? cell : cell.shortened(to: widths[column]).padded(to: widths[column] + 2)
         }
         return line
     }

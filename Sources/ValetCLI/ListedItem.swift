@@ -20,6 +20,8 @@ struct ListedItem: Hashable, Sendable {
     var modified: Double?
     /// What reading the value requires; nil if nothing.
     var requirement: String?
+    /// What programs show for the item; empty without a label.
+    var label = ""
     /// Distinguishes items that look alike: the id of a stored item, or the position in a backup.
     var id: [UInt8] = []
 
@@ -43,6 +45,7 @@ extension ListedItem {
                 nil
             }
         requirement = item.accessControl?.requirement
+        label = Self.text(item.attributes[.label])
         id = item.reference.itemID
     }
 
@@ -63,6 +66,7 @@ extension ListedItem {
         byteCount = item.valueByteCount
         modified =
             if case .date(let seconds) = attributes[.modificationDate] { seconds } else { nil }
+        label = Self.text(attributes[.label])
         id = stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: place >> $0) }
     }
 
@@ -80,14 +84,23 @@ extension ListedItem {
 
 /// Items in a table and as JSON.
 extension ListedItem {
-    static let header = ["NAME", "OWNER", "KIND", "ACCESSIBILITY", "SIZE", "MODIFIED"]
+    static func header(showingApplications: Bool) -> [String] {
+        ["NAME", "OWNER"] + (showingApplications ? ["APPLICATION"] : [])
+            + ["KIND", "ACCESSIBILITY", "SIZE", "MODIFIED"]
+    }
+
+    /// How many of the first columns hold names, which may be shortened.
+    static func nameColumnCount(_ columnCount: Int) -> Int { columnCount - 4 }
+    /// The width of the last cell: a time.
+    static let lastCellWidth = 20
 
     /// The JSON members in `--help`.
     static let schema: [(member: String, help: String)] = [
         ("items", "an array of objects, in the order of the table:"),
         ("  name", "the key"), ("  owner", "the valet's identifier, the service or server"),
         ("  kind", ItemOwner.Kind.allCases.map(\.rawValue).joined(separator: ", ")),
-        ("  group", "the access group"),
+        ("  group", "the access group: the application, or a group that applications share"),
+        ("  label", "the label; empty without one"),
         ("  accessibility", "a value of --accessibility, or always, always-this-device-only"),
         ("  requires", "what reading requires, as user-presence; null if nothing"),
         ("  cloud", "true for an item of an iCloud valet, which the devices of a circle share"),
@@ -95,25 +108,27 @@ extension ListedItem {
         ("  modified", "ISO 8601, as 2001-01-01T00:00:00Z"),
     ]
 
-    var sortKey: [String] { [owner.name, name, group, owner.kind.rawValue] }
-
     var modifiedText: String? { modified.flatMap(Timestamp.text) }
 
-    var cells: [String] { paddedCells + [modifiedText ?? "-"] }
+    func cells(_ showsApplication: Bool) -> [String] {
+        paddedCells(showsApplication) + [modifiedText ?? "-"]
+    }
 
     /// All cells but the last, whose width does not matter.
-    var paddedCells: [String] {
-        [
-            Escaping.printable(name), Escaping.printable(owner.name), owner.kind.rawValue,
-            accessibility + (requirement.map { " (\($0))" } ?? ""),
-            byteCount.map { String($0) } ?? "-",
-        ]
+    func paddedCells(_ showsApplication: Bool) -> [String] {
+        var cells = [Escaping.printable(name), Escaping.printable(owner.name)]
+        if showsApplication { cells.append(Escaping.printable(group)) }
+        cells.append(owner.kind.rawValue)
+        cells.append(accessibility + (requirement.map { " (\($0))" } ?? ""))
+        cells.append(byteCount.map { String($0) } ?? "-")
+        return cells
     }
 
     var json: JSON {
         .object([
             "name": .string(name), "owner": .string(owner.name),
             "kind": .string(owner.kind.rawValue), "group": .string(group),
+            "label": .string(label),
             "accessibility": .string(accessibility), "requires": .text(requirement),
             "cloud": .flag(isCloud), "byteCount": .number(byteCount),
             "modified": .text(modifiedText),

@@ -42,8 +42,16 @@ package struct Scope: Hashable, Sendable {
     func name(_ key: String) -> PasswordName { PasswordName(key, in: service) }
 }
 
+extension Scope {
+    /// The valet in messages, with the application that `keychain` is opened for.
+    func place(of keychain: any ItemAccess) -> String {
+        requester.group == nil
+            ? "\(self) of application \(quoted(keychain.applicationIdentifier))" : "\(self)"
+    }
+}
+
 extension Scope: CustomStringConvertible {
-    /// The valet in messages.
+    /// The valet in messages that are about one application.
     package var description: String {
         switch (requester.group, identifier) {
         case (nil, let identifier): "valet \(quoted(identifier ?? ""))"

@@ -39,6 +39,11 @@ struct Terminal: Console {
         return terminal
     }
 
+    /// Turns off all questions of this process, as `VALET_INTERACTION=never` does.
+    static func turnQuestionsOff() {
+        _ = unsafe setenv("VALET_INTERACTION", "never", 1)
+    }
+
     /// Ends the process by SIGPIPE. Returns if the signal is blocked or caught.
     static func endByBrokenPipe() {
         _ = signal(SIGPIPE, SIG_DFL)
@@ -103,6 +108,31 @@ struct Terminal: Console {
     package var isOutputTerminal: Bool { isatty(1) == 1 }
     /// Whether standard error is a terminal.
     package var isErrorTerminal: Bool { isatty(2) == 1 }
+
+    var outputColumnCount: Int? {
+        guard isOutputTerminal else { return nil }
+        let count = Int(valet_terminal_column_count(1))
+        return count > 0 ? count : nil
+    }
+
+    var canOffer: Bool {
+        guard isErrorTerminal, refusalToAsk == nil else { return false }
+        return TerminalDevice().canAsk
+    }
+
+    func askLine(_ question: String) throws(CLIError) -> String {
+        do throws(UserPresenceError) {
+            let line = try TerminalDevice().readShownLine(question)
+            let count = line.lineByteCount
+            // The end of the input is no answer.
+            guard line.byteCount > 0 else { return "n" }
+            return line.value(byteCount: count).withBytes { bytes in
+                String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
+            }
+        } catch {
+            throw CLIError(error)
+        }
+    }
 
     var refusalToAsk: String? {
         do throws(UserPresenceError) {

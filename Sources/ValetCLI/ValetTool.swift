@@ -69,6 +69,7 @@ package enum ValetTool {
         case .version: try context.console.write("valet \(Version.current)\n")
         case .help(let name): try context.console.write(help(about: name))
         case .run(let name, let values):
+            if values.has(.noQuestions) { Terminal.turnQuestionsOff() }
             if let verb = SyncVerb(rawValue: name) {
                 try checkSettings()
                 return try context.sync(verb, values, context)
@@ -106,7 +107,8 @@ package enum ValetTool {
 
     private static let commands: [any Command.Type] = [
         SetCommand.self, GetCommand.self, ContainsCommand.self, RemoveCommand.self,
-        ListCommand.self, StatusCommand.self, DoctorCommand.self,
+        ShowCommand.self, ListCommand.self, SearchCommand.self, StatusCommand.self,
+        DoctorCommand.self,
         UnlockCommand.self, LockCommand.self, PasscodeSetCommand.self,
         PasscodeChangeCommand.self, PasscodeRemoveCommand.self, RecoveryCreateCommand.self,
         RecoveryUseCommand.self, RecoveryRevokeCommand.self, DeviceStatusCommand.self,

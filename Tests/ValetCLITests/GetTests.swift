@@ -52,7 +52,8 @@ import Testing
         #expect(bench.run("get", "c", "--id", "x") == .notFound)
         #expect(
             bench.console.notes == [
-                "valet: error: no 'c' in valet 'x'", "valet: hint: look elsewhere",
+                "valet: error: no 'c' in valet 'x' of \(Bench.application)",
+                "valet: hint: look elsewhere",
             ])
     }
 

@@ -40,6 +40,7 @@ import Testing
           --speed SPEED           how fast: slow, fast (default: slow)
           -w, --with-a-long-name AND-VALUE
                                   much
+          -n, --no-questions      fail where a question would be asked
           -h, --help              show this help
 
         JSON OUTPUT

@@ -98,6 +98,7 @@ import ValetKeychainModel
         #expect(
             bench.console.outputText == """
                 {"items":[{"name":"a","owner":"default","kind":"valet","group":"valet",\
+                "label":"",\
                 "accessibility":"when-unlocked","requires":null,"cloud":false,"byteCount":3,\
                 "modified":"2001-01-01T00:00:00Z"}]}
 

@@ -17,7 +17,7 @@ import ValetKeychainModel
         #expect(bench.run("remove", "c") == .notFound)
         #expect(
             bench.console.notes == [
-                "valet: error: no 'c' in valet 'default'",
+                "valet: error: no 'c' in \(Bench.place)",
                 "valet: hint: 'valet list' shows the names of the stored secrets",
             ])
     }
@@ -30,26 +30,29 @@ import ValetKeychainModel
     @Test func `valet remove --all removes all secrets of one valet and reports how many`() {
         bench.run("set", "a", "--id=other", input: [1])
         #expect(bench.run("remove", "--all", "--yes") == .success)
-        #expect(bench.console.notes == ["valet: removed 2 secrets from valet 'default'"])
+        #expect(bench.console.notes == ["valet: removed 2 secrets from \(Bench.place)"])
         #expect(bench.keychain.items.count == 1)
     }
 
     @Test func `valet remove --all removes the canary, but does not count it`() {
         bench.run("set", ServiceName.canaryAccount, input: [1])
         bench.run("remove", "--all", "-y")
-        #expect(bench.console.notes == ["valet: removed 2 secrets from valet 'default'"])
+        #expect(bench.console.notes == ["valet: removed 2 secrets from \(Bench.place)"])
         #expect(bench.keychain.items.isEmpty)
     }
 
     @Test func `valet remove --all works for an empty valet`() {
         #expect(bench.run("remove", "--all", "--id=empty") == .success)
-        #expect(bench.console.notes == ["valet: removed 0 secrets from valet 'empty'"])
+        #expect(
+            bench.console.notes == [
+                "valet: removed 0 secrets from valet 'empty' of application 'valet'"
+            ])
     }
 
     @Test func `valet remove --all asks at a terminal`() {
         bench.console.isInputTerminal = true
         #expect(bench.run("remove", "--all") == .denied)
-        #expect(bench.console.questions == ["Remove 2 secrets from valet 'default'?"])
+        #expect(bench.console.questions == ["Remove 2 secrets from \(Bench.place)?"])
         #expect(bench.keychain.items.count == 2)
     }
 
@@ -71,7 +74,7 @@ import ValetKeychainModel
     @Test func `valet remove asks at a terminal before it removes one secret`() {
         bench.console.isInputTerminal = true
         #expect(bench.run("remove", "a") == .denied)
-        #expect(bench.console.questions == ["Remove 'a' from valet 'default'?"])
+        #expect(bench.console.questions == ["Remove 'a' from \(Bench.place)?"])
         #expect(bench.console.notes == ["valet: error: nothing was changed"])
         #expect(bench.keychain.items.count == 2)
         bench.console.answer = true

@@ -131,7 +131,7 @@ import ValetKeychainModel
         #expect(bench.keychain.values == [[1]])
         #expect(
             bench.console.notes == [
-                "valet: error: 'k' exists in valet 'default' already, and stays",
+                "valet: error: 'k' exists in \(Bench.place) already, and stays",
                 "valet: hint: without '--if-absent' the new secret replaces it",
             ])
     }
@@ -146,7 +146,7 @@ import ValetKeychainModel
         bench.run("set", "k", input: [1])
         bench.console.isInputTerminal = true
         #expect(bench.run("set", "k", input: [2]) == .denied)
-        #expect(bench.console.questions == ["Replace 'k' in valet 'default'?"])
+        #expect(bench.console.questions == ["Replace 'k' in \(Bench.place)?"])
         #expect(bench.keychain.values == [[1]])
         bench.console.answer = true
         #expect(bench.run("set", "k", input: [2]) == .success)

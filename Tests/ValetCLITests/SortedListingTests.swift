@@ -30,7 +30,9 @@ import ValetTestValues
     }()
 
     private static func isOrdered(_ one: ListedItem, _ two: ListedItem) -> Bool {
-        let keys = [one, two].map { $0.sortKey.map { Array($0.utf8) } }
+        let keys = [one, two].map {
+            [$0.owner.name, $0.name, $0.group, $0.owner.kind.rawValue].map { Array($0.utf8) }
+        }
         for (left, right) in zip(keys[0], keys[1]) where left != right {
             return left.lexicographicallyPrecedes(right)
         }
@@ -38,9 +40,9 @@ import ValetTestValues
     }
 
     @Test func `Packed items keep all their properties`() {
-        for item in Self.items { #expect(ListedItem(packed: item.packed[...]) == item) }
+        for item in Self.items { #expect(ListedItem(packed: item.packed()[...]) == item) }
         #expect(ListedItem(packed: []) == nil)
-        let packed = Self.items[0].packed
+        let packed = Self.items[0].packed()
         #expect((0..<10).allSatisfy { ListedItem(packed: packed[..<$0]) == nil })
     }
 
@@ -62,6 +64,30 @@ import ValetTestValues
         #expect(Set(written) == Set(items))
         #expect(zip(written, written.dropFirst()).allSatisfy(Self.isOrdered))
         #expect((passCount == 1) == (byteCount == SortedListing.usualByteCount))
+    }
+
+    @Test(arguments: ListOrder.Key.allCases, [false, true])
+    func `A list can be sorted by each key in both directions`(
+        _ key: ListOrder.Key, _ isReversed: Bool
+    ) {
+        let order = ListOrder(key: key, isReversed: isReversed)
+        var listing = SortedListing(order: order)
+        for item in Self.items { listing.add(item) }
+        listing.sort()
+        var written: [ListedItem] = []
+        listing.forEach { written.append($0) }
+        #expect(Set(written) == Set(Self.items) && written.count == Self.items.count)
+        let pairs = zip(written, written.dropFirst()).map { isReversed ? ($1, $0) : ($0, $1) }
+        #expect(
+            pairs.allSatisfy { one, two in
+                switch key {
+                case .owner: Self.isOrdered(one, two)
+                case .name: !two.name.utf8.lexicographicallyPrecedes(one.name.utf8)
+                case .app: !two.group.utf8.lexicographicallyPrecedes(one.group.utf8)
+                case .modified: (one.modified ?? -.infinity) <= (two.modified ?? -.infinity)
+                case .size: (one.byteCount ?? -1) <= (two.byteCount ?? -1)
+                }
+            })
     }
 
     @Test func `A long list uses no more memory than allowed`() {

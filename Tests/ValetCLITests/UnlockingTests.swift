@@ -80,6 +80,56 @@ import ValetKeychainModel
     }
 }
 
+@Suite struct `A verb that finds the keychain locked at a terminal` {
+    private let bench = Bench.withTwoSecrets
+    private let person = ScriptedAnswers(["correct horse"])
+
+    private func run(typing lines: [String], _ words: [String] = ["get", "a"]) -> ExitCode {
+        bench.keychain.failure = KeychainFailure(.locked, during: "read items")
+        bench.keychain.passcode = "correct horse"
+        bench.keychain.sharesKeys = true
+        bench.console.canOffer = true
+        bench.console.lines = lines
+        bench.console.notes = []
+        bench.console.output = []
+        let keychain = bench.keychain
+        var context = Context(console: bench.console) { (requester) throws(KeychainFailure) in
+            try keychain.open(requester)
+        }
+        context.passcodes = { [person] _ in person }
+        return ValetTool.run(words, in: context)
+    }
+
+    @Test(arguments: [
+        ("", UnlockReach.process), ("u", .session(nil)), ("8h", .session(.seconds(28_800))),
+    ])
+    func `A verb at a terminal unlocks for as long as the user says`(
+        _ line: String, _ reach: UnlockReach
+    ) {
+        #expect(run(typing: [line]) == .success)
+        #expect(bench.console.outputText == "one")
+        #expect(bench.keychain.reaches == [reach])
+        #expect(bench.console.notes == ["valet: the keychain is locked"])
+    }
+
+    @Test(arguments: [["n"], ["q"]])
+    func `A verb at a terminal unlocks nothing if the user declines`(_ lines: [String]) {
+        #expect(run(typing: lines) == .denied)
+        #expect(person.prompts.isEmpty && bench.keychain.unlockCount == 0)
+    }
+
+    @Test func `A verb at a terminal asks again after an answer that it does not understand`() {
+        #expect(run(typing: ["what", "15m"]) == .success)
+        #expect(bench.keychain.reaches == [.session(.seconds(900))])
+    }
+
+    @Test func `A verb at a terminal stays locked if nobody answers`() {
+        #expect(run(typing: []) == .locked)
+        #expect(run(typing: ["x", "x", "x", ""]) == .locked)
+        #expect(bench.keychain.unlockCount == 0)
+    }
+}
+
 @Suite struct `The progress of a long change` {
     private let console = FakeConsole()
 

@@ -188,7 +188,7 @@ def consent_is_given_after_the_question(command):
     store(command, "k", b"v")
     session = Session("/bin/sh", "-c", 'sleep 0.5; "$0" remove k; echo "code $?"', command)
     os.write(session.terminal, b"y\ny\n")
-    session.expect(b"Remove 'k' from valet 'default'? [y/N] ")
+    session.expect(b"Remove 'k' from valet 'default' of application 'valet'? [y/N] ")
     os.write(session.terminal, b"n\n")
     session.expect(b"code 77")
     session.finish()
@@ -197,8 +197,9 @@ def consent_is_given_after_the_question(command):
 @case
 def removing_and_replacing_ask(command):
     store(command, "k", b"v")
-    for words, question in ((("remove", "k"), b"Remove 'k' from valet 'default'? [y/N] "),
-                            (("set", "k"), b"Replace 'k' in valet 'default'? [y/N] ")):
+    place = b"valet 'default' of application 'valet'? [y/N] "
+    for words, question in ((("remove", "k"), b"Remove 'k' from " + place),
+                            (("set", "k"), b"Replace 'k' in " + place)):
         session = Session(command, *words)
         session.expect(question)
         os.write(session.terminal, b"\n")
@@ -383,7 +384,7 @@ def remove_all_asks(command):
     store(command, "k", b"v")
     for answer, code in ((b"n\n", 77), (b"\n", 77), (b"y\n", 0)):
         session = Session(command, "remove", "--all")
-        session.expect(b"Remove 1 secret from valet 'default'? [y/N] ")
+        session.expect(b"Remove 1 secret from valet 'default' of application 'valet'? [y/N] ")
         os.write(session.terminal, answer)
         exits(session.finish()[1], code)
 
@@ -452,18 +453,53 @@ def lock(command):
 
 @case
 def locked_and_not_asked(command):
-    """Where the state is shared, a verb does not ask: it says what to do."""
+    """Where questions are off, a verb does not offer to unlock: it says what to do."""
     with_passcode(command, "kernel")
     try:
         exits(Session(command, "lock").finish()[1], 0)
-        output, status = Session(command, "get", "k").finish()
-        exits(status, 75)
-        check(b"run `valet unlock`" in output and b"Passcode" not in output, output)
+        for words, setting in ((("get", "k", "-n"), ""), (("get", "k"), "never")):
+            os.environ["VALET_INTERACTION"] = setting
+            output, status = Session(command, *words).finish()
+            exits(status, 75)
+            check(b"run `valet unlock`" in output and b"Unlock it" not in output, output)
+        os.environ["VALET_INTERACTION"] = ""
         _, status = answer(Session(command, "unlock"), (b"Passcode: ", b"hunter2-hunter2\n"))
         exits(status, 0)
         output, status = Session(command, "get", "k").finish()
         exits(status, 0)
         check(output == b"v\r\n", output)
+    finally:
+        lock(command)
+
+
+@case
+def locked_and_offered(command):
+    """Where the state is shared, a verb unlocks for itself alone, or for as long as it is told."""
+    with_passcode(command, "kernel")
+    try:
+        exits(Session(command, "lock").finish()[1], 0)
+        session = Session(command, "get", "k")
+        session.expect(b"or not (n)? ")
+        os.write(session.terminal, b"n\n")
+        exits(session.finish()[1], 77)
+        for reply, is_open in ((b"\n", False), (b"1h\n", True)):
+            session = Session(command, "get", "k")
+            session.expect(b"valet: the keychain is locked\r\nUnlock it for this command (Enter)")
+            session.expect(b"or not (n)? ")
+            os.write(session.terminal, reply)
+            output, status = answer(
+                session, (b"Passcode: ", b"1\n"), (b"Passcode: ", b"hunter2-hunter2\n"))
+            exits(status, 0)
+            check(output.endswith(b"v\r\n"), output)
+            exits(Session(command, "get", "k", "-n").finish()[1], 0 if is_open else 75)
+        exits(Session(command, "lock").finish()[1], 0)
+        # A new value is written with the keys that this command alone has opened.
+        session = Session("/bin/sh", "-c", 'printf new | "$0" set k', command)
+        session.expect(b"or not (n)? ")
+        os.write(session.terminal, b"\n")
+        exits(answer(session, (b"Passcode: ", b"hunter2-hunter2\n"))[1], 0)
+        exits(answer(Session(command, "unlock"), (b"Passcode: ", b"hunter2-hunter2\n"))[1], 0)
+        check(Session(command, "get", "k").finish()[0] == b"new\r\n", "not stored")
     finally:
         lock(command)
 

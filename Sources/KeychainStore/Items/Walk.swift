@@ -12,7 +12,8 @@ internal import ValetSystem
 /// after, and may miss an item that is added.
 package struct ItemWalk: Sendable {
     let query: ItemQuery
-    let groups: [AccessGroup]
+    /// nil for the groups of every application.
+    let groups: [AccessGroup]?
     /// The numbers of the rows that may match.
     var numbers: [Int64]
     var position = 0
@@ -50,6 +51,16 @@ extension ItemStore {
             return try snapshot.state.candidates(query, groups, snapshot.store)
         }
         return ItemWalk(query: query, groups: groups, numbers: numbers ?? [])
+    }
+
+    /// A walk over the items of every application, for programs that show a person the whole
+    /// keychain. ``next(of:)`` takes the steps.
+    package func walkEverything() throws(KeychainFailure) -> ItemWalk {
+        let numbers = try perform(.read, Self.walking) { snapshot in
+            try snapshot.state.allNumbers(snapshot.store)
+        }
+        // A query without attributes accepts items of both classes.
+        return ItemWalk(query: ItemQuery(.genericPassword), groups: nil, numbers: numbers ?? [])
     }
 
     /// The next items with their attributes and without their values, in the order of
@@ -90,11 +101,18 @@ extension ItemStore {
     private static func rows(
         of walk: ItemWalk, _ state: RowKeys, _ store: RowConnection
     ) throws(SystemError) -> (rows: [FoundRow], end: Int) {
-        let searches = state.searches(walk.query, walk.groups)
+        let searches = walk.groups.map { state.searches(walk.query, $0) }
         var (rows, byteCount, position) = ([FoundRow](), 0, walk.position)
         let end = min(walk.numbers.count, walk.position + stepRowCount)
         while position < end, byteCount < stepByteCount {
-            if let row = try state.find(walk.numbers[position], by: searches, store) {
+            let number = walk.numbers[position]
+            let row =
+                if let searches {
+                    try state.find(number, by: searches, store)
+                } else {
+                    try state.item(number, store)
+                }
+            if let row {
                 rows.append(row)
                 byteCount += row.byteCount
             }

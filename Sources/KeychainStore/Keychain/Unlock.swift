@@ -45,6 +45,17 @@ extension Keychain {
         }
     }
 
+    /// Unlocks the keychain for this process alone, wherever opened keys are kept otherwise. No
+    /// other thread may be using the keychain.
+    ///
+    /// - Throws: Like ``unlock(_:for:autoLock:)``.
+    package func unlockForThisProcess(_ passcode: KeychainPasscode) throws(KeychainFailure) {
+        LockStates.keepInThisProcess()
+        // An open keychain keeps the lock state that it was opened with.
+        ItemStore.closeAll()
+        try unlock(passcode)
+    }
+
     /// Locks the keychain for every process that shares its lock state.
     ///
     /// - Parameters:

@@ -49,6 +49,7 @@ struct ArgumentScanner {
         }
         let missing = verb.arguments.dropFirst(positional.count).first { argument in
             argument.isRequired && argument.alternative.map(values.isGiven) != true
+                && !argument.dispensers.contains { values.isGiven($0) || values.has($0) }
         }
         if let missing {
             throw .usage(

@@ -29,8 +29,14 @@ package struct CommandDeclaration: Sendable {
         return (["valet", name, "[OPTIONS]"] + arguments).joined(separator: " ")
     }
 
-    /// The options, and `--help`, which every verb has.
-    var allOptions: [OptionDeclaration] { options + [.help] }
+    /// The options, and those that every verb has.
+    var allOptions: [OptionDeclaration] {
+        // `backup restore` gives the letter to '--dry-run'.
+        let isTaken = options.contains { $0.letter == OptionDeclaration.noQuestions.letter }
+        var noQuestions = OptionDeclaration.noQuestions
+        if isTaken { noQuestions.letter = nil }
+        return options + [noQuestions, .help]
+    }
 }
 
 /// A value without a name.
@@ -41,6 +47,8 @@ package struct ArgumentDeclaration: Hashable, Sendable {
     var isRequired = true
     /// The option that gives the value in another way.
     var alternative: OptionDeclaration?
+    /// Options with which the value may be missing.
+    var dispensers: [OptionDeclaration] = []
 }
 
 /// A flag, or a value with a name.
@@ -58,6 +66,8 @@ package struct OptionDeclaration: Hashable, Sendable {
     var synonyms: [String] = []
 
     static let help = OptionDeclaration(name: "help", letter: "h", help: "show this help")
+    static let noQuestions = OptionDeclaration(
+        name: "no-questions", letter: "n", help: "fail where a question would be asked")
     static let version = OptionDeclaration(
         name: "version", help: "show the version", synonyms: ["version"])
 

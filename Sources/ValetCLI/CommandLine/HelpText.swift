@@ -120,16 +120,3 @@ struct HelpText {
         return line.isEmpty ? lines : lines + [line]
     }
 }
-
-extension String {
-    /// The text with trailing spaces, so that it has at least `count` characters.
-    func padded(to count: Int) -> String {
-        self + String(repeating: " ", count: max(0, count - width))
-    }
-
-    /// The number of characters.
-    var width: Int {
-        // Finding the ends of characters takes long for a long list.
-        utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F } ? utf8.count : count
-    }
-}

@@ -8,7 +8,8 @@ internal import ValetUserPresence
 /// they choose.
 package enum ItemOptions {
     static let key = ArgumentDeclaration(
-        name: "KEY", help: "the name of the secret", alternative: keyDescriptor)
+        name: "KEY", help: "the name of the secret", alternative: keyDescriptor,
+        dispensers: PasswordOptions.naming)
     static let optionalKey = ArgumentDeclaration(
         name: "KEY", help: "the name of the secret", isRequired: false,
         alternative: keyDescriptor)
@@ -43,12 +44,18 @@ package enum ItemOptions {
     /// The options that choose a valet, and `--json`.
     static let all = [identifier, application, group, accessibility, cloud, json]
     /// The options of verbs about one secret.
-    static let ofOneSecret = [keyDescriptor] + all
+    static let ofOneSecret = [keyDescriptor] + all + PasswordOptions.all
 
     /// Help on the name, for verbs about one secret.
     static let keyDiscussion =
         "Other users of the machine can see KEY among the arguments of running programs. For a "
         + "confidential name use --key-fd: 'valet VERB --key-fd 3 3<name.txt'."
+
+    /// Help on passwords of other software, for verbs about one secret.
+    static let passwordDiscussion =
+        "Without other options KEY is a secret of the valet 'default'. --service, --server and "
+        + "--keychain-swift reach the passwords that programs store without a valet: KEY is the "
+        + "account then, and may be missing if only one password matches."
 
     /// The valet that the options choose.
     package static func scope(_ values: ParsedValues) throws(CLIError) -> Scope {
@@ -64,6 +71,25 @@ package enum ItemOptions {
                 hint: "an iCloud valet stores no secrets for this device only")
         }
         return scope
+    }
+
+    /// The item that the options and KEY choose.
+    static func selection(_ values: ParsedValues) throws(CLIError) -> ItemSelection {
+        let password = try PasswordOptions(values)
+        var key: ItemKey?
+        if let account = values[PasswordOptions.account] {
+            guard values[ItemOptions.key] == nil, !values.isGiven(keyDescriptor) else {
+                throw .usage("KEY and '--account' exclude each other")
+            }
+            key = .argument(account)
+        } else if password == nil || values[ItemOptions.key] != nil
+            || values.isGiven(keyDescriptor)
+        {
+            key = try ItemOptions.key(values)
+        }
+        return ItemSelection(
+            scope: try scope(values), key: key, password: password,
+            hasAccessibility: values.isGiven(accessibility))
     }
 
     /// The application and group that the options choose.

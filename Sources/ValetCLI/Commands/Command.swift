@@ -61,19 +61,21 @@ package struct Context {
 
 /// Opening the keychain.
 extension Context {
-    /// The keychain as `requester` sees it. Where each process unlocks for itself, a verb that
-    /// finds it locked asks for the passcode.
+    /// The keychain as `requester` sees it. A verb that finds it locked unlocks it:
+    /// ``CommandUnlocking``.
     func keychain(for requester: Requester) throws(CLIError) -> any ItemAccess {
-        UnlockingAccess(try requesting(open(requester)), passcodes: passcodes(nil))
+        UnlockingAccess(
+            try requesting(open(requester)), passcodes: passcodes(nil), console: console)
     }
 
-    /// Runs `body` on the keychain as a whole. Where each process unlocks for itself, asks for the
-    /// passcode if `body` finds the keychain locked.
+    /// Runs `body` on the keychain as a whole. Unlocks it if `body` finds it locked:
+    /// ``CommandUnlocking``.
     func unlocking<R>(
         _ keychain: any KeychainAccess, _ descriptor: PasscodeDescriptor?,
         _ body: () throws(KeychainFailure) -> R
     ) throws(CLIError) -> R {
-        let unlocking = ProcessUnlocking(passcodes: passcodes(descriptor), keychain: keychain)
+        let unlocking = CommandUnlocking(
+            passcodes: passcodes(descriptor), keychain: keychain, console: console)
         return try requesting(unlocking.run(body))
     }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetKeychainModel
-
 /// `valet contains KEY`.
 struct ContainsCommand: Command {
     static let declaration = CommandDeclaration(
         name: "contains", abstract: "check whether a secret exists: exit code 0 or 44",
+        synonyms: ["exists", "has"],
         discussion: [
             "Writes nothing without --json. Never reads the secret.",
+            ItemOptions.passwordDiscussion,
             ItemOptions.keyDiscussion,
         ],
         arguments: [ItemOptions.key], options: ItemOptions.ofOneSecret,
@@ -20,23 +20,20 @@ struct ContainsCommand: Command {
             )
         ])
 
-    private let scope: Scope
-    private let key: ItemKey
+    private let selection: ItemSelection
     private let writesJSON: Bool
 
     init(_ values: ParsedValues) throws(CLIError) {
-        scope = try ItemOptions.scope(values)
-        key = try ItemOptions.key(values)
+        selection = try ItemOptions.selection(values)
         writesJSON = values.has(ItemOptions.json)
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
-        let key = try key.text()
-        let keychain = try context.keychain(for: scope.requester)
-        let isThere = try requesting(keychain.contains(scope.name(key)))
+        let target = try selection.target(context)
+        let isThere = try requesting(target.contains())
         if writesJSON {
             try context.console.write(
-                .object(["name": .string(key), "contains": .flag(isThere)]))
+                .object(["name": .string(target.name), "contains": .flag(isThere)]))
         }
         return isThere ? .success : .notFound
     }

@@ -11,16 +11,18 @@ struct RemoveCommand: Command {
 
     static let declaration = CommandDeclaration(
         name: "remove", abstract: "remove a secret, or all of a valet",
-        synonyms: ["rm", "delete"],
+        synonyms: ["rm", "delete", "del"],
         discussion: [
             "A removed secret cannot be recovered. The command asks first, or needs --yes, unless "
                 + "there is nothing to remove.",
             "--all empties the one valet that --id, --app, --group, --accessibility and --cloud "
-                + "choose, and reports how many secrets were removed.",
+                + "choose, and reports how many secrets were removed. With --service, --server or "
+                + "--label it removes all passwords that match.",
             "Up to 1,000 secrets are removed in one transaction: all or none. More are removed in "
                 + "batches, so that other programs can write in between. If a later batch fails, "
                 + "the error says how many secrets were removed; run the same command again for "
                 + "the rest.",
+            ItemOptions.passwordDiscussion,
             ItemOptions.keyDiscussion,
         ],
         arguments: [ItemOptions.optionalKey],
@@ -37,28 +39,33 @@ struct RemoveCommand: Command {
         ])
 
     private enum Target {
-        case key(ItemKey)
-        case everything
+        case one(ItemSelection)
+        case everything(ItemSelection)
     }
 
-    private let scope: Scope
     private let target: Target
     private let isFineIfAbsent: Bool
     private let isAgreed: Bool
     private let writesJSON: Bool
 
     init(_ values: ParsedValues) throws(CLIError) {
-        scope = try ItemOptions.scope(values)
+        let naming = PasswordOptions.naming.contains { values.isGiven($0) }
         let hasKey =
             values[ItemOptions.optionalKey] != nil || values.isGiven(ItemOptions.keyDescriptor)
+            || values.isGiven(PasswordOptions.account)
         switch (hasKey, values.has(Self.all)) {
-        case (false, true): target = .everything
-        case (true, false): target = .key(try ItemOptions.key(values))
+        case (false, true):
+            target = .everything(
+                ItemSelection(
+                    scope: try ItemOptions.scope(values), key: nil,
+                    password: try PasswordOptions(values),
+                    hasAccessibility: values.isGiven(ItemOptions.accessibility)))
         case (true, true): throw .usage("KEY and '--all' exclude each other")
-        case (false, false):
+        case (false, false) where !naming:
             throw .usage(
                 "expected KEY, the name of the secret, or '--all'",
                 hint: "usage: \(Self.declaration.usage)")
+        case (_, false): target = .one(try ItemOptions.selection(values))
         }
         isFineIfAbsent = values.has(Self.ifExists)
         isAgreed = values.has(KeyOptions.yes)
@@ -66,53 +73,59 @@ struct RemoveCommand: Command {
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
-        let keychain = try context.keychain(for: scope.requester)
         let count =
             switch target {
-            case .key(let key): try remove(key.text(), from: keychain, context.console)
-            case .everything: try removeEverything(from: keychain, context.console)
+            case .one(let selection): try remove(selection, context)
+            case .everything(let selection): try removeEverything(selection, context)
             }
         if writesJSON { try context.console.write(.object(["removed": .number(count)])) }
         return .success
     }
 
     private func remove(
-        _ key: String, from keychain: any ItemAccess, _ console: any Console
+        _ selection: ItemSelection, _ context: Context
     ) throws(CLIError) -> Int {
-        if !isAgreed {
-            let isThere = try requesting(keychain.containsAnything(scope.name(key)))
-            if isThere {
-                try console.requireConsent(
-                    to: "Remove \(quoted(key)) from \(scope.description)?", isGiven: false)
-            }
+        let target = try selection.target(context)
+        let isThere = isAgreed && !isFineIfAbsent ? true : try target.exists()
+        if !isThere, isFineIfAbsent { return 0 }
+        if isThere, !isAgreed {
+            try context.console.requireConsent(
+                to: "Remove \(target.title) from \(target.place)?", isGiven: false)
         }
-        do {
-            return try keychain.delete(scope.name(key).query)
+        do throws(CLIError) {
+            return try target.delete()
         } catch {
-            if error.code == .itemNotFound, isFineIfAbsent { return 0 }
-            throw scope.error(error, about: key, in: keychain)
+            // Another program may have removed it just now.
+            if error.code == .notFound, isFineIfAbsent { return 0 }
+            throw error
         }
     }
 
     private func removeEverything(
-        from keychain: any ItemAccess, _ console: any Console
+        _ selection: ItemSelection, _ context: Context
     ) throws(CLIError) -> Int {
+        let (console, scope, query) = (context.console, selection.scope, selection.query)
+        let keychain = try context.keychain(for: scope.requester)
+        let place = ItemTarget(
+            scope: scope, key: nil,
+            form: selection.password == nil ? .secret(scope.name("")) : .password(query),
+            newClass: nil, keychain: keychain
+        ).place
         if !isAgreed {
-            let found = try requesting(secrets(in: keychain.list(scope.service.query)))
+            let found = try requesting(secrets(in: keychain.list(query)))
             // Damaged secrets are not listed, but are removed with the others.
             if found.count > 0 || found.isPartial {
                 try console.requireConsent(
-                    to: "Remove \(Self.counted(found.count)) from \(scope.description)?",
-                    isGiven: false)
+                    to: "Remove \(Self.counted(found.count)) from \(place)?", isGiven: false)
             }
         }
         // The canary is removed with the rest, but is no secret.
-        let hasCanary = try requesting(
-            keychain.containsAnything(scope.name(ServiceName.canaryAccount)))
-        let count = max(0, try deleteAll(keychain) - (hasCanary ? 1 : 0))
-        if !writesJSON {
-            console.note("valet: removed \(Self.counted(count)) from \(scope.description)")
-        }
+        let hasCanary =
+            selection.password == nil
+            ? try requesting(keychain.containsAnything(scope.name(ServiceName.canaryAccount)))
+            : false
+        let count = max(0, try deleteAll(query, keychain) - (hasCanary ? 1 : 0))
+        if !writesJSON { console.note("valet: removed \(Self.counted(count)) from \(place)") }
         return count
     }
 
@@ -125,9 +138,11 @@ struct RemoveCommand: Command {
         return (count, listing.omission != nil)
     }
 
-    private func deleteAll(_ keychain: any ItemAccess) throws(CLIError) -> Int {
+    private func deleteAll(
+        _ query: ItemQuery, _ keychain: any ItemAccess
+    ) throws(CLIError) -> Int {
         do {
-            return try keychain.delete(scope.service.query)
+            return try keychain.delete(query)
         } catch {
             if error.code == .itemNotFound { return 0 }
             throw CLIError(error)

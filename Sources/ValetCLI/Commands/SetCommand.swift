@@ -17,7 +17,7 @@ struct SetCommand: Command {
 
     static let declaration = CommandDeclaration(
         name: "set", abstract: "store a secret",
-        synonyms: ["add"],
+        synonyms: ["add", "insert", "store", "put"],
         discussion: [
             "Stores the exact bytes of standard input, at most 16 MiB, under KEY. Replaces an "
                 + "existing secret for good. --if-absent never replaces one, even if several "
@@ -27,6 +27,7 @@ struct SetCommand: Command {
             "A secret is never read from the command line or the environment, which other "
                 + "programs can see. An empty secret is refused, because empty input usually means "
                 + "that the program before the pipe failed.",
+            ItemOptions.passwordDiscussion,
             ItemOptions.keyDiscussion,
         ],
         arguments: [ItemOptions.key],
@@ -53,16 +54,14 @@ struct SetCommand: Command {
             ("valet set tls-key --app com.example.server < key.pem", "For another program."),
         ])
 
-    private let scope: Scope
-    private let key: ItemKey
+    private let selection: ItemSelection
     private let trimsNewline: Bool
     private let isOnlyIfAbsent: Bool
     private let isAgreed: Bool
     private let writesJSON: Bool
 
     init(_ values: ParsedValues) throws(CLIError) {
-        scope = try ItemOptions.scope(values)
-        key = try ItemOptions.key(values)
+        selection = try ItemOptions.selection(values)
         trimsNewline = values.has(Self.trimNewline)
         isOnlyIfAbsent = values.has(Self.ifAbsent)
         isAgreed = values.has(Self.yes)
@@ -70,27 +69,29 @@ struct SetCommand: Command {
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
-        let key = try key.text()
-        let keychain = try context.keychain(for: scope.requester)
+        let target = try selection.target(context)
         if context.console.isInputTerminal, let refusal = context.console.refusalToAsk {
             throw .usage(
                 "cannot ask for the secret: \(refusal)",
                 hint: "use standard input: 'valet set KEY < FILE'")
         }
         // Asks about replacing before the user types a secret.
-        if context.console.isInputTerminal { try askAboutReplacing(key, keychain, context.console) }
-        let input = try readInput(for: key, context.console)
+        if context.console.isInputTerminal {
+            try target.askAboutReplacing(
+                isOnlyIfAbsent: isOnlyIfAbsent, isAgreed: isAgreed, context.console)
+        }
+        let input = try readInput(for: target, context.console)
         let value = trimsNewline ? input.withoutNewline : input
         guard value.byteCount > 0 else {
             throw .usage(
                 "the secret is empty",
                 hint: "'valet remove' removes a secret")
         }
-        try store(value, as: key, in: keychain)
-        noteIfTooLargeToTravel(value, as: key, context.console)
+        try target.store(value, ifAbsent: isOnlyIfAbsent)
+        target.noteIfTooLargeToTravel(value, context.console)
         if writesJSON {
             try context.console.write(
-                .object(["name": .string(key), "byteCount": .number(value.byteCount)]))
+                .object(["name": .string(target.name), "byteCount": .number(value.byteCount)]))
         }
         if !trimsNewline, !context.console.isInputTerminal, value.isLineOfText {
             context.console.hint(
@@ -99,59 +100,11 @@ struct SetCommand: Command {
         return .success
     }
 
-    private func askAboutReplacing(
-        _ key: String, _ keychain: any ItemAccess, _ console: any Console
-    ) throws(CLIError) {
-        let name = scope.name(key)
-        guard try requesting(keychain.containsAnything(name)) else { return }
-        guard !isOnlyIfAbsent else {
-            // A damaged secret does not count: the new one replaces it.
-            if (try? keychain.contains(name)) == true { throw alreadyThere(key) }
-            return
-        }
-        try console.requireConsent(
-            to: "Replace \(quoted(key)) in \(scope.description)?", isGiven: isAgreed)
-    }
-
-    private func store(
-        _ value: SecretValue, as key: String, in keychain: any ItemAccess
-    ) throws(CLIError) {
-        do throws(KeychainFailure) {
-            guard isOnlyIfAbsent else {
-                return try keychain.set(scope.service.item(key), value: value)
-            }
-            // One step of the keychain: looking first would miss what another program adds.
-            try keychain.add(scope.service.item(key), value: value)
-        } catch {
-            guard isOnlyIfAbsent, error.code == .duplicateItem else { throw CLIError(error) }
-            throw alreadyThere(key)
-        }
-    }
-
-    private func noteIfTooLargeToTravel(
-        _ value: SecretValue, as key: String, _ console: any Console
-    ) {
-        let item = scope.service.item(key)
-        guard item.isSynchronizable, item.isTooLargeToTravel(valueByteCount: value.byteCount) else {
-            return
-        }
-        console.note(
-            "valet: warning: the secret is too large to be sent to other devices, and stays on "
-                + "this one")
-        console.hint("secrets of up to 190 KiB are sent")
-    }
-
-    private func alreadyThere(_ key: String) -> CLIError {
-        CLIError(
-            .alreadyThere, "\(quoted(key)) exists in \(scope.description) already, and stays",
-            hint: "without '--if-absent' the new secret replaces it")
-    }
-
     private func readInput(
-        for key: String, _ console: any Console
+        for target: ItemTarget, _ console: any Console
     ) throws(CLIError) -> SecretValue {
         if console.isInputTerminal {
-            return try console.askTwice("Secret for \(quoted(key))")
+            return try console.askTwice("Secret for \(target.title)")
         }
         let input = try console.readInput(atMost: Self.maximumByteCount)
         guard SpareMemory.has(4, copiesOf: input.byteCount) else {
@@ -161,11 +114,39 @@ struct SetCommand: Command {
     }
 }
 
+extension ItemTarget {
+    /// Asks before an existing secret is replaced.
+    ///
+    /// - Throws: ``ExitCode/alreadyThere`` if it may not be; ``ExitCode/denied`` for a no.
+    func askAboutReplacing(
+        isOnlyIfAbsent: Bool, isAgreed: Bool, _ console: any Console
+    ) throws(CLIError) {
+        guard try exists() else { return }
+        guard !isOnlyIfAbsent else {
+            // A damaged secret does not count: the new one replaces it.
+            if (try? contains()) == true { throw alreadyThere }
+            return
+        }
+        try console.requireConsent(to: "Replace \(title) in \(place)?", isGiven: isAgreed)
+    }
+
+    /// Warns about a secret that sync does not send.
+    func noteIfTooLargeToTravel(_ value: SecretValue, _ console: any Console) {
+        guard let item = try? newItem(), item.isSynchronizable,
+            item.isTooLargeToTravel(valueByteCount: value.byteCount)
+        else { return }
+        console.note(
+            "valet: warning: the secret is too large to be sent to other devices, and stays on "
+                + "this one")
+        console.hint("secrets of up to 190 KiB are sent")
+    }
+}
+
 extension SecretValue {
     private static let newline = UInt8(ascii: "\n")
 
     /// The value without one newline at its end.
-    fileprivate var withoutNewline: SecretValue {
+    var withoutNewline: SecretValue {
         withBytes { bytes in
             guard !bytes.isEmpty, bytes[bytes.count - 1] == Self.newline else { return self }
             return SecretValue(copying: bytes.extracting(droppingLast: 1))

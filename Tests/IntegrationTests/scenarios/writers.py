@@ -55,7 +55,7 @@ def if_absent(world):
         stored = [number for number, outcome in enumerate(outcomes) if outcome.code == 0]
         expect(len(stored) == 1, "stored by", stored)
         for outcome in outcomes:
-            refusal = f"'{key}' exists in valet 'default' already, and stays"
+            refusal = f"'{key}' exists in valet 'default' of application 'valet' already, and stays"
             expect(outcome.code == 0 or (outcome.code == 73 and refusal in outcome.err), outcome)
         expect(world.get(key) == f"value {stored[0]}", "another value")
     world.doctor()

@@ -11,6 +11,10 @@ final class FakeConsole: Console {
     var isOutputTerminal = false
     var isErrorTerminal = false
     var refusalToAsk: String?
+    var outputColumnCount: Int?
+    var canOffer = false
+    /// What is typed at questions for a line; then nobody answers.
+    var lines: [String] = []
     var input: [UInt8] = []
     /// What `confirm` answers.
     var answer = false
@@ -39,6 +43,12 @@ final class FakeConsole: Console {
         return answer
     }
 
+    func askLine(_ question: String) throws(CLIError) -> String {
+        questions.append(question)
+        guard !lines.isEmpty else { throw CLIError(.denied, "nobody answers") }
+        return lines.removeFirst()
+    }
+
     func write(_ bytes: Span<UInt8>) throws(CLIError) {
         for index in bytes.indices { output.append(bytes[index]) }
     }
@@ -50,6 +60,10 @@ final class FakeConsole: Console {
 
 /// A command that runs against a keychain in memory.
 struct Bench {
+    static let application = "application 'valet'"
+    /// The default valet in messages.
+    static let place = "valet 'default' of \(application)"
+
     let console = FakeConsole()
     let keychain = FakeKeychain()
 

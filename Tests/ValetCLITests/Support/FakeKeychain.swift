@@ -28,6 +28,11 @@ final class FakeKeychain: ItemAccess, KeychainAccess {
     /// The passcode that takes `failure` away; nil where keys are shared.
     var passcode: String?
     var unlockCount = 0
+    /// For whom it was unlocked.
+    var reaches: [UnlockReach] = []
+    /// Whether programs share opened keys, although there is a passcode.
+    var sharesKeys = false
+    let applicationIdentifier = "valet"
     var listCount = 0
 
     func open(_ requester: Requester) throws(KeychainFailure) -> any ItemAccess {
@@ -85,14 +90,70 @@ final class FakeKeychain: ItemAccess, KeychainAccess {
             let group = item.accessGroup ?? AccessGroup("valet")
             return ListedItem(
                 name: ListedItem.text(item.attributes[.account]),
-                owner: ItemOwner(
-                    service: ListedItem.text(item.attributes[.service]), group: group),
+                owner: item.itemClass == .internetPassword
+                    ? ItemOwner(kind: .internet, name: ListedItem.text(item.attributes[.server]))
+                    : ItemOwner(
+                        service: ListedItem.text(item.attributes[.service]), group: group),
                 group: group.rawValue,
                 accessibility: item.protectionClass.word,
                 isCloud: item.isSynchronizable, byteCount: values[index].count, modified: 0,
-                requirement: item.accessControl?.requirement)
+                requirement: item.accessControl?.requirement,
+                label: ListedItem.text(item.attributes[.label]))
         }
         return FakeListing(items: listed, omission: omission)
+    }
+
+    func value(of query: ItemQuery) throws(KeychainFailure) -> SecretValue? {
+        try fail()
+        guard let index = matches(query).first else {
+            throw KeychainFailure(.itemNotFound, during: "read an item")
+        }
+        let bytes = values[index]
+        return SecretValue(copying: bytes.span)
+    }
+
+    func details(of query: ItemQuery) throws(KeychainFailure) -> [ItemDetails] {
+        try fail()
+        return matches(query).map { index in
+            let item = items[index]
+            return ItemDetails(
+                reference: Self.reference(item, index),
+                group: item.accessGroup?.rawValue ?? applicationIdentifier,
+                isCloud: item.isSynchronizable, protectionClass: item.protectionClass,
+                attributes: item.attributes, byteCount: values[index].count)
+        }
+    }
+
+    func update(
+        _ query: ItemQuery, _ changes: ItemChanges, value: SecretValue?
+    ) throws(KeychainFailure) -> Int {
+        try fail()
+        let found = matches(query)
+        for index in found {
+            items[index].attributes.merge(changes.attributes) { $1 }
+            items[index].protectionClass = changes.protectionClass ?? items[index].protectionClass
+            if let value {
+                values[index] = value.withBytes { span in span.indices.map { span[$0] } }
+            }
+        }
+        return found.count
+    }
+
+    func everything() throws(KeychainFailure) -> any Listing {
+        var queries = ItemClass.allCases.map { ItemQuery($0, synchronizable: .any) }
+        let first = try list(queries.removeFirst())
+        var all: [ListedItem] = []
+        for var listing in [first, try list(queries[0])] {
+            while !listing.isAtEnd { all += try listing.next() }
+        }
+        return FakeListing(items: all, omission: omission)
+    }
+
+    /// The position of an item, as its id.
+    private static func reference(_ item: NewItem, _ index: Int) -> PersistentReference {
+        PersistentReference(
+            itemClass: item.itemClass,
+            itemID: [UInt8](repeating: 0, count: 15) + [UInt8(index)])
     }
 
     func report() throws(KeychainFailure) -> StatusReport {
@@ -124,10 +185,13 @@ final class FakeKeychain: ItemAccess, KeychainAccess {
         return quarantinedRowCount
     }
 
-    func isUnlockedByProcess() throws(KeychainFailure) -> Bool { passcode != nil }
+    func isUnlockedByProcess() throws(KeychainFailure) -> Bool { passcode != nil && !sharesKeys }
 
-    func unlock(_ passcode: KeychainPasscode) throws(KeychainFailure) {
+    func unlock(
+        _ passcode: KeychainPasscode, _ reach: UnlockReach
+    ) throws(KeychainFailure) {
         unlockCount += 1
+        reaches.append(reach)
         guard let known = self.passcode, passcode.isShort == (known.count < 8) else {
             throw KeychainFailure(
                 .authenticationFailed, during: "unlock the keychain", message: "wrong passcode")
@@ -143,7 +207,10 @@ final class FakeKeychain: ItemAccess, KeychainAccess {
         items.indices.filter { index in
             let item = items[index]
             return item.itemClass == query.itemClass
-                && query.attributes.allSatisfy { item.attributes[$0.key] == $0.value }
+                && query.attributes.allSatisfy {
+                    (item.attributes[$0.key] ?? $0.key.defaultValue) == $0.value
+                }
+                && (query.reference == nil || query.reference == Self.reference(item, index))
                 && (query.accessGroup == nil || item.accessGroup == query.accessGroup)
                 && (query.protectionClass ?? item.protectionClass) == item.protectionClass
                 && (query.synchronizable == .any

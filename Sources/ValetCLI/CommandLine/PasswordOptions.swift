@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainModel
+
+/// The options that choose a password which no valet stored: one of SecItem's generic or internet
+/// passwords, or a key of KeychainSwift. ``ItemOptions`` makes them part of an ``ItemSelection``.
+struct PasswordOptions: Hashable, Sendable {
+    static let service = OptionDeclaration(
+        name: "service", valueName: "SERVICE",
+        help: "a password that a program stored with SecItem for that service; KEY is its account")
+    static let account = OptionDeclaration(
+        name: "account", valueName: "ACCOUNT", help: "the account of the password, as KEY")
+    static let server = OptionDeclaration(
+        name: "server", valueName: "HOST", help: "an internet password for that server")
+    static let port = OptionDeclaration(
+        name: "port", valueName: "NUMBER", help: "the port of an internet password")
+    static let networkProtocol = OptionDeclaration(
+        name: "protocol", valueName: "PROTOCOL",
+        help: "the protocol of an internet password: https, ssh, imaps, or four characters")
+    static let label = OptionDeclaration(
+        name: "label", valueName: "LABEL", help: "the label that programs show for the password")
+    static let keychainSwift = OptionDeclaration(
+        name: "keychain-swift", help: "what KeychainSwift stored: a password without a service")
+    static let prefix = OptionDeclaration(
+        name: "prefix", valueName: "PREFIX", help: "the key prefix of KeychainSwift, before KEY")
+
+    /// All of them.
+    static let all = [
+        service, account, server, port, networkProtocol, label, keychainSwift, prefix,
+    ]
+    /// Those with which KEY may be missing, because they find an item by themselves.
+    static let naming = [service, account, server, label]
+
+    /// The class and attributes of the password, without its account.
+    let itemClass: ItemClass
+    let attributes: [Attribute: AttributeValue]
+    /// The text before the key.
+    let keyPrefix: String
+
+    /// The options of a command line; nil if it gives none of them.
+    ///
+    /// - Throws: ``ExitCode/usage`` for options that contradict each other.
+    init?(_ values: ParsedValues) throws(CLIError) {
+        let given = Self.all.filter { values.isGiven($0) || values.has($0) }
+        guard let first = given.first else { return nil }
+        let internet = given.first {
+            [Self.server, Self.port, Self.networkProtocol].contains($0)
+        }
+        let generic = given.first { [Self.service, Self.keychainSwift].contains($0) }
+        if let internet, let generic { throw Self.conflict(internet, generic) }
+        if values.has(Self.keychainSwift), values.isGiven(Self.service) {
+            throw Self.conflict(Self.keychainSwift, Self.service)
+        }
+        if values.isGiven(Self.prefix), !values.has(Self.keychainSwift) {
+            throw .usage("'--prefix' needs '--keychain-swift'")
+        }
+        if values.isGiven(ItemOptions.identifier) {
+            throw Self.conflict(first, ItemOptions.identifier)
+        }
+        itemClass = internet == nil ? .genericPassword : .internetPassword
+        var attributes: [Attribute: AttributeValue] = [:]
+        if values.has(Self.keychainSwift) { attributes[.service] = .text("") }
+        for (option, attribute) in [
+            (Self.service, Attribute.service), (Self.server, .server), (Self.label, .label),
+        ] {
+            if let text = values[option] { attributes[attribute] = .text(text) }
+        }
+        if let text = values[Self.port] {
+            guard let number = UInt16(text), number > 0 else {
+                throw .usage(
+                    "'--port' does not take \(quoted(text))", hint: "it takes 1 to 65535")
+            }
+            attributes[.port] = .number(Int64(number))
+        }
+        if let word = values[Self.networkProtocol] {
+            attributes[.protocol] = .text(try NetworkProtocol.code(word))
+        }
+        self.attributes = attributes
+        keyPrefix = values[Self.prefix] ?? ""
+    }
+
+    private static func conflict(
+        _ one: OptionDeclaration, _ other: OptionDeclaration
+    ) -> CLIError {
+        .usage(
+            "'\(one.spelling)' and '\(other.spelling)' exclude each other",
+            hint: "'--id' chooses a valet, '--service' a generic password, '--server' an internet "
+                + "password")
+    }
+}
+
+/// The protocols of internet passwords, by the names that people use; SecItem stores four
+/// characters.
+enum NetworkProtocol {
+    private static let codes: [(name: String, code: String)] = [
+        ("ftp", "ftp "), ("ftps", "ftps"), ("http", "http"), ("https", "htps"), ("imap", "imap"),
+        ("imaps", "imps"), ("irc", "irc "), ("ircs", "ircs"), ("ldap", "ldap"), ("ldaps", "ldps"),
+        ("nntp", "nntp"), ("nntps", "ntps"), ("pop3", "pop3"), ("pop3s", "pops"), ("smb", "smb "),
+        ("smtp", "smtp"), ("socks", "sox "), ("ssh", "ssh "), ("telnet", "teln"),
+        ("telnets", "tels"), ("rtsp", "rtsp"), ("ipp", "ipp "), ("afp", "afp "),
+    ]
+
+    /// The four characters for a name, or for themselves.
+    ///
+    /// - Throws: ``ExitCode/usage`` for other words.
+    static func code(_ word: String) throws(CLIError) -> String {
+        let name = word.lowercased()
+        if let known = codes.first(where: { $0.name == name }) { return known.code }
+        if word.utf8.count == 4, word.utf8.allSatisfy({ 0x20..<0x7F ~= $0 }) { return word }
+        throw .usage(
+            "'--protocol' does not take \(quoted(word))",
+            hint: "it takes \(codes.map(\.name).joined(separator: ", ")), or four characters")
+    }
+
+    /// The name for four characters; the characters themselves if they have none.
+    static func name(_ code: String) -> String {
+        codes.first { $0.code == code }?.name ?? code
+    }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainModel
+
+/// `valet show KEY`.
+struct ShowCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "show", abstract: "show what is stored beside a secret, not its value",
+        synonyms: ["info", "describe"],
+        discussion: [
+            "Writes one line for each attribute: the name, the application, the valet, service or "
+                + "server, when the secret can be read, its size, its dates, and what the program "
+                + "that stored it has added, as a label or a comment.",
+            ItemOptions.passwordDiscussion,
+            ItemOptions.keyDiscussion,
+        ],
+        arguments: [ItemOptions.key], options: ItemOptions.ofOneSecret,
+        schema: fields.map { ($0.member, $0.help) },
+        exitCodes: [(.notFound, ExitCode.notFound.explanation)],
+        examples: [
+            ("valet show github-token", "Its accessibility, size and dates."),
+            ("valet show --app Mailer --server mail.example.com", "Of an internet password."),
+        ])
+
+    private let selection: ItemSelection
+    private let writesJSON: Bool
+
+    init(_ values: ParsedValues) throws(CLIError) {
+        selection = try ItemOptions.selection(values)
+        writesJSON = values.has(ItemOptions.json)
+    }
+
+    func run(in context: Context) throws(CLIError) -> ExitCode {
+        let item = try selection.target(context).details()
+        let shown = Self.fields.map { (field: $0, value: $0.value(item)) }
+        if writesJSON {
+            let members = shown.map { ($0.field.member, $0.value) }
+            try context.console.write(.object(uniqueMembers: members))
+            return .success
+        }
+        for (field, value) in shown {
+            guard let text = Self.text(value) else { continue }
+            try context.console.write(
+                (field.title + ":").padded(to: 15) + Escaping.printable(text) + "\n")
+        }
+        if context.console.isErrorTerminal { context.console.hint("'valet get' writes the value") }
+        return .success
+    }
+
+    private static func text(_ value: JSON) -> String? {
+        switch value {
+        case .string(let text): text.isEmpty ? nil : text
+        case .integer(let digits): digits
+        case .boolean(let flag): flag ? "yes" : "no"
+        case .null, .array, .object: nil
+        }
+    }
+
+    /// One attribute of an item.
+    private struct Field: Sendable {
+        let member: String
+        let title: String
+        let help: String
+        let value: @Sendable (ItemDetails) -> JSON
+
+        init(
+            _ member: String, _ title: String, _ help: String,
+            _ value: @escaping @Sendable (ItemDetails) -> JSON
+        ) {
+            (self.member, self.title, self.help, self.value) = (member, title, help, value)
+        }
+
+        /// An attribute as text, or null.
+        init(_ member: String, _ title: String, _ help: String, _ attribute: Attribute) {
+            self.init(member, title, help) { item in
+                guard let value = item.attributes[attribute] else { return .null }
+                return .string(ListedItem.text(value))
+            }
+        }
+    }
+
+    private static let fields: [Field] = [
+        Field("name", "Name", "the key, or the account") { .string($0.name) },
+        Field("application", "Application", "the application, or the group that shares the item") {
+            .string($0.group)
+        },
+        Field("kind", "Kind", ItemOwner.Kind.allCases.map(\.rawValue).joined(separator: ", ")) {
+            .string($0.owner.kind.rawValue)
+        },
+        Field("owner", "Owner", "the valet's identifier, the service or server") {
+            .string($0.owner.name)
+        },
+        Field("protocol", "Protocol", "of an internet password, as https; else null") { item in
+            guard let code = item.attributes[.protocol], code != .number(0) else { return .null }
+            return .string(NetworkProtocol.name(ListedItem.text(code)))
+        },
+        Field("port", "Port", "of an internet password; else null") { item in
+            guard case .number(let port) = item.attributes[.port], port != 0 else { return .null }
+            return .number(port)
+        },
+        Field("path", "Path", "of an internet password; else null", .path),
+        Field("accessibility", "Accessibility", "when the value can be read") {
+            .string($0.protectionClass.word)
+        },
+        Field("requires", "Requires", "what reading requires, as user-presence; null if nothing") {
+            item in
+            guard case .accessControl(let bytes) = item.attributes[.accessControl] else {
+                return .null
+            }
+            return .text(AccessControl(encoded: bytes)?.requirement)
+        },
+        Field("cloud", "Cloud", "whether the devices of a circle share the item") {
+            .flag($0.isCloud)
+        },
+        Field("byteCount", "Size", "the size of the value in bytes; null without a value") {
+            .number($0.byteCount)
+        },
+        Field("label", "Label", "the label, or null", .label),
+        Field("description", "Description", "the kind of item, or null", .itemDescription),
+        Field("comment", "Comment", "the comment, or null", .comment),
+        Field("created", "Created", "ISO 8601, as 2001-01-01T00:00:00Z", .creationDate),
+        Field("modified", "Modified", "ISO 8601", .modificationDate),
+    ]
+}
