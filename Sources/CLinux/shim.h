@@ -10,6 +10,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <poll.h>
+#include <pty.h>
 #include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -254,6 +255,49 @@ static inline int valet_column_count(uint32_t character) {
 static inline int valet_terminal_column_count(int terminal) {
     struct winsize size;
     return ioctl(terminal, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+extern char **environ;
+static inline char **valet_environment(void) { return environ; }
+
+extern int execvpe(const char *, char *const[], char *const[]);
+static inline int valet_become(
+    const char *program, char *const arguments[], char *const environment[]) {
+    return execvpe(program, arguments, environment);
+}
+
+/* A file in memory alone, which programs that this one starts inherit. MFD_ALLOW_SEALING is 2. */
+static inline int valet_make_memory_file(void) {
+    return (int)syscall(SYS_memfd_create, "valet", 2U);
+}
+
+/* Nobody can change the file any more. F_ADD_SEALS is 1033; the seals are those on sealing,
+   shrinking, growing and writing. */
+static inline int valet_seal_memory_file(int file) {
+    return fcntl(file, 1033, 15);
+}
+
+static inline int valet_set_close_on_exec(int file, int closes) {
+    return fcntl(file, F_SETFD, closes ? FD_CLOEXEC : 0);
+}
+
+/* A terminal that passes output on as it is, with the size of `like`; both ends close on exec. */
+static inline int valet_open_output_terminal(int *own, int *other, int like) {
+    struct winsize size;
+    struct termios settings;
+    int has_size = ioctl(like, TIOCGWINSZ, &size) == 0;
+    if (openpty(own, other, 0, 0, has_size ? &size : 0) != 0) return -1;
+    if (tcgetattr(*other, &settings) == 0) {
+        settings.c_oflag &= ~(tcflag_t)OPOST;
+        settings.c_lflag &= ~(tcflag_t)(ECHO | ECHONL);
+        (void)tcsetattr(*other, TCSANOW, &settings);
+    }
+    return valet_set_close_on_exec(*own, 1) | valet_set_close_on_exec(*other, 1);
+}
+
+static inline void valet_copy_terminal_size(int from, int to) {
+    struct winsize size;
+    if (ioctl(from, TIOCGWINSZ, &size) == 0) (void)ioctl(to, TIOCSWINSZ, &size);
 }
 
 /* Milliseconds since the machine started, sleep included. */

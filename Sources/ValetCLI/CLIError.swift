@@ -138,11 +138,15 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     case locked = 75
     /// EX_NOPERM.
     case denied = 77
+    /// The code of shells for a program that cannot be started.
+    case cannotStart = 126
+    /// The code of shells for a program that does not exist.
+    case noSuchProgram = 127
     /// The code that shells report for a process that SIGPIPE ended, as this process ends itself.
     case brokenPipe = 141
 
     /// The codes that a command returns.
-    static let returned = allCases.filter { $0 != .brokenPipe }
+    static let returned = allCases.filter { $0.rawValue < cannotStart.rawValue }
 
     /// The explanation in `--help`.
     var explanation: String {
@@ -157,6 +161,8 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
         case .denied:
             "access to a group or file is denied, a passcode or passphrase is wrong, or you "
                 + "declined"
+        case .cannotStart: "the program cannot be started"
+        case .noSuchProgram: "there is no such program"
         case .brokenPipe: "the reader of standard output has gone"
         }
     }

@@ -20,11 +20,15 @@ struct ItemSelection: Hashable, Sendable {
 
     /// Reads the key, and opens the keychain.
     func target(_ context: Context) throws(CLIError) -> ItemTarget {
+        try target(in: try context.keychain(for: scope.requester))
+    }
+
+    /// Reads the key. `keychain` is open for the application of this selection.
+    func target(in keychain: any ItemAccess) throws(CLIError) -> ItemTarget {
         let key = try key?.text()
         return ItemTarget(
             scope: scope, key: key, form: form(key),
-            newClass: hasAccessibility ? scope.accessibility : nil,
-            keychain: try context.keychain(for: scope.requester))
+            newClass: hasAccessibility ? scope.accessibility : nil, keychain: keychain)
     }
 
     private func form(_ key: String?) -> ItemTarget.Form {

@@ -10,6 +10,13 @@ struct Terminal: Console {
     /// Whether a closed pipe is reported as an error, as in programs that were started with SIGPIPE
     /// ignored. Otherwise the command ends as if by that signal.
     private let reportsBrokenPipe: Bool
+    /// The signals that this program's caller has blocked.
+    private let callersMask: sigset_t
+
+    /// How programs that this one starts or becomes treat signals: as this one's caller chose.
+    var callersSignals: CallersSignals {
+        CallersSignals(ignoresBrokenPipe: reportsBrokenPipe, mask: callersMask)
+    }
 
     /// Turns off core files and crash reports. Makes writing to a closed pipe or a closed standard
     /// stream fail.
@@ -22,7 +29,10 @@ struct Terminal: Console {
             valet_drop_signal_handler(number)
         }
         // The process survives SIGPIPE, so that it can close the keychain before it ends.
-        let terminal = Terminal(reportsBrokenPipe: valet_is_signal_ignored(SIGPIPE) != 0)
+        var mask = sigset_t()
+        unsafe pthread_sigmask(SIG_BLOCK, nil, &mask)
+        let terminal = Terminal(
+            reportsBrokenPipe: valet_is_signal_ignored(SIGPIPE) != 0, callersMask: mask)
         _ = signal(SIGPIPE, SIG_IGN)
         // A signal that our parent blocked would stay pending for ever.
         var signals = sigset_t()

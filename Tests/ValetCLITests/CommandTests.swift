@@ -17,6 +17,9 @@ import Testing
         String(decoding: data, as: UTF8.self)
             .replacingOccurrences(of: folder.appendingPathComponent("home").path, with: "{home}")
             .replacingOccurrences(
+                of: "/fd/[0-9]+", with: "/fd/{number}", options: .regularExpression
+            )
+            .replacingOccurrences(
                 of: "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z", with: "{time}",
                 options: .regularExpression
             )

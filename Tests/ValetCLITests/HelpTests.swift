@@ -83,7 +83,7 @@ import Testing
         let end =
             words[start...].firstIndex { stops.contains($0) || $0.contains("<") } ?? words.endIndex
         let line = words[(start + 1)..<end].map { $0.filter { !")\"".contains($0) } }
-        let own = line.prefix { $0 != "psql" }
+        let own = line.prefix { $0 != "psql" || line.contains("--") }
         #expect(throws: Never.self) { try CommandLineParser(Self.table).parse(Array(own)) }
     }
 

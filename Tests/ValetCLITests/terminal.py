@@ -7,10 +7,12 @@ Exits 1, and says why, if the command does not behave.
 """
 
 import errno
+import fcntl
 import os
 import pty
 import select
 import signal
+import struct
 import sys
 import tempfile
 import termios
@@ -502,6 +504,49 @@ def locked_and_offered(command):
         check(Session(command, "get", "k").finish()[0] == b"new\r\n", "not stored")
     finally:
         lock(command)
+
+
+@case
+def a_program_has_the_terminal(command):
+    """A program that `run` becomes, and one whose output is masked: stopped, continued, ended."""
+    store(command, "k", b"hunter2-hunter2")
+    script = ('stty size; test -t 1 && test -t 2 && echo "is a terminal"; echo "$K"; read -r x; '
+              'echo "got $x"; trap "echo interrupted; exit 9" INT; echo ready; while :; do '
+              'sleep 0.05; done')
+    for options in ((), ("--mask",)):
+        job = ("set -m; \"$0\" run " + " ".join(options) + " --env K=k -- sh -c '" + script
+               + "'; echo \"job $?\"; fg >/dev/null; echo \"end $?\"")
+        session = Session("/bin/bash", "-c", job, command)
+        session.expect(b"is a terminal\r\n")
+        session.expect(b"<hidden by valet>\r\n" if options else b"hunter2-hunter2\r\n")
+        os.write(session.terminal, b"line\n")
+        session.expect(b"got line\r\n")
+        session.expect(b"ready\r\n")
+        os.write(session.terminal, b"\x1a")
+        session.expect(b"job 148")
+        time.sleep(0.3)
+        os.write(session.terminal, b"\x03")
+        session.expect(b"interrupted\r\n")
+        session.expect(b"end 9")
+        session.finish()
+
+
+@case
+def a_masked_program_gets_signals_and_sizes(command):
+    store(command, "k", b"hunter2-hunter2")
+    script = ("trap 'echo term; exit 5' TERM; trap 'stty size' WINCH; echo ready; "
+              "while :; do sleep 0.05; done")
+    session = Session(command, "run", "--mask", "--env", "K=k", "--", "sh", "-c", script)
+    session.expect(b"ready\r\n")
+    fcntl.ioctl(session.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 77, 0, 0))
+    session.expect(b"33 77\r\n")
+    os.kill(session.child, signal.SIGTERM)
+    session.expect(b"term\r\n")
+    exits(session.finish()[1], 5)
+    session = Session(command, "run", "--mask", "--env", "K=k", "--", "sh", "-c", "kill -ABRT $$")
+    _, status = session.finish()
+    check(os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGABRT, f"{status:#x}")
+    check(not os.WCOREDUMP(status), "a core file")
 
 
 @case

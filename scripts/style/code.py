@@ -34,6 +34,9 @@ _UNSAFE_FILES = ("Sources/CInterface/Arguments.swift", "Sources/CInterface/Handl
                  "Sources/ClientsCommand/Import/SessionBus.swift",
                  "Sources/SyncCommand/QRCode.swift",
                  "Sources/UserPresence/TerminalDevice.swift",
+                 # Programs that get secrets, and the terminal of one whose output is masked.
+                 "Sources/ValetCLI/Commands/Running/ProgramLaunch.swift",
+                 "Sources/ValetCLI/Commands/Running/MaskingSupervisor.swift",
                  "Sources/ValetCLI/Terminal.swift")
 # CFDictionaryCreate has six parameters, and so has valet_set.
 _PARAMETERS_OF_C = ("Sources/CoreFoundationNames/CFDictionaryCalls.swift",

@@ -24,6 +24,10 @@ struct ArgumentScanner {
                 try scanLetters(word)
             } else {
                 positional.append(word)
+                if verb.takesProgram {
+                    positional += words
+                    words = []
+                }
             }
             if values.has(.help) { return }
         }
@@ -34,7 +38,9 @@ struct ArgumentScanner {
         for (argument, word) in zip(verb.arguments, positional) {
             values.arguments[argument.name] = word
         }
-        if positional.count > verb.arguments.count {
+        if verb.takesProgram {
+            values.programWords = positional
+        } else if positional.count > verb.arguments.count {
             if let hint = verb.surplusHint {
                 throw .usage("unexpected argument after \(verb.arguments[0].name)", hint: hint)
             }
@@ -68,12 +74,15 @@ struct ArgumentScanner {
             values.flags.insert(option.name)
             return
         }
-        guard values.options[option.name] == nil else { throw .usage("'\(name)' is given twice") }
+        guard option.isRepeatable || values.options[option.name] == nil else {
+            throw .usage("'\(name)' is given twice")
+        }
         guard let value = attached ?? followingValue() else {
             throw .usage("'\(name)' needs a value", hint: "write '\(name)=\(valueName)'")
         }
         try check(value, for: option)
         values.options[option.name] = value
+        if option.isRepeatable { values.lists[option.name, default: []].append(value) }
     }
 
     /// The next word, unless it is an option.

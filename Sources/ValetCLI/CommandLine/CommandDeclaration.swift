@@ -15,6 +15,8 @@ package struct CommandDeclaration: Sendable {
     var discussion: [String] = []
     var arguments: [ArgumentDeclaration] = []
     var options: [OptionDeclaration] = []
+    /// Whether everything from the first argument on belongs to a program that the verb starts.
+    var takesProgram = false
     /// The hint for a surplus argument. The argument itself may be a secret, and is not shown then.
     var surplusHint: String?
     /// The members of the object that `--json` writes; empty for verbs without `--json`.
@@ -26,7 +28,8 @@ package struct CommandDeclaration: Sendable {
     /// The line after "usage".
     var usage: String {
         let arguments = arguments.map { $0.isRequired ? $0.name : "[\($0.name)]" }
-        return (["valet", name, "[OPTIONS]"] + arguments).joined(separator: " ")
+        let rest = takesProgram ? ["[ARGUMENT …]"] : []
+        return (["valet", name, "[OPTIONS]"] + arguments + rest).joined(separator: " ")
     }
 
     /// The options, and those that every verb has.
@@ -62,6 +65,8 @@ package struct OptionDeclaration: Hashable, Sendable {
     var defaultValue: String?
     /// The only values that are accepted; empty if any is.
     var choices: [String] = []
+    /// Whether it may be given several times: ``ParsedValues/list(_:)``.
+    var isRepeatable = false
     /// Verbs of other tools that do the same. They lead to a hint.
     var synonyms: [String] = []
 

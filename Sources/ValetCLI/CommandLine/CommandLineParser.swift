@@ -23,8 +23,12 @@ struct CommandLineParser: Sendable {
     func parse(_ arguments: [String?]) throws(CLIError) -> ParsedCommandLine {
         var words: [String] = []
         for (index, argument) in arguments.enumerated() {
-            guard let argument else { throw .usage("argument \(index + 1) is not UTF-8") }
-            words.append(argument)
+            // A program gets its words as they are, not as they are read here.
+            let isOfProgram = words.first == "run" && words.contains("--")
+            guard let word = argument ?? (isOfProgram ? "\u{FFFD}" : nil) else {
+                throw .usage("argument \(index + 1) is not UTF-8")
+            }
+            words.append(word)
         }
         return try parse(words[...], in: nil)
     }
@@ -154,6 +158,13 @@ package struct ParsedValues: Hashable, Sendable {
     var arguments: [String: String] = [:]
     var options: [String: String] = [:]
     var flags: Set<String> = []
+    /// The values of options that were given several times.
+    var lists: [String: [String]] = [:]
+    /// The words of the program that the verb starts.
+    var programWords: [String] = []
+
+    /// All values that were given for an option.
+    func list(_ option: OptionDeclaration) -> [String] { lists[option.name] ?? [] }
 
     /// The value given for an argument; nil if the argument was not given.
     package subscript(argument: ArgumentDeclaration) -> String? { arguments[argument.name] }

@@ -65,7 +65,7 @@ struct HelpText {
         let special = Dictionary(
             verb.exitCodes.map { ($0.code, $0.help) }, uniquingKeysWith: { first, _ in first })
         let usual = ExitCode.returned.filter { $0 != .notFound && $0 != .alreadyThere }
-        return ExitCode.returned.filter { usual.contains($0) || special[$0] != nil }
+        return ExitCode.allCases.filter { usual.contains($0) || special[$0] != nil }
             .map { (String($0.rawValue), special[$0] ?? $0.explanation) }
     }
 
