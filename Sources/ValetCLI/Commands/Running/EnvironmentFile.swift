@@ -10,9 +10,9 @@ enum EnvironmentFile {
         let value: String
     }
 
-    /// The variables of a file, in order. Empty lines and those that begin with `#` are skipped, and
-    /// `export` before a name is dropped. Quotes around a value are removed; in double quotes `\n`,
-    /// `\"` and `\\` stand for a newline, a quote and a backslash.
+    /// The variables of a file, in order. Empty lines and those that begin with `#` are skipped,
+    /// and `export` before a name is dropped. Quotes around a value are removed; in double quotes
+    /// `\n`, `\"` and `\\` stand for a newline, a quote and a backslash.
     ///
     /// - Throws: ``ExitCode/usage``, with the number of the line, and never its text.
     static func entries(_ text: String, of path: String) throws(CLIError) -> [Entry] {

@@ -7,12 +7,12 @@ internal import ValetSecretMemory
 /// Runs a program, and hides secrets in what it writes. `valet run --mask` uses it.
 ///
 /// The program is in the process group of this command, so the terminal stops, continues and
-/// interrupts both; signals that are sent to this command alone are passed on. Where standard output
-/// or standard error is a terminal, the program writes to a terminal of its own, which has the size
-/// of the real one. Its standard input is the real one.
+/// interrupts both; signals that are sent to this command alone are passed on. Where standard
+/// output or standard error is a terminal, the program writes to a terminal of its own, which has
+/// the size of the real one. Its standard input is the real one.
 struct MaskingSupervisor {
-    /// How long output may be silent after the program has ended, while programs that it has started
-    /// keep the stream open.
+    /// How long output may be silent after the program has ended, while programs that it has
+    /// started keep the stream open.
     private static let silence: Int32 = 200
     /// How long the possible beginning of a secret waits for its end.
     private static let patience: Int32 = 100
@@ -125,19 +125,9 @@ struct MaskingSupervisor {
                 return
             }
             // The shell has to see that its job was stopped. Both are continued together.
-            stop(by: state >> 8 & 0xFF)
+            kill(getpid(), SIGSTOP)
             kill(program, SIGCONT)
         }
-    }
-
-    /// Stops this process as the program was stopped, until it is continued.
-    private func stop(by number: Int32) {
-        var only = sigset_t()
-        unsafe sigemptyset(&only)
-        unsafe sigaddset(&only, number)
-        unsafe pthread_sigmask(SIG_UNBLOCK, &only, nil)
-        kill(getpid(), number)
-        unsafe pthread_sigmask(SIG_BLOCK, &only, nil)
     }
 
     /// Copies what the stream has. Returns how many bytes there were.

@@ -2,8 +2,8 @@
 
 internal import ValetSecretMemory
 
-/// Replaces secrets in a stream of output, also those that come in pieces. ``MaskingSupervisor`` has
-/// one for each stream.
+/// Replaces secrets in a stream of output, also those that come in pieces. ``MaskingSupervisor``
+/// has one for each stream.
 struct OutputMask {
     /// What stands in place of a secret.
     static let replacement = Array("<hidden by valet>".utf8)

@@ -10,8 +10,8 @@ struct SecretReference: Hashable, Sendable {
 
     /// Help on references, for verbs that take them.
     static let discussion =
-        "REF is 'valet://APP/ID/KEY': the application, the identifier of its valet, and the key. An "
-        + "empty APP is this command, an empty ID is 'default', and KEY may contain slashes. "
+        "REF is 'valet://APP/ID/KEY': the application, the identifier of its valet, and the key. "
+        + "An empty APP is this command, an empty ID is 'default', and KEY may contain slashes. "
         + "Percent signs encode other characters, as in URLs. '?accessibility=CLASS', '&cloud' and "
         + "'&group=PREFIX.GROUP' may follow, or, in place of ID and KEY, 'service=', 'server=', "
         + "'account=', 'port=', 'protocol=', 'label=' and 'keychain-swift'. 'valet:KEY' is a "
