@@ -34,6 +34,8 @@ class Session:
         self.output = b""
         self.child, self.terminal = pty.fork()
         if self.child == 0:
+            # Threads of the tests block signals, and a program keeps that.
+            signal.pthread_sigmask(signal.SIG_SETMASK, ())
             if stdin is not None:
                 os.dup2(stdin, 0)
             os.execv(command, [command, *arguments])
