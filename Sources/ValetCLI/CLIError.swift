@@ -26,6 +26,11 @@ package struct CLIError: Error, Hashable, Sendable {
         self.hint = hint
     }
 
+    /// The same error, with the place of the text that led to it.
+    func at(_ place: String) -> CLIError {
+        CLIError(code, "\(place): \(message)", hint: hint)
+    }
+
     /// The error for a wrong command line.
     package static func usage(_ message: String, hint: String? = nil) -> CLIError {
         CLIError(.usage, message, hint: hint)

@@ -37,10 +37,6 @@ struct ListOutput {
         widths = Table.widths(of: header)
     }
 
-    init(console: any Console, writesJSON: Bool) {
-        self.init(console: console, format: ListFormat(form: writesJSON ? .json : .table))
-    }
-
     /// Writes the whole list in bounded memory. Writes nothing until `items` has returned once
     /// without an error.
     ///

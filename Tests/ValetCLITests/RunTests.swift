@@ -52,10 +52,11 @@ import ValetSecretMemory
     private func masked(_ secrets: [String], _ pieces: [String]) -> String {
         var mask = OutputMask(hiding: secrets.map { SecretValue(copying: Array($0.utf8).span) })
         var output: [UInt8] = []
-        for piece in pieces {
-            mask.pass(Array(piece.utf8)) { bytes in output += bytes.indices.map { bytes[$0] } }
+        for (index, piece) in (pieces + [""]).enumerated() {
+            mask.pass(Array(piece.utf8).span, isEnd: index == pieces.count) { bytes in
+                output += bytes.indices.map { bytes[$0] }
+            }
         }
-        mask.pass([], isEnd: true) { bytes in output += bytes.indices.map { bytes[$0] } }
         return String(decoding: output, as: UTF8.self)
             .split(separator: "<hidden by valet>", omittingEmptySubsequences: false)
             .joined(separator: "#")
@@ -80,9 +81,9 @@ import ValetSecretMemory
 
     @Test func `A mask holds back nothing but the beginning of a secret`() {
         var mask = OutputMask(hiding: [SecretValue(copying: Array("hunter2".utf8).span)])
-        mask.pass(Array("prompt> ".utf8)) { _ in }
+        mask.pass(Array("prompt> ".utf8).span) { _ in }
         #expect(!mask.isHolding)
-        mask.pass(Array("hunt".utf8)) { _ in }
+        mask.pass(Array("hunt".utf8).span) { _ in }
         #expect(mask.isHolding)
     }
 }

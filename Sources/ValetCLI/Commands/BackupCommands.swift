@@ -124,7 +124,7 @@ struct BackupListCommand: Command {
         name: "backup list", abstract: "list the items of a backup by name, never their values",
         synonyms: ["ls"],
         discussion: [
-            "Shows the items of all applications as 'valet list' does. Reads the whole file "
+            "Shows the items of all applications as 'valet list --all' does. Reads the whole file "
                 + "first: a damaged file shows nothing. Neither needs nor changes the keychain.",
             BackupOptions.passphraseDiscussion,
         ],
@@ -137,16 +137,17 @@ struct BackupListCommand: Command {
         ])
 
     private let passphrase: Passphrase
-    private let writesJSON: Bool
+    private let format: ListFormat
 
     init(_ values: ParsedValues) throws(CLIError) {
         passphrase = try Passphrase(values)
-        writesJSON = values.has(ItemOptions.json)
+        format = ListFormat(
+            form: values.has(ItemOptions.json) ? .json : .table, showsApplications: true)
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
         let backup = try passphrase.open(context)
-        var output = ListOutput(console: context.console, writesJSON: writesJSON)
+        var output = ListOutput(console: context.console, format: format)
         try output.write { (body) throws(CLIError) in
             var place: UInt64 = 0
             try requesting(

@@ -163,6 +163,117 @@ def of_helpers(world):
         world.started.remove(process)
 
 
+def shell(script):
+    return ("--", "sh", "-c", script)
+
+
+@scenario
+def of_references(world):
+    """`run`, `inject` and `read` leave no secret in their memory, arguments or variables."""
+    need("strace")
+    need_root()
+    secret, canary = pattern(7)[:32].hex(), pattern(8)[:32].hex()
+    world.set("a", secret)
+    variables = f"{world.folder}/variables"
+    with open(variables, "w") as file:
+        file.write("K=valet:a\nURL=x://u:{{ valet:a }}@host\n")
+    hidden, masked = b"<hidden by valet>", ("run", "--mask")
+    for words, input, shown in (
+            (("read", "valet:a"), "", secret.encode()),
+            (("inject",), "x {{ valet:a }} y", f"x {secret} y".encode()),
+            ((*masked, "--env", "K=a", *shell('echo "$K"; echo "$K" >&2')), "", hidden + b"\n"),
+            ((*masked, "--file", "K=a", *shell('cat "$K"')), "", hidden),
+            ((*masked, "--stdin", "a", "--", "cat"), "", hidden),
+            ((*masked, "--env-file", variables, *shell('echo "$K$URL"')), "",
+             hidden + b"x://u:" + hidden + b"@host\n")):
+        process = start(world, words, {"CANARY": canary}, stdin=subprocess.PIPE,
+                        stdout=subprocess.PIPE)
+        process.stdin.write(input.encode())
+        process.stdin.close()
+        pid = held(process)
+        regions = list(memory(pid))
+        expect(found(regions, canary.encode()), "the search finds nothing:", words)
+        places = found(regions, secret.encode())
+        expect(not places, *words, "leaves the secret at", places)
+        expect(secret not in text(pid, "cmdline") + text(pid, "environ"), words)
+        expect(os.read(process.stdout.fileno(), 65536) == shown, words)
+        kill_session(process)
+        process.stdout.close()
+        world.started.remove(process)
+
+
+@scenario
+def of_a_program(world):
+    """A program gets its secret where the caller asked for it, no descriptor, and no core file."""
+    need_root()
+    secret = pattern(9)[:32].hex()
+    world.set("a", secret)
+    for options in ((), ("--mask",)):
+        for way, is_in_environment in (("--env=K=a", True), ("--file=K=a", False),
+                                       ("--stdin=a", False)):
+            words = [COMMAND, "run", *options, way, "--", "sleep", "60"]
+            process = world.start(words, stdin=subprocess.DEVNULL)
+            program = child_of(process, "sleep") if options else process.pid
+            wait_until(lambda: text(program, "cmdline").startswith("sleep"), "no program:", words)
+            expect(secret not in text(program, "cmdline"), words)
+            expect((secret in text(program, "environ")) == is_in_environment, words)
+            expect(re.search("core file size +0 +0 ", text(program, "limits")), words)
+            expected = {"0", "1", "2"}
+            files = {number: os.readlink(f"/proc/{program}/fd/{number}")
+                     for number in os.listdir(f"/proc/{program}/fd")}
+            added = [name for number, name in files.items() if number not in expected]
+            is_memory = [name.startswith("/memfd:valet") for name in added]
+            expect(is_memory == [True] * (way == "--file=K=a"), words, files)
+            if options:
+                supervisor = text(process.pid, "cmdline") + text(process.pid, "environ")
+                expect(secret not in supervisor, words)
+            kill_session(process)
+            world.started.remove(process)
+
+
+@scenario
+def into_messages(world):
+    """No message about a program, a template or a file of variables contains a secret."""
+    secret = pattern(10)[:32].hex()
+    world.set("a", secret)
+    world.set("zero", secret.encode() + b"\0")
+    lines = {"quotes": f"A=1\nK='{secret}\n", "missing": f"K={secret}{{{{ valet:b }}}}\n",
+             "open": f"K={secret} {{{{ valet:a }}\n"}
+    for name, content in lines.items():
+        with open(f"{world.folder}/{name}", "w") as file:
+            file.write(content)
+    for code, words, input in (
+            (127, ("run", "--env", "K=a", "--", "no-such-program"), ""),
+            (126, ("run", "--mask", "--stdin", "a", "--", "/etc/passwd"), ""),
+            (1, ("run", "--env", "K=zero", "--", "true"), ""),
+            (44, ("run", "--env", "K=a", "--env", "L=b", "--", "true"), ""),
+            (64, ("run", "--env-file", f"{world.folder}/quotes", "--", "true"), ""),
+            (44, ("run", "--env-file", f"{world.folder}/missing", "--", "true"), ""),
+            (64, ("run", "--env-file", f"{world.folder}/open", "--", "true"), ""),
+            (44, ("inject",), f"{secret} {{{{ valet:a }}}} {{{{ valet:b }}}}"),
+            (64, ("inject",), f"{{{{ valet:a }}}}\n{secret} {{{{ valet:a }}")):
+        outcome = world.run(*words, input=input.encode())
+        expect(outcome.code == code, words, outcome)
+        expect(not outcome.out and outcome.err.startswith("valet: error: "), words, outcome)
+        expect(secret not in outcome.err, words, outcome)
+
+
+def child_of(process, name):
+    """Returns the number of the child of that name, once there is one."""
+    def children():
+        return [int(child) for child in text(process.pid, f"task/{process.pid}/children").split()
+                if text(child, "comm").strip() == name]
+    wait_until(children, "no child:", name)
+    return children()[0]
+
+
+def wait_until(is_so, *words):
+    end = time.monotonic() + 30
+    while not is_so():
+        expect(time.monotonic() < end, *words)
+        time.sleep(0.01)
+
+
 def start(world, words, env, program=COMMAND, **options):
     """Starts a run that is held for a minute at its end."""
     command = ["strace", "-o", "/dev/null", "-e", "trace=exit_group", "-e",

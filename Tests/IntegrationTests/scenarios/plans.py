@@ -16,6 +16,7 @@ OF_ALL = {
     "DELETE FROM place WHERE NOT EXISTS (SELECT 1 FROM item WHERE item.place = place.id)",
     "SELECT epoch, bytes FROM keybag ORDER BY epoch LIMIT 3",
     "SELECT count(*) FROM quarantine",
+    "SELECT number FROM item ORDER BY number",
     "DELETE FROM attribute WHERE number = ?1",
 }
 

@@ -8,6 +8,8 @@ enum EnvironmentFile {
     struct Entry: Hashable {
         let name: String
         let value: String
+        /// The number of its line, from 1.
+        let line: Int
     }
 
     /// The variables of a file, in order. Empty lines and those that begin with `#` are skipped,
@@ -30,7 +32,7 @@ enum EnvironmentFile {
                     "line \(index + 1) of \(quoted(path)) is not NAME=VALUE",
                     hint: "a reference is the value, or is in it as {{ valet://APP/ID/KEY }}")
             }
-            entries.append(Entry(name: String(sides[0].trimmed), value: value))
+            entries.append(Entry(name: String(sides[0].trimmed), value: value, line: index + 1))
         }
         return entries
     }

@@ -10,8 +10,9 @@ struct InjectCommand: Command {
         name: "inject", abstract: "fill a template with secrets",
         discussion: [
             "Copies standard input to standard output, with a secret in place of each '{{ REF }}' "
-                + "that begins with 'valet:'. Writes nothing unless all secrets could be read. The "
-                + "output contains secrets: pipe it to a program rather than into a file.",
+                + "that begins with 'valet:'. Braces around other text stay as they are. Writes "
+                + "nothing unless all secrets could be read. The output contains secrets: pipe it "
+                + "to a program rather than into a file.",
             SecretReference.discussion,
         ],
         examples: [
@@ -32,7 +33,7 @@ struct InjectCommand: Command {
         let template = try context.console.readInput(atMost: SetCommand.maximumByteCount)
         let parts = try ReferenceResolver(context).parts(of: template)
         for part in parts {
-            try part.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
+            try part.value.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
                 try context.console.write(bytes)
             }
         }

@@ -58,8 +58,8 @@ struct OutputMask {
     /// Passes on what is known to be no part of a secret. The rest waits.
     ///
     /// - Parameter isEnd: Whether nothing waits, because no more output comes.
-    mutating func pass(_ bytes: [UInt8], isEnd: Bool = false, to body: (Span<UInt8>) -> Void) {
-        held += bytes
+    mutating func pass(_ bytes: Span<UInt8>, isEnd: Bool = false, to body: (Span<UInt8>) -> Void) {
+        for index in bytes.indices { held.append(bytes[index]) }
         keep(from: scan(isEnd: isEnd, to: body))
     }
 

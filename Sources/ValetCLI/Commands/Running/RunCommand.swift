@@ -96,6 +96,24 @@ struct RunCommand: Command {
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
+        guard isMasking else { throw try prepare(in: context).launch.become(try context.signals()) }
+        // No secret is in memory any more when this process ends.
+        try supervise(in: context).repeatHere()
+    }
+
+    private func supervise(in context: Context) throws(CLIError) -> ProgramEnding {
+        let (launch, secrets) = try prepare(in: context)
+        for _ in secrets.filter({ !OutputMask.hides($0) }) {
+            context.console.note("valet: warning: a secret is too short or too long to be hidden")
+        }
+        var supervisor = MaskingSupervisor(launch, hiding: secrets, try context.signals())
+        return try supervisor.run()
+    }
+
+    /// Reads all secrets. Returns them and the program that gets them.
+    private func prepare(
+        in context: Context
+    ) throws(CLIError) -> (launch: ProgramLaunch, secrets: [SecretValue]) {
         let resolver = ReferenceResolver(context, values)
         var secrets: [SecretValue] = []
         var launch = ProgramLaunch(lastWords: wordCount)
@@ -118,13 +136,7 @@ struct RunCommand: Command {
             secrets.append(value)
         }
         ItemStore.closeAll()
-        let signals = try context.signals()
-        guard isMasking else { throw launch.become(signals) }
-        for _ in secrets.filter({ !OutputMask.hides($0) }) {
-            context.console.note("valet: warning: a secret is too short or too long to be hidden")
-        }
-        var supervisor = MaskingSupervisor(launch, hiding: secrets, signals)
-        try supervisor.run()
+        return (launch, secrets)
     }
 
     /// Sets the variables of a file.
@@ -138,7 +150,8 @@ struct RunCommand: Command {
         }
         guard let text else { throw .usage("\(quoted(path)) is not UTF-8") }
         for entry in try EnvironmentFile.entries(text, of: path) {
-            let (value, found) = try value(of: entry.value, resolver)
+            let place = "line \(entry.line) of \(quoted(path))"
+            let (value, found) = try value(of: entry.value, at: place, resolver)
             try value.withBytes { (bytes) throws(CLIError) in try launch.set(entry.name, to: bytes)
             }
             secrets += found
@@ -147,23 +160,25 @@ struct RunCommand: Command {
 
     /// The value of a variable of a file, and the secrets in it.
     private func value(
-        of text: String, _ resolver: ReferenceResolver
+        of text: String, at place: String, _ resolver: ReferenceResolver
     ) throws(CLIError) -> (SecretValue, [SecretValue]) {
         if text.hasPrefix(SecretReference.scheme) {
-            let value = try resolver.value(of: text)
-            return (value, [value])
+            do throws(CLIError) {
+                let value = try resolver.value(of: text)
+                return (value, [value])
+            } catch {
+                throw error.at(place)
+            }
         }
         let template = SecretValue(copying: Array(text.utf8).span)
-        let references = template.withBytes { TemplateParts.read($0).references }
-        guard !references.isEmpty else { return (template, []) }
-        let parts = try resolver.parts(of: template)
-        var joined = SecretBytes(byteCount: parts.reduce(0) { $0 + $1.byteCount })
+        let parts = try resolver.parts(of: template, at: place)
+        var joined = SecretBytes(byteCount: parts.reduce(0) { $0 + $1.value.byteCount })
         var position = 0
         for part in parts {
-            part.withBytes { joined.write($0, at: position) }
-            position += part.byteCount
+            part.value.withBytes { joined.write($0, at: position) }
+            position += part.value.byteCount
         }
-        return (SecretValue(joined), try references.map(resolver.value))
+        return (SecretValue(joined), parts.filter(\.isSecret).map(\.value))
     }
 }
 

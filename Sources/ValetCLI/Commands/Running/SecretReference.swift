@@ -128,58 +128,111 @@ final class ReferenceResolver {
     }
 
     /// The parts of `template`, with the value in place of each `{{ valet:… }}`.
-    func parts(of template: SecretValue) throws(CLIError) -> [SecretValue] {
-        let (texts, references) = template.withBytes(TemplateParts.read)
-        var parts: [SecretValue] = []
-        for (index, range) in texts.enumerated() {
+    ///
+    /// - Parameter place: Where the template is; nil if errors name a line and a column of it.
+    func parts(
+        of template: SecretValue, at place: String? = nil
+    ) throws(CLIError) -> [TemplatePart] {
+        let found = template.withBytes(TemplateReferences.init)
+        func located(_ error: CLIError, _ offset: Int) -> CLIError {
+            error.at(place ?? template.withBytes { TemplateReferences.place(of: offset, in: $0) })
+        }
+        if let flaw = found.flaw {
+            throw located(
+                .usage("a reference is not closed", hint: "write '{{ REF }}' on one line"), flaw)
+        }
+        var parts: [TemplatePart] = []
+        for (index, range) in found.texts.enumerated() {
             if !range.isEmpty {
-                parts.append(
-                    template.withBytes { SecretValue(copying: $0.extracting(range)) })
+                let text = template.withBytes { SecretValue(copying: $0.extracting(range)) }
+                parts.append(TemplatePart(value: text, isSecret: false))
             }
-            if index < references.count { parts.append(try value(of: references[index])) }
+            guard index < found.references.count else { break }
+            do throws(CLIError) {
+                let value = try value(of: found.references[index])
+                parts.append(TemplatePart(value: value, isSecret: true))
+            } catch {
+                throw located(error, range.upperBound)
+            }
         }
         return parts
     }
 }
 
-/// Finds references in templates.
-enum TemplateParts {
-    /// The ranges of the text around references, and the references: one less than ranges.
-    static func read(_ bytes: Span<UInt8>) -> (texts: [Range<Int>], references: [String]) {
-        var (texts, references, start, position) = ([Range<Int>](), [String](), 0, 0)
+/// A piece of a template: its own text, or the secret in place of a reference.
+struct TemplatePart {
+    let value: SecretValue
+    let isSecret: Bool
+}
+
+/// The references in a template. Braces around text that does not begin with `valet:` are text.
+struct TemplateReferences {
+    /// The ranges of the text around the references: one more than references.
+    private(set) var texts: [Range<Int>] = []
+    private(set) var references: [String] = []
+    /// The position of a reference that has no end on its line, or is not UTF-8.
+    private(set) var flaw: Int?
+
+    init(_ bytes: Span<UInt8>) {
+        var (start, position) = (0, 0)
         while position + 1 < bytes.count {
-            guard isPair(UInt8(ascii: "{"), bytes, position),
-                let (reference, end) = reference(bytes, from: position + 2)
+            guard Self.isPair(UInt8(ascii: "{"), bytes, position),
+                Self.isReference(bytes, position + 2)
             else {
                 position += 1
                 continue
+            }
+            guard let (reference, end) = Self.reference(bytes, from: position + 2) else {
+                flaw = position
+                return
             }
             texts.append(start..<position)
             references.append(reference)
             (start, position) = (end, end)
         }
-        return (texts + [start..<bytes.count], references)
+        texts.append(start..<bytes.count)
     }
 
-    /// The reference that begins at `start`, and the position after its braces; nil for other text.
+    /// The line and the column of a position, both from 1, in words for messages.
+    static func place(of offset: Int, in bytes: Span<UInt8>) -> String {
+        var (line, column) = (1, 1)
+        for index in 0..<offset {
+            if bytes[index] == UInt8(ascii: "\n") {
+                (line, column) = (line + 1, 1)
+            } else if bytes[index] & 0xC0 != 0x80 {
+                // The first byte of a character in UTF-8.
+                column += 1
+            }
+        }
+        return "line \(line), column \(column)"
+    }
+
+    /// Whether a reference begins at `start`, after blanks.
+    private static func isReference(_ bytes: Span<UInt8>, _ start: Int) -> Bool {
+        var position = start
+        while position < bytes.count, isBlank(bytes[position]) { position += 1 }
+        let scheme = Array(SecretReference.scheme.utf8)
+        guard position + scheme.count <= bytes.count else { return false }
+        return scheme.indices.allSatisfy { bytes[position + $0] == scheme[$0] }
+    }
+
+    /// The reference that begins at `start`, and the position after its braces; nil if it is not
+    /// UTF-8, or has no end on its line.
     private static func reference(_ bytes: Span<UInt8>, from start: Int) -> (String, Int)? {
         var text: [UInt8] = []
         var position = start
         while position + 1 < bytes.count, bytes[position] != UInt8(ascii: "\n") {
             if isPair(UInt8(ascii: "}"), bytes, position) {
-                let blanks: Set<UInt8> = [0x20, 0x09]
-                let inside = text.drop { blanks.contains($0) }
-                    .reversed().drop { blanks.contains($0) }.reversed()
-                guard let word = String(utf8: Array(inside)),
-                    word.hasPrefix(SecretReference.scheme)
-                else { return nil }
-                return (word, position + 2)
+                let inside = text.drop(while: isBlank).reversed().drop(while: isBlank).reversed()
+                return String(utf8: Array(inside)).map { ($0, position + 2) }
             }
             text.append(bytes[position])
             position += 1
         }
         return nil
     }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
     private static func isPair(_ byte: UInt8, _ bytes: Span<UInt8>, _ position: Int) -> Bool {
         bytes[position] == byte && bytes[position + 1] == byte
