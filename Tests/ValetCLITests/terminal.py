@@ -519,18 +519,31 @@ def locked_and_offered(command):
         lock(command)
 
 
+# Shells are no program to stop at any time: dash is not stopped itself while a child is stopped
+# between vfork and exec, and misses a signal that comes just before its `read`.
+PROGRAM = """
+import os, signal, sys, time
+def end(*_):
+    os.write(1, b"interrupted\\n")
+    os._exit(9)
+print("is a terminal" if os.isatty(1) and os.isatty(2) else "is none")
+print(os.environ["K"], flush=True)
+print("got", sys.stdin.readline().strip())
+signal.signal(signal.SIGINT, end)
+print("ready", flush=True)
+while True:
+    time.sleep(0.05)
+"""
+
+
 @case
 def a_program_has_the_terminal(command):
     """A program that `run` becomes, and one whose output is masked: stopped, continued, ended."""
     store(command, "k", b"hunter2-hunter2")
-    # The shell waits by `read`, without a child: dash starts children with vfork, and one that is
-    # stopped before it executes its program keeps dash from being stopped itself.
-    script = ('stty size; test -t 1 && test -t 2 && echo "is a terminal"; echo "$K"; read -r x; '
-              'echo "got $x"; trap "echo interrupted; exit 9" INT; echo ready; read -r x; exit 8')
-    for options in ((), ("--mask",)):
-        job = ("set -m; \"$0\" run " + " ".join(options) + " --env K=k -- sh -c '" + script
-               + "'; echo \"job $?\"; fg >/dev/null; echo \"end $?\"")
-        session = Session("/bin/bash", "-c", job, command)
+    for options in ("", "--mask"):
+        job = ('set -m; "$0" run ' + options + ' --env K=k -- "$1" -c "$2"; echo "job $?"; '
+               'fg >/dev/null; echo "end $?"')
+        session = Session("/bin/bash", "-c", job, command, sys.executable, PROGRAM)
         session.expect(b"is a terminal\r\n")
         session.expect(b"<hidden by valet>\r\n" if options else b"hunter2-hunter2\r\n")
         os.write(session.terminal, b"line\n")
