@@ -61,11 +61,11 @@ def damaged_indexes(world):
             shutil.copytree(template, world.home)
             for page in pages[name]:
                 flip(world.path("keychain.db"), (page - 1) * 4096 + offset, 0x5A)
-            outcome = world.run("set", "new", input=b"value of new")
-            if outcome.code == 0:
-                world.check("new")
-            else:
-                expect(outcome.code == 65 and "doctor" in outcome.err, name, offset, outcome)
+            stored = world.run("set", "new", input=b"value of new")
+            # A damaged pointer may lead into the room that a new entry takes: SQLite notices when
+            # it reads the page anew. The item is stored, and the repair makes it readable.
+            seen = world.run("get", "new") if stored.code == 0 else stored
+            expect(seen.code == 0 or seen.code == 65 and "doctor" in seen.err, name, offset, seen)
             found = world.run("doctor")
             said = found.out.decode()
             if found.code:
@@ -73,6 +73,8 @@ def damaged_indexes(world):
             expect("-> run `valet doctor`" not in said, name, offset, said)
             outcome = world.run(*REPAIR)
             expect(outcome.code == 0 and "rebuilt the indexes" in outcome.err, name, outcome)
+            if stored.code == 0:
+                world.check("new")
             check_all(world)
 
 
