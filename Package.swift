@@ -336,6 +336,11 @@ var products: [Product] = [
     targets += [library("SecItemRequests", ["KeychainModel"]), valet, keychainSwift]
 #endif
 
+// Names of test targets, separated by commas: only these are built, which links faster.
+if let only = Context.environment["VALET_ONLY_TESTS"]?.split(separator: ",").map(String.init) {
+    targets.removeAll { $0.type == .test && !only.contains($0.name) }
+}
+
 let package = Package(
     name: "Valet",
     platforms: [.macOS(.v10_13), .iOS(.v12), .tvOS(.v12), .watchOS(.v4)],
