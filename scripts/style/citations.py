@@ -2,17 +2,13 @@
 """Citations lead somewhere: documents, their sections, decisions, and files of code that documents
 name. Yields (line, rule, message).
 
-A section (§) belongs to the document with numbered sections that was named last in the file. In a
-document with numbered sections it belongs to that one, unless another is named before it on its
-line. Sections of a standard, or of another project's page, that is named on the line or the line
-before are not looked up.
+A section (§) belongs to the numbered document that was named last, else to the file itself. Those
+of a standard that is named on the line or the line before are not looked up.
 """
 
 import os
 import re
 
-# Most lines have none of these, and are passed over at once.
-_HINT = re.compile(r"§|\.md|ecision|FORMAT|RFC|http|TCG|TPM 2|ISO|FIPS|man \d")
 _HEADING = re.compile(r"^##+ (\d+(?:\.\d+)*)\b", re.MULTILINE)
 _CITED = re.compile(
     r"(?P<document>(?<![\w./-])[\w./-]+\.md\b|\bFORMAT\b)"
@@ -23,22 +19,23 @@ _FILE = re.compile(r"`([\w./+-]+\.(?:swift|py))`")
 
 
 class Library:
-    """The documents below `root`: which there are, and the numbers of their headings."""
-
     def __init__(self, root):
         self._root, self._headings = root, {}
-        folder = os.path.join(root, "docs/decisions")
-        self.decisions = {int(name[:4]) for name in _names(folder) if name[:4].isdigit()}
+        names = os.listdir(os.path.join(root, "docs/decisions"))
+        self.decisions = {int(name[:4]) for name in names if name[:4].isdigit()}
         # Each file by its path, and by every shorter end of it.
-        self.files = {"/".join(parts[start:]) for parts in _paths(root)
-                      for start in range(len(parts))}
+        self.files = set()
+        for top in ("Sources", "Tests", "Benchmarks", "scripts"):
+            for where, _, found in os.walk(os.path.join(root, top)):
+                for name in found:
+                    parts = os.path.relpath(os.path.join(where, name), root).split(os.sep)
+                    self.files.update("/".join(parts[start:]) for start in range(len(parts)))
 
     def path(self, name, citing):
         """Where the document is that `citing` calls `name`; None if there is none."""
         name = "docs/FORMAT.md" if name == "FORMAT" else name
-        places = ("", "docs", os.path.dirname(citing), "docs/spec", "docs/decisions",
-                  "Sources/Valet/Valet.docc")
-        for place in places:
+        for place in ("", "docs", os.path.dirname(citing), "docs/spec", "docs/decisions",
+                      "Sources/Valet/Valet.docc"):
             path = os.path.normpath(os.path.join(place, name.lstrip("/")))
             if os.path.isfile(os.path.join(self._root, path)):
                 return path
@@ -59,8 +56,6 @@ def check(path, text, library):
             if name not in library.files:
                 yield line, "citation", f"there is no file {name}"
         document = own or document
-        if not _HINT.search(content):
-            continue
         for match in _CITED.finditer(content):
             if name := match["document"]:
                 named = library.path(name, path)
@@ -73,24 +68,7 @@ def check(path, text, library):
             elif decision := match["decision"]:
                 if int(decision) not in library.decisions:
                     yield line, "citation", f"there is no decision {decision}"
-            elif line > foreign + 1:
-                yield from _section(line, match["section"], document, library)
-
-
-def _section(line, section, document, library):
-    if document is None:
-        yield line, "citation", f"§{section} of which document? name it before"
-    elif section not in library.headings(document):
-        yield line, "citation", f"{document} has no §{section}"
-
-
-def _paths(root):
-    """The parts of the path of each file of code."""
-    for top in ("Sources", "Tests", "Benchmarks", "scripts"):
-        for where, _, files in os.walk(os.path.join(root, top)):
-            for name in files:
-                yield os.path.relpath(os.path.join(where, name), root).split(os.sep)
-
-
-def _names(folder):
-    return os.listdir(folder) if os.path.isdir(folder) else []
+            elif line > foreign + 1 and document is None:
+                yield line, "citation", f"§{match['section']} of which document? name it before"
+            elif line > foreign + 1 and match["section"] not in library.headings(document):
+                yield line, "citation", f"{document} has no §{match['section']}"

@@ -1,24 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules about the documents: what they promise is there. Each yields (line, rule, message)."""
 
+import ast
 import collections
 import os
 import re
 
 _NAMED = re.compile(r"`([^`]+)`")
+_SWIFT_TEST = re.compile(r"\b(?:func|struct|class|enum)\s+`([^`]+)`")
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
-def check_changelog(text):
-    if not re.search(r"^## \[?Unreleased\b", text, re.MULTILINE):
-        yield 1, "changelog", "there is no section `## Unreleased`"
+def check(read, tests, root):
+    """What holds for single documents: (path, line, rule, message). `read` reads one of them."""
+    found = []
+    if not re.search(r"^## \[?Unreleased\b", read("CHANGELOG.md"), re.MULTILINE):
+        found.append(("CHANGELOG.md", 1, "changelog", "there is no section `## Unreleased`"))
+    promises, proofs = "docs/THREAT-MODEL.md", "docs/THREAT-MODEL-TESTS.md"
+    threats = read(promises)
+    found += [(promises, line, "promise", "a promise without a link to its tests")
+              for line, heading, block in _items(threats)
+              if heading == "Promises" and "](THREAT-MODEL-TESTS.md#" not in block]
+    return found + [(proofs, *one) for one in _check_proofs(read(proofs), threats, tests, root)]
 
 
-def check_contributing(text):
-    count = len(text.splitlines())
-    if count >= 60:
-        yield 60, "contributing", f"{count} lines, the stop is 60"
+def test_names(path, text):
+    """The names of suites and tests in one file of Swift, or the titles of scenarios in Python."""
+    if path.endswith(".swift"):
+        return _SWIFT_TEST.findall(text) if path.startswith("Tests/") else []
+    if path.startswith("Tests/IntegrationTests/scenarios/") and path.endswith(".py"):
+        documents = [ast.get_docstring(node) or "" for node in ast.parse(text).body
+                     if isinstance(node, ast.FunctionDef)
+                     and any("scenario" in ast.dump(one) for one in node.decorator_list)]
+        return [" ".join(one.partition("\n\n")[0].split()).removesuffix(".") for one in documents]
+    return []
 
 
 def check_links(path, text, root):
@@ -28,35 +44,23 @@ def check_links(path, text, root):
             if re.match(r"[a-z]+:", target):
                 continue
             name, _, anchor = target.partition("#")
-            file = os.path.join(root, os.path.dirname(path), name) if name else \
-                os.path.join(root, path)
+            file = os.path.join(root, os.path.dirname(path), name or os.path.basename(path))
             if not os.path.exists(file):
                 yield line, "link", f"there is no {name}"
-            elif anchor and anchor not in _anchors(file):
-                yield line, "link", f"{name or path} has no heading #{anchor}"
-
-
-def _anchors(file):
-    """The anchors of a Markdown file's headings, as forges make them."""
-    with open(file, encoding="utf-8") as opened:
-        headings = _HEADING.findall(opened.read())
-    return {_anchor(heading) for heading in headings}
+            elif anchor:
+                with open(file, encoding="utf-8") as opened:
+                    headings = _HEADING.findall(opened.read())
+                if anchor not in map(_anchor, headings):
+                    yield line, "link", f"{name or path} has no heading #{anchor}"
 
 
 def _anchor(heading):
+    """The anchor of a heading, as forges make it."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-def check_threat_model(text):
-    """Every promise links to the section that names its tests."""
-    for line, heading, block in _items(text):
-        if heading == "Promises" and "](THREAT-MODEL-TESTS.md#" not in block:
-            yield line, "promise", "a promise without a link to its tests"
-
-
-def check_threat_model_tests(text, threats, names, root):
-    """Every promise says `Test:`, and each name after it is once in `names`, or a script. Every
-    section is linked from the threat model."""
+def _check_proofs(text, threats, names, root):
+    """Each name after `Test:` is once in `names`, or a script; each section is linked."""
     defined = collections.Counter(names)
     for line, _, block in _items(text):
         if "Test:" not in block:

@@ -13,12 +13,6 @@ _FUNCTION = re.compile(
 _SIGNATURE = (")", "{", "->", "where", "throws", "async")
 
 
-class Function:
-    def __init__(self, line, line_count, parameter_count):
-        self.line, self.line_count = line, line_count
-        self.parameter_count = parameter_count
-
-
 class SwiftFile:
     """One file: its `lines`, and `code_lines`, which are the same without comments."""
 
@@ -37,45 +31,42 @@ class SwiftFile:
         for match in re.finditer(pattern, self._code, re.MULTILINE):
             yield self._code.count("\n", 0, match.end()) + 1, match
 
-    def comments(self):
-        """The line number and text of each comment."""
-        for number, line in enumerate(self.lines, 1):
-            if match := _COMMENT.search(line):
-                yield number, match.group()
+    def above(self, line):
+        """The comment and attribute lines directly above a line, nearest first."""
+        for text in reversed(self.lines[: line - 1]):
+            text = text.strip()
+            if not text.startswith(("//", "@")):
+                return
+            yield text
 
     def functions(self):
+        """The first line, number of lines and number of parameters of each function."""
         for number, line in enumerate(self.code_lines, 1):
             if match := _FUNCTION.match(line):
                 last = self._last_line(number, len(match[1]))
                 signature = "\n".join([line[match.end():], *self.code_lines[number:number + 40]])
                 count = _count_parameters(_STRING.sub("", signature))
-                yield Function(number, last - number + 1, count)
+                yield number, last - number + 1, count
 
     def _last_line(self, first, indentation):
         """The last line of the function that begins on the line `first`."""
         for number, line in enumerate(self.code_lines[first:], first + 1):
             start = line.lstrip()
-            if not start or start.startswith("#") or len(line) - len(start) > indentation:
-                continue
-            if len(line) - len(start) == indentation:
-                if start.startswith("}"):
-                    return number
-                if start.startswith(_SIGNATURE):
-                    continue
-            return first  # of one line, or without a body
+            is_inside = not start or start[0] == "#" or len(line) - len(start) > indentation
+            if not is_inside and not start.startswith(_SIGNATURE):
+                is_end = start[0] == "}" and len(line) - len(start) == indentation
+                return number if is_end else first  # of one line, or without a body
         return first
 
 
 def _count_parameters(text):
     """How many parameters stand before the bracket that closes them."""
-    depth = count = 0
-    is_empty = True
+    depth, count, is_empty = 0, 0, True
     for character in text.replace("->", "  "):
         if character in ")]}>" and depth == 0:
             break
-        if character == "," and depth == 0:
-            count, is_empty = count + 1, True
-        elif not character.isspace():
-            is_empty = False
+        is_comma = character == "," and depth == 0
+        count += is_comma
+        is_empty = is_comma or is_empty and character.isspace()
         depth += (character in "([{<") - (character in ")]}>")
-    return count + (0 if is_empty else 1)
+    return count + (not is_empty)
