@@ -104,21 +104,21 @@ struct DockerCredentials {
     ) throws(CLIError) {
         var attributes = try Self.place(url).attributes
         attributes[.account] = .text(username)
-        let existing = try logins.existing(.internetPassword, attributes)
-        attributes[.label] = Self.label
         // The exact text: docker compares what the list shows with its configuration.
-        attributes[.comment] = .text(url)
-        if let existing {
+        let own: [Attribute: AttributeValue] = [.label: Self.label, .comment: .text(url)]
+        try logins.retrying { () throws(CLIError) in
+            guard let existing = try logins.existing(.internetPassword, attributes) else {
+                // Fails if another program has added a password of that name.
+                return try logins.add(
+                    .internetPassword, attributes.merging(own) { $1 }, secret)
+            }
             // The label is not part of an item's name.
             guard existing.attributes[.label] == Self.label else {
                 throw CLIError(
                     .failure, "another program keeps a password for this registry and account",
                     hint: "'valet list' shows it; remove it, or use another --group")
             }
-            try logins.change(
-                existing, [.label: Self.label, .comment: .text(url)], value: secret)
-        } else {
-            try logins.store(.internetPassword, attributes, secret)
+            return try logins.change(existing, own, value: secret)
         }
         // A registry has one account. The new one is stored by now: no crash can lose both.
         for item in try items(at: url)

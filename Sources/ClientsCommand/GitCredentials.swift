@@ -105,8 +105,11 @@ struct GitCredentials {
                     let stored = GitSecret(parsing: value), stored.authtype == request.authtype,
                     request.secret?.secret.isEqual(to: stored.secret) != false
                 else { continue }
+                // Another program may have stored the right password by now.
+                try logins.deleteUnchanged(item)
+            } else {
+                try logins.delete(item)
             }
-            try logins.delete(item)
         }
     }
 

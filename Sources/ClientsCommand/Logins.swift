@@ -62,9 +62,9 @@ struct Logins {
             }
         }
         let wanted = (found?.items ?? []).filter { item in
-            attributes.allSatisfy { item.attributes[$0.key] == $0.value }
+            attributes.allSatisfy { item.has($0.key, $0.value) }
         }
-        return (wanted.sorted { $0.changed > $1.changed }, found?.damage != nil)
+        return (wanted.sorted { ($0.changed ?? 0) > ($1.changed ?? 0) }, found?.damage != nil)
     }
 
     /// The value of an item; nil if it has none, or is gone.
@@ -79,64 +79,118 @@ struct Logins {
         }
     }
 
-    /// Stores an item. An item with the same primary key gets the value, and keeps the rest.
+    /// Stores an item. An item with the same whole primary key gets the value, and keeps the rest.
+    /// Writes nothing if that item has the value.
     func store(
         _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], _ value: SecretValue
     ) throws(CLIError) {
-        var item = NewItem(
-            itemClass, attributes: attributes, accessGroup: group, isSynchronizable: isCloud)
-        item.protectionClass = accessibility
-        try call { () throws(KeychainFailure) in
-            do throws(KeychainFailure) {
+        try retrying { () throws(CLIError) in
+            guard let stored = try existing(itemClass, attributes) else {
+                return try add(itemClass, attributes, value)
+            }
+            if try has(stored, value) { return true }
+            // The keychain finds the item by its whole primary key, and needs its accessibility.
+            let item = NewItem(
+                itemClass, attributes: attributes, accessGroup: group,
+                isSynchronizable: stored.isSynchronizable,
+                protectionClass: stored.protectionClass)
+            return try succeeds(unless: .duplicateItem) { () throws(KeychainFailure) in
                 try session.set(item, value: value)
-            } catch {
-                // The item that exists has another accessibility.
-                guard error.code == .duplicateItem else { throw error }
-                var query = ItemQuery(
-                    itemClass, attributes: attributes, accessGroup: group,
-                    synchronizable: isCloud ? .synchronizedOnly : .localOnly)
-                query.attributes[.label] = nil
-                query.attributes[.comment] = nil
-                try session.update(query, ItemChanges(), value: value)
             }
         }
     }
 
-    /// The item that ``store(_:_:_:)`` would change; nil if there is none.
-    ///
-    /// - Parameter attributes: Those that name the item. The others of its primary key are empty.
-    func existing(
-        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue]
-    ) throws(CLIError) -> StoredItem? {
-        try items(itemClass, attributes).first { stored in
-            stored.isSynchronizable == isCloud && group.map { stored.accessGroup == $0 } != false
-                && itemClass.primaryKeyAttributes.allSatisfy { attribute in
-                    guard attribute.defaultValue != nil, attributes[attribute] == nil else {
-                        return true
-                    }
-                    let value = stored.attributes[attribute]
-                    return value == nil || value == attribute.defaultValue
-                }
+    /// Adds an item; returns false if another item has the same primary key.
+    func add(
+        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], _ value: SecretValue
+    ) throws(CLIError) -> Bool {
+        let item = NewItem(
+            itemClass, attributes: attributes, accessGroup: group, isSynchronizable: isCloud,
+            protectionClass: accessibility)
+        return try succeeds(unless: .duplicateItem) { () throws(KeychainFailure) in
+            try session.add(item, value: value)
         }
     }
 
-    /// Gives an item that was found these attributes and this value.
+    /// Tries a change again if another program was faster. `body` returns false then.
+    func retrying(_ body: () throws(CLIError) -> Bool) throws(CLIError) {
+        for _ in 0..<4 where try body() { return }
+        throw CLIError(
+            .failure, "other programs keep changing this item", hint: "try again")
+    }
+
+    /// The item with this whole primary key; nil if there is none. Returns a shared
+    /// one to a call that adds local items only if there is no local one: sync has brought it.
+    func existing(
+        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue]
+    ) throws(CLIError) -> StoredItem? {
+        let alike = try alike(itemClass, attributes)
+        return alike.first { $0.isSynchronizable == isCloud } ?? (isCloud ? nil : alike.first)
+    }
+
+    /// The items with this whole primary key, in the group that new items go to: at most a local
+    /// and a shared one.
+    ///
+    /// - Parameter attributes: Those of the primary key that are missing have their default.
+    func alike(
+        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue]
+    ) throws(CLIError) -> [StoredItem] {
+        let group = try call { () throws(KeychainFailure) in
+            try session.caller.group(writing: self.group, during: "store an item")
+        }
+        return try items(itemClass, attributes).filter { stored in
+            stored.accessGroup == group && stored.hasPrimaryKey(attributes)
+        }
+    }
+
+    /// Whether an item has this value. Never asks the user: an item that would is taken for one
+    /// with another value.
+    private func has(_ item: StoredItem, _ value: SecretValue) throws(CLIError) -> Bool {
+        guard item.accessControl == nil else { return false }
+        return try self.value(of: item)?.isEqual(to: value) ?? false
+    }
+
+    /// Gives an item that was found these attributes and this value; returns false if it is gone,
+    /// or has other attributes now.
     func change(
         _ item: StoredItem, _ attributes: [Attribute: AttributeValue], value: SecretValue
-    ) throws(CLIError) {
-        _ = try call { () throws(KeychainFailure) in
-            try session.update(
-                ItemQuery(item.reference), ItemChanges(attributes: attributes), value: value)
+    ) throws(CLIError) -> Bool {
+        let isUnchanged = attributes.allSatisfy { item.has($0.key, $0.value) }
+        if isUnchanged, try has(item, value) { return true }
+        var query = ItemQuery(item.reference)
+        let names = item.itemClass.primaryKeyAttributes + [.label]
+        query.attributes = item.attributes.filter { names.contains($0.key) }
+        return try succeeds(unless: .itemNotFound) { () throws(KeychainFailure) in
+            try session.update(query, ItemChanges(attributes: attributes), value: value)
         }
     }
 
     /// Deletes an item. One that is gone already is no error.
     func delete(_ item: StoredItem) throws(CLIError) {
+        _ = try succeeds(unless: .itemNotFound) { () throws(KeychainFailure) in
+            try session.delete(ItemQuery(item.reference))
+        }
+    }
+
+    /// Deletes an item, unless it was changed since it was found.
+    func deleteUnchanged(_ item: StoredItem) throws(CLIError) {
+        let version = ItemVersion(item.reference, modificationDate: item.changed)
+        _ = try succeeds(unless: .itemNotFound) { () throws(KeychainFailure) in
+            try session.perform(ItemTransfer(deletions: [version]))
+        }
+    }
+
+    /// Runs `body`; returns false if it fails with that code.
+    private func succeeds(
+        unless code: KeychainFailure.Code, _ body: () throws(KeychainFailure) -> Void
+    ) throws(CLIError) -> Bool {
         try call { () throws(KeychainFailure) in
             do throws(KeychainFailure) {
-                try session.delete(ItemQuery(item.reference))
+                try body()
+                return true
             } catch {
-                guard error.code == .itemNotFound else { throw error }
+                guard error.code == code else { throw error }
+                return false
             }
         }
     }
@@ -161,9 +215,23 @@ struct Logins {
 
 extension StoredItem {
     /// When the item was changed.
-    fileprivate var changed: Double {
-        guard case .date(let seconds)? = attributes[.modificationDate] else { return 0 }
+    fileprivate var changed: Double? {
+        guard case .date(let seconds)? = attributes[.modificationDate] else { return nil }
         return seconds
+    }
+
+    /// Whether an attribute has this value. Compares as searches do, whatever the types.
+    fileprivate func has(_ attribute: Attribute, _ value: AttributeValue) -> Bool {
+        attributes[attribute].map { attribute.matches(value, $0) } ?? false
+    }
+
+    /// Whether the primary key is exactly the one in `wanted`. What is missing there is empty.
+    fileprivate func hasPrimaryKey(_ wanted: [Attribute: AttributeValue]) -> Bool {
+        itemClass.primaryKeyAttributes.allSatisfy { attribute in
+            guard let value = wanted[attribute] ?? attribute.defaultValue else { return true }
+            return has(attribute, value)
+                || attributes[attribute] == nil && value == attribute.defaultValue
+        }
     }
 
     /// An attribute as text; nil if it is missing or no text.

@@ -226,9 +226,8 @@ extension Logins {
         _ item: ImportedItem, in scope: Scope
     ) throws(CLIError) -> StoredItem? {
         let isCloud = item.isCloud ?? scope.isCloud
-        return try items(item.itemClass, item.primaryKey).first { stored in
-            stored.isSynchronizable == isCloud
-                && item.primaryKey.allSatisfy { stored.attributes[$0.key] == $0.value }
+        return try alike(item.itemClass, item.primaryKey).first {
+            $0.isSynchronizable == isCloud
         }
     }
 }

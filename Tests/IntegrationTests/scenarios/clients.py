@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import threading
+import time
 
 from support import COMMAND, Failure, expect, need, scenario
 
@@ -34,9 +35,9 @@ def git(world, operation, *lines, code=0, env=None, words=()):
     return outcome.out.decode().splitlines()
 
 
-def docker(world, operation, text="", code=0):
+def docker(world, operation, text="", code=0, words=()):
     helper = os.path.join(install(world), "docker-credential-valet")
-    outcome = world.run(operation, input=text.encode(), command=helper)
+    outcome = world.run(*words, operation, input=text.encode(), command=helper)
     expect(outcome.code == code, operation, outcome)
     return outcome.out
 
@@ -119,6 +120,74 @@ def of_git_with_an_authtype(world):
     git(world, "store", *SITE, "username=u", "password=p", "password_expiry_utc=1")
     expect(git(world, "get", *SITE) == ["username=v", "password=valid"], "not the valid one")
     git(world, "store", *SITE, "username=u", "password=p", "password_expiry_utc=soon", code=64)
+
+
+def dated(world):
+    """The items by account and path, each with its value and the time of its last change."""
+    dates = {}
+    for item in json.loads(world.run("list", "--json", "--all").out)["items"]:
+        dates.setdefault(item["name"], []).append(item["modified"])
+    export = json.loads(world.run("export", "--format", "json", "--yes").out)["items"]
+    return dates, {(item["account"], item.get("path", ""), item.get("securityDomain", "")):
+                   item["value"] for item in export}
+
+
+@scenario
+def of_git_that_stores_one_of_several(world):
+    """A password that git stores changes the item of exactly that name, and no other one."""
+    late = ("--accessibility", "after-first-unlock")
+    git(world, "store", *SITE, "username=u", "path=org/one", "password=ONE")
+    git(world, "store", *SITE, "username=u", "path=org/two", "password=TWO", words=late)
+    domain = {"class": "internet-password", "server": "example.com", "protocol": "htps",
+              "account": "u", "authenticationType": "dflt", "securityDomain": "D", "value": "DOM"}
+    world.run("import", "--from", "json", input=json.dumps(
+        {"format": "valet-export-1", "items": [domain]}).encode())
+    others = {("u", "org/one", ""): "ONE", ("u", "org/two", ""): "TWO", ("u", "", "D"): "DOM"}
+    for first, then in (((), late), (late, ())):
+        git(world, "store", *SITE, "username=u", "password=OLD", words=first)
+        expect(dated(world)[1] == {**others, ("u", "", ""): "OLD"}, dated(world)[1])
+        git(world, "store", *SITE, "username=u", "password=NEW", words=then)
+        expect(dated(world)[1] == {**others, ("u", "", ""): "NEW"}, dated(world)[1])
+        git(world, "erase", *SITE, "username=u", "password=NEW")
+        expect(dated(world)[1] == others, "another password was erased", dated(world)[1])
+    # docker's and AWS's items keep their accessibility, too.
+    for words in ((), late):
+        docker(world, "store", '{"ServerURL":"b.example","Username":"u","Secret":"%d"}' % len(words),
+               words=words)
+        keys = {"AccessKeyId": "A", "SecretAccessKey": str(len(words))}
+        stored = world.run("aws-credentials", "store", "p", *words,
+                           input=json.dumps(keys).encode())
+        expect(stored.code == 0, stored)
+        secret = json.loads(world.run("aws-credentials", "get", "p").out)["SecretAccessKey"]
+        expect(secret == keys["SecretAccessKey"], secret)
+        expect(json.loads(docker(world, "get", "b.example"))["Secret"] == str(len(words)), words)
+
+
+@scenario
+def of_a_store_without_a_change(world):
+    """A helper that stores what the keychain has writes nothing."""
+    def store(value):
+        git(world, "store", *SITE, "username=g", "password=" + value)
+        docker(world, "store", json.dumps(
+            {"ServerURL": "c.example", "Username": "d", "Secret": value}))
+        keys = {"AccessKeyId": "A", "SecretAccessKey": value}
+        world.run("aws-credentials", "store", "a", input=json.dumps(keys).encode())
+        table = f"name,url,username,password\nI,https://i.example,i,{value}\n"
+        imported = world.run("import", "--from", "csv", "--replace", input=table.encode())
+        expect(imported.code == 0, imported)
+        return dated(world)[0]
+    first = store("one")
+    expect(set(first) >= set("gdai"), first)
+    time.sleep(1.2)
+    expect(store("one") == first, "written again", first)
+    time.sleep(1.2)
+    second = store("two")
+    expect(all(second[name] != first[name] for name in "gdai"), "not written", second)
+    # A password that sync brought stays where it is.
+    git(world, "store", *SITE, "username=s", "password=shared", words=("--cloud",))
+    before = dated(world)[0]["s"]
+    git(world, "store", *SITE, "username=s", "password=shared")
+    expect(dated(world)[0]["s"] == before, "there are two now", dated(world)[0])
 
 
 @scenario
