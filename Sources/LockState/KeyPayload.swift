@@ -137,6 +137,38 @@ extension KeyPayload.Part {
     }
 }
 
+/// Names and contents of the payload of each scope: docs/FORMAT.md §10.4.
+extension KeyScope {
+    /// The classes whose keys a payload of this scope can have, in the order of their numbers.
+    var classes: [ProtectionClass] { ProtectionClass.allCases.filter { $0.scope == self } }
+
+    /// The classes whose keys a payload must have: the first ones. Recovery opens no key of the
+    /// class that needs a passcode.
+    var requiredClasses: [ProtectionClass] {
+        classes.filter { $0 != .whenPasscodeSetThisDeviceOnly }
+    }
+
+    /// The prefixes of the names of a keychain's payloads, or of all keychains'. The second prefix
+    /// belongs to an earlier form, whose payloads are only removed.
+    static func namePrefixes(of keychainID: KeychainID?) -> [String] {
+        ["valet:2:", "valet:1:"].map { prefix in keychainID.map { "\(prefix)\($0):" } ?? prefix }
+    }
+
+    /// A new name for a payload in the kernel. It proves nothing. It is random, so that no payload
+    /// replaces another.
+    func randomName(of keychainID: KeychainID) -> String {
+        let digits = String(UInt64.random(in: .min ... .max), radix: 16)
+        let padding = String(repeating: "0", count: 16 - digits.count)
+        return "valet:2:\(keychainID):\(Character(Unicode.Scalar(rawValue))):\(padding)\(digits)"
+    }
+
+    /// Whether a payload of this scope has this name.
+    func isNamed(by name: String) -> Bool {
+        let parts = name.split(separator: ":", omittingEmptySubsequences: false)
+        return parts.count >= 4 && parts[3] == String(Character(Unicode.Scalar(rawValue)))
+    }
+}
+
 /// Encoding and sealing: docs/FORMAT.md §10.4.
 extension KeyPayload {
     static let magic = Array("VALETKEY".utf8)
@@ -159,14 +191,13 @@ extension KeyPayload {
 
     /// The plaintext, for ``init(body:)``.
     func body() -> SecretBytes {
-        SecretBytes(byteCount: byteCount, for: .keys) { (bytes: inout MutableSpan<UInt8>) in
-            var writer = PayloadWriter()
-            writer.write(keychainID, to: &bytes)
-            writer.write(scope.rawValue, to: &bytes)
-            writer.write(UInt8(epochs.count), to: &bytes)
-            for part in epochs { part.write(with: &writer, to: &bytes) }
-            for number in period.numbers { writer.write(number, to: &bytes) }
-        }
+        var writer = SecretWriter(byteCount: byteCount, for: .keys)
+        writer.append(keychainID)
+        writer.append(scope.rawValue)
+        writer.append(UInt8(epochs.count))
+        for part in epochs { part.write(to: &writer) }
+        for number in period.numbers { writer.append(number) }
+        return writer.finish()
     }
 
     private var byteCount: Int {
@@ -177,29 +208,27 @@ extension KeyPayload {
 extension KeyPayload.Part {
     fileprivate var byteCount: Int {
         let indexByteCount = index == nil ? 0 : IndexKey.byteCount
-        let personByteCount = index == nil ? PayloadWriter.byteCount(of: person) : 0
+        let personByteCount = index == nil ? SecretWriter.byteCount(of: person) : 0
         return 8 + 32 + indexByteCount + 1 + classes.count * (1 + 16 + 32 + 32)
-            + personByteCount + PayloadWriter.byteCount(of: sync)
+            + personByteCount + SecretWriter.byteCount(of: sync)
     }
 
-    fileprivate func write(
-        with writer: inout PayloadWriter, to bytes: inout MutableSpan<UInt8>
-    ) {
-        writer.write(mark.epoch.rawValue, to: &bytes)
-        writer.write(mark.digest, to: &bytes)
+    fileprivate func write(to writer: inout SecretWriter) {
+        writer.append(mark.epoch.rawValue)
+        writer.append(mark.digest)
         switch index {
-        case .some(let index): writer.write(index, to: &bytes)
+        case .some(let index): writer.append(index)
         case .none: break
         }
-        writer.write(UInt8(classes.count), to: &bytes)
+        writer.append(UInt8(classes.count))
         for keys in classes {
-            writer.write(keys.protectionClass.rawValue, to: &bytes)
-            writer.write(keys.keyID, to: &bytes)
-            writer.write(keys.attributes, to: &bytes)
-            writer.write(keys.value, to: &bytes)
+            writer.append(keys.protectionClass.rawValue)
+            writer.append(keys.keyID)
+            writer.append(keys.attributes)
+            writer.append(keys.value)
         }
-        if index == nil { writer.write(optional: person, to: &bytes) }
-        writer.write(optional: sync, to: &bytes)
+        if index == nil { writer.append(optional: person) }
+        writer.append(optional: sync)
     }
 }
 
@@ -223,9 +252,7 @@ extension KeyPayload {
         } catch {
             throw .changedPayload
         }
-        return try body.withBytes { (bytes: Span<UInt8>) throws(LockStateError) in
-            try KeyPayload(body: bytes)
-        }
+        return try KeyPayload(body: body)
     }
 
     private static func starts(_ bytes: Span<UInt8>, with start: [UInt8]) -> Bool {
@@ -234,86 +261,76 @@ extension KeyPayload {
         return true
     }
 
+    private typealias Reader = SecretReader<LockStateError>
+
     /// Parses the plaintext.
     ///
     /// - Throws: ``LockStateError/Code/malformed``.
-    convenience init(body bytes: Span<UInt8>) throws(LockStateError) {
-        var reader = PayloadReader(end: bytes.count)
-        let keychainID = try KeychainID(payload: bytes.extracting(try reader.next(16)))
-        guard let scope = KeyScope(rawValue: try reader.integer(of: bytes)) else {
-            throw .malformedPayload
+    convenience init(body: consuming SecretBytes) throws(LockStateError) {
+        var reader = Reader(body, malformed: .malformedPayload)
+        let keychainID = try reader.fixedBytes(as: KeychainID.self)
+        guard let scope = KeyScope(rawValue: try reader.integer()) else { throw reader.malformed }
+        let epochs = try Self.epochs(scope, from: &reader)
+        let period = UnlockPeriod(
+            deadline: try reader.integer(), idle: try reader.integer(), end: try reader.integer())
+        try reader.finish()
+        guard let period, period == .unlimited || scope == .whileUnlocked else {
+            throw reader.malformed
         }
-        let epochs = try Self.epochs(scope, of: bytes, with: &reader)
-        let deadline: UInt64 = try reader.integer(of: bytes)
-        let idle: UInt64 = try reader.integer(of: bytes)
-        let end: UInt64 = try reader.integer(of: bytes)
-        guard reader.isAtEnd,
-            let period = UnlockPeriod(deadline: deadline, idle: idle, end: end),
-            period == .unlimited || scope == .whileUnlocked
-        else { throw .malformedPayload }
         self.init(keychainID: keychainID, scope: scope, epochs: epochs, period: period)
     }
 
     private static func epochs(
-        _ scope: KeyScope, of bytes: Span<UInt8>, with reader: inout PayloadReader
+        _ scope: KeyScope, from reader: inout Reader
     ) throws(LockStateError) -> [Part] {
-        let count: UInt8 = try reader.integer(of: bytes)
-        guard (1...2).contains(count) else { throw .malformedPayload }
+        let count = try reader.integer(UInt8.self)
+        guard (1...2).contains(count) else { throw reader.malformed }
         var parts: [Part] = []
         var last: UInt64 = 0
         for _ in 0..<count {
-            let epoch: UInt64 = try reader.integer(of: bytes)
-            guard epoch > last else { throw .malformedPayload }
+            let epoch = try reader.integer(UInt64.self)
+            guard epoch > last else { throw reader.malformed }
             last = epoch
-            let digest = try Digest(payload: bytes.extracting(try reader.next(32)))
-            let mark = EpochMark(epoch: Epoch(epoch), digest: digest)
-            parts.append(try part(mark, scope, of: bytes, with: &reader))
+            let mark = EpochMark(epoch: Epoch(epoch), digest: try reader.fixedBytes())
+            parts.append(try part(mark, scope, from: &reader))
         }
         return parts
     }
 
     private static func part(
-        _ mark: EpochMark, _ scope: KeyScope, of bytes: Span<UInt8>,
-        with reader: inout PayloadReader
+        _ mark: EpochMark, _ scope: KeyScope, from reader: inout Reader
     ) throws(LockStateError) -> Part {
         switch scope {
         case .whileUnlocked:
-            let classes = try classes(scope, of: bytes, with: &reader)
-            let person: AgreementSecret? = try reader.optionalKey(of: bytes)
+            let classes = try classes(scope, from: &reader)
+            let person = try reader.optionalKey(as: AgreementSecret.self)
             return Part(
-                mark: mark, classes: classes, person: person,
-                sync: try reader.optionalKey(of: bytes))
+                mark: mark, classes: classes, person: person, sync: try reader.optionalKey())
         case .afterFirstUnlock:
-            let place = try reader.next(IndexKey.byteCount)
-            let classes = try classes(scope, of: bytes, with: &reader)
+            let index = try reader.key(as: IndexKey.self)
+            let classes = try classes(scope, from: &reader)
             return Part(
-                mark: mark, classes: classes,
-                index: try IndexKey(payload: bytes.extracting(place)),
-                sync: try reader.optionalKey(of: bytes))
+                mark: mark, classes: classes, index: index, sync: try reader.optionalKey())
         }
     }
 
     private static func classes(
-        _ scope: KeyScope, of bytes: Span<UInt8>, with reader: inout PayloadReader
+        _ scope: KeyScope, from reader: inout Reader
     ) throws(LockStateError) -> [ClassKeys] {
-        let count = Int(try reader.integer(of: bytes, as: UInt8.self))
+        let count = Int(try reader.integer(UInt8.self))
         let expected = scope.classes.prefix(count)
         guard expected.count == count, expected.starts(with: scope.requiredClasses) else {
-            throw .malformedPayload
+            throw reader.malformed
         }
         var classes: [ClassKeys] = []
         for protectionClass in expected {
-            guard try reader.integer(of: bytes, as: UInt8.self) == protectionClass.rawValue else {
-                throw .malformedPayload
+            guard try reader.integer(UInt8.self) == protectionClass.rawValue else {
+                throw reader.malformed
             }
-            let keyID = try KeyID(payload: bytes.extracting(try reader.next(16)))
-            let attributes = try reader.next(AttributesSubkey.byteCount)
-            let value = try reader.next(ValueSubkey.byteCount)
             classes.append(
                 ClassKeys(
-                    protectionClass: protectionClass, keyID: keyID,
-                    attributes: try AttributesSubkey(payload: bytes.extracting(attributes)),
-                    value: try ValueSubkey(payload: bytes.extracting(value))))
+                    protectionClass: protectionClass, keyID: try reader.fixedBytes(),
+                    attributes: try reader.key(), value: try reader.key()))
         }
         return classes
     }

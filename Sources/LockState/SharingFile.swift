@@ -107,20 +107,18 @@ struct SharingContents: Sendable {
 
     /// The bytes for ``init(parsing:of:)``.
     func encoded(for binding: SharingBinding) -> SecretBytes {
-        SecretBytes(byteCount: Self.byteCount, for: .keys) { (bytes: inout MutableSpan<UInt8>) in
-            var writer = PayloadWriter()
-            for byte in Self.head(binding) { writer.write(byte, to: &bytes) }
-            for scope in [KeyScope.afterFirstUnlock, .whileUnlocked] {
-                guard let entry = entries[scope] else {
-                    // The buffer starts as zeros.
-                    writer.skip(Self.entryByteCount)
-                    continue
-                }
-                writer.write(UInt32(bitPattern: entry.serial.rawValue), to: &bytes)
-                writer.write(entry.key, to: &bytes)
-                writer.write(entry.id, to: &bytes)
+        var writer = SecretWriter(byteCount: Self.byteCount, for: .keys)
+        writer.append(Self.head(binding))
+        for scope in [KeyScope.afterFirstUnlock, .whileUnlocked] {
+            guard let entry = entries[scope] else {
+                writer.skip(Self.entryByteCount)
+                continue
             }
+            writer.append(UInt32(bitPattern: entry.serial.rawValue))
+            writer.append(entry.key)
+            writer.append(entry.id)
         }
+        return writer.finish()
     }
 }
 

@@ -18,7 +18,7 @@ extension KeyPayload {
 
     static func error(parsing bytes: [UInt8]) -> LockStateError? {
         do throws(LockStateError) {
-            _ = try KeyPayload(body: bytes.span)
+            _ = try KeyPayload(body: SecretBytes(copying: bytes.span))
             return nil
         } catch {
             return error
@@ -55,7 +55,7 @@ extension KeyPayload {
         throws
     {
         let payload = try payload(scope, epochs)
-        let parsed = try KeyPayload(body: payload.bytes.span)
+        let parsed = try KeyPayload(body: payload.body())
         #expect(parsed.bytes == payload.bytes)
         #expect(parsed.scope == scope)
         #expect(parsed.keychainID == samples.keychainID)
@@ -66,8 +66,8 @@ extension KeyPayload {
     }
 
     @Test func `A payload of keys puts together the keys that it took apart`() throws {
-        let first = try KeyPayload(body: payload(.afterFirstUnlock, [4, 5]).bytes.span)
-        let unlocked = try KeyPayload(body: payload(.whileUnlocked, [4, 5]).bytes.span)
+        let first = try KeyPayload(body: payload(.afterFirstUnlock, [4, 5]).body())
+        let unlocked = try KeyPayload(body: payload(.whileUnlocked, [4, 5]).body())
         let keys = try OpenedKeys(firstUnlock: first, unlocked: unlocked)
         let all = "[ak ck dk aku cku dku akpu]"
         #expect(try samples.text(.unlocked(keys)) == "unlocked 4\(all) 5\(all)")
@@ -102,7 +102,7 @@ extension KeyPayload {
         let keys = try samples.epoch(1, withPasscodeClass: false)
         let payload = try KeyPayload(
             .whileUnlocked, of: samples.keychainID, from: [keys], period: .unlimited)
-        let parsed = try KeyPayload(body: payload.bytes.span)
+        let parsed = try KeyPayload(body: payload.body())
         #expect(
             parsed.epochs[0].classes.map(\.protectionClass) == [
                 .whenUnlocked, .whenUnlockedThisDeviceOnly,
@@ -168,7 +168,9 @@ extension KeyPayload {
         var random = SplitMix(seed: 20_261_121)
         for _ in 0..<20_000 {
             let changed = random.mutation(of: bytes)
-            guard let parsed = try? KeyPayload(body: changed.span) else { continue }
+            guard let parsed = try? KeyPayload(body: SecretBytes(copying: changed.span)) else {
+                continue
+            }
             #expect(parsed.bytes == changed)
         }
     }

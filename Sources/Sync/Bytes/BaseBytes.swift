@@ -26,7 +26,7 @@ extension Base {
             header.kind == .base && own.count <= Self.maximalOwnCount
                 && parts.count <= Self.maximalPartCount,
             "a base fits into its message")
-        var writer = PlaintextWriter(
+        var writer = SecretWriter(
             byteCount: byteCount, paddedTo: MessageFormat.step(ofPlaintext: byteCount))
         writer.append(milliseconds)
         writer.append(reads)
@@ -130,7 +130,7 @@ extension BasePart {
             byteCount <= Self.maximalPlaintextByteCount && place.header.keyID == key.id,
             "a part fits into its bytes, and its base names its key")
         let table = EncodedTable(table)
-        var writer = PlaintextWriter(byteCount: byteCount, paddedTo: MessageFormat.largeStep)
+        var writer = SecretWriter(byteCount: byteCount, paddedTo: MessageFormat.largeStep)
         writer.append(UInt32(entries.count))
         for entry in entries {
             table.write(entry.dot, to: &writer)

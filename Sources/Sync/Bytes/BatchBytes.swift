@@ -29,7 +29,7 @@ extension Batch {
                 && covers.count <= Self.maximalCoverCount,
             "a batch fits into its message")
         let table = EncodedTable(table)
-        var writer = PlaintextWriter(
+        var writer = SecretWriter(
             byteCount: byteCount, paddedTo: MessageFormat.step(ofPlaintext: byteCount))
         writer.append(milliseconds)
         writer.append(reads)
@@ -132,7 +132,7 @@ struct EncodedTable {
         self.init(table)
     }
 
-    func write(to writer: inout PlaintextWriter) {
+    func write(to writer: inout SecretWriter) {
         writer.append(UInt16(logs.count))
         for log in logs {
             let position = table[log] ?? .start
@@ -142,7 +142,7 @@ struct EncodedTable {
         }
     }
 
-    func write(_ dot: Dot, to writer: inout PlaintextWriter) {
+    func write(_ dot: Dot, to writer: inout SecretWriter) {
         guard let index = indices[dot.log] else {
             preconditionFailure("the table names the log of each dot")
         }

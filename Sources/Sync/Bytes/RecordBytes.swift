@@ -32,7 +32,7 @@ extension SyncRecord {
     }
 
     /// Writes the bytes of the record.
-    func write(to writer: inout PlaintextWriter) {
+    func write(to writer: inout SecretWriter) {
         writer.append(head)
         writer.append(content)
     }
@@ -104,7 +104,7 @@ extension RecordContent {
 
     /// The bytes.
     package var encoded: SecretValue {
-        var writer = PlaintextWriter(byteCount: byteCount)
+        var writer = SecretWriter(byteCount: byteCount)
         writer.append(itemClass.rawValue)
         writer.append(protectionClass.rawValue)
         let encodedKind: EncodedKind =

@@ -107,7 +107,7 @@ extension SymmetricKey {
 extension SyncRecord {
     /// The bytes of the record.
     var bytes: [UInt8] {
-        var writer = PlaintextWriter(byteCount: byteCount)
+        var writer = SecretWriter(byteCount: byteCount)
         write(to: &writer)
         return writer.finish().array
     }
