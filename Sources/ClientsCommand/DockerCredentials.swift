@@ -60,7 +60,9 @@ struct DockerCredentials {
 
     private func get() throws(CLIError) {
         let url = try serverURL()
-        guard let item = try items(at: url).first, let username = item.text(.account),
+        var found = try items(at: url)
+        if found.isEmpty { found = try strays(at: url) }
+        guard let item = found.first, let username = item.text(.account),
             let secret = try logins.value(of: item)
         else { throw Self.notFound }
         guard secret.isUTF8 else {
@@ -121,20 +123,21 @@ struct DockerCredentials {
             return try logins.change(existing, own, value: secret)
         }
         // A registry has one account. The new one is stored by now: no crash can lose both.
-        for item in try items(at: url)
+        for item in try items(at: url) + strays(at: url)
         where item.text(.account)?.hasSameBytes(as: username) != true {
             try logins.delete(item)
         }
     }
 
     private func erase() throws(CLIError) {
-        for item in try items(at: try serverURL()) { try logins.delete(item) }
+        let url = try serverURL()
+        for item in try items(at: url) + strays(at: url) { try logins.delete(item) }
     }
 
     private func list() throws(CLIError) {
         var accounts: [(url: String, username: String)] = []
         for item in try logins.items(.internetPassword, [.label: Self.label]) {
-            guard let place = LoginPlace(item), let username = item.text(.account) else {
+            guard let place = LoginPlace(item.attributes), let username = item.text(.account) else {
                 continue
             }
             let path = place.path.map { $0.isEmpty ? "" : "/" + $0 } ?? ""
@@ -173,9 +176,17 @@ struct DockerCredentials {
     }
 
     private func items(at url: String) throws(CLIError) -> [StoredItem] {
-        var attributes = try Self.place(url).attributes
-        attributes[.label] = Self.label
-        return try logins.items(.internetPassword, attributes)
+        try logins.items(.internetPassword, Self.attributes(of: url))
+    }
+
+    private func strays(at url: String) throws(CLIError) -> [StoredItem] {
+        try logins.strays(Self.attributes(of: url))
+    }
+
+    private static func attributes(
+        of url: String
+    ) throws(CLIError) -> [Attribute: AttributeValue] {
+        try place(url).attributes.merging([.label: label]) { $1 }
     }
 
     /// The place that a URL names. Registries need not have a scheme, and then use https.

@@ -47,15 +47,26 @@ struct GitCredentials {
     // MARK: Operations
 
     private func get(_ request: GitRequest) throws(CLIError) {
-        for item in try matches(request) {
+        if try !writeFirst(of: try matches(request), request) {
+            _ = try writeFirst(of: try strays(request), request)
+        }
+    }
+
+    /// Writes the first password that git can use; returns false if there is none.
+    private func writeFirst(
+        of items: [StoredItem], _ request: GitRequest
+    ) throws(CLIError) -> Bool {
+        for item in items {
             guard let username = item.text(.account), GitRequest.isSafe(username),
                 let value = try logins.value(of: item),
                 let secret = GitSecret(parsing: value),
                 secret.authtype == nil || request.knowsAuthtype,
                 !secret.hasExpired || secret.refreshToken != nil
             else { continue }
-            return try write(secret, username, request)
+            try write(secret, username, request)
+            return true
         }
+        return false
     }
 
     private func write(
@@ -98,7 +109,7 @@ struct GitCredentials {
     private func erase(_ request: GitRequest) throws(CLIError) {
         // git names a secret of another kind than its authtype has: none of these was refused.
         guard request.secret != nil || !request.namesSecret else { return }
-        for item in try matches(request) {
+        for item in try matches(request) + strays(request) {
             // git names the password that was refused: another one may have been stored since.
             if request.secret != nil || request.authtype != nil {
                 guard let value = try logins.value(of: item),
@@ -115,10 +126,21 @@ struct GitCredentials {
 
     /// The items that a request means. Without a path, those without one come first.
     private func matches(_ request: GitRequest) throws(CLIError) -> [StoredItem] {
+        Self.sorted(try logins.items(.internetPassword, Self.attributes(of: request)))
+    }
+
+    private func strays(_ request: GitRequest) throws(CLIError) -> [StoredItem] {
+        Self.sorted(try logins.strays(Self.attributes(of: request)))
+    }
+
+    private static func attributes(of request: GitRequest) -> [Attribute: AttributeValue] {
         var attributes = request.place.attributes
-        attributes[.authenticationType] = Self.authenticationType
+        attributes[.authenticationType] = authenticationType
         if let username = request.username { attributes[.account] = .text(username) }
-        let items = try logins.items(.internetPassword, attributes)
+        return attributes
+    }
+
+    private static func sorted(_ items: [StoredItem]) -> [StoredItem] {
         let withoutPath = items.filter { ($0.text(.path) ?? "").isEmpty }
         return withoutPath + items.filter { !($0.text(.path) ?? "").isEmpty }
     }

@@ -15,6 +15,12 @@ struct Logins {
     /// When an item that is added can be read.
     private let accessibility: ProtectionClass
     private let isCloud: Bool
+    private let cache = Cache()
+
+    /// What one call reads once. Helpers never store strays.
+    private final class Cache {
+        var strays: [StoredItem]?
+    }
 
     init(_ values: ParsedValues, _ context: Context) throws(CLIError) {
         let requester = try ItemOptions.requester(values)
@@ -62,9 +68,38 @@ struct Logins {
             }
         }
         let wanted = (found?.items ?? []).filter { item in
-            attributes.allSatisfy { item.has($0.key, $0.value) }
+            attributes.allSatisfy { item.attributes.has($0.key, $0.value) }
         }
         return (wanted.sorted { ($0.changed ?? 0) > ($1.changed ?? 0) }, found?.damage != nil)
+    }
+
+    /// Internet passwords that ``items(_:_:)`` does not find, because other programs stored their
+    /// server in another form: with capitals, or with the port that the protocol has anyway.
+    func strays(
+        _ attributes: [Attribute: AttributeValue]
+    ) throws(CLIError) -> [StoredItem] {
+        let known: [StoredItem]
+        if let found = cache.strays {
+            known = found
+        } else {
+            do throws(CLIError) {
+                known = try items(.internetPassword, [:]).filter { item in
+                    let canonical = item.attributes.canonical
+                    return ![.server, .port, .protocol].allSatisfy { attribute in
+                        canonical[attribute].map { item.attributes.has(attribute, $0) } ?? true
+                    }
+                }
+            } catch {
+                // Some can be read now, and a helper goes on with those.
+                guard error.code == .locked else { throw error }
+                known = []
+            }
+            cache.strays = known
+        }
+        return known.filter { item in
+            let canonical = item.attributes.canonical
+            return attributes.allSatisfy { canonical.has($0.key, $0.value) }
+        }
     }
 
     /// The value of an item; nil if it has none, or is gone.
@@ -91,7 +126,7 @@ struct Logins {
             if try has(stored, value) { return true }
             // The keychain finds the item by its whole primary key, and needs its accessibility.
             let item = NewItem(
-                itemClass, attributes: attributes, accessGroup: group,
+                itemClass, attributes: stored.primaryKey, accessGroup: group,
                 isSynchronizable: stored.isSynchronizable,
                 protectionClass: stored.protectionClass)
             return try succeeds(unless: .duplicateItem) { () throws(KeychainFailure) in
@@ -128,8 +163,8 @@ struct Logins {
         return alike.first { $0.isSynchronizable == isCloud } ?? (isCloud ? nil : alike.first)
     }
 
-    /// The items with this whole primary key, in the group that new items go to: at most a local
-    /// and a shared one.
+    /// The items with this whole primary key, in the group that new items go to: a local and a
+    /// shared one at most. If there is none, those that ``strays(_:)`` finds.
     ///
     /// - Parameter attributes: Those of the primary key that are missing have their default.
     func alike(
@@ -138,8 +173,14 @@ struct Logins {
         let group = try call { () throws(KeychainFailure) in
             try session.caller.group(writing: self.group, during: "store an item")
         }
-        return try items(itemClass, attributes).filter { stored in
-            stored.accessGroup == group && stored.hasPrimaryKey(attributes)
+        let exact = try items(itemClass, attributes).filter {
+            $0.accessGroup == group && $0.attributes.hasPrimaryKey(of: attributes, itemClass)
+        }
+        guard exact.isEmpty, itemClass == .internetPassword else { return exact }
+        let canonical = attributes.canonical
+        return try strays(canonical.filter { $0.key == .server }).filter {
+            $0.accessGroup == group
+                && $0.attributes.canonical.hasPrimaryKey(of: canonical, itemClass)
         }
     }
 
@@ -155,11 +196,11 @@ struct Logins {
     func change(
         _ item: StoredItem, _ attributes: [Attribute: AttributeValue], value: SecretValue
     ) throws(CLIError) -> Bool {
-        let isUnchanged = attributes.allSatisfy { item.has($0.key, $0.value) }
+        let isUnchanged = attributes.allSatisfy { item.attributes.has($0.key, $0.value) }
         if isUnchanged, try has(item, value) { return true }
         var query = ItemQuery(item.reference)
-        let names = item.itemClass.primaryKeyAttributes + [.label]
-        query.attributes = item.attributes.filter { names.contains($0.key) }
+        query.attributes = item.primaryKey
+        query.attributes[.label] = item.attributes[.label]
         return try succeeds(unless: .itemNotFound) { () throws(KeychainFailure) in
             try session.update(query, ItemChanges(attributes: attributes), value: value)
         }
@@ -205,7 +246,16 @@ struct Logins {
 
     /// Adds items, or gives existing ones their values: all or none.
     func set(_ items: [(item: NewItem, value: SecretValue)]) throws(CLIError) {
-        try call { () throws(KeychainFailure) in try session.set(items) }
+        var known: [(item: NewItem, value: SecretValue)] = []
+        for (item, value) in items {
+            var item = item
+            let stored = try alike(item.itemClass, item.attributes)
+                .first { $0.isSynchronizable == item.isSynchronizable }
+            // A stray keeps its name.
+            if let stored { item.attributes.merge(stored.primaryKey) { $1 } }
+            known.append((item, value))
+        }
+        try call { () throws(KeychainFailure) in try session.set(known) }
     }
 
     private func call<R>(_ body: () throws(KeychainFailure) -> R) throws(CLIError) -> R {
@@ -220,92 +270,35 @@ extension StoredItem {
         return seconds
     }
 
-    /// Whether an attribute has this value. Compares as searches do, whatever the types.
-    fileprivate func has(_ attribute: Attribute, _ value: AttributeValue) -> Bool {
-        attributes[attribute].map { attribute.matches(value, $0) } ?? false
-    }
-
-    /// Whether the primary key is exactly the one in `wanted`. What is missing there is empty.
-    fileprivate func hasPrimaryKey(_ wanted: [Attribute: AttributeValue]) -> Bool {
-        itemClass.primaryKeyAttributes.allSatisfy { attribute in
-            guard let value = wanted[attribute] ?? attribute.defaultValue else { return true }
-            return has(attribute, value)
-                || attributes[attribute] == nil && value == attribute.defaultValue
-        }
+    /// The attributes that no two items have in common.
+    fileprivate var primaryKey: [Attribute: AttributeValue] {
+        attributes.filter { itemClass.primaryKeyAttributes.contains($0.key) }
     }
 
     /// An attribute as text; nil if it is missing or no text.
-    func text(_ attribute: Attribute) -> String? {
-        switch attributes[attribute] {
-        case .text(let text): text
-        case .bytes(let bytes): String(utf8: bytes)
-        default: nil
-        }
-    }
-
-    /// An attribute as a number; 0 if it is missing or no number.
-    func number(_ attribute: Attribute) -> Int64 {
-        guard case .number(let number)? = attributes[attribute] else { return 0 }
-        return number
-    }
+    func text(_ attribute: Attribute) -> String? { attributes[attribute]?.asText }
 }
 
-/// Where an internet password is used: the attributes that name it, besides its account.
-struct LoginPlace: Hashable, Sendable {
-    /// A protocol as URLs write it: "https".
-    let scheme: String
-    /// A name or address; "" for none.
-    let server: String
-    /// 0 for none.
-    let port: UInt16
-    /// Without the slash at its start; nil for any when searching.
-    let path: String?
+extension [Attribute: AttributeValue] {
+    /// The same with the server, port and protocol in the form that helpers write.
+    var canonical: Self {
+        LoginPlace(self).map { merging($0.attributes) { $1 } } ?? self
+    }
 
-    /// The protocols whose names in items differ from those in URLs (`kSecAttrProtocol…`).
-    private static let codes = [
-        "ftp": "ftp ", "https": "htps", "imaps": "imps", "ipp": "ipp ", "irc": "irc ",
-        "ldaps": "ldps", "nntps": "ntps", "pop3s": "pops", "smb": "smb ", "socks": "sox ",
-        "ssh": "ssh ", "telnet": "teln", "telnets": "tels",
-    ]
+    /// Whether an attribute has this value. Compares as searches do, whatever the types.
+    fileprivate func has(_ attribute: Attribute, _ value: AttributeValue) -> Bool {
+        self[attribute].map { attribute.matches(value, $0) } ?? false
+    }
 
-    /// - Parameter host: May end in a colon and a port. An IPv6 address has brackets.
-    /// - Returns: nil for a protocol that would be mistaken for another one.
-    init?(scheme: String, host: String, path: String?) {
-        guard !Self.codes.values.contains(scheme), !scheme.isEmpty else { return nil }
-        self.scheme = scheme
-        let digits = host.utf8.reversed().prefix { $0 >= UInt8(ascii: "0") && $0 <= 0x39 }
-        let end = host.utf8.index(host.utf8.endIndex, offsetBy: -digits.count)
-        if let colon = host.utf8.index(end, offsetBy: -1, limitedBy: host.utf8.startIndex),
-            host.utf8[colon] == UInt8(ascii: ":"), let port = UInt16(host[end...]), port > 0,
-            !host[..<colon].utf8.contains(UInt8(ascii: ":")) || host[..<colon].hasSuffix("]")
-        {
-            (server, self.port) = (String(host[..<colon]), port)
-        } else {
-            (server, port) = (host, 0)
+    /// Whether the primary key of items is the same. What is missing is empty.
+    fileprivate func hasPrimaryKey(of other: Self, _ itemClass: ItemClass) -> Bool {
+        itemClass.primaryKeyAttributes.allSatisfy { attribute in
+            let values = (self[attribute], other[attribute])
+            switch (values.0 ?? attribute.defaultValue, values.1 ?? attribute.defaultValue) {
+            case (let own?, let other?): return attribute.matches(other, own)
+            case (nil, nil): return true
+            default: return false
+            }
         }
-        self.path = path
     }
-
-    /// The place of a stored item.
-    init?(_ item: StoredItem) {
-        guard let code = item.text(.protocol), let server = item.text(.server),
-            let port = UInt16(exactly: item.number(.port))
-        else { return nil }
-        scheme = Self.codes.first { $0.value == code }?.key ?? code
-        (self.server, self.port) = (server, port)
-        path = item.text(.path)
-    }
-
-    /// The attributes of an item for this place.
-    var attributes: [Attribute: AttributeValue] {
-        var attributes: [Attribute: AttributeValue] = [
-            .server: .text(server), .protocol: .text(Self.codes[scheme] ?? scheme),
-            .port: .number(Int64(port)),
-        ]
-        if let path { attributes[.path] = .text(path) }
-        return attributes
-    }
-
-    /// The server and the port, as a URL has them.
-    var host: String { port == 0 ? server : "\(server):\(port)" }
 }

@@ -219,7 +219,7 @@ import ValetSecretMemory
                 "generic a \"service\" é = a\nb", "internet example.com ann = pass\"word",
             ])
         let attributes = try #require(found.items.last).attributes
-        #expect(attributes[.port] == .number(443))
+        #expect(attributes[.port] == .number(0))
         #expect(attributes[.protocol] == .text("htps"))
         #expect(attributes[.path] == .text(""))
         #expect(found.skipped.map(\.reason) == ["it is not a password"])

@@ -21,7 +21,7 @@ _UNSAFE_FILES = re.compile(
     r"|CoreFoundationNames/(?:CFAccessors|CFDictionaryCalls|SecItemCalls)"
     r"|EtcdStore/(?:CurlLibrary|HTTPConnection)|LockState/KernelKeyring|SecItem/SecAccessControl"
     r"|SecItem/(?:LocalAuthentication/LAContext|SecItem|SecItemResult)"
-    r"|SecItemRequests/Platform|Valet/Platform|ClientsCommand/Import/SessionBus"
+    r"|SecItemRequests/Platform|Valet/Platform|ClientsCommand/(?:HostName|Import/SessionBus)"
     r"|SyncCommand/QRCode|UserPresence/TerminalDevice"
     r"|ValetCLI/(?:Commands/Running/(?:ProgramLaunch|MaskingSupervisor)|Terminal))\.swift")
 # CFDictionaryCreate has six parameters, and so has valet_set.

@@ -108,7 +108,7 @@ enum KeychainDump {
             for attribute in primary where kept[attribute] == nil {
                 kept[attribute] = attribute.defaultValue
             }
-            try found.add(ImportedItem(known, kept, value, from: name))
+            try found.add(ImportedItem(known, kept.canonical, value, from: name))
         }
     }
 

@@ -190,6 +190,73 @@ def of_a_store_without_a_change(world):
     expect(dated(world)[0]["s"] == before, "there are two now", dated(world)[0])
 
 
+def put(world, *items):
+    """Stores items as a program does that writes names in forms of its own."""
+    stored = world.run("import", "--from", "json", input=json.dumps({
+        "format": "valet-export-1", "items": [
+            {"class": "internet-password", "protocol": "htps", **item} for item in items]}).encode())
+    expect(stored.code == 0, stored)
+
+
+@scenario
+def of_one_server_with_several_names(world):
+    """Capitals, a dot, brackets, and the port of the protocol make no other server."""
+    git(world, "store", "protocol=https", "host=GitHub.Example.:443", "username=u", "password=p")
+    for host in ("github.example", "GITHUB.EXAMPLE:443", "GitHub.example."):
+        expect(git(world, "get", "protocol=HTTPS", "host=" + host) == ["username=u", "password=p"],
+               host)
+    for other in ("protocol=http", "protocol=https", "protocol=ssh"):
+        expect(git(world, "get", other, "host=github.example:444") == [], other)
+    docker(world, "store", '{"ServerURL":"https://Registry.Example:443/","Username":"u","Secret":"s"}')
+    expect(json.loads(docker(world, "get", "registry.example"))["Secret"] == "s", "docker")
+    expect(json.loads(docker(world, "list")) == {"https://Registry.Example:443/": "u"}, "list")
+    git(world, "store", "protocol=https", "host=[2001:DB8::0:1]:8443", "username=u", "password=6")
+    expect(git(world, "get", "protocol=https", "host=[2001:db8:0::1]:8443")[1] == "password=6", "v6")
+    international = "host=b\u00fccher.example"
+    git(world, "store", "protocol=https", international, "username=u", "password=idn")
+    expect(git(world, "get", "protocol=https", "host=xn--bcher-kva.example")[1] == "password=idn",
+           "an international name is another server")
+
+
+@scenario
+def of_names_that_older_versions_stored(world):
+    """A password whose server was stored with capitals is found, changed where it is, and erased."""
+    old = {"account": "u", "authenticationType": "dflt"}
+    put(world, {**old, "server": "GitHub.Example", "port": 443, "value": "old"},
+        {**old, "server": "H.Example", "path": "org/one", "value": "one"},
+        {**old, "server": "GitHub.Example", "port": 8443, "value": "other port"},
+        {"account": "u", "server": "R.Example", "path": "v2/", "label": "Docker Credentials",
+         "value": "layers"})
+
+    def values():
+        return sorted((item["server"], item["value"]) for item in json.loads(
+            world.run("export", "--format", "json", "--yes").out)["items"])
+    expect(git(world, "get", "protocol=https", "host=github.example")[1] == "password=old", "get")
+    expect(git(world, "get", "protocol=https", "host=h.example", "path=org/two") == [], "path")
+    git(world, "store", "protocol=https", "host=github.example", "username=u", "password=new",
+        words=("--accessibility", "after-first-unlock"))
+    kept = [("GitHub.Example", "new"), ("GitHub.Example", "other port"), ("H.Example", "one"),
+            ("R.Example", "layers")]
+    expect(values() == kept, values())
+    git(world, "store", "protocol=https", "host=h.example", "username=u", "password=no path")
+    expect(values() == sorted(kept + [("h.example", "no path")]), values())
+    git(world, "erase", "protocol=https", "host=h.example", "username=u", "password=no path")
+    git(world, "erase", "protocol=https", "host=github.example", "username=u", "password=new")
+    expect(values() == kept[1:], values())
+    url = "https://r.example/v2/"
+    expect(json.loads(docker(world, "get", url))["Secret"] == "layers", "docker get")
+    docker(world, "store", json.dumps({"ServerURL": url, "Username": "u", "Secret": "newer"}))
+    expect(values() == kept[1:3] + [("R.Example", "newer")], values())
+    docker(world, "erase", url)
+    expect(values() == kept[1:3], values())
+    # An import changes the same item.
+    put(world, {"account": "u", "server": "I.Example", "authenticationType": "form", "value": "1"})
+    table = b"name,url,username,password\nA,https://i.example,u,2\n"
+    expect(world.run("import", "--from", "csv", input=table).code != 0, "no conflict")
+    expect(world.run("import", "--from", "csv", "--replace", input=table).code == 0, "replace")
+    expect(values() == kept[1:3] + [("I.Example", "2")], values())
+
+
 @scenario
 def of_git_with_wrong_bytes(world):
     """git-credential-valet refuses carriage returns, null bytes and lines without a key."""

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+
+/// Where an internet password is used: the attributes that name it, besides its account.
+///
+/// All helpers and all sources of imports name their items by it, so that each finds what another
+/// one stored.
+struct LoginPlace: Hashable, Sendable {
+    /// A protocol as URLs write it: "https".
+    let scheme: String
+    /// A name or address in its canonical form (``HostName``); "" for none.
+    let server: String
+    /// 0 for none, and for the port that the protocol has anyway.
+    let port: UInt16
+    /// Without the slash at its start; nil for any when searching.
+    let path: String?
+
+    /// The protocols whose names in items differ from those in URLs (`kSecAttrProtocol…`).
+    private static let codes = [
+        "ftp": "ftp ", "https": "htps", "imaps": "imps", "ipp": "ipp ", "irc": "irc ",
+        "ldaps": "ldps", "nntps": "ntps", "pop3s": "pops", "smb": "smb ", "socks": "sox ",
+        "ssh": "ssh ", "telnet": "teln", "telnets": "tels",
+    ]
+
+    /// The ports of the protocols (IANA's registry of services).
+    private static let ports: [String: UInt16] = [
+        "ftp": 21, "ftps": 990, "git": 9418, "http": 80, "https": 443, "imap": 143, "imaps": 993,
+        "ipp": 631, "irc": 194, "ldap": 389, "ldaps": 636, "nntp": 119, "nntps": 563, "pop3": 110,
+        "pop3s": 995, "rtsp": 554, "sftp": 22, "smb": 445, "smtp": 25, "smtps": 465,
+        "socks": 1080, "ssh": 22, "svn": 3690, "telnet": 23, "telnets": 992, "ws": 80, "wss": 443,
+    ]
+
+    /// The place of a host that may end in a colon and a port. An IPv6 address with a port has
+    /// brackets.
+    ///
+    /// - Parameter path: Without a slash at its start.
+    /// - Returns: nil for a protocol that would be mistaken for another one.
+    init?(scheme: String, host: String, path: String?) {
+        let (name, port) = HostName.split(host)
+        self.init(scheme: scheme, server: name, port: port, path: path)
+    }
+
+    /// The place of a server whose port is known apart; 0 for none.
+    init?(scheme: String, server: String, port: UInt16, path: String?) {
+        let scheme = HostName.lowercased(scheme)
+        guard !Self.codes.values.contains(scheme), !scheme.isEmpty else { return nil }
+        self.scheme = scheme
+        self.server = HostName.canonical(server)
+        self.port = port == Self.ports[scheme] ? 0 : port
+        self.path = path
+    }
+
+    /// The place that an item's attributes name, in its canonical form; nil without a server or
+    /// protocol.
+    init?(_ attributes: [Attribute: AttributeValue]) {
+        guard let code = attributes[.protocol]?.asText, let server = attributes[.server]?.asText,
+            let port = UInt16(exactly: attributes[.port]?.asNumber ?? 0)
+        else { return nil }
+        let scheme = Self.codes.first { $0.value == code }?.key ?? code
+        self.init(scheme: scheme, server: server, port: port, path: attributes[.path]?.asText)
+    }
+
+    /// The attributes of an item for this place.
+    var attributes: [Attribute: AttributeValue] {
+        var attributes: [Attribute: AttributeValue] = [
+            .server: .text(server), .protocol: .text(Self.codes[scheme] ?? scheme),
+            .port: .number(Int64(port)),
+        ]
+        if let path { attributes[.path] = .text(path) }
+        return attributes
+    }
+
+    /// The server and the port, as a URL has them.
+    var host: String { port == 0 ? server : "\(server):\(port)" }
+}
+
+extension AttributeValue {
+    /// The value as text; nil for other values.
+    var asText: String? {
+        switch self {
+        case .text(let text): text
+        case .bytes(let bytes): String(utf8: bytes)
+        default: nil
+        }
+    }
+
+    /// The value as a number; nil for other values.
+    var asNumber: Int64? {
+        guard case .number(let number) = self else { return nil }
+        return number
+    }
+}
