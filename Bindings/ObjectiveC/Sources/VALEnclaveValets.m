@@ -118,6 +118,15 @@
     return isDone;
 }
 
+- (BOOL)migrateObjectsFromSinglePromptSecureEnclaveValetWithRemoveOnCompletion:
+            (BOOL)removeOnCompletion
+        error:(VAL_ERROR)error
+{
+    return [self migrateObjectsFromSinglePromptSecureEnclaveValetWithPrompt:@""
+                                                         removeOnCompletion:removeOnCompletion
+                                                                      error:error];
+}
+
 @end
 
 @implementation VALSinglePromptSecureEnclaveValet

@@ -5,7 +5,7 @@
 
 NSString *const VALKeychainErrorDomain = @"Valet.KeychainError";
 NSString *const VALMigrationResultDomain = @"Valet.MigrationError";
-NSString *const VALMigrationPreventedErrorDomain = @"Valet.MigrationPrevented";
+NSString *const VALReasonErrorKey = @"Valet.Reason";
 
 BOOL VALFail(VAL_ERROR error, NSString *domain, NSInteger code, NSString *description)
 {
@@ -31,6 +31,9 @@ static NSError *lastError(void)
     if ([message length] > 0) [information setObject:message forKey:NSLocalizedDescriptionKey];
     if ([hint length] > 0) {
         [information setObject:hint forKey:NSLocalizedRecoverySuggestionErrorKey];
+    }
+    if (failure.reason != VALET_REASON_OTHER) {
+        [information setObject:[NSNumber numberWithInt:failure.reason] forKey:VALReasonErrorKey];
     }
     if (failure.domain == VALET_ERROR_MIGRATION) {
         return [NSError errorWithDomain:VALMigrationResultDomain

@@ -119,6 +119,23 @@ static NSError *legacyError(BOOL isDone, NSError *error)
     return legacyError(isDone, error);
 }
 
+- (VALMigrationResult)migrateObjectsFromKeychain:(VALSandbox *)valet removeOnCompletion:(BOOL)remove
+{
+    valet_migration migration = VALET_INIT(valet_migration);
+    NSError *error = nil;
+    migration.from = [valet handle];
+    migration.remove_on_completion = remove;
+    if ([self perform:migration prompt:[valet legacyPrompt] error:&error]) {
+        return (VALMigrationResult)VALMigrationResultSuccess;
+    }
+    if ([[error domain] isEqualToString:VALMigrationResultDomain]) {
+        return (VALMigrationResult)[error code];
+    }
+    return (VALMigrationResult)([error code] == VALKeychainErrorItemNotFound
+                                    ? VALMigrationResultNoItemsToMigrateFound
+                                    : VALMigrationResultCouldNotReadKeychain);
+}
+
 @end
 
 @implementation VALValet (VALLegacy)
@@ -156,6 +173,17 @@ static NSError *legacyError(BOOL isDone, NSError *error)
 {
     return AUTORELEASE([[VALValet alloc] initWithSharedAccessGroupIdentifier:identifier
                                                                accessibility:accessibility]);
+}
+
++ (VALValet *)iCloudValetWithSharedAccessGroupIdentifier:(NSString *)identifier
+                                           accessibility:(VALCloudAccessibility)accessibility
+{
+    VALConfiguration configuration = {
+        .group = identifier,
+        .kind = VALET_KIND_CLOUD,
+        .accessibility = accessibility,
+    };
+    return [VALValet sandboxWithConfiguration:configuration];
 }
 
 + (VALValet *)sharedAccessGroupValetWithAppIDPrefix:(NSString *)appIDPrefix
@@ -267,6 +295,22 @@ static BOOL isCancellation(NSError *error)
         && [error code] == VALKeychainErrorUserCancelled;
 }
 
+- (BOOL)setObject:(NSData *)value forKey:(NSString *)key userPrompt:(NSString *)userPrompt
+{
+    return [self setObject:value forKey:key error:NULL];
+}
+
+- (BOOL)setString:(NSString *)string forKey:(NSString *)key userPrompt:(NSString *)userPrompt
+{
+    return [self setString:string forKey:key error:NULL];
+}
+
+- (NSSet *)allKeysWithUserPrompt:(NSString *)userPrompt
+{
+    NSSet *keys = [self readKeysWithPrompt:userPrompt == nil ? @"" : userPrompt error:NULL];
+    return keys == nil ? [NSSet set] : keys;
+}
+
 - (NSData *)objectForKey:(NSString *)key userPrompt:(NSString *)userPrompt
 {
     return [self objectForKey:key withPrompt:userPrompt error:NULL];
@@ -297,4 +341,16 @@ static BOOL isCancellation(NSError *error)
     return string;
 }
 
+@end
+
+@implementation VALLegacyValet
+@end
+
+@implementation VALLegacySynchronizableValet
+@end
+
+@implementation VALLegacySecureEnclaveValet
+@end
+
+@implementation VALLegacySinglePromptSecureEnclaveValet
 @end

@@ -5,10 +5,8 @@
 
 #import <string.h>
 
-/// Apple's key and value for the class of items, as in a SecItem dictionary.
-static NSString *const itemClass = @"class";
-static NSString *const genericPassword = @"genp";
-static NSString *const accessControl = @"accc";
+/// As many attributes as valet_migrate takes.
+enum { maximumAttributeCount = 64 };
 
 @interface VALMigratableKeyValuePairInput (VALInternal)
 - (id)initWithPair:(const valet_pair *)pair;
@@ -66,6 +64,7 @@ static NSString *const accessControl = @"accc";
 
 @interface VALMigratableKeyValuePairOutput (VALInternal)
 - (BOOL)preventsMigration;
+- (NSError *VAL_NULLABLE)valueError;
 @end
 
 @implementation VALMigratableKeyValuePairOutput
@@ -90,7 +89,11 @@ static NSString *const accessControl = @"accc";
 
 - (instancetype)initWithKey:(NSString *)key stringValue:(NSString *)stringValue
 {
-    return [self initWithKey:key value:VALUTF8(stringValue, NULL)];
+    NSError *error = nil;
+    NSData *value = VALUTF8(stringValue, &error);
+    self = [self initWithKey:key value:value];
+    if (self != nil && value == nil) _valueError = RETAIN(error);
+    return self;
 }
 
 + (VALMigratableKeyValuePairOutput *)preventMigration
@@ -105,12 +108,19 @@ static NSString *const accessControl = @"accc";
 {
     DESTROY(_key);
     DESTROY(_value);
+    DESTROY(_valueError);
     DEALLOC
 }
 
 - (BOOL)preventsMigration
 {
     return _preventsMigration;
+}
+
+/// Why the text that was given as the value has no UTF-8; nil if it has.
+- (NSError *)valueError
+{
+    return _valueError;
 }
 
 @end
@@ -166,18 +176,22 @@ static BOOL fillAttribute(valet_attribute *attribute, id key, id value)
        matching:(NSDictionary *)query
           error:(VAL_ERROR)error
 {
-    NSMutableData *attributes =
-        [NSMutableData dataWithLength:[query count] * sizeof(valet_attribute)];
-    valet_attribute *attribute = [attributes mutableBytes];
+    valet_attribute attributes[maximumAttributeCount];
     NSEnumerator *keys = [query keyEnumerator];
+    size_t count = 0;
     id key;
-    if (![[query objectForKey:itemClass] isEqual:genericPassword]
-        || [query objectForKey:accessControl] != nil) {
+    memset(attributes, 0, sizeof attributes);
+    if (![[query objectForKey:kSecClass] isEqual:kSecClassGenericPassword]
+        || [query objectForKey:kSecAttrAccessControl] != nil) {
         return VALFail(error, VALMigrationResultDomain, VALMigrationResultInvalidQuery,
                        @"the query is not for generic passwords, or names an access control");
     }
     while ((key = [keys nextObject]) != nil) {
-        if (!fillAttribute(attribute++, key, [query objectForKey:key])) {
+        if (count == maximumAttributeCount) {
+            return VALFail(error, VALMigrationResultDomain, VALMigrationResultInvalidQuery,
+                           @"the query has more than 64 attributes");
+        }
+        if (!fillAttribute(&attributes[count++], key, [query objectForKey:key])) {
             NSString *description = [NSString
                 stringWithFormat:@"the query's value of %@ is not text, bytes or a whole number",
                                  key];
@@ -185,8 +199,8 @@ static BOOL fillAttribute(valet_attribute *attribute, id key, id value)
                            description);
         }
     }
-    migration.attributes = [attributes bytes];
-    migration.attribute_count = [query count];
+    migration.attributes = attributes;
+    migration.attribute_count = count;
     return [self perform:migration prompt:nil error:error];
 }
 
@@ -244,6 +258,7 @@ typedef struct {
     void *output;
     void *name;
     void *exception;
+    void *error;
     BOOL isPrevented;
 } Mapping;
 
@@ -260,17 +275,29 @@ static void forgetOutput(Mapping *mapping)
     mapping->output = mapping->name = NULL;
 }
 
+/// Ends the migration because a pair has a text that is not valid Unicode, or too long.
+static int32_t refuseText(Mapping *mapping, VALMigrationResult result, NSError *reason)
+{
+    NSError *error = nil;
+    VALFail(&error, VALMigrationResultDomain, result, [reason localizedDescription]);
+    mapping->error = HELD(error);
+    return VALET_PAIR_STOP;
+}
+
 static int32_t changePair(Mapping *mapping, valet_pair *pair)
 {
     VALMigratableKeyValuePairInput *input =
         AUTORELEASE([[VALMigratableKeyValuePairInput alloc] initWithPair:pair]);
     VALMigratableKeyValuePairOutput *output = BLOCK(mapping->block)(input);
+    NSError *error = nil;
     NSData *name;
     if (output == nil) return VALET_PAIR_SKIP;
     mapping->isPrevented = [output preventsMigration];
     if (mapping->isPrevented) return VALET_PAIR_STOP;
-    // A key that is not valid Unicode is refused as an empty one is.
-    name = VALUTF8([output key], NULL);
+    name = VALUTF8([output key], &error);
+    if (name == nil) return refuseText(mapping, VALMigrationResultKeyToMigrateInvalid, error);
+    error = [output valueError];
+    if (error != nil) return refuseText(mapping, VALMigrationResultDataToMigrateInvalid, error);
     mapping->output = HELD(output);
     mapping->name = HELD(name);
     pair->key.type = VALET_VALUE_TEXT;
@@ -303,22 +330,22 @@ static int32_t map(void *context, valet_pair *pair)
      compactMap:(VALCompactMap)compactMap
           error:(VAL_ERROR)error
 {
-    Mapping mapping = {POINTER(compactMap), NULL, NULL, NULL, NO};
+    Mapping mapping = {POINTER(compactMap), NULL, NULL, NULL, NULL, NO};
+    NSError *failure = nil;
     BOOL isDone;
     if (compactMap == nil) {
         [NSException raise:NSInvalidArgumentException format:@"a migration without its compactMap"];
     }
     migration.map = map;
     migration.context = &mapping;
-    isDone = query == nil ? [self perform:migration prompt:nil error:error]
-                          : [self perform:migration matching:query error:error];
+    isDone = query == nil ? [self perform:migration prompt:nil error:&failure]
+                          : [self perform:migration matching:query error:&failure];
     forgetOutput(&mapping);
     if (mapping.exception != NULL) @throw GIVEN_UP(mapping.exception);
-    if (mapping.isPrevented) {
-        VALFail(error, VALMigrationPreventedErrorDomain, 1,
-                @"the compactMap stopped the migration");
-    }
-    return isDone;
+    if (mapping.error != NULL) failure = GIVEN_UP(mapping.error);
+    if (isDone || mapping.isPrevented) return YES;
+    if (error != NULL) *error = failure;
+    return NO;
 }
 
 - (BOOL)migrateObjectsMatching:(NSDictionary *)query

@@ -52,6 +52,10 @@
 
 @end
 
+/// The longest text that the C library takes, if every character of it is one byte. What a subclass
+/// of NSString says about its length is not believed beyond it.
+static const NSUInteger maximumTextLength = 16 << 20;
+
 /// Writes the UTF-8 of `units` to `bytes`, three bytes a unit at most.
 ///
 /// - Returns: The number of bytes; -1 if a surrogate has no partner.
@@ -113,10 +117,12 @@ static size_t decodeOne(const uint8_t *bytes, size_t length, uint32_t *scalar)
 NSData *VALNewUTF8(NSString *text, VAL_ERROR error)
 {
     NSUInteger count = [text length];
-    unichar *units = malloc(count * sizeof(unichar) + 1);
-    uint8_t *bytes = malloc(3 * count + 1);
+    BOOL isTooLong = count > maximumTextLength;
+    unichar *units = isTooLong ? NULL : malloc(count * sizeof(unichar) + 1);
+    uint8_t *bytes = isTooLong ? NULL : malloc(3 * count + 1);
+    BOOL isMemoryShort = units == NULL || bytes == NULL;
     ssize_t length = -1;
-    if (units != NULL && bytes != NULL) {
+    if (!isMemoryShort) {
         [text getCharacters:units range:NSMakeRange(0, count)];
         length = encode(units, count, bytes);
         explicit_bzero(units, count * sizeof(unichar));
@@ -130,7 +136,9 @@ NSData *VALNewUTF8(NSString *text, VAL_ERROR error)
     if (bytes != NULL) explicit_bzero(bytes, 3 * count);
     free(bytes);
     VALFail(error, VALKeychainErrorDomain, VALKeychainErrorCouldNotAccessKeychain,
-            @"the text is not valid Unicode, or too long for the memory");
+            isTooLong           ? @"the text is longer than 16 MiB"
+                : isMemoryShort ? @"no memory for the text"
+                                : @"the text is not valid Unicode: a surrogate has no partner");
     return nil;
 }
 

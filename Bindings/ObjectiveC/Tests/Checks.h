@@ -39,6 +39,8 @@ void testMigrations(void);
 void testQueries(void);
 void testMaps(void);
 void testLegacy(void);
+void testLegacyNames(void);
+void testLegacyClasses(void);
 void testLegacyMigrations(void);
 void testLegacyGroups(void);
 void testRetired(void);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the groups of tests that its arguments name. `--selectors FILE` checks instead that the
 // classes have the methods which the lines of FILE name: a class, + or -, and a selector.
+// `--constants FILE` checks that the library's texts are those of FILE: a name and a text a line.
 
 #import "Checks.h"
 
+#import <dlfcn.h>
 #import <stdlib.h>
 #import <string.h>
 
@@ -59,6 +61,8 @@ static const Group groups[] = {
     {"queries", testQueries},
     {"maps", testMaps},
     {"legacy", testLegacy},
+    {"legacy-names", testLegacyNames},
+    {"legacy-classes", testLegacyClasses},
     {"legacy-migrations", testLegacyMigrations},
     {"legacy-groups", testLegacyGroups},
     {"retired", testRetired},
@@ -104,12 +108,30 @@ static void checkSelectors(const char *path)
     CHECK(checks > 30);
 }
 
+static void checkConstants(const char *path)
+{
+    char name[80], text[40];
+    FILE *file = fopen(path, "r");
+    while (file != NULL && fscanf(file, "%79s %39s", name, text) == 2) {
+        NSString *const *constant = dlsym(RTLD_DEFAULT, name);
+        BOOL isSame =
+            constant != NULL && [*constant isEqual:[NSString stringWithUTF8String:text]];
+        checkHolds(isSame, name, text, 0);
+    }
+    if (file != NULL) fclose(file);
+    CHECK(checks > 30);
+}
+
 int main(int count, char **arguments)
 {
     NSAutoreleasePool *pool = [[NSAutoreleasePool alloc] init];
     int index;
     if (count == 3 && strcmp(arguments[1], "--selectors") == 0) {
         checkSelectors(arguments[2]);
+        count = 0;
+    }
+    if (count == 3 && strcmp(arguments[1], "--constants") == 0) {
+        checkConstants(arguments[2]);
         count = 0;
     }
     for (index = 1; index < count; index++) {

@@ -146,6 +146,30 @@ void testEnclaveMigrations(void)
     CHECK([plain removeAllObjectsAndReturnError:&error]);
 }
 
+/// The names of older versions, which take no error.
+static void testLegacySinglePrompt(VALSinglePromptSecureEnclaveValet *valet)
+{
+    CHECK([valet setString:@"text" forKey:@"key" userPrompt:@"not shown"]);
+    CHECK([valet setObject:bytesOf(@"bytes") forKey:@"other" userPrompt:nil]);
+    CHECK(newQuestions() == 0);
+    [valet requirePromptOnNextAccess];
+    CHECK_EQUAL([valet allKeysWithUserPrompt:@"to list"],
+                ([NSSet setWithObjects:@"key", @"other", nil]));
+    CHECK([[questions() lastObject] rangeOfString:@"to list"].length > 0);
+    CHECK_EQUAL([valet stringForKey:@"key" userPrompt:nil], @"text");
+    CHECK(newQuestions() == 1);
+    CHECK([enclave()
+        migrateObjectsFromSinglePromptSecureEnclaveValetWithRemoveOnCompletion:YES
+                                                                         error:NULL]);
+    CHECK(newQuestions() == 1);
+    CHECK_EQUAL([valet allKeysWithUserPrompt:nil], [NSSet set]);
+    CHECK([valet migrateObjectsFromKeychain:enclave() removeOnCompletion:YES]
+          == (VALMigrationResult)VALMigrationResultSuccess);
+    CHECK(newQuestions() == 1);
+    CHECK([valet containsObjectForKey:@"other"]);
+    CHECK([valet removeAllObjectsAndReturnError:NULL]);
+}
+
 void testSinglePrompt(void)
 {
     VALSinglePromptSecureEnclaveValet *valet = singlePrompt();
@@ -172,6 +196,7 @@ void testSinglePrompt(void)
     CHECK([enclave() containsObjectForKey:@"key"]);
     CHECK(![valet containsObjectForKey:@"key"]);
     CHECK([enclave() removeAllObjectsAndReturnError:NULL]);
+    testLegacySinglePrompt(valet);
 }
 
 /// The pinentry refuses.
@@ -213,6 +238,7 @@ void testLocked(void)
                 VALKeychainErrorDomain, VALKeychainErrorCouldNotAccessKeychain);
     CHECK([[error localizedDescription] rangeOfString:@"locked"].length > 0);
     CHECK([[error localizedRecoverySuggestion] length] > 0);
+    CHECK([[[error userInfo] objectForKey:VALReasonErrorKey] intValue] == VALReasonLocked);
     CHECK([[[error userInfo] objectForKey:NSUnderlyingErrorKey] code] == -25308);
     CHECK(![valet canAccessKeychain]);
     CHECK(![valet containsObjectForKey:@"key"]);

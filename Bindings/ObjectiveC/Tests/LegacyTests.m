@@ -51,6 +51,79 @@ void testLegacy(void)
     CHECK([VALSecureEnclaveValet supportsSecureEnclaveKeychainItems]);
 }
 
+/// The names of single versions, each with what has replaced it.
+void testLegacyNames(void)
+{
+    NSInteger names[][2] = {
+        {VALAccessibleWhenUnlocked, VALAccessibilityWhenUnlocked},
+        {VALAccessibleAfterFirstUnlock, VALAccessibilityAfterFirstUnlock},
+        {VALAccessibleAlways, VALAccessibilityAlways},
+        {VALAccessibleWhenPasscodeSetThisDeviceOnly, VALAccessibilityWhenPasscodeSetThisDeviceOnly},
+        {VALAccessibleWhenUnlockedThisDeviceOnly, VALAccessibilityWhenUnlockedThisDeviceOnly},
+        {VALAccessibleAfterFirstUnlockThisDeviceOnly,
+         VALAccessibilityAfterFirstUnlockThisDeviceOnly},
+        {VALAccessibleAlwaysThisDeviceOnly, VALAccessibilityAlwaysThisDeviceOnly},
+        {VALLegacyAccessibilityWhenUnlocked, VALAccessibilityWhenUnlocked},
+        {VALLegacyAccessibilityAfterFirstUnlock, VALAccessibilityAfterFirstUnlock},
+        {VALLegacyAccessibilityAlways, VALAccessibilityAlways},
+        {VALLegacyAccessibilityWhenPasscodeSetThisDeviceOnly,
+         VALAccessibilityWhenPasscodeSetThisDeviceOnly},
+        {VALLegacyAccessibilityWhenUnlockedThisDeviceOnly,
+         VALAccessibilityWhenUnlockedThisDeviceOnly},
+        {VALLegacyAccessibilityAfterFirstUnlockThisDeviceOnly,
+         VALAccessibilityAfterFirstUnlockThisDeviceOnly},
+        {VALLegacyAccessibilityAlwaysThisDeviceOnly, VALAccessibilityAlwaysThisDeviceOnly},
+        {VALMigrationInvalidQueryError, VALMigrationErrorInvalidQuery},
+        {VALMigrationNoItemsToMigrateFoundError, VALMigrationErrorNoItemsToMigrateFound},
+        {VALMigrationCouldNotReadKeychainError, VALMigrationErrorCouldNotReadKeychain},
+        {VALMigrationKeyInQueryResultInvalidError, VALMigrationErrorKeyInQueryResultInvalid},
+        {VALMigrationDataInQueryResultInvalidError, VALMigrationErrorDataInQueryResultInvalid},
+        {VALMigrationDuplicateKeyInQueryResultError, VALMigrationErrorDuplicateKeyInQueryResult},
+        {VALMigrationKeyInQueryResultAlreadyExistsInValetError,
+         VALMigrationErrorKeyInQueryResultAlreadyExistsInValet},
+        {VALMigrationCouldNotWriteToKeychainError, VALMigrationErrorCouldNotWriteToKeychain},
+        {VALMigrationRemovalFailedError, VALMigrationErrorRemovalFailed},
+    };
+    size_t index;
+    for (index = 0; index < sizeof names / sizeof *names; index++) {
+        CHECK(names[index][0] == names[index][1]);
+    }
+}
+
+/// The valets of version 3.2 that were those of version 2.
+void testLegacyClasses(void)
+{
+    VALValet *valet = legacyValet(@"Legacy", VALAccessibilityWhenUnlocked);
+    VALLegacyValet *legacy = [[[VALLegacyValet alloc]
+        initWithIdentifier:@"Legacy"
+             accessibility:VALLegacyAccessibilityWhenUnlocked] autorelease];
+    VALLegacySynchronizableValet *cloud = [[[VALLegacySynchronizableValet alloc]
+        initWithIdentifier:@"Legacy"
+             accessibility:VALLegacyAccessibilityWhenUnlocked] autorelease];
+    VALLegacySecureEnclaveValet *enclave =
+        [[[VALLegacySecureEnclaveValet alloc] initWithIdentifier:@"Legacy"] autorelease];
+    VALLegacySinglePromptSecureEnclaveValet *once = [[[VALLegacySinglePromptSecureEnclaveValet
+        alloc] initWithIdentifier:@"Legacy" accessControl:1] autorelease];
+    VALValet *to = legacyValet(@"New", VALAccessibilityWhenUnlocked), *none = nil;
+    CHECK_EQUAL(legacy, valet);
+    CHECK_EQUAL(cloud, [VALValet iCloudValetWithIdentifier:@"Legacy" accessibility:1]);
+    CHECK_EQUAL(enclave, [VALSecureEnclaveValet valetWithIdentifier:@"Legacy" accessControl:1]);
+    CHECK_EQUAL(once, [VALSinglePromptSecureEnclaveValet valetWithIdentifier:@"Legacy"
+                                                               accessControl:1]);
+    CHECK([valet removeAllObjects] && [to removeAllObjects]);
+    CHECK([to migrateObjectsFromKeychain:legacy removeOnCompletion:NO]
+          == (VALMigrationResult)VALMigrationResultNoItemsToMigrateFound);
+    CHECK([legacy setString:@"text" forKey:@"key"]);
+    CHECK([to migrateObjectsFromKeychain:legacy removeOnCompletion:NO]
+          == (VALMigrationResult)VALMigrationResultSuccess);
+    CHECK_EQUAL([to stringForKey:@"key"], @"text");
+    CHECK([to migrateObjectsFromKeychain:legacy removeOnCompletion:YES]
+          == (VALMigrationResult)VALMigrationResultKeyInQueryResultAlreadyExistsInValet);
+    CHECK([to migrateObjectsFromKeychain:none removeOnCompletion:YES]
+          == (VALMigrationResult)VALMigrationResultCouldNotReadKeychain);
+    CHECK([to removeAllObjects]);
+}
+
 /// Items under the very services that older versions wrote.
 void testLegacyMigrations(void)
 {
@@ -112,6 +185,9 @@ void testLegacyGroups(void)
                                                  sharedGroupIdentifier:@"shared"
                                                          accessControl:1]);
     CHECK_EQUAL([VALValet valetWithSharedAccessGroupIdentifier:@"shared" accessibility:2], valet);
+    CHECK_EQUAL([VALValet iCloudValetWithSharedAccessGroupIdentifier:@"shared" accessibility:2],
+                cloud);
+    CHECK([VALValet iCloudValetWithSharedAccessGroupIdentifier:@"unknown" accessibility:2] == nil);
     CHECK_EQUAL([VALValet sharedAccessGroupValetWithAppIDPrefix:@"TEAM"
                                     sharedAccessGroupIdentifier:@"shared"
                                                   accessibility:2],

@@ -29,8 +29,9 @@ static VALValet *source(void)
 
 static NSMutableDictionary *queryFor(NSString *service)
 {
-    return [NSMutableDictionary dictionaryWithObjectsAndKeys:@"genp", @"class", service, @"svce",
-                                                             nil];
+    return [NSMutableDictionary
+        dictionaryWithObjectsAndKeys:(__bridge id)kSecClassGenericPassword, (__bridge id)kSecClass,
+                                     service, (__bridge id)kSecAttrService, nil];
 }
 
 static NSString *const sourceService =
@@ -95,6 +96,12 @@ void testQueries(void)
     CHECK_ERROR(![to migrateObjectsMatching:query removeOnCompletion:NO error:&error], error,
                 VALMigrationResultDomain, VALMigrationResultInvalidQuery);
     query = queryFor(sourceService);
+    while ([query count] < 66) {
+        [query setObject:@"text" forKey:[NSString stringWithFormat:@"%lu", [query count]]];
+    }
+    CHECK_ERROR(![to migrateObjectsMatching:query removeOnCompletion:NO error:&error], error,
+                VALMigrationResultDomain, VALMigrationResultInvalidQuery);
+    query = queryFor(sourceService);
     [query setObject:[NSDate date] forKey:@"cdat"];
     CHECK_ERROR(![to migrateObjectsMatching:query removeOnCompletion:NO error:&error], error,
                 VALKeychainErrorDomain, VALKeychainErrorCouldNotAccessKeychain);
@@ -135,13 +142,53 @@ static void testMapResults(VALValet *from, VALValet *to)
                              }
                                   error:&error],
                 error, VALMigrationResultDomain, VALMigrationResultDataToMigrateInvalid);
+    CHECK_EQUAL([to allKeys:NULL], [NSSet set]);
+}
+
+/// Texts with a surrogate alone are refused as what they are, and not as empty ones.
+static void testMapTexts(VALValet *from, VALValet *to)
+{
+    NSString *invalid = [NSString stringWithFormat:@"%C", 0xD800];
+    NSError *error = nil;
     CHECK_ERROR(![to migrateObjectsFrom:from
                              compactMap:^(VALMigratableKeyValuePairInput *pair) {
-                                 return [VALMigratableKeyValuePairOutput preventMigration];
+                                 return same(invalid, @"value");
                              }
                                   error:&error],
-                error, VALMigrationPreventedErrorDomain, 1);
+                error, VALMigrationResultDomain, VALMigrationResultKeyToMigrateInvalid);
+    CHECK([[error localizedDescription] rangeOfString:@"not valid Unicode"].length > 0);
+    CHECK_ERROR(![to migrateObjectsMatching:queryFor(sourceService)
+                                 compactMap:^(VALMigratableKeyValuePairInput *pair) {
+                                     return same([pair key], invalid);
+                                 }
+                                      error:&error],
+                error, VALMigrationResultDomain, VALMigrationResultDataToMigrateInvalid);
+    CHECK([[error localizedDescription] rangeOfString:@"not valid Unicode"].length > 0);
     CHECK_EQUAL([to allKeys:NULL], [NSSet set]);
+}
+
+/// A program that prevents a migration wants it not to happen: that is no failure.
+static void testPrevention(VALValet *from, VALValet *to)
+{
+    VALCompactMap prevent = ^(VALMigratableKeyValuePairInput *pair) {
+        return [VALMigratableKeyValuePairOutput preventMigration];
+    };
+    __block int calls = 0;
+    NSError *error = nil;
+    CHECK([to migrateObjectsFrom:from compactMap:prevent error:&error]);
+    CHECK([to migrateObjectsMatching:queryFor(sourceService) compactMap:prevent error:&error]);
+    // What earlier calls returned is not stored either.
+    CHECK([to migrateObjectsFrom:from
+                      compactMap:^(VALMigratableKeyValuePairInput *pair) {
+                          return ++calls == 1 ? same([pair key], @"value")
+                                              : [VALMigratableKeyValuePairOutput preventMigration];
+                      }
+                           error:&error]);
+    CHECK(calls == 2);
+    CHECK([to migrateObjectsFrom:from compactMap:prevent error:NULL]);
+    CHECK(error == nil);
+    CHECK_EQUAL([to allKeys:NULL], [NSSet set]);
+    CHECK_EQUAL([from allKeys:NULL], ([NSSet setWithObjects:@"a", @"b", nil]));
 }
 
 void testMaps(void)
@@ -175,6 +222,8 @@ void testMaps(void)
     CHECK_EQUAL([to stringForKey:@"b" error:NULL], @"mapped");
     CHECK([to removeAllObjectsAndReturnError:NULL]);
     testMapResults(from, to);
+    testMapTexts(from, to);
+    testPrevention(from, to);
     @try {
         [to migrateObjectsFrom:from
                     compactMap:^VALMigratableKeyValuePairOutput *(

@@ -6,14 +6,47 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
+#define VAL_DEPRECATED_ALWAYS \
+    VAL_DEPRECATED("use -migrateObjectsFromAlwaysAccessibleValetWithRemoveOnCompletion:error:")
+#define VAL_DEPRECATED_ALWAYS_HERE \
+    VAL_DEPRECATED( \
+        "use -migrateObjectsFromAlwaysAccessibleThisDeviceOnlyValetWithRemoveOnCompletion:error:")
+
 /// Accessibilities of versions 1 and 2, which Apple has retired. A valet that has one only reads
 /// what was stored: move its items into another valet.
 enum {
-    VALAccessibilityAlways VAL_DEPRECATED(
-        "use -migrateObjectsFromAlwaysAccessibleValetWithRemoveOnCompletion:error:") = 3,
-    VALAccessibilityAlwaysThisDeviceOnly VAL_DEPRECATED(
-        "use -migrateObjectsFromAlwaysAccessibleThisDeviceOnlyValetWithRemoveOnCompletion:error:") =
-        7,
+    VALAccessibilityAlways VAL_DEPRECATED_ALWAYS = 3,
+    VALAccessibilityAlwaysThisDeviceOnly VAL_DEPRECATED_ALWAYS_HERE = 7,
+};
+
+/// The accessibilities under the names of version 1.
+enum {
+    VALAccessibleWhenUnlocked VAL_DEPRECATED("use VALAccessibilityWhenUnlocked") = 1,
+    VALAccessibleAfterFirstUnlock VAL_DEPRECATED("use VALAccessibilityAfterFirstUnlock") = 2,
+    VALAccessibleAlways VAL_DEPRECATED_ALWAYS = 3,
+    VALAccessibleWhenPasscodeSetThisDeviceOnly VAL_DEPRECATED(
+        "use VALAccessibilityWhenPasscodeSetThisDeviceOnly") = 4,
+    VALAccessibleWhenUnlockedThisDeviceOnly VAL_DEPRECATED(
+        "use VALAccessibilityWhenUnlockedThisDeviceOnly") = 5,
+    VALAccessibleAfterFirstUnlockThisDeviceOnly VAL_DEPRECATED(
+        "use VALAccessibilityAfterFirstUnlockThisDeviceOnly") = 6,
+    VALAccessibleAlwaysThisDeviceOnly VAL_DEPRECATED_ALWAYS_HERE = 7,
+};
+
+/// The accessibilities of version 3.2's VALLegacyValet.
+typedef VALAccessibility VALLegacyAccessibility VAL_DEPRECATED("use VALAccessibility");
+enum {
+    VALLegacyAccessibilityWhenUnlocked VAL_DEPRECATED("use VALAccessibilityWhenUnlocked") = 1,
+    VALLegacyAccessibilityAfterFirstUnlock VAL_DEPRECATED(
+        "use VALAccessibilityAfterFirstUnlock") = 2,
+    VALLegacyAccessibilityAlways VAL_DEPRECATED_ALWAYS = 3,
+    VALLegacyAccessibilityWhenPasscodeSetThisDeviceOnly VAL_DEPRECATED(
+        "use VALAccessibilityWhenPasscodeSetThisDeviceOnly") = 4,
+    VALLegacyAccessibilityWhenUnlockedThisDeviceOnly VAL_DEPRECATED(
+        "use VALAccessibilityWhenUnlockedThisDeviceOnly") = 5,
+    VALLegacyAccessibilityAfterFirstUnlockThisDeviceOnly VAL_DEPRECATED(
+        "use VALAccessibilityAfterFirstUnlockThisDeviceOnly") = 6,
+    VALLegacyAccessibilityAlwaysThisDeviceOnly VAL_DEPRECATED_ALWAYS_HERE = 7,
 };
 
 /// The access controls of version 2.
@@ -56,6 +89,47 @@ typedef NS_ENUM(NSUInteger, VALMigrationError) {
     VALMigrationErrorRemovalFailed = 9,
 };
 
+/// The numbers of VALMigrationError under the names of version 1.
+enum {
+    VALMigrationInvalidQueryError VAL_DEPRECATED("use VALMigrationResultInvalidQuery") = 1,
+    VALMigrationNoItemsToMigrateFoundError VAL_DEPRECATED("use VALKeychainErrorItemNotFound") = 2,
+    VALMigrationCouldNotReadKeychainError VAL_DEPRECATED(
+        "use VALKeychainErrorCouldNotAccessKeychain") = 3,
+    VALMigrationKeyInQueryResultInvalidError VAL_DEPRECATED(
+        "use VALMigrationResultKeyToMigrateInvalid") = 4,
+    VALMigrationDataInQueryResultInvalidError VAL_DEPRECATED(
+        "use VALMigrationResultDataToMigrateInvalid") = 5,
+    VALMigrationDuplicateKeyInQueryResultError VAL_DEPRECATED(
+        "use VALMigrationResultDuplicateKeyToMigrate") = 6,
+    VALMigrationKeyInQueryResultAlreadyExistsInValetError VAL_DEPRECATED(
+        "use VALMigrationResultKeyToMigrateAlreadyExistsInValet") = 7,
+    VALMigrationCouldNotWriteToKeychainError VAL_DEPRECATED(
+        "use VALKeychainErrorCouldNotAccessKeychain") = 8,
+    VALMigrationRemovalFailedError VAL_DEPRECATED("use VALMigrationResultRemovalFailed") = 9,
+};
+
+/// The results of -migrateObjectsFromKeychain:removeOnCompletion: that version 5 has not, or names
+/// otherwise. The numbers are not those of version 3, whose 1 stood for success.
+enum {
+    VALMigrationResultKeyInQueryResultInvalid VAL_DEPRECATED(
+        "use VALMigrationResultKeyToMigrateInvalid") = VALMigrationResultKeyToMigrateInvalid,
+    VALMigrationResultDataInQueryResultInvalid VAL_DEPRECATED(
+        "use VALMigrationResultDataToMigrateInvalid") = VALMigrationResultDataToMigrateInvalid,
+    VALMigrationResultDuplicateKeyInQueryResult VAL_DEPRECATED(
+        "use VALMigrationResultDuplicateKeyToMigrate") = VALMigrationResultDuplicateKeyToMigrate,
+    VALMigrationResultKeyInQueryResultAlreadyExistsInValet VAL_DEPRECATED(
+        "use VALMigrationResultKeyToMigrateAlreadyExistsInValet") =
+        VALMigrationResultKeyToMigrateAlreadyExistsInValet,
+    VALMigrationResultSuccess VAL_DEPRECATED("methods that return a BOOL replace it") = 100,
+    VALMigrationResultNoItemsToMigrateFound VAL_DEPRECATED(
+        "use VALKeychainErrorItemNotFound") = 101,
+    VALMigrationResultCouldNotReadKeychain VAL_DEPRECATED(
+        "use VALKeychainErrorCouldNotAccessKeychain") = 102,
+    /// Never happens here: see VALMigrationResultCouldNotReadKeychain.
+    VALMigrationResultCouldNotWriteToKeychain VAL_DEPRECATED(
+        "use VALKeychainErrorCouldNotAccessKeychain") = 103,
+};
+
 /// The methods that all valets of versions 1 and 2 have. They return NO or nil for every error.
 @interface VALSandbox (VALLegacy) <NSCopying>
 
@@ -94,6 +168,10 @@ typedef NS_ENUM(NSUInteger, VALMigrationError) {
 - (NSError *VAL_NULLABLE)migrateObjectsFromValet:(VALValet *)valet
                               removeOnCompletion:(BOOL)remove
     VAL_DEPRECATED("use -migrateObjectsFrom:removeOnCompletion:error:");
+/// Copies the items of `valet` into this valet. Of version 3; VALMigrationResultSuccess if done.
+- (VALMigrationResult)migrateObjectsFromKeychain:(VALSandbox *)valet
+                              removeOnCompletion:(BOOL)remove
+    VAL_DEPRECATED("use -migrateObjectsFrom:removeOnCompletion:error:");
 
 @end
 
@@ -112,6 +190,11 @@ typedef NS_ENUM(NSUInteger, VALMigrationError) {
 + (VALValet *VAL_NULLABLE)valetWithSharedAccessGroupIdentifier:(NSString *)identifier
                                                  accessibility:(VALAccessibility)accessibility
     VAL_DEPRECATED("use +sharedGroupValetWithAppIDPrefix:sharedGroupIdentifier:accessibility:");
+/// Of version 3.
++ (VALValet *VAL_NULLABLE)
+    iCloudValetWithSharedAccessGroupIdentifier:(NSString *)identifier
+                                 accessibility:(VALCloudAccessibility)accessibility
+    VAL_DEPRECATED("use +iCloudValetWithAppIDPrefix:sharedGroupIdentifier:accessibility:");
 /// Of version 4.0.
 + (VALValet *VAL_NULLABLE)
     sharedAccessGroupValetWithAppIDPrefix:(NSString *)appIDPrefix
@@ -171,6 +254,21 @@ VAL_DEPRECATED("use +[VALValet iCloudValetWithIdentifier:accessibility:]")
                             accessControl:(VALSecureEnclaveAccessControl)accessControl
     VAL_DEPRECATED("use +sharedGroupValetWithAppIDPrefix:sharedGroupIdentifier:accessControl:");
 
+/// Stores `value` under `key`. Does not ask the user, so the prompt has no effect.
+- (BOOL)setObject:(NSData *)value
+           forKey:(NSString *)key
+       userPrompt:(NSString *VAL_NULLABLE)userPrompt
+    VAL_DEPRECATED("use -setObject:forKey:error:");
+/// Stores the UTF-8 of `string` under `key`. Does not ask the user, so the prompt has no effect.
+- (BOOL)setString:(NSString *)string
+           forKey:(NSString *)key
+       userPrompt:(NSString *VAL_NULLABLE)userPrompt
+    VAL_DEPRECATED("use -setString:forKey:error:");
+/// The keys under which something is stored; an empty set also if they cannot be read. Asks the
+/// user as -allKeysWithUserPrompt:error: does.
+- (GS_GENERIC_CLASS(NSSet, NSString *) *)
+    allKeysWithUserPrompt:(NSString *VAL_NULLABLE)userPrompt
+    VAL_DEPRECATED("use -allKeysWithUserPrompt:error:");
 - (NSData *VAL_NULLABLE)objectForKey:(NSString *)key
                           userPrompt:(NSString *VAL_NULLABLE)userPrompt
     VAL_DEPRECATED("use -objectForKey:withPrompt:error:");
@@ -188,6 +286,25 @@ VAL_DEPRECATED("use +[VALValet iCloudValetWithIdentifier:accessibility:]")
                          userCancelled:(BOOL *VAL_NULLABLE)userCancelled
     VAL_DEPRECATED("use -stringForKey:withPrompt:error:");
 
+@end
+
+// Version 3.2 had the valets of version 2 under these names beside its own. Here they are the same
+// valets.
+
+VAL_DEPRECATED("use VALValet")
+@interface VALLegacyValet : VALValet
+@end
+
+VAL_DEPRECATED("use +[VALValet iCloudValetWithIdentifier:accessibility:]")
+@interface VALLegacySynchronizableValet : VALSynchronizableValet
+@end
+
+VAL_DEPRECATED("use VALSecureEnclaveValet")
+@interface VALLegacySecureEnclaveValet : VALSecureEnclaveValet
+@end
+
+VAL_DEPRECATED("use VALSinglePromptSecureEnclaveValet")
+@interface VALLegacySinglePromptSecureEnclaveValet : VALSinglePromptSecureEnclaveValet
 @end
 
 NS_ASSUME_NONNULL_END

@@ -26,6 +26,7 @@ NS_ASSUME_NONNULL_BEGIN
 @private
     NSString *_key;
     NSData *_value;
+    NSError *_valueError;
     BOOL _preventsMigration;
 }
 
@@ -37,7 +38,8 @@ NS_ASSUME_NONNULL_BEGIN
 /// A key and text, which is stored as UTF-8.
 - (instancetype)initWithKey:(NSString *)key stringValue:(NSString *)stringValue;
 
-/// Returned in place of a pair, it ends the migration and leaves the keychain unchanged.
+/// Returned in place of a pair, it ends the migration and leaves the keychain unchanged. The method
+/// that migrates returns YES then, and sets no error.
 + (VALMigratableKeyValuePairOutput *)preventMigration;
 
 /// The key to store the value under.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What all classes of valets have in common.
 
+#import <Valet/VALSecItem.h>
 #import <Valet/VALTypes.h>
 
 @class VALValet;
@@ -65,9 +66,8 @@ NS_ASSUME_NONNULL_BEGIN
 
 /// Copies the generic passwords that a SecItem query finds into this valet, all of them or none.
 ///
-/// - query: Names the class generic passwords (`@"class"`: `@"genp"`) and attributes by the values
-///   of Apple's constants, such as `@"svce"` (kSecAttrService). Values are NSString, NSData or
-///   NSNumber.
+/// - query: Names the class (kSecClass: kSecClassGenericPassword) and attributes, such as
+///   kSecAttrService (VALSecItem.h). Values are NSString, NSData or NSNumber.
 /// - removeOnCompletion: Whether to remove the copied items from their old place.
 /// - Errors: VALMigrationResult; VALKeychainErrorItemNotFound if nothing is found, and other
 ///   VALKeychainErrors.

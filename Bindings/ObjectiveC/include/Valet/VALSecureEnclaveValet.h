@@ -21,6 +21,10 @@ NS_ASSUME_NONNULL_BEGIN
 - (BOOL)migrateObjectsFromSinglePromptSecureEnclaveValetWithPrompt:(NSString *)userPrompt
                                                 removeOnCompletion:(BOOL)removeOnCompletion
                                                              error:(VAL_ERROR)error;
+/// The same, without giving a reason.
+- (BOOL)migrateObjectsFromSinglePromptSecureEnclaveValetWithRemoveOnCompletion:
+            (BOOL)removeOnCompletion
+        error:(VAL_ERROR)error;
 
 @end
 

@@ -88,6 +88,32 @@ typedef NS_ENUM(NSInteger, VALMigrationResult) {
     VALMigrationResultRemovalFailed = 5,
 };
 
+/// What a program can do about a failure, beyond its code: VALET_REASON_... of valet.h.
+typedef NS_ENUM(NSInteger, VALReason) {
+    /// The code says all, or there is nothing to do.
+    VALReasonOther = 0,
+    /// Other processes use the keychain: try again.
+    VALReasonBusy = 1,
+    /// The item or the keychain is damaged: run `valet doctor`.
+    VALReasonDamaged = 2,
+    /// The device key is missing, or belongs to another keychain.
+    VALReasonKeyUnavailable = 3,
+    /// A newer version wrote the keychain.
+    VALReasonNewerFormat = 4,
+    /// The accessibility needs a passcode, and none is set.
+    VALReasonNoPasscode = 5,
+    /// The keychain is locked.
+    VALReasonLocked = 6,
+    /// Files are missing, unsafe or read-only.
+    VALReasonFiles = 7,
+    /// The disk is full.
+    VALReasonDiskFull = 8,
+    /// The keychain is protected less than the process requires.
+    VALReasonUnprotected = 9,
+    /// There is not enough memory.
+    VALReasonNoMemory = 10,
+};
+
 NS_ASSUME_NONNULL_BEGIN
 
 /// The domain of VALKeychainError: `Valet.KeychainError`.
@@ -99,8 +125,8 @@ extern NSString *const VALKeychainErrorDomain;
 /// The domain of VALMigrationResult: `Valet.MigrationError`.
 extern NSString *const VALMigrationResultDomain;
 
-/// The domain of the only error, of code 1, that +[VALMigratableKeyValuePairOutput
-/// preventMigration] causes: `Valet.MigrationPrevented`.
-extern NSString *const VALMigrationPreventedErrorDomain;
+/// The key in an error's userInfo of an NSNumber: the VALReason, or one that is newer than this
+/// header. Not every error has one.
+extern NSString *const VALReasonErrorKey;
 
 NS_ASSUME_NONNULL_END

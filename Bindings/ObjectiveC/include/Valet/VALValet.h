@@ -110,8 +110,7 @@ NS_ASSUME_NONNULL_BEGIN
 /// Copies the generic passwords that a SecItem query finds into this valet, as `compactMap` changes
 /// them, all of them or none.
 ///
-/// - Errors: Those of -migrateObjectsMatching:removeOnCompletion:error:, and
-///   VALMigrationPreventedErrorDomain.
+/// - Errors: Those of -migrateObjectsMatching:removeOnCompletion:error:.
 - (BOOL)migrateObjectsMatching:(GS_GENERIC_CLASS(NSDictionary, NSString *, id) *)query
                     compactMap:(VALCompactMap)compactMap
                          error:(VAL_ERROR)error;

@@ -5,6 +5,7 @@
 #import <Valet/VALEnclaveSandbox.h>
 #import <Valet/VALMigratableKeyValuePair.h>
 #import <Valet/VALSandbox.h>
+#import <Valet/VALSecItem.h>
 #import <Valet/VALSecureEnclaveValet.h>
 #import <Valet/VALSinglePromptSecureEnclaveValet.h>
 #import <Valet/VALTypes.h>
