@@ -49,15 +49,17 @@ package final class EtcdStore: SyncStore {
 
     /// The logs that have a head.
     package func logs(
-        of circle: CircleID, by deadline: Deadline
+        of devices: [DeviceID], in circle: CircleID, by deadline: Deadline
     ) throws(StoreError) -> [LogPlace] {
-        var logs: [LogPlace] = []
+        var (logs, count) = ([LogPlace](), 0)
         try forEachKey(EtcdKeys.heads(circle), in: circle, by: deadline) { key in
-            if case .log(let log) = EtcdKeys.place(ofHead: key, in: circle) { logs.append(log) }
-            return logs.count <= StoreLimits.logCount
-        }
-        guard logs.count <= StoreLimits.logCount else {
-            throw StoreError(.malformed, during: "list the logs", reason: "too many of them")
+            if case .log(let log) = EtcdKeys.place(ofHead: key, in: circle),
+                devices.contains(log.device)
+            {
+                logs.append(log)
+            }
+            count += 1
+            return count < StoreLimits.nameCount
         }
         return logs
     }
@@ -77,7 +79,7 @@ package final class EtcdStore: SyncStore {
             if let name = StoreNames.name(text, hasHash: place.hasHashes), place.mayHold(name) {
                 listing.names.append(name)
             } else {
-                listing.foreignCount += 1
+                listing.addForeign(text)
             }
             listing.isTooLong = count > StoreLimits.nameCount
             return !listing.isTooLong
@@ -216,12 +218,15 @@ extension EtcdStore {
         }
         var mails: [StoredMail] = []
         for step in Mail.Step.allCases {
-            let some = Array(
-                names.filter { $0.number == UInt64(step.rawValue) }.sorted()
-                    .prefix(StoreLimits.mailCount))
-            let found = try read(
-                some, of: prefix, in: nil, maxByteCount: Mail.maximalByteCount, by: deadline)
-            for case .bytes(let bytes) in found { mails.append(StoredMail(step, bytes)) }
+            var some = names.filter { $0.number == UInt64(step.rawValue) }.sorted()
+                .prefix(StoreLimits.mailCount)
+            while !some.isEmpty {
+                let found = try read(
+                    Array(some.prefix(StoreLimits.readCount)), of: prefix, in: nil,
+                    maxByteCount: Mail.maximalByteCount, by: deadline)
+                for case .bytes(let bytes) in found { mails.append(StoredMail(step, bytes)) }
+                some = some.dropFirst(StoreLimits.readCount)
+            }
         }
         return mails
     }

@@ -82,6 +82,7 @@ extension SyncSession {
         var writer = PartWriter(header, draft.table, key, store, place)
         let dots = (Array(draft.live.keys) + Array(draft.cloud)).sorted()
         for dot in dots {
+            try checkpoint()
             var record: SyncRecord?
             if draft.live[dot] != nil {
                 do throws(KeychainFailure) {
@@ -324,19 +325,21 @@ extension SyncSession {
             try since + Self.day < now && haveBases(device, since: since)
         }.keys.sorted()
         for device in due {
+            try checkpoint()
             try store.deleteLogs(of: device, in: circle.circle, by: storeDeadline)
             times.removed[device] = nil
         }
         if !due.isEmpty { try keepTimes() }
         guard times.leftovers + Self.day < now else { return }
-        try store.removeLeftovers(by: storeDeadline)
+        times.leftovers = now
+        // Nothing depends on this, and a folder that others fill must not end rounds.
+        try? store.removeLeftovers(by: storeDeadline)
         var last: Int64? = 0
         while let number = last {
             last = try keychain.update("forget items that are gone") {
                 try $0.forgetUnusedNumbers(after: number)
             }
         }
-        times.leftovers = now
         try keepTimes()
     }
 

@@ -36,7 +36,10 @@ struct LogShelf {
     private(set) var shown: [StoredName: Shown] = [:]
     private(set) var refused: [StoredName: Refusal] = [:]
     private(set) var names: Set<StoredName> = []
-    var foreignCount = 0
+    private var parts: [UInt64: [StoredName]] = [:]
+    private(set) var foreignCount = 0
+    private(set) var foreignNames: [String] = []
+    /// Whether the store has more files than one round reads.
     var isTooLong = false
     /// Bases whose parts did not fit when they were read.
     var brokenBases: [SyncHash: Set<StoredName>] = [:]
@@ -58,7 +61,7 @@ struct LogShelf {
     /// The names of the parts of a base, by index; nil where one is missing.
     func parts(of base: Shown) -> [StoredName]? {
         var byIndex: [UInt32: StoredName] = [:]
-        for name in names where name.number == base.name.number {
+        for name in parts[base.name.number] ?? [] {
             if let part = name.part { byIndex[part] = name }
         }
         let list = (0..<base.partCount).compactMap { byIndex[$0] }
@@ -76,24 +79,32 @@ struct LogShelf {
 
     /// The names of all parts of one number.
     func partNames(_ number: UInt64) -> Set<StoredName> {
-        names.filter { $0.number == number && $0.part != nil }
+        Set(parts[number] ?? [])
     }
 
     /// Takes a new list of names, and returns those that are to be fetched: new ones, and ones that
-    /// could not be read last time.
+    /// could not be read last time. If there are many, they come in no order, so that nobody can
+    /// choose which of them are read first.
     mutating func update(_ listing: StoreListing) -> [StoredName] {
         names = Set(listing.names)
-        foreignCount = listing.foreignCount
+        parts = Dictionary(grouping: listing.names.filter { $0.part != nil }, by: \.number)
+        (foreignCount, foreignNames) = (listing.foreignCount, listing.foreignNames)
         isTooLong = listing.isTooLong
         shown = shown.filter { names.contains($0.key) }
         refused = refused.filter { names.contains($0.key) }
-        return listing.names.filter { name in
-            guard name.part == nil, shown[name] == nil else { return false }
+        var (new, retried): ([StoredName], [StoredName]) = ([], [])
+        for name in listing.names where name.part == nil && shown[name] == nil {
             switch refused[name] {
-            case nil, .partial, .unknown: return true
-            case .foreign, .newer, .invalid: return false
+            case nil: new.append(name)
+            case .partial, .unknown: retried.append(name)
+            case .foreign, .newer, .invalid: break
             }
         }
+        if retried.count > ReadingLimits.retryCount {
+            retried = Array(retried.shuffled().prefix(ReadingLimits.retryCount))
+        }
+        let unread = retried + new
+        return unread.count > ReadingLimits.newLogCount ? unread.shuffled() : unread.sorted()
     }
 
     mutating func show(_ entry: Shown) {
@@ -112,10 +123,12 @@ extension SyncSession {
     ///
     /// - Throws: ``StoreError``, ``KeychainFailure``.
     func lookAtLogs(_ scopes: [KeyScope]) throws {
-        let places = try store.logs(of: circle.circle, by: storeDeadline)
-        shelves = shelves.filter { places.contains($0.key) }
+        let state = roster.accepted
+        let places = try logs(of: state.members.keys.sorted() + state.leavers.keys.sorted())
+        let present = Set(places)
+        shelves = shelves.filter { present.contains($0.key) }
         for place in places where scopes.contains(place.scope) {
-            guard place.log.belongs(to: place.device) else { continue }
+            try checkpoint()
             switch roster.membership(of: place.device) {
             case .member(let member): try look(at: place, member)
             case .left(let leaver): try look(at: place, leaver.member)
@@ -125,23 +138,51 @@ extension SyncSession {
         try keepNewNames()
     }
 
+    /// The logs of devices in the store. If there are more than a circle may have, those that this
+    /// device reads already are among them, and some of the others.
+    func logs(of devices: [DeviceID]) throws -> [LogPlace] {
+        let shown = try store.logs(of: devices, in: circle.circle, by: storeDeadline).filter {
+            $0.log.belongs(to: $0.device)
+        }
+        guard shown.count > ReadingLimits.newLogCount else { return shown }
+        let halves = Dictionary(devices.map { ($0.high, $0) }, uniquingKeysWith: { $1 })
+        let read = try look { replica in
+            KeyScope.allCases.flatMap { scope in
+                (replica[scope].positions.keys + [replica[scope].own.id]).compactMap { log in
+                    halves[log.high].map { LogPlace(circle.circle, $0, scope, log) }
+                }
+            }
+        }
+        for device in Set(shown.map(\.device)) { report.add(.logIsTooLong, device: device) }
+        return Array(Set(read))
+            + Set(shown).subtracting(read).shuffled().prefix(ReadingLimits.newLogCount)
+    }
+
     private func look(at place: LogPlace, _ member: Member) throws {
         let listing = try store.list(.log(place), from: 0, by: storeDeadline)
         var shelf = shelves[place] ?? LogShelf()
-        let unread = shelf.update(listing)
-        for chunk in unread.chunks(of: StoreLimits.readCount) {
+        defer { shelves[place] = shelf }
+        var room = ReadingLimits.byteCount
+        for chunk in shelf.update(listing).chunks(of: StoreLimits.readCount) {
+            try checkpoint()
+            guard room > 0 else {
+                shelf.isTooLong = true
+                break
+            }
             let answers = try store.read(chunk, in: .log(place), by: storeDeadline)
             for (name, answer) in zip(chunk, answers) {
                 switch answer {
                 case .bytes(let bytes):
                     try examine(bytes, name, place, member, &shelf)
-                case .partial: shelf.refuse(name, .partial)
+                    if shelf.refused[name] != nil { room -= min(room, bytes.count) }
+                case .partial:
+                    shelf.refuse(name, .partial)
+                    room -= min(room, MessageFormat.maximalByteCount)
                 case .foreign: shelf.refuse(name, .foreign)
                 case .missing: break
                 }
             }
         }
-        shelves[place] = shelf
     }
 
     private func examine(

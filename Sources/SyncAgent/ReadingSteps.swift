@@ -46,7 +46,10 @@ extension SyncSession {
                 )
             }
             for place in retired + others {
-                while try readNext(place, progress) { isProgressing = true }
+                while try readNext(place, progress) {
+                    isProgressing = true
+                    try checkpoint()
+                }
             }
         }
     }
@@ -258,6 +261,7 @@ extension SyncSession {
     ) throws {
         var isFinished = false
         while !isFinished {
+            try checkpoint()
             isFinished = try keychain.update(Self.reading) { update in
                 var changes: [ReplicaChange] = []
                 let view = self.view(isLocked: update.isLocked)

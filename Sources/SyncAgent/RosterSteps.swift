@@ -12,14 +12,126 @@ internal import ValetSystem
 
 /// What the store shows of the roster.
 struct RosterShelf {
-    /// The entries that were read, by their names in the store; nil for bytes that are no entry.
-    var known: [StoredName: SyncHash?] = [:]
+    /// What a file was when it was read.
+    enum File: Hashable {
+        /// An entry that a member has signed.
+        case entry(SyncHash)
+        /// It names an author that was no member then.
+        case unknownAuthor(DeviceID)
+        /// No entry of this roster.
+        case foreign
+    }
+
+    /// The files that were read, by their names in the store.
+    var known: [StoredName: File] = [:]
     /// Whether a device has named an entry since the roster was kept.
     var hasNewNames = false
     /// Entries whose parents were not read yet.
     var waiting: [RosterEntry] = []
     /// The last entry that the store is known to have.
     var head: LogPosition?
+    /// Whether a file was left for the next round.
+    var isCutShort = false
+
+    /// The hashes of the entries that the store has shown.
+    var shown: Set<SyncHash> {
+        Set(
+            known.values.compactMap { file in
+                if case .entry(let hash) = file { hash } else { nil }
+            })
+    }
+
+    /// How many files no member answers for.
+    var foreignCount: Int {
+        known.values.count { file in
+            if case .entry = file { false } else { true }
+        }
+    }
+
+    /// Keeps entries for the next round, as many as a circle may have. Those that are left out are
+    /// read again.
+    mutating func wait(for entries: some Sequence<RosterEntry>) {
+        var room = ReadingLimits.byteCount
+        waiting = []
+        for entry in entries {
+            room -= min(room, entry.bytes.count)
+            if room > 0, waiting.count < RosterEntry.maximalNumber {
+                waiting.append(entry)
+            } else if let name = known.first(where: { $0.value == .entry(entry.hash) })?.key {
+                known[name] = nil
+                isCutShort = true
+            }
+        }
+    }
+}
+
+/// How much of what no member has signed one round reads. The rest of a flood is left for later
+/// rounds, which go on from there.
+enum ReadingLimits {
+    /// The most files of a roster.
+    static let rosterFileCount = 16_384
+    /// The most bytes of a roster, and of a log's files that are no messages.
+    static let byteCount = 64 << 20
+    /// The most files of a log that are read once more, because they may have arrived since.
+    static let retryCount = 256
+    /// The most logs of which nothing was read yet.
+    static let newLogCount = 1024
+}
+
+/// Reads the files of a roster one after the other, and keeps nothing that no member has signed.
+struct RosterReader {
+    let store: any SyncStore
+    let place: StorePlace
+    /// Is asked between two calls of the store. It throws to break off.
+    var checkpoint: () throws -> Void = {}
+    private(set) var entries: [RosterEntry] = []
+    private(set) var files: [StoredName: RosterShelf.File] = [:]
+    /// Whether files were left out, because there were too many.
+    private(set) var isCutShort = false
+
+    init(_ store: any SyncStore, _ place: StorePlace) {
+        (self.store, self.place) = (store, place)
+    }
+
+    /// Reads files, and lends their bytes to `sieve`.
+    ///
+    /// - Parameter own: The names of entries that are kept. They are always read. Of the others a
+    ///   random part is read if there are too many, so that nobody can choose what is left out.
+    mutating func read(
+        _ names: [StoredName], of own: Set<StoredName>, through sieve: inout RosterSieve,
+        by deadline: () -> Deadline
+    ) throws {
+        var others = names.filter { $0.hash != nil && !own.contains($0) }
+        if others.count > ReadingLimits.rosterFileCount {
+            others = others.shuffled().prefix(ReadingLimits.rosterFileCount).sorted()
+            isCutShort = true
+        }
+        let kept = names.filter { $0.hash == nil || own.contains($0) }
+        var room = ReadingLimits.byteCount
+        for chunk in (kept + others).chunks(of: StoreLimits.readCount) {
+            try checkpoint()
+            guard room > 0 || own.contains(chunk[0]) else {
+                isCutShort = true
+                break
+            }
+            let answers = try store.read(chunk, in: place, by: deadline())
+            for (name, answer) in zip(chunk, answers) {
+                guard case .bytes(let bytes) = answer else { continue }
+                room -= min(room, bytes.count)
+                take(sieve.sift(bytes), as: name)
+            }
+        }
+    }
+
+    private mutating func take(_ finding: RosterSieve.Finding, as name: StoredName) {
+        switch finding {
+        case .signed(let entry):
+            files[name] = .entry(entry.hash)
+            entries.append(entry)
+        case .unknownAuthor(let author): files[name] = .unknownAuthor(author)
+        case .foreign: files[name] = .foreign
+        }
+    }
 }
 
 extension SyncSession {
@@ -31,46 +143,62 @@ extension SyncSession {
     package func readRoster() throws {
         let place = StorePlace.roster(circle.circle)
         let listing = try store.list(place, from: 0, by: storeDeadline)
-        rosterShelf.known = rosterShelf.known.filter { listing.names.contains($0.key) }
-        let unread = listing.names.filter { rosterShelf.known[$0] == nil }
+        guard !listing.isTooLong else {
+            // The round goes on with what was read before.
+            report.add(.rosterIsTooLong)
+            return report.note(roster, self: circle.device)
+        }
         let before = roster.acceptedHash
-        var entries: [RosterEntry] = []
-        for chunk in unread.chunks(of: StoreLimits.readCount) {
-            let answers = try store.read(chunk, in: place, by: storeDeadline)
-            for (name, answer) in zip(chunk, answers) {
-                guard case .bytes(let bytes) = answer else { continue }
-                guard let entry = try? RosterEntry(parsing: bytes) else {
-                    rosterShelf.known[name] = .some(nil)
-                    continue
-                }
-                rosterShelf.known[name] = entry.hash
-                entries.append(entry)
-            }
+        let reading = try addNewEntries(listing)
+        for (hash, error) in reading.refused where error.code == .invalid {
+            // Only what the device has signed breaks a rule.
+            guard let signer = reading.signers[hash] else { continue }
+            report.add(.refusedEntry, device: signer)
         }
-        // Entries that waited for their parents come again with them.
-        let reading = roster.add(entries + waitingEntries)
-        waitingEntries = reading.waiting.compactMap { hash in
-            (entries + waitingEntries).first { $0.hash == hash }
-        }
-        for (hash, _) in reading.refused {
-            if let entry = entries.first(where: { $0.hash == hash }) {
-                report.add(.refusedEntry, device: entry.head.signer)
-            }
-        }
+        if rosterShelf.isCutShort { report.add(.rosterIsTooLong) }
+        report.addForeign(
+            rosterShelf.foreignCount + listing.foreignCount, named: listing.foreignNames)
         try putBack(in: place)
-        if !reading.added.isEmpty || roster.acceptedHash != before { try keepRoster() }
+        if reading.hasAdded || roster.acceptedHash != before { try keepRoster() }
         report.note(roster, self: circle.device)
     }
 
-    /// Entries whose parents were not read yet, at most as many as a circle has.
-    private var waitingEntries: [RosterEntry] {
-        get { rosterShelf.waiting }
-        set { rosterShelf.waiting = Array(newValue.prefix(Int(RosterEntry.maximalNumber))) }
+    /// What became of the entries that a round has read.
+    private struct RosterReading {
+        let hasAdded: Bool
+        let refused: [SyncHash: SyncError]
+        let signers: [SyncHash: DeviceID]
+    }
+
+    private func addNewEntries(_ listing: StoreListing) throws -> RosterReading {
+        var sieve = RosterSieve(roster)
+        let names = Set(listing.names)
+        rosterShelf.known = rosterShelf.known.filter { name, file in
+            guard names.contains(name) else { return false }
+            if case .unknownAuthor(let author) = file { return !sieve.knows(author) }
+            return true
+        }
+        let unread = listing.names.filter { rosterShelf.known[$0] == nil }
+        var reader = RosterReader(store, .roster(circle.circle))
+        reader.checkpoint = checkpoint
+        let own = unread.isEmpty ? [] : Set(roster.kept.entries.map(\.file.name))
+        try reader.read(unread, of: own, through: &sieve) { storeDeadline }
+        rosterShelf.known.merge(reader.files) { _, new in new }
+        rosterShelf.isCutShort = reader.isCutShort
+        // Entries that waited for their parents come again with them.
+        let entries = Dictionary(
+            (reader.entries + rosterShelf.waiting).map { ($0.hash, $0) },
+            uniquingKeysWith: { first, _ in first })
+        let reading = roster.add(Array(entries.values))
+        rosterShelf.wait(for: reading.waiting.compactMap { entries[$0] })
+        return RosterReading(
+            hasAdded: !reading.added.isEmpty, refused: reading.refused,
+            signers: entries.mapValues(\.head.signer))
     }
 
     /// Puts entries back that the store has lost, as they were.
     private func putBack(in place: StorePlace) throws {
-        let shown = Set(rosterShelf.known.values.compactMap { $0 })
+        let shown = rosterShelf.shown
         let lost = roster.kept.entries.filter { !shown.contains($0.hash) }
         let path = roster.acceptedPath
         rosterShelf.head = path.last { shown.contains($0.hash) }.map {
@@ -79,8 +207,7 @@ extension SyncSession {
         guard !lost.isEmpty else { return }
         if !shown.isEmpty { report.add(.rosterWasLost, count: lost.count) }
         for chunk in lost.chunks(of: StoreLimits.readCount) {
-            let files = chunk.map { StoreFile(number: UInt64($0.head.number), bytes: $0.bytes) }
-            _ = try store.put(files, in: place, by: storeDeadline)
+            _ = try store.put(chunk.map(\.file), in: place, by: storeDeadline)
         }
     }
 
@@ -216,6 +343,11 @@ extension SyncSession {
                 keys, for: [member], at: head.place, ephemeral: .random(),
                 random: machine.random))
     }
+}
+
+extension RosterEntry {
+    /// The file that has the entry.
+    var file: StoreFile { StoreFile(number: UInt64(head.number), bytes: bytes) }
 }
 
 extension Array {

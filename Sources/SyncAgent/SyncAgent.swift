@@ -23,6 +23,7 @@ package final class SyncAgent {
 
     /// How long the agent waits for the lock before it looks again whether it is to end.
     package var patience = Duration.seconds(30)
+    private static let lockInterval = Duration.milliseconds(50)
     /// In nanoseconds: the least time between two looks at what has changed.
     private static let tick: Int64 = 10_000_000
 
@@ -37,7 +38,8 @@ package final class SyncAgent {
     /// An agent for the keychain of `store`.
     ///
     /// - Parameters:
-    ///   - cancellation: Ends ``run()`` soon: the store's call under way ends first.
+    ///   - cancellation: Ends ``run()`` soon: the store's call under way ends first. So does a
+    ///     command that asks for the lock end a round, whatever the store has.
     ///   - makeStore: Opens the store that the keychain has noted.
     ///   - told: Is called after each round.
     /// - Throws: ``KeychainFailure`` if the process can open no more files.
@@ -90,6 +92,7 @@ package final class SyncAgent {
             do {
                 if session == nil {
                     session = try SyncSession.open(keychain, try makeStore())
+                    session?.isInterrupted = interruption()
                     storeWatch?.stop()
                     storeWatch = session.map { StoreWatch($0, waking: watch) }
                 }
@@ -100,8 +103,20 @@ package final class SyncAgent {
                 session = nil
                 outcome = (SyncState(of: error), error)
             }
+            if outcome.failure as? SyncTrouble == .interrupted { continue }
             told(outcome.state, outcome.failure)
             wait(after: outcome, session, storeWatch)
+        }
+    }
+
+    /// Says whether a round is to be broken off. Looks at the lock twenty times a second.
+    private func interruption() -> () -> Bool {
+        var next = Deadline.immediately
+        return { [lock, cancellation] in
+            if cancellation.isCancelled { return true }
+            guard next.hasPassed else { return false }
+            next = Deadline(after: Self.lockInterval)
+            return lock.isWanted
         }
     }
 

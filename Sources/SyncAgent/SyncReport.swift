@@ -71,6 +71,8 @@ package struct SyncReport: Hashable, Sendable {
         case undecided = 23
         /// Another member is to make new keys, because a device has left.
         case keysAreToBeChanged = 24
+        /// The roster has more files than are read.
+        case rosterIsTooLong = 25
     }
 
     /// What this device knows of another one.
@@ -91,6 +93,9 @@ package struct SyncReport: Hashable, Sendable {
     package private(set) var devices: [DeviceID: Device] = [:]
     /// What the last round met.
     package private(set) var troubles: Set<Trouble> = []
+    /// The names of some files in the store that are none of a circle.
+    package private(set) var foreignNames: Set<String> = []
+    private static let foreignNameCount = 5
     /// The devices that may replace more values than can be kept, until they have no message left
     /// that was not read: their ids' first halves. `valet sync accept` names them.
     package var accepted: Set<UInt64> = []
@@ -109,6 +114,7 @@ package struct SyncReport: Hashable, Sendable {
 
     mutating func beginRound(at milliseconds: UInt64, self device: DeviceID) {
         troubles = []
+        foreignNames = []
         self.milliseconds = milliseconds
         ownHalf = device.high
     }
@@ -119,6 +125,17 @@ package struct SyncReport: Hashable, Sendable {
         guard count > 0 else { return }
         troubles.insert(
             Trouble(kind: kind, device: device, scope: scope, count: UInt32(clamping: count)))
+    }
+
+    /// Takes note of files that no member has signed. The store answers for them, and nobody else.
+    mutating func addForeign(
+        _ count: Int, named names: [String], besideMessagesOf device: DeviceID? = nil,
+        _ scope: KeyScope? = nil
+    ) {
+        add(.foreign, device: device, scope: scope, count: count)
+        for name in names where foreignNames.count < Self.foreignNameCount {
+            foreignNames.insert(name)
+        }
     }
 
     /// All logs of both scopes were read as far as they can be. Only a device with logs that go on
@@ -207,6 +224,11 @@ package struct SyncReport: Hashable, Sendable {
                 bytes += position.hash.bytes
             }
         }
+        bytes.append(UInt8(foreignNames.count))
+        for name in foreignNames.sorted() {
+            bytes.append(bigEndian: UInt16(clamping: name.utf8.count))
+            bytes += name.utf8.prefix(Int(UInt16.max))
+        }
         return bytes
     }
 
@@ -248,6 +270,12 @@ package struct SyncReport: Hashable, Sendable {
             for _ in 0..<(try reader.integer(UInt8.self)) {
                 guard let scope = KeyScope(rawValue: try reader.integer()) else { throw error }
                 joinTargets[scope] = try Self.table(from: &reader)
+            }
+            // Notes of former versions end here.
+            guard !reader.isAtEnd else { return }
+            for _ in 0..<(try reader.integer(UInt8.self)) {
+                let name = try reader.bytes(Int(try reader.integer(UInt16.self)))
+                foreignNames.insert(String(decoding: name, as: UTF8.self))
             }
         } catch {
             self = SyncReport()
@@ -291,8 +319,9 @@ extension SyncSession {
         for (place, shelf) in shelves where scopes.contains(place.scope) {
             let (device, scope) = (place.device, place.scope)
             let refusals = shelf.refused.values
-            let foreign = refusals.count { $0 == .foreign } + shelf.foreignCount
-            report.add(.foreign, device: device, scope: scope, count: foreign)
+            report.addForeign(
+                refusals.count { $0 == .foreign } + shelf.foreignCount,
+                named: shelf.foreignNames, besideMessagesOf: device, scope)
             report.add(
                 .partial, device: device, scope: scope, count: refusals.count { $0 == .partial })
             if shelf.isTooLong { report.add(.logIsTooLong, device: device, scope: scope) }

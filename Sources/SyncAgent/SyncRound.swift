@@ -23,6 +23,10 @@ extension SyncSession {
         var state = SyncState.current
         do {
             state = try work(progress)
+        } catch SyncTrouble.interrupted {
+            // What the round has found so far is half of the truth.
+            report = keptReport
+            return (report.state, SyncTrouble.interrupted)
         } catch {
             failure = error
             state = SyncState(of: error)
@@ -143,7 +147,7 @@ extension SyncState {
             switch trouble {
             case .removed: self = .removed
             case .undecided: self = .alarm
-            case .noKeys, .rosterInMotion, .circleIsFull, .unsent: self = .waiting
+            case .noKeys, .rosterInMotion, .circleIsFull, .unsent, .interrupted: self = .waiting
             }
         default: self = .waiting
         }

@@ -42,6 +42,8 @@ package final class SyncSession {
     /// The logs that have messages which cannot be read before a base comes.
     var waitingLogs: Set<LogPlace> = []
     var times = LogTimes()
+    /// Whether the work is to be broken off, because the agent is to end or a command waits for it.
+    package var isInterrupted: () -> Bool = { false }
 
     /// Where time and random numbers come from: tests replace it.
     package struct Machine: Sendable {
@@ -121,6 +123,13 @@ package final class SyncSession {
         return false
     }
 
+    /// Is called between two steps of long work. What was done until then stays done.
+    ///
+    /// - Throws: ``SyncTrouble/interrupted``.
+    func checkpoint() throws {
+        if isInterrupted() { throw SyncTrouble.interrupted }
+    }
+
     // MARK: Keys
 
     /// What this device knows of the circle, for the replica.
@@ -193,6 +202,8 @@ package enum SyncTrouble: Error, Hashable, Sendable {
     case undecided
     /// Something is not in the store yet.
     case unsent
+    /// The round was broken off: the next one goes on.
+    case interrupted
 }
 
 extension CircleKey {

@@ -28,6 +28,7 @@ extension SyncSession {
                 continue
             }
             for _ in 0..<Self.batchLimit {
+                try checkpoint()
                 guard try build(scope) else { break }
                 guard try send(scope) else {
                     isDone = false

@@ -11,6 +11,9 @@ internal import ValetSyncAgent
 internal import ValetSystem
 
 extension SyncCall {
+    /// How long the agent may take to end after a signal.
+    private static let grace = Duration.milliseconds(600)
+
     /// `valet sync run`.
     func runAgent() throws -> ExitCode {
         try unlockForItself()
@@ -24,6 +27,9 @@ extension SyncCall {
             _ = limit.wait(for: -1)
             _ = relay.end()
             stopping.cancel()
+            // A call of the store may hang. The keychain bears that its process ends at any time.
+            let grace = WaitLimit(until: Deadline(after: Self.grace), cancellation: ended)
+            if grace.wait(for: -1) == .deadline { _exit(EXIT_SUCCESS) }
         }
         defer { ended.cancel() }
         var last: SyncState?

@@ -156,7 +156,7 @@ extension SyncCall {
             let name = trouble.device.map { id in
                 quoted(known.notes.names.names[id] ?? String(id.text.prefix(8)))
             }
-            return SyncFinding(trouble, by: name ?? "a device", known)
+            return SyncFinding(trouble, by: name, known)
         }
     }
 }
@@ -176,17 +176,22 @@ struct SyncFinding {
 
 extension SyncFinding {
     private static let remove = "'valet sync devices remove' removes it"
+    private static let clean =
+        "find out who else writes in the store; files that no device has written may be deleted"
     private static let look =
         "check that the store shows everything that other devices have written"
 
     /// What a trouble of the report means.
-    fileprivate init(_ trouble: SyncReport.Trouble, by name: String, _ known: SyncCall.Known) {
+    fileprivate init(_ trouble: SyncReport.Trouble, by author: String?, _ known: SyncCall.Known) {
+        let name = author ?? "a device"
         switch trouble.kind {
+        case .foreign: self.init(foreign: trouble, author, known.report)
         case .unequalKeys, .refusedEntry, .claims, .cloudIsFull, .invalidMessage:
             self.init(misbehaviour: trouble.kind, by: name)
-        case .tooManyLogs, .circleIsTooLarge, .logIsTooLong:
+        case .tooManyLogs, .circleIsTooLarge:
             self.init(limit: trouble.kind, of: name)
-        case .rosterWasLost, .storeWasSetBack, .foreign, .partial, .unknown, .withheld:
+        case .rosterWasLost, .storeWasSetBack, .partial, .unknown, .withheld,
+            .rosterIsTooLong, .logIsTooLong:
             self.init(store: trouble.kind, trouble.count, name)
         case .copied, .unreadableRecord, .tooLarge, .noKeys, .keysAreToBeChanged:
             self.init(here: trouble.kind, trouble.count)
@@ -221,7 +226,6 @@ extension SyncFinding {
         let text =
             switch kind {
             case .tooManyLogs: "a message of \(name) would bring more logs than a circle has"
-            case .logIsTooLong: "\(name) has more files in the store than are read"
             default: "the circle has more items than can be passed on"
             }
         self.init(text, hint: "'valet sync move' founds a new circle with the same items")
@@ -234,7 +238,14 @@ extension SyncFinding {
             self.init("the store had lost \(count) changes of the circle; they were put back")
         case .storeWasSetBack:
             self.init("the store was set back to an older state; what it lost is put back")
-        case .foreign: self.init("\(count) files of \(name) in the store are no messages")
+        case .rosterIsTooLong:
+            self.init(
+                "the store has more files among the changes of the circle than are read",
+                hint: Self.clean)
+        case .logIsTooLong:
+            self.init(
+                "the store has more files among the messages of \(name) than are read",
+                hint: Self.clean)
         case .partial: self.init("\(count) messages of \(name) are still arriving")
         case .unknown:
             self.init(
@@ -244,6 +255,17 @@ extension SyncFinding {
                 "\(count) messages that another device has read are missing in the store",
                 hint: Self.look)
         }
+    }
+
+    /// Files that nobody has signed: the store has them, and no device answers for them.
+    private init(foreign trouble: SyncReport.Trouble, _ name: String?, _ report: SyncReport) {
+        let place = name.map { "among the messages of \($0)" } ?? "among the changes of the circle"
+        let files = trouble.count == 1 ? "1 file is" : "\(trouble.count) files are"
+        let names = report.foreignNames.sorted().map(quoted).joined(separator: ", ")
+        self.init(
+            "in the store, \(place), \(files) signed by no device",
+            hint: names.isEmpty
+                ? Self.clean : "another program may have left \(names): delete what is not needed")
     }
 
     /// Something about this device.

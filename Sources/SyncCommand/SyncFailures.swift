@@ -49,6 +49,8 @@ extension CLIError {
             self.init(
                 .damaged, "two devices remove each other, and one of them is not yours",
                 hint: "'valet sync status' names both; 'valet sync distrust' removes one")
+        case .interrupted:
+            self.init(.locked, "the work was broken off", hint: "try again")
         case .unsent:
             self.init(
                 .locked, "some changes are not in the store yet",

@@ -25,8 +25,11 @@ package protocol SyncStore: Sendable {
     /// Throws `unavailable` where the mark of the circle is missing. Makes nothing.
     func check(_ circle: CircleID, by deadline: Deadline) throws(StoreError)
 
-    /// The logs that have anything in the store, of members and of others, in rising order.
-    func logs(of circle: CircleID, by deadline: Deadline) throws(StoreError) -> [LogPlace]
+    /// The logs of some devices that have anything in the store, in rising order. Of a device and
+    /// scope with more than ``StoreLimits/logCount``, as many of them as that.
+    func logs(
+        of devices: [DeviceID], in circle: CircleID, by deadline: Deadline
+    ) throws(StoreError) -> [LogPlace]
 
     /// Lists what is in a place, without reading it, from `number` on.
     ///
@@ -121,10 +124,11 @@ package enum StoreLimits {
     package static let readCount = 16
     /// The most names of one log that are listed. A log with more waits.
     package static let nameCount = 100_000
-    /// The most logs of a circle. A store with more is `malformed`.
-    package static let logCount = 65_536
-    /// The most mails of one step of an invitation that are read. An honest one has one.
-    package static let mailCount = 4
+    /// The most logs of a device in one scope that are listed. A circle may have fewer.
+    package static let logCount = 4096
+    /// The most mails of one step of an invitation that are read. An honest one has one; anybody
+    /// can put others beside it, which do not open.
+    package static let mailCount = 256
     /// How long a mail is kept.
     package static let mailLifetime = Duration.seconds(15 * 60)
 }
@@ -199,8 +203,11 @@ package struct StoredName: Hashable, Comparable, Sendable {
 package struct StoreListing: Hashable, Sendable {
     /// The names, rising.
     package var names: [StoredName] = []
-    /// How many other names there are, such as copies of a file that a tool has renamed.
+    /// How many other names there are. Files that desktops and programs which copy folders leave
+    /// behind do not count.
     package var foreignCount = 0
+    /// Some of these names, as they are: anybody may have chosen them.
+    package var foreignNames: [String] = []
     /// Whether there are more names than ``StoreLimits``. Then `names` is empty, and the log waits.
     package var isTooLong = false
 
@@ -232,6 +239,11 @@ package struct StoreFile: Hashable, Sendable {
     /// A roster entry, or a part of the base `number`.
     package init(number: UInt64, part: UInt32? = nil, bytes: [UInt8]) {
         (self.number, self.part, self.bytes) = (number, part, bytes)
+    }
+
+    /// The name where names have hashes.
+    package var name: StoredName {
+        StoredName(number: number, part: part, hash: StoreNames.hash(of: bytes))
     }
 }
 

@@ -34,6 +34,28 @@ struct AgentTests {
         stopping.cancel()
         #expect(running.awaitEnd())
     }
+
+    @Test func `A command does not wait for the end of a long round`() throws {
+        let store = MemoryStore(.folder)
+        let members = try TestMember.circle(of: 2, in: store)
+        let client = members[1].client
+        for number in 0..<40 {
+            try members[0].set("item \(number)", "1")
+            try members[0].sync()
+        }
+        // Reading everything would take a minute.
+        client.interfere { $0 == .read ? .delay(.seconds(1)) : nil }
+        let folder = try PrivateDirectory.open(members[1].keychain.location.folder, creating: false)
+        let stopping = Cancellation()
+        let running = try RunningAgent(members[1], folder, stopping)
+        while !client.calls.contains(.read) {
+            _ = Deadline(after: .seconds(1)).sleep(atMost: 1_000)
+        }
+        let held = try SyncLock(folder).acquire(before: Deadline(after: .seconds(10)))
+        stopping.cancel()
+        _ = consume held
+        #expect(running.awaitEnd())
+    }
 }
 
 /// An agent on a thread of its own.

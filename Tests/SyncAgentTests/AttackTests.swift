@@ -3,6 +3,7 @@
 import Testing
 import ValetKeychainModel
 import ValetKeychainStore
+import ValetSealing
 import ValetSync
 import ValetSyncStores
 import ValetSyncSupport
@@ -20,7 +21,8 @@ struct StoreAttackTests {
         try members[0].sync()
         let honest = store.contents
         let places = try members[1].client.logs(
-            of: members[0].session.circle.circle, by: members[1].session.storeDeadline)
+            of: members.map(\.id), in: members[0].session.circle.circle,
+            by: members[1].session.storeDeadline)
         var files: [(place: LogPlace, name: StoredName, bytes: [UInt8])] = []
         for place in places {
             for name in try members[1].names(in: place) {
@@ -146,7 +148,76 @@ struct StoreAttackTests {
             by: members[0].session.storeDeadline)
         #expect(try members[0].sync() == .current)
         #expect(members[0].session.roster.acceptedHash == state.hash)
-        #expect(members[0].troubles.contains(.refusedEntry))
+        #expect(members[0].troubles == [.foreign])
+    }
+
+    @Test func `An entry that only names a device as its author is never blamed on it`() throws {
+        let store = MemoryStore(.folder)
+        let members = try TestMember.circle(of: 2, in: store)
+        let state = members[0].session.roster.accepted
+        let head = state.next(milliseconds: 1, signer: members[1].id)
+        let stranger = ScopeIdentity(.random(), .whileUnlocked, circle: .zero)
+        let forged = RosterEntry(head, .leave([]), signedBy: stranger.signing)
+        _ = try members[0].client.put(
+            [StoreFile(number: UInt64(head.number), bytes: forged.bytes)],
+            in: .roster(state.circle), by: members[0].session.storeDeadline)
+        #expect(try members[0].sync() == .current)
+        let troubles = members[0].session.report.troubles
+        #expect(troubles.map(\.kind) == [.foreign])
+        #expect(troubles.allSatisfy { $0.device == nil })
+        #expect(members[0].session.roster.acceptedHash == state.hash)
+    }
+
+    @Test func `An entry that a member has signed against the rules is blamed on it`() throws {
+        let store = MemoryStore(.folder)
+        let members = try TestMember.circle(of: 2, in: store)
+        let session = members[1].session
+        let state = session.roster.accepted
+        let head = state.next(milliseconds: 1, signer: members[1].id)
+        let entry = try session.withIdentity(.whileUnlocked) { identity in
+            let removal = try session.removal(of: [members[0].id], after: state, head)
+            guard case .remove(_, let wraps, let former) = removal else {
+                return nil as RosterEntry?
+            }
+            // Nobody removes itself.
+            return RosterEntry(
+                head, .remove([members[1].id], wraps, former), signedBy: identity.signing)
+        }
+        guard let forged = entry ?? nil else { throw TestProblem(text: "the member is locked") }
+        _ = try members[0].client.put(
+            [StoreFile(number: UInt64(head.number), bytes: forged.bytes)],
+            in: .roster(state.circle), by: members[0].session.storeDeadline)
+        try members[0].sync()
+        #expect(
+            members[0].session.report.troubles.contains {
+                $0.kind == .refusedEntry && $0.device == members[1].id
+            })
+    }
+
+    @Test(arguments: [true, false])
+    func `A flood of forged entries does not keep a device from reading the roster`(
+        _ namesMember: Bool
+    ) throws {
+        let store = MemoryStore(.folder)
+        let members = try TestMember.circle(of: 1, in: store)
+        let state = members[0].session.roster.accepted
+        let place = StorePlace.roster(state.circle)
+        let stranger = ScopeIdentity(.random(), .whileUnlocked, circle: .zero)
+        for number in 0..<3000 as Range<UInt64> {
+            let head = RosterEntry.Head(
+                circle: state.circle, number: 2,
+                parent: namesMember ? state.hash : SyncHash(number, 1, 2, 3),
+                milliseconds: number,
+                signer: namesMember ? members[0].id : DeviceID(high: number, low: 1))
+            let file = StoreFile(
+                number: 2, bytes: RosterEntry(head, .leave([]), signedBy: stranger.signing).bytes)
+            store.plant(file.bytes, as: file.name, in: place)
+        }
+        let newcomer = try members[0].admitNew(to: store)
+        #expect(newcomer.session.isMember)
+        #expect(try members[0].sync() == .current)
+        #expect(members[0].session.rosterShelf.waiting.isEmpty)
+        #expect(members[0].session.report.troubles.contains { $0.count == 3000 })
     }
 }
 

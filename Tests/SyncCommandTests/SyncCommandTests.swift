@@ -48,6 +48,7 @@ import ValetSyncStores
     @Test(
         arguments: [
             SyncTrouble.noKeys, .rosterInMotion, .removed, .circleIsFull, .undecided, .unsent,
+            .interrupted,
         ])
     func `Every trouble of a circle says what to do`(_ trouble: SyncTrouble) {
         let error = CLIError(trouble)

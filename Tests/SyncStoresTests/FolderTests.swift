@@ -59,19 +59,70 @@ import ValetTestValues
     @Test func `lists exact names, ignores temporary ones and counts all others`() throws {
         try append(2)
         let name = path(2, message(2))
-        let copies = [
-            name + ".sync-conflict-20261123-101112-ABCDEFG", name + "~", name + " (1)",
-            name.uppercased().replacingOccurrences(of: "VALET", with: "valet"), "\(place)/2",
-            path(0, [1]), "\(place)/0000000000000003", "\(place)/.syncthing.x.tmp",
-        ]
-        for copy in copies where copy.hasPrefix(place) { try folder.write([1], to: copy) }
+        let others = ["2", String(name.dropFirst(place.utf8.count + 1)).uppercased(), "notes.txt"]
+        for file in others { try folder.write([1], to: "\(place)/\(file)") }
+        for path in [path(0, [1]), "\(place)/0000000000000003"] { try folder.write([1], to: path) }
         try folder.write([1], to: "\(place)/.valet-12.tmp")
         let listing = try listing()
         #expect(listing.names.map(\.number) == [2])
-        #expect(listing.foreignCount == copies.filter { $0.hasPrefix(place) }.count)
+        #expect(listing.foreignCount == 5)
+        #expect(listing.foreignNames.count == 3)
         // Messages arrive in any order.
         try folder.write(message(1), to: path(1, message(1)))
         #expect(try contents() == [.bytes(message(1)), .bytes(message(2))])
+    }
+
+    @Test(
+        arguments: [
+            ".DS_Store", "._x", "desktop.ini", "Desktop.ini", "Thumbs.db", ".directory", "Icon\r",
+            ".stfolder", ".syncthing.x.tmp", "~syncthing~x.tmp", ".dropbox", "._sync_a1.db",
+            ".nfs0000001", ".fuse_hidden01", "@eaDir", "x.part", "x.!sync", "notes.bak", "~$x",
+            "NAME.sync-conflict-20261123-101112-ABCDEFG", "NAME (Laptop's conflicted copy 2026)",
+            "NAME_conflict-20261123-101112", "NAME~", "NAME (1)", "NAME - Copy", "NAME-Laptop",
+        ])
+    func `does not report files of desktops and of programs that copy folders`(
+        _ file: String
+    ) throws {
+        try append(1)
+        let name = path(1, message(1)).dropFirst(place.utf8.count + 1)
+        let copy = file.replacingOccurrences(of: "NAME", with: name)
+        try folder.write([1], to: "\(place)/\(copy)")
+        let listing = try listing()
+        #expect(listing.foreignCount == 0 && listing.names.map(\.number) == [1])
+    }
+
+    @Test func `lists the logs of the devices that are asked for, however many others there are`()
+        throws
+    {
+        try append(1)
+        let circleFolder = "valet-1/" + StoreNames.text(circle)
+        for _ in 0..<200 {
+            let device = "\(circleFolder)/\(StoreNames.text(DeviceID.random()))"
+            folder.makeFolder(device)
+            folder.makeFolder(device + "/u")
+        }
+        let all = try store.logs(of: [device, .random()], in: circle, by: .soon)
+        #expect(all == [log])
+    }
+
+    @Test func `shows some of the logs of a device that has too many`() throws {
+        try append(1)
+        let scope = place.split(separator: "/").dropLast().joined(separator: "/")
+        for number in 0..<StoreLimits.logCount + 10 {
+            let log = LogID(high: device.high, low: UInt64(number))
+            folder.makeFolder("\(scope)/\(StoreNames.text(log))")
+        }
+        let all = try store.logs(of: [device], in: circle, by: .soon)
+        #expect(all.count == StoreLimits.logCount)
+    }
+
+    @Test func `removes leftovers where others have made very many mailboxes`() throws {
+        folder.makeFolder("valet-1/join")
+        for _ in 0..<StoreLimits.logCount + 10 {
+            folder.makeFolder("valet-1/join/\(StoreNames.text(MailboxID.random()))")
+        }
+        try store.removeLeftovers(by: .soon)
+        #expect(try folder.names().count < StoreLimits.logCount)
     }
 
     @Test func `calls a half file partial until the rest arrives`() throws {
@@ -129,7 +180,7 @@ import ValetTestValues
         let error = #expect(throws: StoreError.self) { try append(1) }
         #expect(error?.code == .unavailable)
         #expect(try outside.names() == before)
-        for log in (try? store.logs(of: circle, by: .soon)) ?? [] {
+        for log in (try? store.logs(of: [device], in: circle, by: .soon)) ?? [] {
             #expect(try store.list(.log(log), from: 1, by: .soon) == StoreListing())
         }
         try? store.deleteLogs(of: device, in: circle, by: .soon)

@@ -203,11 +203,12 @@ extension MemoryStore.Client {
     }
 
     package func logs(
-        of circle: CircleID, by deadline: Deadline
+        of devices: [DeviceID], in circle: CircleID, by deadline: Deadline
     ) throws(StoreError) -> [LogPlace] {
         try perform(.logs, in: circle, by: deadline) {
             store.contents.files.keys.compactMap { place in
                 guard case .log(let log) = place, log.circle == circle,
+                    devices.contains(log.device),
                     !names(in: place).isEmpty
                 else { return nil }
                 return log

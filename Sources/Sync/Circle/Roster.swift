@@ -65,6 +65,8 @@ package struct Roster: Sendable {
     private var named: [DeviceID: Set<SyncHash>] = [:]
     /// Devices that a person here distrusts, each with the entry after which it forked.
     private(set) var distrusted: [DeviceID: SyncHash] = [:]
+    /// Everybody who was made a member by a kept entry: the keys that signatures are checked with.
+    private(set) var signers: [DeviceID: Member] = [:]
     /// The hash of the newest accepted entry.
     package private(set) var acceptedHash: SyncHash
     /// Branches that remove each other's authors, of which this device has accepted none: the
@@ -84,7 +86,10 @@ package struct Roster: Sendable {
         root = entry.hash
         nodes = [root: Node(entry: entry, state: state)]
         acceptedHash = root
-        if let founder = state.members.keys.first { added[founder.high] = [root] }
+        for (founder, seat) in state.members {
+            added[founder.high] = [root]
+            signers[founder] = seat.member
+        }
     }
 
     /// Goes on with what a device has kept.
@@ -144,7 +149,10 @@ package struct Roster: Sendable {
     /// sibling that lost when there are 64 of them.
     package mutating func add(_ entries: [RosterEntry]) -> Reading {
         var reading = Reading()
-        for entry in entries.sorted(by: { $0.head.number < $1.head.number })
+        // Of siblings with one author only the smallest hash can win. So the rest of a flood need
+        // not be compared with each other.
+        var siblingCounts: [Sibling: Int] = [:]
+        for entry in entries.sorted(by: { ($0.head.number, $0.hash) < ($1.head.number, $1.hash) })
         where nodes[entry.hash] == nil {
             guard let parent = nodes[entry.head.parent] else {
                 reading.waiting.append(entry.hash)
@@ -155,6 +163,12 @@ package struct Roster: Sendable {
                 guard !isBackdated(entry) else {
                     throw SyncError(.invalid, .backdated, in: .rosterEntry)
                 }
+                let sibling = Sibling(parent: entry.head.parent, author: entry.head.signer)
+                let count = siblingCounts[sibling, default: 0]
+                guard count <= Self.maximalLostSiblings else {
+                    throw SyncError(.invalid, .limit, in: .rosterEntry)
+                }
+                siblingCounts[sibling] = count + 1
                 insert(Node(entry: entry, state: state))
                 reading.added.append(entry.hash)
             } catch {
@@ -164,6 +178,12 @@ package struct Roster: Sendable {
         if !reading.added.isEmpty { decide() }
         dropSurplus(of: &reading)
         return reading
+    }
+
+    /// What siblings of one author have in common.
+    private struct Sibling: Hashable {
+        let parent: SyncHash
+        let author: DeviceID
     }
 
     private func state(
@@ -211,18 +231,18 @@ package struct Roster: Sendable {
         named[node.signer, default: []].insert(node.parent)
         if case .add(let member, _) = node.entry.operation {
             added[member.id.high, default: []].append(hash)
+            signers[member.id] = member
         }
     }
 
     /// Keeps at most 64 siblings that lost of each entry, the ones that were read first: so a flood
     /// of entries pushes out nothing that came before it.
     private mutating func dropSurplus(of reading: inout Reading) {
-        for hash in reading.added.reversed() {
-            guard let parent = nodes[hash]?.parent else { continue }
-            let lost = node(parent).children.filter { !isAncestor($0, of: acceptedHash) }
-            guard lost.count > Self.maximalLostSiblings, let dropped = lost.last else { continue }
-            remove(dropped)
-            if reading.added.contains(dropped) {
+        let path = Set(acceptedPath.map(\.hash))
+        for parent in Set(reading.added.compactMap { nodes[$0]?.parent }) {
+            let lost = nodes[parent]?.children.filter { !path.contains($0) } ?? []
+            for dropped in lost.dropFirst(Self.maximalLostSiblings) {
+                remove(dropped)
                 reading.refused[dropped] = SyncError(.invalid, .limit, in: .rosterEntry)
             }
         }

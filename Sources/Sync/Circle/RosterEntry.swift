@@ -44,9 +44,11 @@ package struct RosterEntry: Hashable, Sendable {
         /// Gives all members new keys.
         case rotate(Wraps, FormerKeys)
 
+        fileprivate static let numberOfCreate: UInt8 = 1
+
         fileprivate var number: UInt8 {
             switch self {
-            case .create: 1
+            case .create: Self.numberOfCreate
             case .add: 2
             case .remove: 3
             case .leave: 4
@@ -69,8 +71,8 @@ package struct RosterEntry: Hashable, Sendable {
     package static let maximalNumber: UInt32 = 4096
     /// The most bytes of a body.
     package static let maximalBodyByteCount = 65_536
-    private static let magic = Array("VALETRST".utf8)
-    private static let version: UInt16 = 1
+    fileprivate static let magic = Array("VALETRST".utf8)
+    fileprivate static let version: UInt16 = 1
     /// The most bytes of an entry.
     package static let maximalByteCount =
         8 + 2 + 16 + 4 + 32 + 8 + 16 + 1 + 4 + maximalBodyByteCount + 64
@@ -148,7 +150,7 @@ package struct RosterEntry: Hashable, Sendable {
         signature.isValid(.syncRoster, of: hash.bytes.span, by: member.signU)
     }
 
-    private static func hash(_ bytes: Span<UInt8>) -> SyncHash {
+    fileprivate static func hash(_ bytes: Span<UInt8>) -> SyncHash {
         SyncHash(UnkeyedHash.digest(.syncRoster) { $0.append(bytes) })
     }
 
@@ -157,53 +159,90 @@ package struct RosterEntry: Hashable, Sendable {
     /// - Throws: ``SyncError``: `malformed`; `newer` for a later version; `tampered` for a new
     ///   member with a wrong proof or unfit keys.
     package init(parsing bytes: [UInt8]) throws(SyncError) {
-        guard bytes.count <= Self.maximalByteCount else {
+        self = try ShownEntry(parsing: bytes).opened()
+    }
+
+    fileprivate init(_ shown: ShownEntry, _ operation: Operation) {
+        head = shown.head
+        self.operation = operation
+        (hash, bytes, signature) = (shown.hash, shown.bytes, shown.signature)
+    }
+}
+
+/// An entry of a roster as a store shows it. Its head is read, at little cost whatever its body
+/// has, so that the signature is checked before anything else is done with it.
+package struct ShownEntry: Sendable {
+    /// The fields before the operation.
+    package let head: RosterEntry.Head
+    /// What names it.
+    package let hash: SyncHash
+    fileprivate let bytes: [UInt8]
+    fileprivate let signature: Signature
+    private let operationNumber: UInt8
+    private let bodyByteCount: Int
+
+    /// Reads the head of an entry. Anyone may have made it.
+    ///
+    /// - Throws: ``SyncError``: `malformed`; `newer` for a later version.
+    package init(parsing bytes: [UInt8]) throws(SyncError) {
+        guard bytes.count <= RosterEntry.maximalByteCount else {
             throw SyncError(.malformed, .limit, in: .rosterEntry)
         }
         var reader = ByteReader(bytes, malformed: SyncError(.malformed, .form, in: .rosterEntry))
-        guard try reader.bytes(8) == Self.magic else {
+        guard try reader.bytes(8) == RosterEntry.magic else {
             throw SyncError(.malformed, .magic, in: .rosterEntry)
         }
         let version = try reader.integer(UInt16.self)
-        guard version == Self.version else {
+        guard version == RosterEntry.version else {
             throw SyncError(version == 0 ? .malformed : .newer, .version, in: .rosterEntry)
         }
-        head = Head(
+        head = RosterEntry.Head(
             circle: try CircleID(from: &reader), number: try reader.integer(),
             parent: try SyncHash(from: &reader), milliseconds: try reader.integer(),
             signer: try DeviceID(from: &reader))
-        let operationNumber = try reader.integer(UInt8.self)
-        let bodyByteCount = try reader.integer(UInt32.self)
-        guard bodyByteCount <= Self.maximalBodyByteCount else {
+        operationNumber = try reader.integer(UInt8.self)
+        let count = try reader.integer(UInt32.self)
+        guard count <= RosterEntry.maximalBodyByteCount else {
             throw SyncError(.malformed, .limit, in: .rosterEntry)
         }
-        var body = ByteReader(try reader.bytes(Int(bodyByteCount)), malformed: reader.malformed)
-        operation = try Operation(operationNumber, from: &body, head)
-        guard body.isAtEnd else { throw reader.malformed }
+        bodyByteCount = Int(count)
+        _ = try reader.bytes(bodyByteCount)
         signature = try reader.fixedBytes()
         guard reader.isAtEnd else { throw reader.malformed }
-        hash = Self.hash(bytes.span.extracting(droppingLast: Signature.byteCount))
+        hash = RosterEntry.hash(bytes.span.extracting(droppingLast: Signature.byteCount))
         self.bytes = bytes
         try checkHead()
     }
 
     /// Only the first entry has no parent and no circle, because its hash names the circle.
     private func checkHead() throws(SyncError) {
-        if case .create = operation {
-            guard head.number == 1, head.parent == .zero else {
-                throw SyncError(.malformed, .parent, in: .rosterEntry)
-            }
-            guard head.circle == .zero else {
-                throw SyncError(.malformed, .circle, in: .rosterEntry)
-            }
-        } else {
-            guard head.number > 1, head.number <= Self.maximalNumber, head.parent != .zero else {
-                throw SyncError(.malformed, .parent, in: .rosterEntry)
-            }
-            guard head.circle != .zero else {
-                throw SyncError(.malformed, .circle, in: .rosterEntry)
-            }
+        let isFirst = operationNumber == RosterEntry.Operation.numberOfCreate
+        let isInOrder =
+            isFirst
+            ? head.number == 1 && head.parent == .zero
+            : head.number > 1 && head.number <= RosterEntry.maximalNumber && head.parent != .zero
+        guard isInOrder else { throw SyncError(.malformed, .parent, in: .rosterEntry) }
+        guard isFirst == (head.circle == .zero) else {
+            throw SyncError(.malformed, .circle, in: .rosterEntry)
         }
+    }
+
+    /// Whether `member` signed the entry.
+    func isSigned(by member: Member) -> Bool {
+        signature.isValid(.syncRoster, of: hash.bytes.span, by: member.signU)
+    }
+
+    /// Reads the body.
+    ///
+    /// - Throws: As ``RosterEntry/init(parsing:)``.
+    package func opened() throws(SyncError) -> RosterEntry {
+        let end = bytes.count - Signature.byteCount
+        var body = ByteReader(
+            Array(bytes[(end - bodyByteCount)..<end]),
+            malformed: SyncError(.malformed, .form, in: .rosterEntry))
+        let operation = try RosterEntry.Operation(operationNumber, from: &body, head)
+        guard body.isAtEnd else { throw body.malformed }
+        return RosterEntry(self, operation)
     }
 }
 
@@ -227,7 +266,7 @@ extension RosterEntry.Operation {
         _ number: UInt8, from body: inout ByteReader<SyncError>, _ head: RosterEntry.Head
     ) throws(SyncError) {
         switch number {
-        case 1:
+        case Self.numberOfCreate:
             self = .create(
                 salt: try body.fixedBytes(), try Member(from: &body, circle: .zero),
                 try Wraps(from: &body))

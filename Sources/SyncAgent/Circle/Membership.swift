@@ -117,9 +117,7 @@ extension SyncSession {
 
     /// The last messages of this device's logs in the store, as its *leave* names them.
     private func lastMessages() throws -> [RosterEntry.LastMessage] {
-        let logs = try store.logs(of: circle.circle, by: storeDeadline).filter {
-            $0.device == circle.device
-        }
+        let logs = try logs(of: [circle.device])
         return try look { replica in
             logs.compactMap { place in
                 let position = replica[place.scope].position(of: place.log)

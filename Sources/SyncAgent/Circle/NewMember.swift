@@ -254,18 +254,26 @@ package struct ForeignRoster: Sendable {
     /// - Throws: ``StoreError``.
     package init?(
         of circle: CircleID, in store: any SyncStore, by deadline: Deadline
-    ) throws(StoreError) {
+    ) throws {
         let place = StorePlace.roster(circle)
-        let names = try store.list(place, from: 0, by: deadline).names
-        var entries: [RosterEntry] = []
-        for chunk in names.chunks(of: StoreLimits.readCount) {
+        let listing = try store.list(place, from: 0, by: deadline)
+        guard !listing.isTooLong else {
+            throw StoreError(
+                .malformed, during: "read the roster", reason: "it has too many files",
+                hint: "delete the files in its folder that no device of yours has written")
+        }
+        var found: Roster?
+        for chunk in listing.names.filter({ $0.number == 1 }).chunks(of: StoreLimits.readCount)
+        where found == nil {
             for case .bytes(let bytes) in try store.read(chunk, in: place, by: deadline) {
-                if let entry = try? RosterEntry(parsing: bytes) { entries.append(entry) }
+                found = found ?? Roster(founding: bytes, of: circle)
             }
         }
-        let first = entries.first { $0.hash.half() == circle }
-        guard let first, var roster = try? Roster(founding: first, of: circle) else { return nil }
-        _ = roster.add(entries)
+        guard var roster = found else { return nil }
+        var sieve = RosterSieve(roster)
+        var reader = RosterReader(store, place)
+        try reader.read(listing.names, of: [], through: &sieve) { deadline }
+        _ = roster.add(reader.entries)
         self.roster = roster
     }
 

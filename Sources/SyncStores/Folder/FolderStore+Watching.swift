@@ -17,6 +17,8 @@ extension FolderStore {
         var nextScan = Deadline.immediately
     }
 
+    /// The most folders that are watched. The scans find what changes in others.
+    private static let folderCount = 4096
     private static let scanInterval = Duration.seconds(60)
 
     /// Waits for inotify(7). The first wait, and one each minute, names everything.
@@ -83,6 +85,7 @@ extension FolderStore {
             let path = top + "/" + StoreNames.text(device)
             others.insert(path)
             others.formUnion(KeyScope.allCases.map { path + "/" + StoreNames.text($0) })
+            guard others.count + places.count < Self.folderCount else { break }
             for log in try logs(of: device, in: circle, folder) {
                 let folders = StoreNames.folders(of: .log(log)).dropFirst()
                 places[top + "/" + folders.joined(separator: "/")] = .log(log)

@@ -53,12 +53,12 @@ package final class FolderStore: SyncStore {
 
     /// The folders of logs, also of those that are empty.
     package func logs(
-        of circle: CircleID, by deadline: Deadline
+        of devices: [DeviceID], in circle: CircleID, by deadline: Deadline
     ) throws(StoreError) -> [LogPlace] {
         try perform("list the logs", by: deadline) { () throws(SystemError) in
             var logs: [LogPlace] = []
             let folder = try circleFolder(circle)
-            for device in try ids(in: folder, as: DeviceID.self) {
+            for device in devices.sorted() {
                 try deadline.check()
                 logs += try self.logs(of: device, in: circle, folder)
             }
@@ -80,7 +80,7 @@ package final class FolderStore: SyncStore {
                 if let name, place.mayHold(name) {
                     if name.number >= number { listing.names.append(name) }
                 } else {
-                    listing.foreignCount += 1
+                    listing.addForeign(text)
                 }
                 listing.isTooLong = count > nameCount
                 return !listing.isTooLong
@@ -219,17 +219,14 @@ extension FolderStore {
         return folder
     }
 
-    /// The ids that name something in a folder, rising.
+    /// The ids that name something in a folder, rising; of very many, some.
     func ids<Name>(
         in folder: borrowing SharedFolder, as kind: SyncBytes<Name>.Type
     ) throws(SystemError) -> [SyncBytes<Name>] {
         var ids: [SyncBytes<Name>] = []
         try folder.forEachName { text in
             if let id = StoreNames.id(text, as: kind) { ids.append(id) }
-            return ids.count <= StoreLimits.logCount
-        }
-        guard ids.count <= StoreLimits.logCount else {
-            throw SystemError(.tooLarge, during: "list a folder", path: folder.path)
+            return ids.count < StoreLimits.logCount
         }
         return ids.sorted()
     }
@@ -310,13 +307,6 @@ extension String {
     /// A name that holds nothing but what ``StoreNames`` reads: ASCII.
     fileprivate init(copying text: Span<UInt8>) {
         self.init(decoding: text.indices.map { text[$0] }, as: UTF8.self)
-    }
-}
-
-extension StoreFile {
-    /// The name in a folder.
-    var name: StoredName {
-        StoredName(number: number, part: part, hash: StoreNames.hash(of: bytes))
     }
 }
 
