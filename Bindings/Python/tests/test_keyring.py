@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The backend for `keyring`: its own tests of backends, and what they leave open."""
 
+import os
+import subprocess
+import sys
+
 import keyring
 import pytest
 from keyring import errors
@@ -101,6 +105,18 @@ for call in (lambda: keyring.get_password('s', 'u'), lambda: keyring.set_passwor
     assert support.python(code, home=protected_home).split("\n") == ["True"] * 4
 
 
+@pytest.mark.parametrize("place, advice", [
+    ("kernel", "run `valet unlock`"), ("process", "set $VALET_PASSCODE_FD to a descriptor")])
+def test_what_unlocks_the_keychain_is_told_to_the_programs_user(protected_home, place, advice):
+    code = BEGIN + """
+try: keyring.get_password('s', 'u')
+except keyring.errors.KeyringLocked as error: print(error)
+"""
+    told = support.python(code, home=protected_home, VALET_LOCK_STATE=place)
+    assert advice in told and "`valet unlock`" in told
+    assert "valet.unlock" not in told and "ValetKeychain" not in told
+
+
 def test_a_keychain_that_cannot_be_used_is_reported(home):
     (home / "keychain.db").write_text("not a database, and long enough to be read as one " * 100)
     code = BEGIN + """
@@ -130,6 +146,18 @@ except keyring.errors.InitError as error: print(error)
     assert support.python(code.format(groups), home=home) == "p"
     # Every program sees the same passwords.
     assert support.python(BEGIN + "print(keyring.get_password('s', 'u'))", home=home) == "p"
+
+
+def test_a_program_that_names_itself_after_using_keyring_is_told_so(home):
+    code = BEGIN + "import valet; keyring.set_password('s', 'u', 'p')" + """
+try: valet.configure('Mailer')
+except valet.InvalidArgument as error: print(error, error.status)
+print(keyring.get_password('s', 'u'))
+"""
+    refusal, password = support.python(code, home=home).split("\n")
+    assert "used keyring before it named itself" in refusal and "-50" in refusal
+    assert f"valet.configure('Mailer', groups=['Mailer', '{GROUP}'])" in refusal
+    assert password == "p"
 
 
 def test_a_desktop_keyring_stays_first(home):
@@ -164,3 +192,28 @@ def test_without_the_library_another_backend_is_chosen(home, tmp_path):
     output = support.python(code, home=home, LD_LIBRARY_PATH=str(tmp_path)).split("\n")
     assert output[0].startswith("keyring.backends.fail")
     assert "cannot be loaded" in output[1]
+
+
+@pytest.mark.parametrize("choice", [{}, {"PYTHON_KEYRING_BACKEND": "valet.keyring.Keyring"}])
+def test_the_command_keyring_says_why_this_backend_is_not_available(home, tmp_path, choice):
+    (tmp_path / "libvalet.so.0").write_text("not a library")
+    variables = {"VALET_HOME": str(home), "LD_LIBRARY_PATH": str(tmp_path), **choice}
+    done = subprocess.run(
+        [sys.executable, "-m", "keyring", "get", "s", "u"], env={**os.environ, **variables},
+        capture_output=True, timeout=60, text=True)
+    assert done.returncode != 0
+    assert "libvalet.so.0 cannot be loaded" in done.stderr
+    assert done.stderr.count("install libvalet") == 1 or choice
+
+
+def test_an_older_library_is_named_as_the_reason(home, tmp_path):
+    source = tmp_path / "older.c"
+    source.write_text("int valet_version(void) { return 0; }\n")
+    older = tmp_path / "libvalet.so.0"
+    support.run(["cc", "-shared", "-fPIC", "-o", str(older), str(source)])
+    code = BEGIN + """
+try: Keyring().get_password('s', 'u')
+except keyring.errors.InitError as error: print(error)
+"""
+    told = support.python(code, home=home, LD_LIBRARY_PATH=str(tmp_path))
+    assert "older than this package" in told

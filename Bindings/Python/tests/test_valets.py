@@ -2,6 +2,9 @@
 """Storing, reading, listing and removing."""
 
 import concurrent.futures
+import copy
+import ctypes
+import gc
 import os
 import pickle
 
@@ -9,7 +12,7 @@ import pytest
 
 import support
 import valet
-from valet import Accessibility, Valet
+from valet import Accessibility, Valet, _library
 
 
 def test_what_is_stored_is_read(mailer):
@@ -276,3 +279,24 @@ def test_the_command_sees_cloud_and_group_items(identifier):
     team = ["--app", support.APPLICATION, "--id", identifier, "--group", support.TEAM]
     assert support.valet_command("get", *cloud, "shared") == b"cloud"
     assert support.valet_command("get", *team, "shared") == b"team"
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda one: copy.copy([one])[0]])
+def test_a_copy_of_a_valet_works_after_the_valet_is_gone(identifier, duplicate):
+    one = Valet(identifier)
+    other = duplicate(one)
+    one["key"] = b"value"
+    assert other == one and hash(other) == hash(one)
+    del one
+    gc.collect()
+    assert other["key"] == b"value"
+
+
+def test_the_last_copy_of_a_valet_frees_its_handle(identifier):
+    one = Valet(identifier)
+    number = one._handle.value
+    other = copy.copy(one)
+    del one, other
+    gc.collect()
+    with pytest.raises(valet.InvalidArgument):
+        _library.call("valet_contains", number, b"k", 1, None, ctypes.byref(ctypes.c_int32()))

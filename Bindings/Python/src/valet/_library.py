@@ -164,11 +164,13 @@ PROTOTYPES: dict[str, tuple[Any, ...]] = {
 def library() -> ctypes.CDLL:
     """The library, loaded at the first call, so that importing this package never fails.
 
-    Raises OSError if it is not installed.
+    Raises OSError if it is not installed, or is older than this package.
     """
     loaded = ctypes.CDLL(SONAME)
     for name, parameters in PROTOTYPES.items():
-        function = getattr(loaded, name)
+        function = getattr(loaded, name, None)
+        if function is None:
+            raise OSError(f"{SONAME} is older than this package: it has no {name}")
         function.argtypes, function.restype = parameters, c_int32
     return loaded
 
@@ -250,15 +252,25 @@ def options(deadline: Optional[float], prompt: Optional[str] = None) -> Any:
 
 # The groups that this process was configured with; None until it was configured.
 _groups: Optional[tuple[str, ...]] = None
+# Whether the backend of keyring named this process, because nothing had named it before.
+_is_named_by_keyring = False
 
 
-def configure(application: str, groups: tuple[str, ...]) -> None:
+def configure(application: str, groups: tuple[str, ...], for_keyring: bool = False) -> None:
     """Names the application. `keychain.configure` documents it."""
+    global _groups, _is_named_by_keyring
     name, names = utf8(application, "the application"), [utf8(g, "a group") for g in groups]
     texts, lengths = (c_char_p * len(names))(*names), (c_size_t * len(names))(*map(len, names))
-    call("valet_configure", name, len(name), texts, lengths, len(names))
-    global _groups
-    _groups = groups
+    try:
+        call("valet_configure", name, len(name), texts, lengths, len(names))
+    except InvalidArgument as error:
+        if not _is_named_by_keyring or for_keyring:
+            raise
+        raise InvalidArgument(
+            f"{error.message}: the program used keyring before it named itself", error.status,
+            f"call valet.configure({application!r}, groups=[{application!r}, 'group.keyring']) "
+            "before the program uses keyring") from None
+    _groups, _is_named_by_keyring = groups, for_keyring
 
 
 def configured_groups() -> Optional[tuple[str, ...]]:

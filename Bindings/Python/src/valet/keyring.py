@@ -8,6 +8,8 @@ service, under the username. So every program that uses keyring sees it, and so 
 
 from __future__ import annotations
 
+import functools
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Optional
@@ -16,7 +18,7 @@ from keyring import credentials, errors
 from keyring.backend import KeyringBackend
 
 from . import _library
-from .errors import ItemNotFound, KeychainError, KeychainLocked
+from .errors import ItemNotFound, KeychainError, KeychainLocked, Reason
 from .valets import Valet
 
 GROUP = "group.keyring"
@@ -28,8 +30,9 @@ class _Priority:
     def __get__(self, instance: object, owner: type) -> float:
         try:
             _library.library()
-        except (OSError, AttributeError) as error:
-            raise RuntimeError(f"{_library.SONAME} cannot be loaded: {error}") from error
+        except OSError as error:
+            _log(_without_library(error))
+            raise RuntimeError(_without_library(error)) from error
         # Below the desktop's keyrings (KWallet, libsecret, Secret Service: 4.8 to 5.1), which keep
         # what they have. Above plain files (at most 1) and what keyring calls unusable (0).
         return 4
@@ -73,7 +76,7 @@ class Keyring(KeyringBackend):
 def _valet(service: str) -> Valet:
     groups = _library.configured_groups()
     if groups is None:
-        _library.configure("keyring", ("keyring", GROUP))
+        _library.configure("keyring", ("keyring", GROUP), for_keyring=True)
     elif GROUP not in groups:
         raise errors.InitError(
             f"this program has no access to {GROUP}; "
@@ -98,12 +101,36 @@ def _given(text: str) -> str:
     return text[1:] if text.startswith("\0") else text
 
 
+def _without_library(error: OSError) -> str:
+    return (
+        f"Valet's keychain is not available: {_library.SONAME} cannot be loaded ({error}); "
+        "install libvalet, or name its folder in LD_LIBRARY_PATH")
+
+
+@functools.lru_cache(maxsize=None)
+def _log(reason: str) -> None:
+    """Logs, once, why this backend is not available. keyring drops the exception that says so, and
+    tells its user only that there is no backend."""
+    logging.getLogger(__name__).warning("%s", reason)
+
+
+def _told(error: KeychainLocked) -> str:
+    """What is locked, and what a program's user can do, who cannot change the program's calls."""
+    if error.reason != Reason.LOCKED or "`valet unlock`" in error.hint:
+        return str(error)
+    return (
+        f"{error.message}; set $VALET_PASSCODE_FD to a descriptor that supplies the passcode, "
+        "because each process unlocks for itself here, and `valet unlock` for none")
+
+
 @contextmanager
 def _reported(kind: type[errors.KeyringError]) -> Iterator[None]:
     """Turns failures of the keychain into those of keyring: KeyringLocked, or else `kind`."""
     try:
         yield
     except KeychainLocked as error:
-        raise errors.KeyringLocked(str(error)) from error
-    except (KeychainError, OSError) as error:
+        raise errors.KeyringLocked(_told(error)) from error
+    except KeychainError as error:
         raise kind(str(error)) from error
+    except OSError as error:
+        raise kind(_without_library(error)) from error

@@ -19,6 +19,7 @@ class Secret:
 
     After the `with` statement, using the view raises ValueError. If slices of it are still in use
     then, the end of the statement raises BufferError, and the memory is wiped with the last slice.
+    Up to 4 KiB are in locked memory, of which there is little, so end each secret soon.
     The view's `obj` is an internal object: do not write to it.
     """
 

@@ -53,7 +53,9 @@ class Sandbox:
         self._options()  # Refuses a deadline that is out of range.
         with freeing(self._handle, "valet_close"):
             call("valet_open", byref(description), byref(self._handle))
-            weakref.finalize(self, _close, self._handle).atexit = False
+            # With the handle, and not with this object: copies share it.
+            end = weakref.finalize(self._handle, _close, c_void_p(self._handle.value))
+            end.atexit = False
 
     def set(self, key: str, value: Buffer) -> None:
         """Stores `value` under `key`, in place of what is there. An empty value is refused."""
@@ -118,6 +120,10 @@ class Sandbox:
         else:
             raise TypeError(f"items do not migrate from {type(source).__name__}")
         migration.run(self._handle, made, transform, self._options(prompt))
+
+    def __deepcopy__(self, memo: object) -> Sandbox:
+        """This object: it never changes, and its handle has no copies."""
+        return self
 
     def __eq__(self, other: object) -> bool:
         """Whether both read and write the same items."""
