@@ -21,7 +21,7 @@ struct AWSKeys {
     init(_ values: ParsedValues, _ context: Context) throws(CLIError) {
         profile = values[AWSHelp.profile] ?? ""
         guard !profile.isEmpty else { throw .usage("PROFILE is empty") }
-        logins = try Logins(values, context)
+        logins = try Logins(values, context, asks: false)
         console = context.console
     }
 
@@ -33,7 +33,7 @@ struct AWSKeys {
         guard let item = try logins.items(.genericPassword, attributes).first else {
             throw CLIError(
                 .notFound, "no AWS keys with the name \(quoted(profile))",
-                hint: "'valet aws-credentials store \(profile)' stores them")
+                hint: "'valet aws-credentials store' stores them")
         }
         return item
     }
@@ -58,6 +58,7 @@ struct AWSKeys {
     func store() throws(CLIError) {
         let keys: AWSKeySet
         if console.isInputTerminal {
+            try logins.checkIsUnlocked()
             keys = try ask()
         } else {
             let input = try console.readInput(atMost: ClientsTool.maximumByteCount)

@@ -29,7 +29,7 @@ struct DockerCredentials {
                 return .success
             }
             let helper = DockerCredentials(
-                logins: try Logins(values, context), console: context.console)
+                logins: try Logins(values, context, asks: false), console: context.console)
             try helper.perform(operation)
             return .success
         } catch {

@@ -21,7 +21,7 @@ struct GitCredentials {
 
     init(_ values: ParsedValues, _ context: Context) throws(CLIError) {
         operation = values[ClientOptions.operation] ?? ""
-        logins = try Logins(values, context)
+        logins = try Logins(values, context, asks: false)
         console = context.console
     }
 

@@ -7,7 +7,7 @@ internal import ValetKeychainStore
 internal import ValetSecretMemory
 
 /// The items that one call of a helper reads and writes: those of the application and group that
-/// its options choose. Where each process unlocks for itself, asks for the passcode.
+/// its options choose.
 struct Logins {
     private let session: KeychainSession
     private let context: Context
@@ -15,6 +15,8 @@ struct Logins {
     /// When an item that is added can be read.
     private let accessibility: ProtectionClass
     private let isCloud: Bool
+    /// Whether a person is asked to unlock a locked keychain.
+    private let asks: Bool
     private let cache = Cache()
 
     /// What one call reads once. Helpers never store strays.
@@ -22,7 +24,9 @@ struct Logins {
         var strays: [StoredItem]?
     }
 
-    init(_ values: ParsedValues, _ context: Context) throws(CLIError) {
+    /// - Parameter asks: False for helpers: they fail at once while the keychain is locked, because
+    ///   the program that calls them waits, and has the terminal for itself.
+    init(_ values: ParsedValues, _ context: Context, asks: Bool = true) throws(CLIError) {
         let requester = try ItemOptions.requester(values)
         do throws(KeychainFailure) {
             session = try KeychainSession.open(requester)
@@ -30,6 +34,7 @@ struct Logins {
             throw CLIError(error)
         }
         self.context = context
+        self.asks = asks
         group = requester.group
         accessibility =
             values[ClientOptions.accessibility].flatMap(ProtectionClass.init(word:))
@@ -206,6 +211,18 @@ struct Logins {
         }
     }
 
+    /// Fails if what this call adds cannot be stored now, before a person types it.
+    func checkIsUnlocked() throws(CLIError) {
+        // $VALET_PASSCODE_FD opens the keychain for calls about items.
+        _ = try items(.genericPassword, [.service: .text("")])
+        try call { () throws(KeychainFailure) in
+            guard try session.store.keychain.availability().isAvailable(accessibility) else {
+                throw KeychainFailure(
+                    .locked, during: "store an item", hint: "run `valet unlock`")
+            }
+        }
+    }
+
     /// Deletes an item. One that is gone already is no error.
     func delete(_ item: StoredItem) throws(CLIError) {
         _ = try succeeds(unless: .itemNotFound) { () throws(KeychainFailure) in
@@ -259,7 +276,18 @@ struct Logins {
     }
 
     private func call<R>(_ body: () throws(KeychainFailure) -> R) throws(CLIError) -> R {
-        try context.unlocking(session.store, nil, body)
+        guard !asks else { return try context.unlocking(session.store, nil, body) }
+        do throws(KeychainFailure) {
+            return try body()
+        } catch {
+            guard error.code == .locked,
+                (try? session.store.keychain.availability())?.isOfProcess == true
+            else { throw CLIError(error) }
+            throw CLIError(
+                .locked, CLIError(error).message,
+                hint: "each program unlocks the keychain for itself here: pass the passcode "
+                    + "through a file descriptor, and its number in $VALET_PASSCODE_FD")
+        }
     }
 }
 

@@ -34,8 +34,8 @@ package enum ValetTool {
         main { (context) in
             var context = context
             context.clients = clients
-            let words = ClientVerb.words(ofProgram: Terminal.programName)
-            return run(words + Terminal.arguments, in: context)
+            let words = ClientVerb.words(ofProgram: Terminal.programName, Terminal.arguments)
+            return run(words, in: context)
         }
     }
 

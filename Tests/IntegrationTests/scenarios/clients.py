@@ -2,10 +2,13 @@
 """The helpers that git, docker and the tools of AWS call, called by git itself and as they do."""
 
 import base64
+import fcntl
 import http.server
 import json
 import os
+import select
 import subprocess
+import termios
 import threading
 import time
 
@@ -310,9 +313,40 @@ def of_a_locked_keychain(world):
         input="\n".join(SITE).encode() + b"\n\n", env={
             **shared, "PATH": install(world) + ":" + os.environ["PATH"], "GIT_ASKPASS": "echo"})
     expect(asked.code == 0 and b"password=Password for" in asked.out, asked)
-    # Where each process unlocks for itself and nobody can be asked, too.
-    git(world, "get", *SITE, code=75,
-        env={"VALET_LOCK_STATE": "process", "VALET_INTERACTION": "never"})
+    # Where each process unlocks for itself, too, and although there is a terminal.
+    for state in ("kernel", "process"):
+        for words in (("git-credential", "get"), ("docker-credential", "get"),
+                      ("aws-credentials", "get", "x"), ("aws-credentials", "store", "x"),
+                      ("aws-credentials", "remove", "x")):
+            shown, seconds, code = at_a_terminal(world, words, {"VALET_LOCK_STATE": state})
+            known = words[0] == "aws-credentials" and state == "kernel" and code == 44
+            expect(known or b"the keychain is locked" in shown, state, words, shown)
+            expect(seconds < 5 and code not in (0, None), state, words, seconds, code, shown)
+
+
+def at_a_terminal(world, words, env):
+    """Runs a verb at a terminal, with the request of a client as its input if it reads one."""
+    terminal, theirs = os.openpty()
+    request = {"git-credential": "\n".join(SITE) + "\n\n", "docker-credential": "example.com"}
+    start = time.monotonic()
+    typed = words[0] == "aws-credentials"
+    process = world.start(
+        [COMMAND, *words], env=env, stdin=theirs if typed else subprocess.PIPE, stdout=theirs,
+        stderr=theirs, preexec_fn=lambda: fcntl.ioctl(1, termios.TIOCSCTTY, 0))
+    os.close(theirs)
+    if not typed:
+        process.stdin.write(request[words[0]].encode())
+        process.stdin.close()
+    shown = b""
+    while time.monotonic() - start < 5 and select.select([terminal], [], [], 5)[0]:
+        try:
+            shown += os.read(terminal, 4096)
+        except OSError:
+            break
+    seconds = time.monotonic() - start
+    os.close(terminal)
+    process.kill() if process.poll() is None and seconds >= 5 else None
+    return shown, seconds, process.wait(10)
 
 
 @scenario
@@ -348,7 +382,8 @@ def of_docker(world):
         out = docker(world, operation, text, code=1).decode()
         expect(error in out and out.count("\n") == 1, operation, text, out)
         expect("hunter2" not in out, "the error shows a password", out)
-    expect(docker(world, "version").startswith(b"docker-credential-valet "), "version")
+    for word in ("version", "--version", "-v"):
+        expect(docker(world, word).startswith(b"docker-credential-valet "), word)
     # git has passwords of its own for the same server.
     docker(world, "store", json.dumps(
         {"ServerURL": "example.com", "Username": "u", "Secret": "docker's"}))

@@ -33,11 +33,14 @@ package enum ClientVerb: String, CaseIterable, Sendable {
 
     /// The words that a call of the program by another name stands for: git and docker start their
     /// helpers by fixed names, which are links to the program.
-    static func words(ofProgram name: String) -> [String] {
+    static func words(ofProgram name: String, _ arguments: [String?]) -> [String?] {
         switch name {
-        case "git-credential-valet": [gitCredential.rawValue]
-        case "docker-credential-valet": [dockerCredential.rawValue]
-        default: []
+        case "git-credential-valet": return [gitCredential.rawValue] + arguments
+        case "docker-credential-valet":
+            // docker's own helpers take the operation `version` as an option, too.
+            let asksVersion = arguments == ["--version"] || arguments == ["-v"]
+            return [dockerCredential.rawValue] + (asksVersion ? ["version"] : arguments)
+        default: return arguments
         }
     }
 }
@@ -61,9 +64,9 @@ package enum ClientOptions {
     static let all = [ItemOptions.application, ItemOptions.group, accessibility, cloud]
 
     static let lockedDiscussion =
-        "A locked keychain is an error at once: the client then asks for the password itself. "
-        + "Where each program unlocks the keychain for itself, asks for the passcode as 'valet "
-        + "get' does."
+        "A locked keychain is an error at once, also at a terminal: the client then asks for the "
+        + "password itself. Where each program unlocks the keychain for itself, "
+        + "$VALET_PASSCODE_FD brings the passcode."
 }
 
 /// The declarations of the verbs that git and docker call.
