@@ -115,9 +115,14 @@ struct ExportVerb {
                 for index in bytes.indices { Self.append(bytes[index], to: &line) }
             }
             line.append("\"\n")
-            try line.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
+            let isShown = try line.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
+                guard !console.isOutputTerminal || TerminalText.isShowable(bytes) else {
+                    return false
+                }
                 try console.write(bytes)
+                return true
             }
+            if !isShown { left.append((name, "a terminal would act on it: redirect the output")) }
         }
     }
 

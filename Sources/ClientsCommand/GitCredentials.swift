@@ -91,7 +91,14 @@ struct GitCredentials {
             token.withBytes { answer.append($0) }
             answer.append("\n")
         }
-        try answer.withBytes { (bytes: Span<UInt8>) throws(CLIError) in try console.write(bytes) }
+        try answer.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
+            guard !console.isOutputTerminal || TerminalText.isShowable(bytes) else {
+                throw CLIError(
+                    .failure, "the password is not text, and standard output is a terminal",
+                    hint: "redirect the output")
+            }
+            try console.write(bytes)
+        }
     }
 
     private func store(_ request: GitRequest) throws(CLIError) {

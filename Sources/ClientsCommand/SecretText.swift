@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetSecretMemory
+internal import ValetUserPresence
 
 /// Text with secrets that is put together in guarded memory. Helpers write their answers, and the
 /// values that they store, with it.
@@ -32,23 +33,35 @@ struct SecretText: ~Copyable {
         count += 1
     }
 
-    /// Appends a JSON string with its quotation marks.
+    /// Appends a JSON string with its quotation marks. Nothing in it acts on a terminal.
     mutating func appendJSONString(_ text: Span<UInt8>) {
         append(UInt8(ascii: "\""))
-        for index in text.indices {
+        var index = 0
+        while index < text.count {
             let byte = text[index]
             switch byte {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"):
                 append(UInt8(ascii: "\\"))
                 append(byte)
-            case 0..<0x20, 0x7F:
-                append("\\u00")
-                append(Self.digits[Int(byte >> 4)])
-                append(Self.digits[Int(byte & 15)])
-            default: append(byte)
+            case 0..<0x20, 0x7F: appendEscape(UInt16(byte))
+            case 0x20..<0x7F: append(byte)
+            default:
+                let (scalar, count) = text.scalar(at: index)
+                if let scalar, scalar.isActive {
+                    for unit in String(scalar).utf16 { appendEscape(unit) }
+                } else {
+                    append(text.extracting(index..<(index + count)))
+                }
+                index += count - 1
             }
+            index += 1
         }
         append(UInt8(ascii: "\""))
+    }
+
+    private mutating func appendEscape(_ unit: UInt16) {
+        append("\\u")
+        for shift in [12, 8, 4, 0] { append(Self.digits[Int(unit >> UInt16(shift)) & 15]) }
     }
 
     /// Appends a JSON string that is not secret.
@@ -118,6 +131,15 @@ extension Span<UInt8> {
         }
         if start < count { lines.append(start..<count) }
         return lines
+    }
+
+    /// The scalar that begins at a place, and how many bytes it has; nil and 1 for bytes that are
+    /// not UTF-8.
+    func scalar(at index: Int) -> (scalar: Unicode.Scalar?, count: Int) {
+        var decoder = Unicode.UTF8()
+        var bytes = (index..<Swift.min(index + 4, count)).map { self[$0] }.makeIterator()
+        guard case .scalarValue(let scalar) = decoder.decode(&bytes) else { return (nil, 1) }
+        return (scalar, UTF8.width(scalar))
     }
 
     /// The first place of a byte.

@@ -44,9 +44,9 @@ package enum Escaping {
 }
 
 /// Recognizes text that is safe to write to a terminal.
-enum TerminalText {
+package enum TerminalText {
     /// Whether `bytes` are UTF-8 with no control characters other than tabs and line ends.
-    static func isShowable(_ bytes: Span<UInt8>) -> Bool {
+    package static func isShowable(_ bytes: Span<UInt8>) -> Bool {
         guard isUTF8(bytes) else { return false }
         for index in bytes.indices {
             let next = index + 1 < bytes.count ? bytes[index + 1] : 0

@@ -120,6 +120,18 @@ func text(_ value: SecretValue?) -> String? { value?.publicText }
         #expect(error?.message == "it is not JSON")
     }
 
+    @Test(arguments: [
+        ("\u{1B}[2J", #""\u001b[2J""#), ("\u{9B}2J", #""\u009b2J""#),
+        ("a\u{202E}b", #""a\u202eb""#),
+        ("\u{E0041}", #""\udb40\udc41""#), ("é\u{1F511}", "\"é\u{1F511}\""),
+        ("\u{7F}", #""\u007f""#),
+    ])
+    func `Nothing in a string of JSON acts on a terminal`(_ text: String, _ json: String) {
+        var written = SecretText()
+        written.appendJSONString(text)
+        #expect(ValetClientsCommandTests.text(written.value()) == json)
+    }
+
     @Test func `Strings of JSON keep every character`() throws {
         let characters = "\"\\/\u{8}\u{c}\n\r\t\u{1}\u{7f}é\u{1F511}"
         var document = SecretText()

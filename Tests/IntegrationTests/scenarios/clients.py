@@ -416,14 +416,20 @@ def of_aws(world):
     expect(json.loads(call("get", "work")) == {"Version": 1, **keys}, call("get", "work"))
     call("store", "work", text=json.dumps({"AccessKey": {"UserName": "u", **keys}}))
     expect(json.loads(call("get", "work")) == {"Version": 1, **keys}, "iam")
-    temporary = {**keys, "SessionToken": "t", "Expiration": "2999-01-01T00:00:00+01:00"}
+    temporary = {**keys, "SessionToken": "t", "Expiration": "2999-01-01T00:00:00+01:00",
+                 "AccountId": "012345678901"}
     call("store", "session", text=json.dumps({"Credentials": temporary}))
     expect(json.loads(call("get", "session")) == {"Version": 1, **temporary}, "sts")
-    call("store", "session", text=json.dumps({**temporary, "Expiration": "2020-01-01T00:00:00Z"}))
-    call("get", "session", code=1)
+    for end in ("2020-01-01T00:00:00Z", "2020-01-01T00:00Z", "20200101T000000+0000", 1577836800,
+                1577836800000):
+        call("store", "session", text=json.dumps({**temporary, "Expiration": end}))
+        call("get", "session", code=1)
+    # What the program says about a name does not act on a terminal.
+    outcome = world.run("aws-credentials", "get", "a\x1b[2J\u202e")
+    expect(outcome.code == 44 and not set("\x1b\u202e") & set(outcome.err), outcome)
     for text in ("", "{}", "[]", json.dumps({"AccessKeyId": "a"}), "{" * 100_000,
                  json.dumps({**temporary, "Expiration": "now"}),
-                 json.dumps({**temporary, "Expiration": 1735689600}),
+                 json.dumps({**temporary, "Expiration": -1}),
                  json.dumps({**temporary, "SessionToken": 1}), json.dumps({**keys, "Version": 2}),
                  json.dumps({**keys, "Version": "1"}), json.dumps({**keys, "AccessKeyId": ""}),
                  json.dumps({**keys, "SecretAccessKey": ""}),

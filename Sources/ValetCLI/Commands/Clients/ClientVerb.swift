@@ -134,8 +134,9 @@ package enum AWSHelp {
     static let get = CommandDeclaration(
         name: "aws-credentials get", abstract: "write keys as a credential_process does",
         discussion: [
-            "Writes one JSON object: Version, AccessKeyId, SecretAccessKey and, for temporary "
-                + "keys, SessionToken and Expiration. Expired keys are an error.",
+            "Writes one JSON object: Version, AccessKeyId, SecretAccessKey, AccountId if it is "
+                + "known and, for temporary keys, SessionToken and Expiration. Expired keys are an "
+                + "error.",
             ClientOptions.lockedDiscussion,
         ],
         arguments: [profile], options: [ItemOptions.application, ItemOptions.group],
@@ -146,8 +147,8 @@ package enum AWSHelp {
         name: "aws-credentials store", abstract: "store keys",
         discussion: [
             "At a terminal, asks for both keys without echo. Otherwise reads JSON "
-                + "from standard input: the output of a credential_process, of 'aws sts' or of "
-                + "'aws iam create-access-key'. Replaces keys with that name.",
+                + "from standard input: the output of a credential_process, of 'aws sts', 'aws "
+                + "sso' or 'aws iam create-access-key'. Replaces keys with that name.",
             "A secret is never read from the command line or the environment.",
         ],
         arguments: [profile], options: ClientOptions.all,
