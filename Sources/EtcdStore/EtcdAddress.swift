@@ -48,17 +48,30 @@ package struct EtcdAddress: Sendable {
     /// Reads a list such as `https://a.example:2379,https://b.example:2379`.
     ///
     /// Plain HTTP is refused: others on the network could not read items, but they could delete
-    /// all that is in the store. There are two exceptions: addresses of this machine itself, and,
-    /// without credentials, networks for which the caller sets `allowsPlainText`.
+    /// all that is in the store. There are two exceptions: addresses of this machine itself, and
+    /// networks for which the caller sets `allowsPlainText`. Neither holds with credentials: any
+    /// user of this machine can listen on a port that etcd has left, and would get the password.
     /// - Throws: `badAddress`, with the remedy.
     package init(
         _ list: String, security: EtcdSecurity = EtcdSecurity(),
         credentials: EtcdCredentials? = nil, allowsPlainText: Bool = false
     ) throws(StoreError) {
+        // Before anything is repeated in an error: it may be a password.
+        guard !list.contains("@") else {
+            throw Self.refusal(
+                "an address must have no user and no password in it",
+                hint: "give the user by '--user'; its password is asked for")
+        }
         var endpoints: [String] = []
         for part in list.split(separator: ",", omittingEmptySubsequences: false) {
-            let (endpoint, isProtected) = try Self.endpoint(String(part))
-            guard isProtected || (allowsPlainText && credentials == nil) else {
+            let (endpoint, protection) = try Self.endpoint(String(part))
+            guard protection == .secure || credentials == nil else {
+                throw Self.refusal(
+                    "\(part) would send the password unprotected, which any user of the machine "
+                        + "or the network could receive",
+                    hint: "use https, and TLS in the servers; or no user")
+            }
+            guard protection != .nothing || allowsPlainText else {
                 throw Self.refusal(
                     "\(part) sends everything unprotected",
                     hint: "use https, and TLS in the servers")
@@ -68,23 +81,31 @@ package struct EtcdAddress: Sendable {
         guard endpoints.count <= Self.maximalEndpointCount else {
             throw Self.refusal("more than \(Self.maximalEndpointCount) servers", hint: "name fewer")
         }
-        for file in [security.authority, security.certificate, security.key].compactMap(\.self)
-        where file.utf8.first != UInt8(ascii: "/") || file.utf8.contains(0) {
-            throw Self.refusal("\(file) is not an absolute path", hint: "give absolute paths")
-        }
-        guard (security.certificate == nil) == (security.key == nil) else {
-            throw Self.refusal(
-                "a certificate without its key, or a key alone", hint: "give both, or none")
-        }
+        try Self.check(security)
         self.endpoints = endpoints
         self.security = security
         self.credentials = credentials
     }
 
-    /// One server, and whether nobody else can read or change what is sent to it.
+    private static func check(_ security: EtcdSecurity) throws(StoreError) {
+        for file in [security.authority, security.certificate, security.key].compactMap(\.self)
+        where file.utf8.first != UInt8(ascii: "/") || file.utf8.contains(0) {
+            throw refusal("\(file) is not an absolute path", hint: "give absolute paths")
+        }
+        guard (security.certificate == nil) == (security.key == nil) else {
+            throw refusal(
+                "a certificate without its key, or a key alone", hint: "give both, or none")
+        }
+    }
+
+    /// What keeps others from reading or changing what is sent to a server.
+    private enum Protection {
+        case secure, sameMachine, nothing
+    }
+
     private static func endpoint(
         _ text: String
-    ) throws(StoreError) -> (url: String, isProtected: Bool) {
+    ) throws(StoreError) -> (url: String, Protection) {
         let help = "write https://HOST:PORT for each server, with commas between them"
         let scheme = ["https://", "http://"].first { text.hasPrefix($0) }
         guard let scheme else { throw refusal("'\(text)' is not the URL of a server", hint: help) }
@@ -100,8 +121,9 @@ package struct EtcdAddress: Sendable {
             (host, port) = (rest[..<colon], Int(number))
         }
         guard isHost(host) else { throw refusal("'\(text)' has no valid host", hint: help) }
-        let isProtected = scheme == "https://" || isThisMachine(host)
-        return ("\(scheme)\(host):\(port)", isProtected)
+        let protection: Protection =
+            scheme == "https://" ? .secure : isThisMachine(host) ? .sameMachine : .nothing
+        return ("\(scheme)\(host):\(port)", protection)
     }
 
     /// Whether it is a name, an IPv4 address, or an IPv6 address in brackets.

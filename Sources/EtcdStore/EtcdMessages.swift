@@ -108,6 +108,27 @@ struct EtcdHeader: Decodable {
     let revision: String?
 }
 
+/// A revision as a server says it. The next one is a number, too: no server has seen so many.
+package struct EtcdRevision {
+    /// The revision.
+    package let number: Int64
+    /// The one after it.
+    package let next: Int64
+
+    /// Nil for one that is negative, or the greatest of all numbers.
+    package init?(_ number: Int64) {
+        let (next, overflows) = number.addingReportingOverflow(1)
+        guard number >= 0, !overflows else { return nil }
+        (self.number, self.next) = (number, next)
+    }
+
+    /// Nil also for a text that is no number.
+    package init?(_ text: String?) {
+        guard let number = text.flatMap(Int64.init) else { return nil }
+        self.init(number)
+    }
+}
+
 /// The answer to a transaction.
 struct EtcdAnswer: Decodable {
     struct Response: Decodable {

@@ -103,17 +103,17 @@ extension EtcdStore {
             compare: [.exists(EtcdKeys.mark(circle))])
         let answer = try client.transact(mark, operation, within: limit)
         guard answer.isSuccess else { throw Self.withoutMark(operation) }
-        guard let revision = answer.header?.revision.flatMap(Int64.init) else {
+        guard let revision = EtcdRevision(answer.header?.revision) else {
             throw StoreError(.malformed, during: operation, reason: "no revision")
         }
         let isSame =
             watching.circle == circle && watching.clusterID == answer.header?.clusterId
-            && watching.revision <= revision && !watching.nextScan.hasPassed
+            && watching.revision <= revision.number && !watching.nextScan.hasPassed
         watching.circle = circle
         watching.clusterID = answer.header?.clusterId
-        watching.revision = revision
+        watching.revision = revision.number
         if isSame, watching.start != nil { return true }
-        watching.start = revision + 1
+        watching.start = revision.next
         watching.nextScan = Deadline(after: Self.scanInterval)
         return false
     }
@@ -131,21 +131,22 @@ extension EtcdStore {
             guard let result = EtcdJSON.read(line, as: EtcdWatchLine.self)?.result else {
                 return false
             }
-            let revision = result.header?.revision.flatMap(Int64.init) ?? 0
-            if result.canceled == true || (result.created == true && revision < start - 1) {
+            let next = EtcdRevision(result.header?.revision)?.next ?? 0
+            if result.canceled == true || (result.created == true && next < start) {
                 found = .canceled
                 return false
             }
             guard let events = result.events, !events.isEmpty else { return true }
             // The header may have a later revision, of which not all events are here.
-            newest = events.compactMap { $0.kv?.modRevision.flatMap(Int64.init) }.max() ?? start
+            let revisions = events.compactMap { EtcdRevision($0.kv?.modRevision)?.number }
+            newest = max(start, revisions.max() ?? start)
             found = .changes(places(of: events, in: circle))
             return false
         }
         switch ending {
         case .stopped:
             if case .changes = found {
-                watching.start = newest + 1
+                watching.start = EtcdRevision(newest)?.next
                 watching.revision = max(watching.revision, newest)
             }
             return found

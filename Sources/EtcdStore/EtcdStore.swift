@@ -218,8 +218,8 @@ extension EtcdStore {
         }
         var mails: [StoredMail] = []
         for step in Mail.Step.allCases {
-            var some = names.filter { $0.number == UInt64(step.rawValue) }.sorted()
-                .prefix(StoreLimits.mailCount)
+            let ofStep = names.filter { $0.number == UInt64(step.rawValue) }
+            var some = StoreLimits.chosen(of: ofStep)[...]
             while !some.isEmpty {
                 let found = try read(
                     Array(some.prefix(StoreLimits.readCount)), of: prefix, in: nil,

@@ -192,8 +192,8 @@ extension HTTPConnection {
     private static let receive: valet_curl_receiver = { start, size, count, place in
         guard let start = unsafe start, let place = unsafe place else { return 0 }
         let inbox = unsafe Unmanaged<Inbox>.fromOpaque(place).takeUnretainedValue()
-        let byteCount = size * count
-        guard byteCount <= inbox.maxByteCount - inbox.bytes.count else {
+        let (byteCount, overflows) = size.multipliedReportingOverflow(by: count)
+        guard !overflows, byteCount <= inbox.maxByteCount - inbox.bytes.count else {
             inbox.isTooLarge = true
             return 0
         }

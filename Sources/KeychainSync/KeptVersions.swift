@@ -147,6 +147,26 @@ extension SyncUpdate {
     }
 }
 
+extension RecordContent {
+    /// Whether both say the same about the same item, whenever it was made and changed.
+    func isSameItem(as other: RecordContent) -> Bool {
+        guard itemClass == other.itemClass, protectionClass == other.protectionClass,
+            timeless == other.timeless
+        else { return false }
+        switch (kind, other.kind) {
+        case (.noValue, .noValue): return true
+        case (.value(let value), .value(let otherValue)): return value.isEqual(to: otherValue)
+        case (.moved(let name), .moved(let otherName)): return name == otherName
+        case (.noValue, _), (.value, _), (.moved, _): return false
+        }
+    }
+
+    private var timeless: [AttributeList.Entry] {
+        let times = [Attribute.creationDate.tag, Attribute.modificationDate.tag]
+        return attributes.entries.filter { !times.contains($0.tag) }
+    }
+}
+
 // MARK: - Reading
 
 extension RecordReader {
@@ -165,15 +185,22 @@ extension RecordReader {
         }
     }
 
-    /// The conflicts of a replica, by item.
+    /// The conflicts of a replica, by item. Two devices that store the same have none.
     func conflicts(of replica: Replica) throws -> [KeptVersion] {
-        try replica.itemsWithSeveralRecords.flatMap { key in
-            try replica.conflicts(of: key).map { scope, dot in
+        let shownItems = replica.shownItems
+        return try replica.itemsWithSeveralRecords.flatMap { key -> [KeptVersion] in
+            let others = replica.conflicts(of: key)
+            guard !others.isEmpty, let shown = shownItems[key], case .dot(let dot) = shown.source
+            else { return [] }
+            let present = try content(of: .conflict(shown.scope, dot))
+            return try others.compactMap { scope, dot in
                 let id = KeptVersion.ID.conflict(scope, dot)
+                let content = try content(of: id)
+                if let content, present?.isSameItem(as: content) == true { return nil }
                 return KeptVersion(
                     id: id, key: key, author: dot.log.high,
                     time: replica[scope].summary(of: dot)?.time ?? 0, takenAway: nil,
-                    content: try content(of: id))
+                    content: content)
             }
         }
     }

@@ -201,9 +201,4 @@ extension RecordContent {
     fileprivate var isGivenByRow: Bool {
         get throws { try !hasMoved && itemContent.travelling == attributes }
     }
-
-    /// Whether both say the same about the same item.
-    fileprivate func isSameItem(as other: RecordContent) -> Bool {
-        encoded.isEqual(to: other.encoded)
-    }
 }

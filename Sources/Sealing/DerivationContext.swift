@@ -111,4 +111,6 @@ package enum DerivationContext: String, CaseIterable, Sendable {
     case syncTranscript = "valet/1/sync-transcript"
     /// The words that both sides show.
     case syncWords = "valet/1/sync-words"
+    /// The signature of what a sponsor calls the devices of its circle.
+    case syncNames = "valet/1/sync-names"
 }

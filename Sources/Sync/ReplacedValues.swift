@@ -40,8 +40,11 @@ package enum ReplacedValues {
         var expired: [Entry] = []
         for list in Dictionary(grouping: entries, by: \.key).values {
             let byAge = list.sorted { ($0.milliseconds, $0.dot) < ($1.milliseconds, $1.dot) }
-            let recent = byAge.filter { $0.milliseconds + duration >= milliseconds }
-            expired += byAge.filter { $0.milliseconds + duration < milliseconds }
+            let isOld = { (entry: Entry) in
+                milliseconds > entry.milliseconds && milliseconds - entry.milliseconds > duration
+            }
+            let recent = byAge.filter { !isOld($0) }
+            expired += byAge.filter(isOld)
             // Index 0 is the oldest, which stays.
             expired += recent.dropFirst().dropLast(newestCount)
         }

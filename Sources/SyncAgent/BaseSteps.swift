@@ -322,7 +322,7 @@ extension SyncSession {
             }
         }
         let due = try times.removed.filter { device, since in
-            try since + Self.day < now && haveBases(device, since: since)
+            try isDayOld(since, now) && haveBases(device, since: since)
         }.keys.sorted()
         for device in due {
             try checkpoint()
@@ -330,7 +330,7 @@ extension SyncSession {
             times.removed[device] = nil
         }
         if !due.isEmpty { try keepTimes() }
-        guard times.leftovers + Self.day < now else { return }
+        guard isDayOld(times.leftovers, now) else { return }
         times.leftovers = now
         // Nothing depends on this, and a folder that others fill must not end rounds.
         try? store.removeLeftovers(by: storeDeadline)
@@ -343,6 +343,10 @@ extension SyncSession {
         try keepTimes()
     }
 
+    private func isDayOld(_ milliseconds: UInt64, _ now: UInt64) -> Bool {
+        now > milliseconds && now - milliseconds > Self.day
+    }
+
     private func deleteBeforeBase(_ place: LogPlace, _ shelf: LogShelf, _ now: UInt64) throws {
         guard let base = times.bases[place.log] else { return }
         // A store that was set back may have lost the base. One of this round is not on the shelf.
@@ -351,7 +355,7 @@ extension SyncSession {
         }
         guard isThere || base.milliseconds >= report.milliseconds else { return }
         let isElsewhere = report.hasRead(place.log, upTo: base.number)
-        guard store.guarantee == .inTheStore || isElsewhere || base.milliseconds + Self.day < now
+        guard store.guarantee == .inTheStore || isElsewhere || isDayOld(base.milliseconds, now)
         else { return }
         let old = shelf.names.filter { $0.number < base.number }
         guard !old.isEmpty else { return }

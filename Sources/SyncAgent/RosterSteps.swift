@@ -69,7 +69,7 @@ struct RosterShelf {
 /// rounds, which go on from there.
 enum ReadingLimits {
     /// The most files of a roster.
-    static let rosterFileCount = 16_384
+    static let rosterFileCount = 50_000
     /// The most bytes of a roster, and of a log's files that are no messages.
     static let byteCount = 64 << 20
     /// The most files of a log that are read once more, because they may have arrived since.

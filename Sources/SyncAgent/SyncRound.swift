@@ -55,7 +55,9 @@ extension SyncSession {
     private func keepReport() throws {
         var known = keptReport
         known.milliseconds = report.milliseconds
-        let isOld = report.milliseconds > keptReport.milliseconds + 600_000
+        let isOld =
+            report.milliseconds > keptReport.milliseconds
+            && report.milliseconds - keptReport.milliseconds > 600_000
         guard known.bytes != report.bytes || isOld else { return }
         let bytes = report.bytes
         try keychain.update(Self.opening) { $0[.report] = bytes }

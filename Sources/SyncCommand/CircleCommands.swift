@@ -22,18 +22,19 @@ extension SyncCall {
     func create() throws {
         let address = try chosenAddress()
         try requireNoCircle()
-        let remote = try openChosen(address)
+        let chosen = try openChosen(address)
         let passcode = try passcode()
         try withLock {
             try requireNoCircle()
             let founder = NewMember(of: .zero)
             let (founded, beginning) = try found(founder, address)
+            try founded.publish(in: chosen.remote)
             try founder.keepSecrets(in: store, passcode)
-            try founded.publish(in: remote)
-            try keychain.found(beginning)
-            try reportFirstRound(remote)
+            try keepingPassword(of: chosen) { try keychain.found(beginning) }
+            try reportFirstRound(chosen.remote)
         }
         console.note("valet: the circle is founded; this device is called \(quoted(ownName))")
+        try noteSharedItems(address)
         console.hint(
             "'valet sync invite' lets another device join; 'valet sync run' keeps this "
                 + "one up to date")
@@ -75,27 +76,37 @@ extension SyncCall {
                 + "it anew.", isGiven: options.isAgreed)
         let remote = try open(notes.address)
         let passcode = try passcode()
+        let name = notes.names.names[notes.circle.device] ?? ownName
         try withLock {
-            // What cannot be read any more is lost with the old circle; the command goes on,
-            // because it is the last way out.
-            if let session = try SyncSession.open(keychain, remote) {
-                let outcome = session.round(progress())
-                if let failure = outcome.failure {
-                    warn(of: failure, "not everything in the old circle could be read")
-                }
-            }
+            try finishOldCircle(notes, name, remote)
             let founder = NewMember(of: .zero)
             var (founded, beginning) = try found(founder, notes.address)
-            beginning.names.names[beginning.note.device] =
-                notes.names.names[notes.circle.device] ?? ownName
+            beginning.names.names[beginning.note.device] = name
             try founded.publish(in: remote)
             try keychain.move(beginning) { try founder.keepSecrets(in: store, passcode) }
+            forgetMove(of: notes.circle.circle)
             try reportFirstRound(remote)
         }
         console.note("valet: the new circle is founded")
         console.hint(
             "on each other device: 'valet sync leave --here', then 'valet sync join'; here: 'valet "
-                + "sync invite'")
+                + "sync invite'. 'valet sync status' says so there, too")
+    }
+
+    /// Reads everything in the circle that this device leaves behind, and tells the others. What
+    /// cannot be read any more is lost with that circle; the command goes on, because it is the
+    /// last way out.
+    private func finishOldCircle(
+        _ notes: Notes, _ name: String, _ remote: any SyncStore
+    ) throws {
+        guard let session = try SyncSession.open(keychain, remote) else { return }
+        if let failure = session.round(progress()).failure {
+            warn(of: failure, "not everything in the old circle could be read")
+        }
+        try announceMove(of: notes.circle.circle, by: name)
+        if let failure = session.round().failure {
+            warn(of: failure, "the other devices were not told")
+        }
     }
 
     // MARK: Leaving
@@ -105,6 +116,7 @@ extension SyncCall {
         let notes = try requireCircle()
         guard !values.has(SyncCircleHelp.leaveHere) else {
             try leaveHere()
+            forgetMove(of: notes.circle.circle)
             return forgetPassword(of: notes.address)
         }
         try requireUnlocked()
@@ -200,7 +212,8 @@ extension SyncCall {
     func recover() throws {
         let address = try chosenAddress()
         try requireNoCircle()
-        let remote = try openChosen(address)
+        let chosen = try openChosen(address)
+        let remote = chosen.remote
         let key = try recoveryKey()
         let foreign = try circleToRecover(with: key, in: remote)
         let circle = foreign.roster.circle
@@ -222,7 +235,9 @@ extension SyncCall {
         let note = CircleNote(circle, newcomer.member.id, isFounder: false)
         try withLock {
             try newcomer.keepSecrets(in: store, passcode)
-            try keychain.join(CircleBeginning(note, roster, address, names))
+            try keepingPassword(of: chosen) {
+                try keychain.join(CircleBeginning(note, roster, address, names))
+            }
             guard let session = try SyncSession.open(keychain, remote) else {
                 throw SyncTrouble.removed
             }

@@ -113,7 +113,7 @@ extension SyncCall {
                 "this device cannot remove itself", hint: "'valet sync leave' takes it out")
         }
         try requireUnlocked()
-        let name = quoted(known.notes.names.names[device] ?? device.text)
+        let name = known.text(of: device)
         try console.requireConsent(
             to: "Remove \(name) from the circle?", isGiven: options.isAgreed)
         try withSession { session, _ in
@@ -169,7 +169,7 @@ extension SyncCall {
         }
         let device = try device(
             values[SyncOptions.device] ?? "", among: authors, known.notes.names)
-        let name = quoted(known.notes.names.names[device] ?? device.text)
+        let name = known.text(of: device)
         try console.requireConsent(
             to: "Distrust \(name) on this device for good?", isGiven: options.isAgreed)
         let isDone = try withSession { session, _ in try session.distrust(device) }
@@ -178,29 +178,43 @@ extension SyncCall {
     }
 }
 
-/// How an item is named to a person.
+/// How an item is named to a person: as `valet list` does.
 struct ItemName {
     let account: String?
-    let service: String?
-    let group: String?
+    let owner: ItemOwner
+    let group: String
 
     init(_ content: RecordContent) {
         func text(_ attribute: Attribute) -> String? {
             switch content.attributes[attribute.tag] {
             case .text(let text): text
-            case .bytes(let bytes): String(utf8: bytes) ?? Escaping.hexadecimal(bytes)
+            case .bytes(let bytes): String(utf8: bytes) ?? "0x" + Escaping.hexadecimal(bytes)
             default: nil
             }
         }
         account = text(.account) ?? text(.label)
-        service = text(.service) ?? text(.server)
-        group = text(.accessGroup)
+        group = text(.accessGroup) ?? ""
+        owner =
+            switch content.itemClass {
+            case .genericPassword:
+                ItemOwner(service: text(.service) ?? "", group: AccessGroup(group))
+            case .internetPassword: ItemOwner(kind: .internet, name: text(.server) ?? "")
+            }
     }
 
-    /// One line, safe to show.
+    /// One line, safe to show: the name, the owner, and the application or group.
     var line: String {
-        [account ?? "-", service ?? "-", group ?? "-"].map(Escaping.printable)
+        [account ?? "", owner.name, group].map { $0.isEmpty ? "-" : Escaping.printable($0) }
             .joined(separator: "  ")
+    }
+}
+
+extension SyncCall.Known {
+    /// What a person calls a device: its name and the beginning of its id.
+    func text(of device: DeviceID) -> String {
+        let start = String(device.text.prefix(8))
+        guard let name = notes.names.names[device] else { return "device \(start)" }
+        return quoted(name)
     }
 }
 

@@ -5,6 +5,7 @@
 internal import ValetCLI
 internal import ValetKeybag
 internal import ValetKeychainModel
+internal import ValetKeychainStore
 internal import ValetKeychainSync
 internal import ValetSecretMemory
 internal import ValetSync
@@ -19,6 +20,9 @@ extension SyncCall {
     /// How long the joiner waits for its admission once the sponsor's mails are gone: a folder may
     /// show files in another order than they were written.
     private static let grace = Duration.seconds(60)
+
+    /// How often the joiner looks for the names of the others, which it can do without.
+    private static let lookCount = 4
 
     // MARK: The sponsor
 
@@ -43,7 +47,7 @@ extension SyncCall {
         do {
             try show(text)
             let request = try meet(&sponsor, limit)
-            try admit(request)
+            try admit(request, &sponsor)
             sponsor.end()
         } catch {
             sponsor.end()
@@ -90,8 +94,17 @@ extension SyncCall {
         return try console.confirm("Does the other device show the same four words?")
     }
 
-    private func admit(_ request: InvitationRequest) throws {
-        try withSession { session, _ in
+    private func admit(
+        _ request: InvitationRequest, _ sponsor: inout InvitationSponsor
+    ) throws {
+        try withSession { session, notes in
+            let device = session.circle.device
+            let known = notes.names.names.filter { session.roster.accepted.members[$0.key] != nil }
+            try sponsor.send(
+                InvitationNames(
+                    known.merging([device: known[device] ?? ownName]) { old, _ in old },
+                    sponsor: device),
+                of: session)
             try keychain.update("name a device") { update in
                 var names = DeviceNames(parsing: update[.names])
                 names.names[request.member.id] = request.name
@@ -109,7 +122,8 @@ extension SyncCall {
         let address = try chosenAddress()
         try requireNoCircle()
         try requirePerson()
-        let remote = try openChosen(address)
+        let chosen = try openChosen(address)
+        let remote = chosen.remote
         let passcode = try passcode()
         var joiner = InvitationJoiner(try invitation(), in: remote)
         let limit = BootLimit(after: Self.lifetime)
@@ -125,11 +139,12 @@ extension SyncCall {
             try newcomer.keepSecrets(in: store, passcode)
             try joiner.answer(isSame: true)
             let roster = try awaitAdmission(newcomer.member.id, offer, joiner, remote, limit)
-            joiner.end(isJoined: true)
             var names = DeviceNames()
+            names.names = try namesOfOthers(roster, offer, joiner)
+            joiner.end(isJoined: true)
             names.names[newcomer.member.id] = ownName
             let note = CircleNote(offer.circle, newcomer.member.id, isFounder: false)
-            try begin(CircleBeginning(note, roster, address, names), remote)
+            try begin(CircleBeginning(note, roster, address, names), in: chosen)
         } catch {
             joiner.end(isJoined: false)
             throw error
@@ -201,10 +216,22 @@ extension SyncCall {
         }
     }
 
-    private func begin(_ beginning: CircleBeginning, _ remote: any SyncStore) throws {
+    /// What the sponsor calls the devices of the circle; nothing if its program does not say so.
+    private func namesOfOthers(
+        _ roster: Roster, _ offer: InvitationOffer, _ joiner: borrowing InvitationJoiner
+    ) throws -> [DeviceID: String] {
+        guard let sponsor = roster.accepted.members[offer.sponsor]?.member else { return [:] }
+        for _ in 0..<Self.lookCount {
+            if let names = try joiner.names(of: sponsor) { return names }
+            _ = Deadline(after: .seconds(1)).sleep(atMost: BootLimit.interval)
+        }
+        return [:]
+    }
+
+    private func begin(_ beginning: CircleBeginning, in chosen: ChosenStore) throws {
         try withLock {
-            try keychain.join(beginning)
-            guard let session = try SyncSession.open(keychain, remote) else {
+            try keepingPassword(of: chosen) { try keychain.join(beginning) }
+            guard let session = try SyncSession.open(keychain, chosen.remote) else {
                 throw SyncTrouble.removed
             }
             let outcome = session.round(progress())
@@ -217,7 +244,25 @@ extension SyncCall {
             }
         }
         console.note("valet: this device has joined the circle")
+        try noteSharedItems(beginning.address)
         console.hint("'valet sync run' keeps it up to date; 'valet sync status' shows its progress")
+    }
+
+    /// Says how many items the devices share, and how to share others.
+    func noteSharedItems(_ address: StoreAddress) throws {
+        let shared = try keychain.update("count items") { update in
+            let replica = update.replica
+            return (replica?.shownItems.count ?? 0) - (replica?.unsent.count ?? 0)
+        }
+        var own = max(0, (try store.keychain.status().itemCount ?? 0) - shared)
+        // The password of the store's user is none of the person's secrets.
+        if case .etcd(let etcd) = address, etcd.user != nil, own > 0 { own -= 1 }
+        let items = shared == 1 ? "1 item is shared" : "\(shared) items are shared"
+        let others = own == 1 ? "1 stays" : "\(own) stay"
+        console.note("valet: \(items) with the other devices; \(others) on this device alone")
+        console.hint(
+            "what is stored with '--cloud' is shared: 'valet set --cloud NAME' stores a secret "
+                + "so that all devices have it")
     }
 
     /// Sends items that the circle lacks, after a yes: the circle may have deleted them.
@@ -246,7 +291,7 @@ extension SyncCall {
 /// The end of an invitation. It counts the time in which the machine sleeps.
 struct BootLimit {
     /// In nanoseconds.
-    private static let interval: Int64 = 500_000_000
+    fileprivate static let interval: Int64 = 500_000_000
     private let end: ContinuousClock.Instant
 
     init(after duration: Duration) { end = ContinuousClock.now + duration }

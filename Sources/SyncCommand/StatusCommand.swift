@@ -33,7 +33,7 @@ extension SyncCall {
         let known = try known()
         let counts = try counts()
         let state = counts.isPaused ? SyncState.paused : known.report.state
-        let findings = try findings(known) + recoveryFindings(known)
+        let findings = try findings(known) + recoveryFindings(known) + moveFindings(known)
         if values.has(SyncOptions.json) {
             return try console.write(json(known, counts, state, findings))
         }
@@ -71,7 +71,7 @@ extension SyncCall {
         let lines = [
             ("state", state.name), ("circle", known.notes.circle.circle.text),
             ("store", Escaping.printable(known.notes.address.text)),
-            ("device", known.notes.circle.device.text),
+            ("device", Escaping.printable(ownName(known))),
             ("last round", TimeText.date(known.report.milliseconds)),
             ("to be sent", "\(counts.pending)"),
             ("not in it", counts.unsent == 0 ? "" : "\(counts.unsent) items of this device"),
@@ -124,6 +124,13 @@ extension SyncCall {
         return counts ?? Counts()
     }
 
+    /// What this device is called, and the beginning of its id.
+    private func ownName(_ known: Known) -> String {
+        let id = known.notes.circle.device
+        let start = String(id.text.prefix(8))
+        return known.notes.names.names[id].map { "\($0) (\(start))" } ?? start
+    }
+
     private func others(_ known: Known) -> [DeviceID] {
         known.roster.accepted.members.values.map(\.member).filter {
             $0.kind == .device && $0.id != known.notes.circle.device
@@ -134,7 +141,8 @@ extension SyncCall {
     private func behind(_ device: DeviceID, _ known: Known, _ counts: Counts) -> UInt64 {
         let reads = known.report.devices[device]?.reads ?? [:]
         return counts.written.reduce(0) { sum, log in
-            sum + log.value - min(log.value, reads[log.key] ?? 0)
+            let lag = log.value - min(log.value, reads[log.key] ?? 0)
+            return sum + min(lag, .max - sum)
         }
     }
 
@@ -151,12 +159,18 @@ extension SyncCall {
         ]
     }
 
+    private func moveFindings(_ known: Known) throws -> [SyncFinding] {
+        guard let name = try moverName(of: known.notes.circle.circle) else { return [] }
+        return [
+            SyncFinding(
+                "\(quoted(name)) goes on in a new circle",
+                hint: "'valet sync leave --here', then 'valet sync join' with an invitation of it")
+        ]
+    }
+
     private func findings(_ known: Known) -> [SyncFinding] {
         known.report.troubles.sorted { $0.kind.rawValue < $1.kind.rawValue }.map { trouble in
-            let name = trouble.device.map { id in
-                quoted(known.notes.names.names[id] ?? String(id.text.prefix(8)))
-            }
-            return SyncFinding(trouble, by: name, known)
+            SyncFinding(trouble, by: trouble.device.map(known.text), known)
         }
     }
 }
@@ -295,8 +309,9 @@ extension SyncFinding {
     }
 
     private init(undecidedIn known: SyncCall.Known) {
-        let names = known.roster.alarmAuthors.sorted().map {
-            quoted(known.notes.names.names[$0] ?? $0.text)
+        // Names may be alike, and one of these devices may have chosen its own.
+        let names = known.roster.alarmAuthors.sorted().map { id in
+            "\(known.text(of: id)) (\(id.text.prefix(8)))"
         }
         self.init(
             "these devices remove each other: \(names.joined(separator: ", "))",

@@ -5,6 +5,7 @@ internal import ValetEtcdStore
 internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetSecretMemory
+internal import ValetSync
 internal import ValetSyncAgent
 internal import ValetSyncStores
 internal import ValetSystem
@@ -67,9 +68,20 @@ extension SyncCall {
         return try RemoteStore.open(address, password: password)
     }
 
-    /// Opens a store that the options choose. Asks for the password of its user, and stores it.
-    func openChosen(_ address: StoreAddress) throws -> any SyncStore {
-        guard case .etcd(let etcd) = address, let user = etcd.user else { return try open(address) }
+    /// A store that the options choose.
+    struct ChosenStore {
+        let remote: any SyncStore
+        fileprivate let user: String?
+        fileprivate let password: SecretValue?
+    }
+
+    /// Opens a store that the options choose. Asks for the password of its user.
+    func openChosen(_ address: StoreAddress) throws -> ChosenStore {
+        guard case .etcd(let etcd) = address, let user = etcd.user else {
+            return ChosenStore(remote: try open(address), user: nil, password: nil)
+        }
+        // An address that must not get a password is refused before the password is asked for.
+        _ = try RemoteStore.open(address, password: SecretValue(copying: Span()))
         let descriptor = try KeyOptions.descriptor(SyncOptions.passwordDescriptor, values)
         let password: SecretValue = try context.otherSecrets(descriptor).answer(
             naming: SecretName(text: "password", option: SyncOptions.passwordDescriptor)
@@ -80,10 +92,22 @@ extension SyncCall {
         } _: { (answer) throws(CLIError) in
             .accepted(answer.withBytes { SecretValue(copying: $0) })
         }
-        let remote = try RemoteStore.open(address, password: password)
-        try credentials().set(
-            Self.service.item(user), value: password)
-        return remote
+        return ChosenStore(
+            remote: try RemoteStore.open(address, password: password), user: user,
+            password: password)
+    }
+
+    /// Stores the password of a chosen store's user, and begins the circle by `body`. If that
+    /// fails, the keychain has the password no more.
+    func keepingPassword<R>(of chosen: ChosenStore, _ body: () throws -> R) throws -> R {
+        guard let user = chosen.user, let password = chosen.password else { return try body() }
+        try credentials().set(Self.service.item(user), value: password)
+        do {
+            return try body()
+        } catch {
+            _ = try? credentials().delete(Self.password(of: user).query)
+            throw error
+        }
     }
 
     /// Deletes the password of a user at servers that are used no more.
@@ -98,6 +122,39 @@ extension SyncCall {
 
     private static func password(of user: String) -> PasswordName {
         PasswordName(user, in: service)
+    }
+
+    // MARK: The word that a circle has moved
+
+    /// An item that all devices of a circle read: the one that has moved tells the others, which
+    /// nothing else reaches.
+    private static let moves = PasswordService(
+        service: "valet-sync-moved", accessGroup: nil, isSynchronizable: true,
+        protectionClass: .afterFirstUnlock)
+
+    /// Tells the devices of a circle that `device` goes on in a new one.
+    func announceMove(of circle: CircleID, by device: String) throws {
+        let name = SecretValue(copying: Array(device.utf8).span)
+        try credentials().set(Self.moves.item(circle.text), value: name)
+    }
+
+    /// Removes what was told of a circle.
+    func forgetMove(of circle: CircleID) {
+        _ = try? credentials().delete(PasswordName(circle.text, in: Self.moves).query)
+    }
+
+    /// The name of the device that goes on in a new circle; nil if none has said so.
+    func moverName(of circle: CircleID) throws -> String? {
+        let value: SecretValue?
+        do throws(KeychainFailure) {
+            value = try credentials().value(of: PasswordName(circle.text, in: Self.moves))
+        } catch {
+            guard error.code == .itemNotFound else { throw error }
+            return nil
+        }
+        return value?.withBytes { bytes in
+            String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
+        }
     }
 
     private func credentials() throws(KeychainFailure) -> KeychainSession {

@@ -28,7 +28,9 @@ extension SyncCall {
                 rows.append(
                     .object([
                         "value": .string(version.text), "name": .text(name.account),
-                        "service": .text(name.service), "device": .text(author),
+                        "owner": .string(name.owner.name),
+                        "kind": .string(name.owner.kind.rawValue), "group": .string(name.group),
+                        "device": .text(author),
                         "milliseconds": .number(version.milliseconds),
                     ]))
             } else {

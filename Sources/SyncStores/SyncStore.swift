@@ -129,6 +129,12 @@ package enum StoreLimits {
     /// The most mails of one step of an invitation that are read. An honest one has one; anybody
     /// can put others beside it, which do not open.
     package static let mailCount = 256
+    /// The mails of a step that are read. Nobody can choose which of too many are left out.
+    package static func chosen(of names: [StoredName]) -> [StoredName] {
+        guard names.count > mailCount else { return names.sorted() }
+        return names.shuffled().prefix(mailCount).sorted()
+    }
+
     /// How long a mail is kept.
     package static let mailLifetime = Duration.seconds(15 * 60)
 }

@@ -182,7 +182,10 @@ package struct SharedFolder: ~Copyable {
         guard unsafe fstatat(handle.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0,
             status.st_mode & S_IFMT == S_IFREG
         else { return nil }
-        return .seconds(WallClock.nanoseconds / 1_000_000_000 - Int64(status.st_mtim.tv_sec))
+        let now = WallClock.nanoseconds / 1_000_000_000
+        // Some file systems keep any time that a program or a server gives.
+        let (age, overflows) = now.subtractingReportingOverflow(Int64(status.st_mtim.tv_sec))
+        return .seconds(overflows ? .max : age)
     }
 
     /// Removes a file or a link. Does nothing if it is missing.

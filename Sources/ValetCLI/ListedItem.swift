@@ -188,7 +188,7 @@ package struct ItemOwner: Hashable, Sendable {
     }
 
     /// The owner called `name`.
-    init(kind: Kind, name: String) {
+    package init(kind: Kind, name: String) {
         self.kind = kind
         self.name = name
     }

@@ -52,6 +52,21 @@ struct RoundTests {
         }
     }
 
+    @Test func `Equal values that two devices store are no conflict`() throws {
+        let members = try TestMember.circle(of: 2)
+        try members[0].set("item", "same")
+        try members[1].set("item", "same")
+        try settle(members)
+        for member in members {
+            #expect(try member.value("item") == "same")
+            #expect(try member.keptValues().isEmpty)
+        }
+        // A third value covers both records.
+        try members[0].set("item", "changed")
+        try settle(members)
+        #expect(try members[1].value("item") == "changed")
+    }
+
     @Test func `A quiet circle sends nothing`() throws {
         let store = MemoryStore()
         let members = try TestMember.circle(of: 2, in: store)

@@ -37,6 +37,31 @@ import ValetSyncStores
         for (state, code) in codes { #expect(ExitCode(state) == code, "\(state)") }
     }
 
+    @Test(arguments: [
+        (
+            ServiceName.standard(
+                .synchronizableValet, identifier: "Mail", accessibility: "AccessibleWhenUnlocked"),
+            "token  Mail  app"
+        ), ("https", "token  https  app"), ("", "token  -  app"),
+    ])
+    func `Items are called as 'valet list' calls them`(_ service: String, _ line: String) throws {
+        var attributes = AttributeList()
+        attributes.set(.text("app"), for: Attribute.accessGroup.tag)
+        attributes.set(.text("token"), for: Attribute.account.tag)
+        attributes.set(.text(service), for: Attribute.service.tag)
+        let content = RecordContent(
+            unchecked: .genericPassword, .whenUnlocked, kind: .noValue, attributes: attributes)
+        #expect(ItemName(content).line == line)
+    }
+
+    @Test func `A name that acts on a terminal is written with escapes`() throws {
+        var attributes = AttributeList()
+        attributes.set(.text("\u{1B}[2J"), for: Attribute.account.tag)
+        let content = RecordContent(
+            unchecked: .genericPassword, .whenUnlocked, kind: .noValue, attributes: attributes)
+        #expect(ItemName(content).line == "\\u{1b}[2J  -  -")
+    }
+
     @Test(arguments: StoreError.Code.allCases)
     func `Errors of stores keep their hints`(_ code: StoreError.Code) {
         let error = CLIError(StoreError(code, during: "read the roster", hint: "wait"))

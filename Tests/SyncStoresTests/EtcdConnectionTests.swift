@@ -46,7 +46,43 @@ import ValetTestValues
             try EtcdAddress(text, credentials: user, allowsPlainText: true)
         }
         #expect(try EtcdAddress(text, allowsPlainText: true).credentials == nil)
-        #expect(try EtcdAddress("http://127.0.0.1", credentials: user).credentials?.user == "u")
+    }
+
+    @Test(arguments: [
+        "http://127.0.0.1", "http://localhost:1", "http://[::1]:2379",
+        "https://a.example,http://127.0.0.1:1",
+    ])
+    func `sends no password to a port of this machine that is not protected by TLS`(
+        _ text: String
+    ) {
+        let user = EtcdCredentials(user: "u", password: SecretValue(copying: [1, 2].span))
+        let error = #expect(throws: StoreError.self) { try EtcdAddress(text, credentials: user) }
+        #expect(error?.code == .badAddress)
+        #expect(error?.hint?.contains("https") == true)
+        #expect(throws: Never.self) { try EtcdAddress(text) }
+    }
+
+    @Test(arguments: [
+        "https://root:SECRET@a.example:1", "https://root:SEC,RET@a.example",
+        "root:SECRET@a.example",
+        "http://a.example,https://SECRET:x@[::1]:70000", "https://SECRET@a.example/path",
+    ])
+    func `is refused with a password in it, which no error repeats`(_ text: String) {
+        let error = #expect(throws: StoreError.self) { try EtcdAddress(text) }
+        #expect(error?.code == .badAddress)
+        #expect(error.map { "\($0) \($0.hint ?? "")".contains("SEC") } == false)
+        #expect(error?.hint?.contains("--user") == true)
+    }
+
+    @Test(
+        arguments: [
+            ("0", 1), ("9223372036854775806", .max), ("9223372036854775807", nil),
+            ("-9223372036854775808", nil), ("-1", nil), ("99999999999999999999", nil), ("x", nil),
+        ] as [(String, Int64?)])
+    func `takes no revision of a server whose successor is no number`(
+        _ text: String, _ next: Int64?
+    ) {
+        #expect(EtcdRevision(text)?.next == next)
     }
 
     @Test func `names files by absolute paths, and a certificate with its key`() {
@@ -196,7 +232,7 @@ struct `A connection to etcd` {
 }
 
 /// Authorities and certificates, made by openssl.
-private struct TestCertificates {
+struct TestCertificates {
     let server: EtcdSecurity
     let client: EtcdSecurity
     let otherAuthority: String

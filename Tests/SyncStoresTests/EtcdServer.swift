@@ -23,6 +23,7 @@ final class EtcdServer {
     let peerPort = EtcdServer.freePort()
     let folder: TestFolder
     private let security: EtcdSecurity?
+    private let asksForCertificates: Bool
     private var cluster: [String] = []
     private var others: [String] = []
     private var shell = Process()
@@ -30,15 +31,21 @@ final class EtcdServer {
     private(set) var identifier: pid_t = 0
 
     /// One server that is a cluster by itself. `security` has the server's own files.
-    convenience init(security: EtcdSecurity? = nil, _ arguments: String...) throws {
-        try self.init(name: "a", security: security)
+    convenience init(
+        security: EtcdSecurity? = nil, asksForCertificates: Bool = true, _ arguments: String...
+    ) throws {
+        try self.init(
+            name: "a", security: security, asksForCertificates: asksForCertificates)
         cluster = [peer]
         others = arguments
         try start()
         try awaitHealth()
     }
 
-    private init(name: String, security: EtcdSecurity? = nil) throws {
+    private init(
+        name: String, security: EtcdSecurity? = nil, asksForCertificates: Bool = true
+    ) throws {
+        self.asksForCertificates = asksForCertificates
         self.name = name
         self.security = security
         folder = try TestFolder()
@@ -80,8 +87,10 @@ final class EtcdServer {
         ]
         if let security {
             arguments += ["--cert-file", security.certificate ?? "", "--key-file"]
-            arguments += [security.key ?? "", "--client-cert-auth", "--trusted-ca-file"]
-            arguments += [security.authority ?? ""]
+            arguments.append(security.key ?? "")
+            if asksForCertificates {
+                arguments += ["--client-cert-auth", "--trusted-ca-file", security.authority ?? ""]
+            }
         }
         shell.arguments = arguments + others
         shell.standardInput = input
@@ -148,7 +157,11 @@ final class EtcdServer {
     func control(_ arguments: String...) throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/etcdctl")
-        process.arguments = ["--endpoints", url] + arguments
+        let files = security.map { files in
+            ["--cacert", files.authority, "--cert", files.certificate, "--key", files.key]
+                .compactMap(\.self)
+        }
+        process.arguments = ["--endpoints", url] + (files ?? []) + arguments
         process.environment = ["ETCDCTL_API": "3"]
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice

@@ -112,7 +112,9 @@ struct `A store in etcd` {
     @Test func `logs in once, again when its token is gone, and is denied what it may not`()
         throws
     {
-        let server = try EtcdServer()
+        let folder = try TestFolder()
+        let files = try TestCertificates(in: folder)
+        let server = try EtcdServer(security: files.server, asksForCertificates: false)
         try server.control("user", "add", "root", "--new-user-password=r")
         try server.control("user", "grant-role", "root", "root")
         try server.control("role", "add", "valet")

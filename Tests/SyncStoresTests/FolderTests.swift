@@ -125,6 +125,17 @@ import ValetTestValues
         #expect(try folder.names().count < StoreLimits.logCount)
     }
 
+    @Test(arguments: [Int.min, -1, 0, Int.max])
+    func `does not mind a file of any time`(_ seconds: Int) throws {
+        try append(1)
+        let name = "\(place)/.valet-1.tmp"
+        try folder.write([1], to: name)
+        var times = [timespec(tv_sec: seconds, tv_nsec: 0), timespec(tv_sec: seconds, tv_nsec: 0)]
+        unsafe _ = utimensat(AT_FDCWD, folder.path(name), &times, 0)
+        try store.removeLeftovers(by: .soon)
+        #expect(try contents() == [.bytes(message(1))])
+    }
+
     @Test func `calls a half file partial until the rest arrives`() throws {
         try append(1)
         let whole = [UInt8](repeating: 7, count: 5000)

@@ -70,6 +70,16 @@ package struct Sponsoring: ~Copyable, Sendable {
         return plaintext == [1]
     }
 
+    /// The mail of P5; nil before the joiner's yes.
+    package func namesMail(
+        _ names: InvitationNames, signedBy pair: borrowing SigningPair, random: HedgeBytes
+    ) -> [UInt8]? {
+        guard let request, answer == [1], !isEnded else { return nil }
+        let plaintext = names.plaintext(
+            after: transcript(offer, request, opening), signedBy: pair)
+        return Mail.sealed(plaintext, .names, invitation, random: random)
+    }
+
     /// P3.
     private var opening: [UInt8] {
         random.withBytes { bytes in bytes.indices.map { bytes[$0] } }
@@ -135,6 +145,21 @@ package struct Joining: ~Copyable, Sendable {
         return invitation.words(offer, request, opening)
     }
 
+    /// Reads P5.
+    ///
+    /// - Parameter sponsor: The member that the roster has under the id in P1.
+    /// - Throws: ``SyncError``: `malformed`, `tampered`.
+    package func receiveNames(
+        _ mail: [UInt8], of sponsor: Member
+    ) throws(SyncError) -> InvitationNames {
+        let plaintext = try Mail.open(mail, .names, invitation)
+        guard let offer, let request, let opening else {
+            throw SyncError(.malformed, .step, in: .mail)
+        }
+        return try InvitationNames(
+            parsing: plaintext, after: transcript(offer, request, opening), signedBy: sponsor)
+    }
+
     /// The mail of P4: whether the person saw the same words. No ends the invitation.
     package mutating func answerMail(isSame: Bool, random: HedgeBytes) -> [UInt8] {
         precondition(words != nil, "an answer follows the words")
@@ -159,17 +184,22 @@ extension SponsorRandom {
     }
 }
 
+/// The hash of P1 to P3.
+private func transcript(_ offer: [UInt8], _ request: [UInt8], _ opening: [UInt8]) -> Digest {
+    UnkeyedHash.digest(.syncTranscript) { hash in
+        hash.append(offer)
+        hash.append(request)
+        hash.append(opening)
+    }
+}
+
 extension Invitation {
     /// Four words for the first 44 bits of a hash of all mails. They depend on nothing that the
     /// joiner or the store could vary after the sponsor's commitment.
     fileprivate borrowing func words(
         _ offer: [UInt8], _ request: [UInt8], _ opening: [UInt8]
     ) -> [String] {
-        let transcript = UnkeyedHash.digest(.syncTranscript) { hash in
-            hash.append(offer)
-            hash.append(request)
-            hash.append(opening)
-        }
+        let transcript = transcript(offer, request, opening)
         let bits = SyncHash(KeyedHash.digest(key, .syncWords) { $0.append(transcript) }).first
         return (0..<4).map { String(WordList.words[Int(bits >> UInt64(53 - 11 * $0) & 0x7ff)]) }
     }

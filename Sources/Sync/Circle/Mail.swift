@@ -64,6 +64,8 @@ package enum Mail {
         case opening = 3
         /// P4, of the joiner: whether the words are the same.
         case answer = 4
+        /// P5, of the sponsor: what it calls the devices. An invitation does not need it.
+        case names = 5
     }
 
     /// The most bytes of a mail: that of the longest name.

@@ -4,6 +4,7 @@
 // `Joining` decide what a mail means; these post and fetch them. `valet sync invite` and `join`
 // show the words and ask.
 
+internal import ValetKeychainModel
 internal import ValetSealing
 package import ValetSync
 package import ValetSyncStores
@@ -129,8 +130,19 @@ package struct InvitationSponsor: ~Copyable {
         return found
     }
 
-    /// Ends the invitation, and deletes this side's mails.
-    package mutating func end() { post.deleteOwn() }
+    /// Posts P5, after the joiner's yes: what this device calls those of the circle.
+    ///
+    /// - Throws: ``StoreError``, ``KeychainFailure``.
+    package mutating func send(_ names: InvitationNames, of session: SyncSession) throws {
+        let mail = try session.withIdentity(.whileUnlocked) { identity in
+            sponsoring.namesMail(names, signedBy: identity.signing, random: .random())
+        }
+        if let mail = mail ?? nil { try post.post(.names, mail) }
+    }
+
+    /// Ends the invitation, and deletes this side's mails. The names stay, which the joiner reads
+    /// when it is a member; it deletes them, or the store does.
+    package mutating func end() { post.deleteOwn(but: .names) }
 }
 
 /// The joiner's side of an invitation: it reads P1, posts its keys, and checks the words.
@@ -177,6 +189,19 @@ package struct InvitationJoiner: ~Copyable {
     /// Posts P4: whether this side's person saw the same words.
     package mutating func answer(isSame: Bool) throws(StoreError) {
         try post.post(.answer, joining.answerMail(isSame: isSame, random: .random()))
+    }
+
+    /// What the sponsor calls the devices of the circle, and deletes the mail; nil while it has not
+    /// arrived.
+    ///
+    /// - Throws: ``StoreError``.
+    package func names(of sponsor: Member) throws(StoreError) -> [DeviceID: String]? {
+        for mail in try post.mails(.names) {
+            guard let names = try? joining.receiveNames(mail.bytes, of: sponsor) else { continue }
+            try? post.store.delete(mail, from: post.mailbox, by: Deadline(after: .seconds(30)))
+            return names.names
+        }
+        return nil
     }
 
     /// Whether the sponsor's mails are gone: it has ended the invitation.

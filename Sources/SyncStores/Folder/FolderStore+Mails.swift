@@ -37,8 +37,8 @@ extension FolderStore {
             }
             var mails: [StoredMail] = []
             for step in Mail.Step.allCases {
-                let ofStep = names.filter { $0.number == UInt64(step.rawValue) }.sorted()
-                for name in ofStep.prefix(StoreLimits.mailCount) {
+                let ofStep = names.filter { $0.number == UInt64(step.rawValue) }
+                for name in StoreLimits.chosen(of: ofStep) {
                     try deadline.check()
                     let found = try read(name, in: folder, maxByteCount: Mail.maximalByteCount)
                     if case .bytes(let bytes) = found { mails.append(StoredMail(step, bytes)) }

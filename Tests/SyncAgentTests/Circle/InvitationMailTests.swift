@@ -92,6 +92,35 @@ import ValetSystem
         #expect(trouble == .seenByOthers)
     }
 
+    @Test func `A joiner learns what its sponsor calls the devices, also after the end`() throws {
+        let store = MemoryStore(.folder)
+        let member = try TestMember.circle(of: 1, in: store)[0]
+        let invitation = try Self.invitation()
+        var sponsor = InvitationSponsor(invitation, member.session.offer, in: member.client)
+        var joiner = try Self.joiner(MemoryStore.Client(of: store))
+        try sponsor.begin()
+        _ = try joiner.offer()
+        let newcomer = NewMember(of: member.session.circle.circle)
+        try joiner.send(InvitationRequest(newcomer.member, name: "phone"))
+        _ = try sponsor.request()
+        _ = try sponsor.open()
+        _ = try joiner.words()
+        let names = InvitationNames([member.id: "Laptop"], sponsor: member.id)
+        let seat = try #require(member.session.roster.accepted.members[member.id])
+        // Not before the joiner's yes.
+        try sponsor.send(names, of: member.session)
+        let early = try joiner.names(of: seat.member)
+        #expect(early == nil)
+        try joiner.answer(isSame: true)
+        _ = try sponsor.answer()
+        try sponsor.send(names, of: member.session)
+        sponsor.end()
+        let learned = try joiner.names(of: seat.member)
+        #expect(learned == [member.id: "Laptop"])
+        let again = try joiner.names(of: seat.member)
+        #expect(again == nil)
+    }
+
     @Test func `A joiner's no reaches the sponsor`() throws {
         let store = MemoryStore()
         var sponsor = try Self.sponsor(MemoryStore.Client(of: store))

@@ -15,7 +15,10 @@ package enum SyncValuesHelp {
 
     private static let schema: [(member: String, help: String)] = [
         ("value", "the id of the value"), ("name", "the account, or what else names the item"),
-        ("service", "the service, or null"), ("device", "the device that wrote it, or null"),
+        ("owner", "the valet's identifier, the service or server"),
+        ("kind", ItemOwner.Kind.allCases.map(\.rawValue).joined(separator: ", ")),
+        ("group", "the application, or the group that applications share"),
+        ("device", "the device that wrote it, or null"),
         ("milliseconds", "when: since 1970"),
     ]
     private static let noValue: (code: ExitCode, help: String) = (

@@ -160,8 +160,8 @@ package enum SyncOptions {
     static let storeDiscussion =
         "With --folder, the folder must exist: where it should be mounted and is not, nothing is "
         + "written. With --etcd, servers other than those of this machine must have https "
-        + "addresses, unless --plain-http is given. The password of --user is stored in the "
-        + "keychain, for this device only."
+        + "addresses, unless --plain-http is given. With --user all addresses must be https. The "
+        + "password is stored in the keychain, for this device only."
     static let noCircle: (code: ExitCode, help: String) = (
         .notFound, "this keychain is in no circle"
     )
