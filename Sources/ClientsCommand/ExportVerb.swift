@@ -4,6 +4,7 @@ internal import ValetCLI
 internal import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSecretMemory
+internal import ValetSystem
 
 /// `valet export`: writes secrets in the clear to standard output, after asking.
 struct ExportVerb {
@@ -28,6 +29,7 @@ struct ExportVerb {
         try requireConsent()
         var left: [(name: String, reason: String)] = []
         let (items, isDamaged) = try items(ofOneValet: writesVariables || isOneValetChosen)
+        warn(of: items)
         try writesVariables ? writeVariables(items, &left) : writeJSON(items, &left)
         for (name, reason) in left {
             console.note("valet: warning: \(quoted(name)) was left out: \(reason)")
@@ -49,6 +51,22 @@ struct ExportVerb {
         }
         guard try console.confirm("Write all secrets in the clear?") else {
             throw CLIError(.denied, "nothing was exported")
+        }
+    }
+
+    /// Warns of a file that others can read, and of an export that no import takes.
+    private func warn(of items: [StoredItem]) {
+        if NamedFile.isReadableByOthers(1) {
+            console.note("valet: warning: other users may read the output: 'chmod 600' the file")
+        }
+        let byteCount = items.reduce(0) { $0 + ($1.valueByteCount ?? 0) }
+        if items.count > ImportedItems.maximumCount
+            || byteCount > ImportSource.maximumByteCount / 4 * 3
+        {
+            let limit = ImportSource.maximumByteCount >> 20
+            console.note(
+                "valet: warning: an import reads at most \(ImportedItems.maximumCount) items and "
+                    + "\(limit) MiB: export one '--id' at a time")
         }
     }
 

@@ -107,11 +107,7 @@ package struct SecretInput: ~Copyable {
 
     private mutating func grow() {
         var larger = SecretBytes(byteCount: max(64, bytes.byteCount * 2))
-        bytes.withBytes { old in
-            larger.withMutableBytes { new in
-                for index in old.indices { new[index] = old[index] }
-            }
-        }
+        bytes.withBytes { larger.write($0, at: 0) }
         bytes = larger
     }
 }

@@ -55,7 +55,7 @@ enum ExportFormat {
             case .number(let number): text.append("\(number)")
             case .bytes(let bytes):
                 text.append("{\"base64\":\"")
-                Base64.append(bytes.span, to: &text)
+                Base64.encoded(bytes.span).withBytes { text.append($0) }
                 text.append("\"}")
             case .date, .accessControl:
                 return (nil, "it has an attribute that cannot be exported")
@@ -76,7 +76,7 @@ enum ExportFormat {
                 text.appendJSONString(bytes)
             } else {
                 text.append(",\"base64\":\"")
-                Base64.append(bytes, to: &text)
+                Base64.encoded(bytes).withBytes { text.append($0) }
                 text.append("\"")
             }
         }
@@ -85,69 +85,70 @@ enum ExportFormat {
 
     // MARK: Reading
 
-    /// The items of a document.
+    /// Reads one item of an export.
     ///
+    /// - Parameter number: Its place, from 1.
     /// - Throws: ``ExitCode/damaged`` for members and words that no export has.
-    static func items(_ document: JSONDocument, _ scope: Scope) throws(CLIError) -> ImportedItems {
-        var objects: [[String: Member]] = []
-        try document.forEachRow(
-            "SELECT type = 'object' FROM json_each((SELECT text FROM document), '$.items')"
-        ) { row throws(CLIError) in
-            objects.append([:])
-            guard row.number(0) == 1 else { throw refusal(objects.count, "is not an object") }
-        }
-        // The type of an integer that is too large for SQLite is another one here, and bytes are
-        // an object with one member.
-        try document.forEachRow(
-            """
-            SELECT item.key, member.key,
-                CASE WHEN member.type = 'object' AND
-                        json_type(member.value, '$.base64') = 'text' AND
-                        (SELECT count(*) FROM json_each(member.value)) = 1 THEN 'bytes'
-                    WHEN member.type = 'integer' AND typeof(member.atom) <> 'integer' THEN 'real'
-                    ELSE member.type END,
-                iif(member.type = 'object', json_extract(member.value, '$.base64'), member.atom),
-                iif(member.type = 'integer', member.atom, 0)
-            FROM json_each((SELECT text FROM document), '$.items') AS item,
-                json_each(item.value) AS member
-            """
-        ) { row throws(CLIError) in
-            let place = Int(row.number(0))
-            let key = try row.text(1) ?? ""
-            let kind = try row.text(2) ?? ""
-            let member = Member(kind: kind, text: try row.secret(3), number: row.number(4))
-            guard objects[place].updateValue(member, forKey: key) == nil else {
-                throw refusal(place + 1, "has two members of one name")
+    static func item(
+        _ reader: inout JSONReader, _ number: Int, _ scope: Scope
+    ) throws(CLIError) -> ImportedItem {
+        guard reader.kind == .object else { throw refusal(number, "is not an object") }
+        var members: [String: Member] = [:]
+        try reader.object(isUnique: false) { (name, reader) throws(CLIError) in
+            guard try members.updateValue(Member(&reader), forKey: name) == nil else {
+                throw refusal(number, "has two members of one name")
             }
         }
-        var found = ImportedItems()
-        for (place, members) in objects.enumerated() {
-            try found.add(item(members, place + 1, scope))
-        }
-        return found
+        return try item(members, number, scope)
     }
 
-    /// One member of an object.
-    private struct Member {
-        let kind: String
-        let text: SecretValue?
-        let number: Int64
+    /// The value of a member of an item.
+    private enum Member {
+        case text(SecretValue)
+        case number(Int64)
+        /// An object with the one member "base64".
+        case bytes(SecretValue)
+        case flag(Bool)
+        case other
+
+        init(_ reader: inout JSONReader) throws(CLIError) {
+            self = .other
+            switch reader.kind {
+            case .string: self = .text(try reader.string())
+            case .number, .literal:
+                let word = try reader.word()
+                if let number = Int64(word) {
+                    self = .number(number)
+                } else if word != "null", let flag = Bool(word) {
+                    self = .flag(flag)
+                }
+            case .object:
+                var (bytes, count) = (SecretValue?.none, 0)
+                try reader.object { (name, reader) throws(CLIError) in
+                    count += 1
+                    guard name == "base64", reader.kind == .string else { return }
+                    bytes = try reader.string().withBytes { Base64.decoded($0) }
+                }
+                if let bytes, count == 1 { self = .bytes(bytes) }
+            case .array: try reader.skip()
+            }
+        }
 
         /// The attribute's value; nil for what is no value of attributes.
         var value: AttributeValue? {
-            switch kind {
-            case "text": text?.publicText.map(AttributeValue.text)
-            case "integer": .number(number)
-            case "bytes":
-                text.flatMap(Base64.decoded)?.withBytes { bytes in
-                    .bytes(bytes.indices.map { bytes[$0] })
-                }
-            default: nil
+            switch self {
+            case .text(let text): text.publicText.map(AttributeValue.text)
+            case .number(let number): .number(number)
+            case .bytes(let bytes):
+                bytes.withBytes { bytes in .bytes(bytes.indices.map { bytes[$0] }) }
+            case .flag, .other: nil
             }
         }
 
         /// The text of a string; nil for other values.
-        var string: SecretValue? { kind == "text" ? text : nil }
+        var string: SecretValue? {
+            if case .text(let text) = self { text } else { nil }
+        }
     }
 
     private static func item(
@@ -162,7 +163,7 @@ enum ExportFormat {
         let encoded = members.removeValue(forKey: "base64")
         guard (text == nil) != (encoded == nil),
             let value = text == nil
-                ? encoded?.string.flatMap(Base64.decoded) : text?.string
+                ? encoded?.string?.withBytes({ Base64.decoded($0) }) : text?.string
         else { throw refusal(number, "has no value, two, or one that is not a string") }
         let accessibility = try accessibility(&members, number) ?? scope.accessibility
         let isCloud = try isCloud(&members, number) ?? scope.isCloud
@@ -173,17 +174,20 @@ enum ExportFormat {
         for (attribute, name) in Self.attributes where attribute.exists(in: itemClass) {
             attributes[attribute] = attribute.defaultValue
             guard let member = members.removeValue(forKey: name) else { continue }
-            let isNumber = member.kind == "integer"
-            guard let value = member.value,
-                !isNumber || attribute.family == .number,
-                attribute != .port || isNumber && (0...65535).contains(member.number)
-            else { throw refusal(number, "has a \(name) that is not possible") }
+            guard let value = member.value, isPossible(value, for: attribute) else {
+                throw refusal(number, "has a \(name) that is not possible")
+            }
             attributes[attribute] = value
         }
         guard members.isEmpty else { throw refusal(number, "has a member that is not known") }
         var item = ImportedItem(itemClass, attributes, value, from: "item \(number)")
         (item.accessibility, item.isCloud) = (accessibility, isCloud)
         return item
+    }
+
+    private static func isPossible(_ value: AttributeValue, for attribute: Attribute) -> Bool {
+        guard case .number(let number) = value else { return attribute != .port }
+        return attribute.family == .number && (attribute != .port || 0...65535 ~= number)
     }
 
     /// Every class, and not only those that options offer.
@@ -201,10 +205,9 @@ enum ExportFormat {
     private static func isCloud(
         _ members: inout [String: Member], _ number: Int
     ) throws(CLIError) -> Bool? {
-        switch members.removeValue(forKey: "cloud")?.kind {
+        switch members.removeValue(forKey: "cloud") {
         case nil: nil
-        case "true": true
-        case "false": false
+        case .flag(let flag)?: flag
         default: throw refusal(number, "has a member 'cloud' that is not true or false")
         }
     }

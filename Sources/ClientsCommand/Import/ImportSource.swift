@@ -13,8 +13,8 @@ struct ImportSource {
     private let scope: Scope
     private let context: Context
 
-    /// Larger than any export.
-    static let maximumByteCount = 64 << 20
+    /// The largest input. ``ExportVerb`` warns of a larger export.
+    static let maximumByteCount = 1 << 30
 
     init(_ values: ParsedValues, _ scope: Scope, _ context: Context) {
         self.values = values
@@ -27,7 +27,10 @@ struct ImportSource {
         switch values[ImportHelp.from] {
         case "secret-service": return try SecretService.read(scope)
         case "pass":
-            return try PassStore(folder: values[ImportHelp.file], scope).read(context.console)
+            let store = try PassStore(
+                folder: values[ImportHelp.file],
+                skipsUnreadable: values.has(ImportHelp.skipUnreadable), scope)
+            return try store.read(context.console)
         case "netrc": return try NetrcText.items(in: try input(defaultFile: ".netrc"))
         case "dotenv": return try DotenvText.items(in: try input(), scope)
         case "json": return try JSONExport.items(in: try input(), scope)
@@ -39,18 +42,32 @@ struct ImportSource {
         }
     }
 
-    /// The bytes of the file that the argument names, or of standard input.
+    /// The text of the file that the argument names, of the source's own file, or of standard
+    /// input: UTF-8 without a byte order mark.
+    ///
+    /// - Parameter defaultFile: In the home folder. Standard input is read for "-" only, because
+    ///   that of a script is often empty.
     private func input(defaultFile: String? = nil) throws(CLIError) -> SecretValue {
-        var path = values[ImportHelp.file]
-        if path == nil, context.console.isInputTerminal, let defaultFile {
-            path = Environment.ofProcess.value("HOME").map { "\($0)/\(defaultFile)" }
+        if let path = values[ImportHelp.file], path != "-" {
+            return try InputText.decoded(read(path), quoted(path))
         }
-        guard let path, path != "-" else {
-            guard !context.console.isInputTerminal else {
-                throw .usage("expected FILE, or a pipe to standard input")
+        if values[ImportHelp.file] == nil, let defaultFile {
+            guard let home = Environment.ofProcess.value("HOME"), !home.isEmpty else {
+                throw .usage("expected FILE: there is no home folder with \(defaultFile)")
             }
-            return try context.console.readInput(atMost: Self.maximumByteCount)
+            return try InputText.decoded(read("\(home)/\(defaultFile)"), "~/\(defaultFile)")
         }
+        guard !context.console.isInputTerminal else {
+            throw .usage("expected FILE, or a pipe to standard input")
+        }
+        let input = try context.console.readInput(atMost: Self.maximumByteCount)
+        guard input.byteCount > 0 else {
+            throw .usage("standard input is empty", hint: "name the file after the options")
+        }
+        return try InputText.decoded(input, "the input")
+    }
+
+    private func read(_ path: String) throws(CLIError) -> SecretValue {
         var input = SecretInput(capacity: 64 << 10)
         do {
             let file = try NamedFile.open(path)
@@ -65,6 +82,59 @@ struct ImportSource {
             throw .usage("\(quoted(path)) is larger than \(Self.maximumByteCount >> 20) MiB")
         }
         return input.value(byteCount: count)
+    }
+}
+
+/// The encoding of an input.
+enum InputText {
+    /// The text as UTF-8 without a byte order mark. Text with the mark of UTF-16 is converted.
+    ///
+    /// - Throws: ``ExitCode/damaged`` for UTF-32, UTF-16 without a mark, and half surrogate pairs.
+    static func decoded(_ input: SecretValue, _ name: String) throws(CLIError) -> SecretValue {
+        let head = input.withBytes { bytes in bytes.indices.prefix(4).map { bytes[$0] } }
+        if head.starts(with: [0xEF, 0xBB, 0xBF]) { return input.part(3..<input.byteCount) }
+        if head == [0xFF, 0xFE, 0, 0] || head == [0, 0, 0xFE, 0xFF] {
+            throw failure(name, "is UTF-32")
+        }
+        if head.starts(with: [0xFF, 0xFE]) || head.starts(with: [0xFE, 0xFF]) {
+            return try utf8(input, isLittleEndian: head[0] == 0xFF, name)
+        }
+        if head.prefix(2).contains(0) { throw failure(name, "is UTF-16 without a mark, or binary") }
+        return input
+    }
+
+    private static func utf8(
+        _ input: SecretValue, isLittleEndian: Bool, _ name: String
+    ) throws(CLIError) -> SecretValue {
+        var text = SecretText(capacity: input.byteCount)
+        try input.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
+            guard bytes.count % 2 == 0 else { throw failure(name, "is not UTF-16") }
+            var high: UInt32?
+            for place in stride(from: 2, to: bytes.count, by: 2) {
+                let pair = (UInt32(bytes[place]), UInt32(bytes[place + 1]))
+                let unit = isLittleEndian ? pair.1 << 8 | pair.0 : pair.0 << 8 | pair.1
+                var code: UInt32? = unit
+                if let first = high {
+                    code =
+                        0xDC00..<0xE000 ~= unit
+                        ? 0x10000 + (first - 0xD800) << 10 + (unit - 0xDC00) : nil
+                    high = nil
+                } else if 0xD800..<0xDC00 ~= unit {
+                    high = unit
+                    continue
+                }
+                guard let scalar = code.flatMap(Unicode.Scalar.init) else {
+                    throw failure(name, "is not UTF-16")
+                }
+                for byte in Unicode.UTF8.encode(scalar) ?? .init() { text.append(byte) }
+            }
+            guard high == nil else { throw failure(name, "is not UTF-16") }
+        }
+        return text.value()
+    }
+
+    private static func failure(_ name: String, _ reason: String) -> CLIError {
+        CLIError(.damaged, "\(name) \(reason)", hint: "save it again as UTF-8")
     }
 }
 

@@ -7,6 +7,10 @@ internal import ValetSecretMemory
 
 /// `valet import`: reads a source, shows what becomes of each item, stores all or nothing, and
 /// compares what is stored with the source.
+///
+/// Everything is read and compared before the first write. Many items are stored in several
+/// transactions, so that other programs can write in between. An import that ends early leaves
+/// some of them; the next run finds these unchanged, and adds the others.
 struct ImportVerb {
     private let values: ParsedValues
     private let context: Context
@@ -47,10 +51,11 @@ struct ImportVerb {
     func run() throws(CLIError) -> ExitCode {
         let isDryRun = values.has(ImportHelp.dryRun)
         let found = try ImportSource(values, scope, context).read()
-        var steps = try plan(found.items)
+        try found.checkCount()
+        let steps = try plan(found.items)
         let conflictCount = steps.count { $0.action == .conflict }
         let isDone = !isDryRun && conflictCount == 0
-        if isDone { try store(&steps) }
+        if isDone { try store(steps) }
         try show(steps, found.skipped, isDryRun: isDryRun)
         if conflictCount > 0, !isDryRun {
             throw CLIError(
@@ -129,17 +134,51 @@ struct ImportVerb {
 
     // MARK: Storing
 
-    private func store(_ steps: inout [Step]) throws(CLIError) {
+    /// How much one transaction writes at most. It holds the writers' lock for some milliseconds.
+    private static let batchItemCount = 200
+    private static let batchByteCount = 1 << 20
+
+    private func store(_ steps: [Step]) throws(CLIError) {
         let chosen = steps.filter { $0.action == .add || $0.action == .replace }
-        guard !chosen.isEmpty else { return }
-        let items = chosen.map { ($0.imported.newItem(in: scope), $0.imported.value) }
-        if chosen.contains(where: { $0.action == .replace }) {
+        let line = ProgressLine("storing", on: context.console)
+        defer { line.end() }
+        var rest = chosen[...]
+        while !rest.isEmpty {
+            line.show(rest.startIndex, of: chosen.count)
+            let batch = Self.batch(of: rest)
+            rest = rest.dropFirst(batch.count)
+            do throws(CLIError) {
+                try store(batch)
+                // Takes no lock: others write now.
+                try compare(batch)
+            } catch {
+                throw batch.startIndex == 0 ? error : Self.partial(error, batch, chosen.count)
+            }
+        }
+    }
+
+    /// The first steps, as many as one transaction writes.
+    private static func batch(of steps: ArraySlice<Step>) -> ArraySlice<Step> {
+        var byteCount = 0
+        return steps.prefix(batchItemCount).prefix { step in
+            let isFirst = byteCount == 0
+            byteCount += step.imported.value.byteCount + 1
+            return isFirst || byteCount <= batchByteCount
+        }
+    }
+
+    private func store(_ batch: ArraySlice<Step>) throws(CLIError) {
+        let items = batch.map { ($0.imported.newItem(in: scope), $0.imported.value) }
+        if batch.contains(where: { $0.action == .replace }) {
             try logins.set(items)
         } else {
             // Fails if another program has added one of them.
             try logins.add(items)
         }
-        for step in chosen {
+    }
+
+    private func compare(_ batch: ArraySlice<Step>) throws(CLIError) {
+        for step in batch {
             guard let stored = try logins.stored(step.imported, in: scope),
                 let value = try logins.value(of: stored), value.isEqual(to: step.imported.value)
             else {
@@ -148,6 +187,15 @@ struct ImportVerb {
                     hint: "another program may have changed it; import again to compare")
             }
         }
+    }
+
+    /// The error for an import of which a part was stored.
+    private static func partial(
+        _ error: CLIError, _ batch: ArraySlice<Step>, _ count: Int
+    ) -> CLIError {
+        CLIError(
+            error.code, "\(batch.startIndex) of \(count) items were stored; then \(error.message)",
+            hint: (error.hint.map { "\($0); " } ?? "") + "import again to store the others")
     }
 
     // MARK: Report

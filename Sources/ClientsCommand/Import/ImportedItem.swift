@@ -104,19 +104,21 @@ extension AttributeValue {
 struct ImportedItems {
     var items: [ImportedItem] = []
     /// What cannot be imported, and why.
-    var skipped: [(source: String, reason: String)] = []
+    private(set) var skipped: [(source: String, reason: String)] = []
+    /// Whether more was skipped than is kept.
+    private var isOverfull = false
 
-    /// More items than any person has.
-    static let maximumCount = 100_000
+    /// More items than any person has. It bounds what is skipped, too.
+    static let maximumCount = 250_000
+    static let maximumValueByteCount = 16 << 20
 
     /// Adds an item.
     ///
-    /// - Throws: ``ExitCode/usage`` for one too many, or one that is too large.
+    /// - Throws: ``ExitCode/usage`` for one too many.
     mutating func add(_ item: ImportedItem) throws(CLIError) {
-        guard items.count < Self.maximumCount else {
-            throw .usage("the source has more than \(Self.maximumCount) items")
-        }
-        guard item.value.byteCount <= 16 << 20 else {
+        try checkCount()
+        guard items.count < Self.maximumCount else { throw Self.tooMany }
+        guard item.value.byteCount <= Self.maximumValueByteCount else {
             return skip(item.source, "its value is larger than 16 MiB")
         }
         items.append(item)
@@ -124,6 +126,20 @@ struct ImportedItems {
 
     /// Notes what cannot be imported.
     mutating func skip(_ source: String, _ reason: String) {
-        skipped.append((source, reason))
+        if skipped.count < Self.maximumCount {
+            skipped.append((source, reason))
+        } else {
+            isOverfull = true
+        }
     }
+
+    /// - Throws: ``ExitCode/usage`` if the source has too much of anything.
+    func checkCount() throws(CLIError) {
+        guard !isOverfull else { throw Self.tooMany }
+    }
+
+    /// The error for a source that has too much.
+    static let tooMany = CLIError.usage(
+        "the source has more than \(maximumCount) entries: nothing was changed",
+        hint: "divide it, and import the parts")
 }

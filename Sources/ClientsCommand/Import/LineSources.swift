@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Two formats of lines that `valet import` reads: `.env` files and `~/.netrc`.
+// What `valet import` reads `.env` files and `~/.netrc` with, and the former.
 
 internal import ValetCLI
 internal import ValetSecretMemory
@@ -148,111 +148,5 @@ enum DotenvText {
             }
         }
         throw .malformed("the .env file", line: line, "a quote is never closed")
-    }
-}
-
-/// The passwords of `~/.netrc`, which ftp, curl and git read.
-enum NetrcText {
-    /// The items: each machine becomes an internet password.
-    static func items(in input: SecretValue) throws(CLIError) -> ImportedItems {
-        var found = ImportedItems()
-        var reader = TextReader(input)
-        var entry: Entry?
-        while let word = try keyword(&reader) {
-            let line = reader.line
-            switch word.publicText {
-            case "machine":
-                try entry?.add(to: &found)
-                entry = Entry(machine: try text(&reader, after: "machine"), line: line)
-            case "default":
-                try entry?.add(to: &found)
-                entry = Entry(machine: nil, line: line)
-            case "login": entry?.login = try text(&reader, after: "login")
-            case "account": _ = try text(&reader, after: "account")
-            case "password":
-                guard let value = try token(&reader) else {
-                    throw .malformed("the .netrc file", line: line, "nothing after 'password'")
-                }
-                entry?.password = value
-            case "macdef":
-                // A macro ends with an empty line.
-                while reader.next != nil {
-                    if reader.advance(while: { $0 != 0x0A }).isEmpty { break }
-                    reader.advance()
-                }
-            default:
-                // The word may be a password in a wrong place: it is not shown.
-                throw .malformed("the .netrc file", line: line, "an unknown word")
-            }
-        }
-        try entry?.add(to: &found)
-        return found
-    }
-
-    private struct Entry {
-        /// nil for the entry that stands for all other machines.
-        let machine: String?
-        let line: Int
-        var login = ""
-        var password: SecretValue?
-
-        func add(to found: inout ImportedItems) throws(CLIError) {
-            let source = "\(machine ?? "default") (line \(line))"
-            guard let machine else { return found.skip(source, "it names no machine") }
-            guard let password else { return found.skip(source, "it has no password") }
-            guard let place = LoginPlace(scheme: "https", host: machine, path: "") else {
-                return found.skip(source, "its machine is not the name of a server")
-            }
-            try found.add(
-                ImportedItem(
-                    place, account: login, kind: .standard, password, from: source))
-        }
-    }
-
-    private static func text(
-        _ reader: inout TextReader, after word: String
-    ) throws(CLIError) -> String {
-        guard let text = try token(&reader)?.publicText, !text.isEmpty else {
-            throw .malformed("the .netrc file", line: reader.line, "no text after '\(word)'")
-        }
-        return text
-    }
-
-    private static let isSpace: @Sendable (UInt8) -> Bool = {
-        $0 == 0x20 || (0x09...0x0D).contains($0)
-    }
-
-    /// The next word where no value can be: comments are passed over. Elsewhere a hash sign begins
-    /// a password.
-    private static func keyword(_ reader: inout TextReader) throws(CLIError) -> SecretValue? {
-        reader.advance(while: isSpace)
-        while reader.isAt("#") {
-            reader.advance { $0 != 0x0A }
-            reader.advance(while: isSpace)
-        }
-        return try token(&reader)
-    }
-
-    /// The next word, which may be in quotation marks; nil at the end.
-    private static func token(_ reader: inout TextReader) throws(CLIError) -> SecretValue? {
-        reader.advance(while: isSpace)
-        guard reader.next != nil else { return nil }
-        guard reader.isAt("\"") else {
-            return reader.part(reader.advance { !isSpace($0) })
-        }
-        let line = reader.line
-        var word = SecretText(capacity: 64)
-        reader.advance()
-        while let byte = reader.next {
-            reader.advance()
-            if byte == UInt8(ascii: "\"") { return word.value() }
-            if byte == UInt8(ascii: "\\"), let escaped = reader.next {
-                word.append(escaped)
-                reader.advance()
-            } else {
-                word.append(byte)
-            }
-        }
-        throw .malformed("the .netrc file", line: line, "a quotation mark is never closed")
     }
 }

@@ -11,9 +11,9 @@ internal import ValetUserPresence
 struct PassStore {
     private let folder: String
     private let scope: Scope
+    private let skipsUnreadable: Bool
 
     private static let gpgPaths = ["/usr/bin/gpg", "/usr/local/bin/gpg"]
-    private static let maximumDepth = 32
     private static let maximumByteCount = 16 << 20
     /// How long gpg may take for one file, with the question for a passphrase.
     private static let patience = Duration.seconds(180)
@@ -23,7 +23,8 @@ struct PassStore {
         "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
     ]
 
-    init(folder: String?, _ scope: Scope) throws(CLIError) {
+    /// - Parameter skipsUnreadable: Whether the import goes on without what gpg cannot decrypt.
+    init(folder: String?, skipsUnreadable: Bool, _ scope: Scope) throws(CLIError) {
         let environment = Environment.ofProcess
         let standard =
             environment.value("PASSWORD_STORE_DIR")
@@ -33,6 +34,7 @@ struct PassStore {
         }
         self.folder = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
         self.scope = scope
+        self.skipsUnreadable = skipsUnreadable
     }
 
     /// All entries, in the order of their names.
@@ -41,45 +43,35 @@ struct PassStore {
             throw CLIError(
                 .failure, "there is no gpg in /usr/bin", hint: "install the package gpg")
         }
-        var names: [String] = []
-        var found = ImportedItems()
-        try list("", depth: 0, &names, &found)
+        var (names, found) = try PassListing(folder).read()
         let line = ProgressLine("decrypting", on: console)
         defer { line.end() }
+        var readCount = 0
         for (count, name) in names.sorted().enumerated() {
             line.show(count, of: names.count)
-            let value = try decrypt(name, gpg)
+            guard let value = try decrypt(name, gpg) else {
+                guard skipsUnreadable else { throw Self.unreadable(name) }
+                found.skip(name, "gpg could not decrypt it")
+                continue
+            }
+            readCount += 1
             let key = String(name.dropLast(".gpg".count))
             try found.add(ImportedItem(key, value.withoutOnlyNewline, in: scope, from: name))
         }
+        // A key that is missing altogether is no reason to leave out everything.
+        if readCount == 0, let first = names.first { throw Self.unreadable(first) }
         return found
     }
 
-    /// Collects the files below a folder of the store. Follows no links to folders.
-    private func list(
-        _ path: String, depth: Int, _ names: inout [String], _ found: inout ImportedItems
-    ) throws(CLIError) {
-        let place = path.isEmpty ? folder : "\(folder)/\(path)"
-        guard depth < Self.maximumDepth, let entries = NamedFile.entries(of: place) else {
-            if depth > 0 { return found.skip(path, "the folder cannot be read") }
-            throw CLIError(
-                .notFound, "there is no store of pass in \(quoted(folder))",
-                hint: "name its folder after the options")
-        }
-        for (name, isFolder) in entries where !name.hasPrefix(".") {
-            let inner = path.isEmpty ? name : "\(path)/\(name)"
-            if isFolder {
-                try list(inner, depth: depth + 1, &names, &found)
-            } else if name.hasSuffix(".gpg"), name.count > ".gpg".count {
-                guard names.count < ImportedItems.maximumCount else {
-                    throw .usage("the store has too many entries")
-                }
-                names.append(inner)
-            }
-        }
+    private static func unreadable(_ name: String) -> CLIError {
+        CLIError(
+            .failure, "gpg could not decrypt \(quoted(name)): nothing was changed",
+            hint: "'gpg --decrypt' shows why; '--skip-unreadable' leaves out what others only can "
+                + "decrypt")
     }
 
-    private func decrypt(_ name: String, _ gpg: String) throws(CLIError) -> SecretValue {
+    /// The contents of a file; nil if gpg cannot decrypt it.
+    private func decrypt(_ name: String, _ gpg: String) throws(CLIError) -> SecretValue? {
         let environment = Self.variables.compactMap { variable in
             Environment.ofProcess.value(variable).map { "\(variable)=\($0)" }
         }
@@ -93,9 +85,8 @@ struct PassStore {
             while case .ready = WaitLimit(until: deadline).wait(for: child.output),
                 try output.read(from: child.output) > 0
             {
-                guard output.byteCount <= Self.maximumByteCount else {
-                    throw CLIError.usage("\(quoted(name)) is larger than 16 MiB")
-                }
+                // ``ImportedItems`` skips it.
+                if output.byteCount > Self.maximumByteCount { break }
             }
             if child.exitCode(before: deadline) == 0 {
                 let count = output.byteCount
@@ -106,18 +97,17 @@ struct PassStore {
         } catch {
             throw CLIError(.failure, "gpg cannot be run: \(error)")
         }
-        throw CLIError(
-            .failure, "gpg could not decrypt \(quoted(name))",
-            hint: "'gpg --decrypt' shows why; nothing was changed")
+        return nil
     }
 }
 
 extension SecretValue {
-    /// The value without its newline, if it is one line of text; else the value itself.
+    /// The value without its line end, if it is one line of text; else the value itself.
     fileprivate var withoutOnlyNewline: SecretValue {
         withBytes { bytes in
             guard bytes.firstIndex(of: UInt8(ascii: "\n")) == bytes.count - 1 else { return self }
-            return SecretValue(copying: bytes.extracting(0..<(bytes.count - 1)))
+            let isCRLF = bytes.count > 1 && bytes[bytes.count - 2] == UInt8(ascii: "\r")
+            return SecretValue(copying: bytes.extracting(0..<(bytes.count - (isCRLF ? 2 : 1))))
         }
     }
 }

@@ -67,9 +67,9 @@ def with_collisions(world):
     imported(world, "dotenv", "--replace", "--skip-existing", code=64)
     # Another accessibility is a conflict that no new value solves.
     login = b"machine a login u password p\n"
-    imported(world, "netrc", input=login)
+    imported(world, "netrc", "-", input=login)
     for words in ((), ("--replace",), ("--replace", "--dry-run")):
-        report = imported(world, "netrc", "--accessibility", "after-first-unlock", *words,
+        report = imported(world, "netrc", "-", "--accessibility", "after-first-unlock", *words,
                           input=login, code=0 if "--dry-run" in words else 73)
         expect(counts(report) == {"conflicts": 1}, words, report)
     # A valet of another program, and what no file can be.
@@ -78,7 +78,7 @@ def with_collisions(world):
     imported(world, "dotenv", world.path("missing"), code=44)
     imported(world, "dotenv", world.folder, code=1)
     for source in ("dotenv", "netrc", "json", "csv", "macos-dump"):
-        outcome = world.run("import", "--from", source, input=os.urandom(65536))
+        outcome = world.run("import", "--from", source, "-", input=os.urandom(65536))
         expect(outcome.code in (64, 65) and outcome.err.count("\n") <= 2, source, outcome)
 
 
@@ -107,6 +107,80 @@ def that_are_killed(world):
         world.doctor()
         kill_count += was_killed
     report(kill_count, tried, every)
+
+
+@scenario
+def that_are_large(world):
+    """A large import that is killed is completed by the next one, and others write in between."""
+    count = 3_000
+    rows = [f"n{number},,user{number},{number:>2000}" for number in range(count)]
+    path = os.path.join(world.folder, "large.csv")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("name,url,username,password\n" + "\n".join(
+            row.replace(",,", ",https://same.example.com,") for row in rows))
+    world.set("other", "x")
+
+    def stored():
+        return [item for item in json.loads(world.run("list", "--all", "--json").out)["items"]
+                if item["name"].startswith("user")]
+    process = world.start([COMMAND, "import", "--from", "csv", path],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for(stored, "the first items")
+    # A writer passes while the import goes on.
+    begin = time.monotonic()
+    world.set("other", "y")
+    passed = time.monotonic() - begin
+    expect(passed < 3, f"a write waited for {passed:.1f} s")
+    expect(process.poll() is None, "the import has ended: it is too small to be killed")
+    process.kill()
+    process.wait()
+    found = stored()
+    expect(0 < len(found) < count, f"{len(found)} items")
+    report = imported(world, "csv", path)
+    expect(counts(report) == {"added": count - len(found), "same": len(found)}, counts(report))
+    expect(len(stored()) == count and world.get("other") == "y", "the rest")
+    expect(counts(imported(world, "csv", path)) == {"same": count}, "again")
+    world.doctor()
+
+
+@scenario
+def from_their_own_places(world):
+    """valet import reads a source's own file unless it is told otherwise, and no empty input."""
+    imported(world, "netrc", input=b"machine a login u password p\n", code=44)
+    with open(os.path.join(world.folder, ".netrc"), "wb") as file:
+        file.write(b"\xef\xbb\xbfmachine a.example login u password p\r\n")
+    report = imported(world, "netrc", env={"HOME": world.folder})
+    expect(names(report) == [("internet", "a.example", "u")], report)
+    expect(counts(imported(world, "netrc", "-", input=b"machine b.example login u password p\n"))
+           == {"added": 1}, "standard input")
+    for source in ("csv", "json", "dotenv", "macos-dump"):
+        outcome = world.run("import", "--from", source)
+        expect(outcome.code == 64 and "is empty" in outcome.err, source, outcome)
+    table = "name;password\r\nTür;geheim\r\n".encode("utf-16")
+    expect(counts(imported(world, "csv", input=table)) == {"added": 1}, "UTF-16")
+    expect(world.get("Tür") == "geheim", "UTF-16")
+
+
+@scenario
+def of_large_values(world):
+    """An export of more than 64 MiB can be imported, and one that others can read is warned of."""
+    values = {f"key{number}": os.urandom(16_000_000) for number in range(4)}
+    for key, value in values.items():
+        world.set(key, value)
+    path = os.path.join(world.folder, "export.json")
+    for mode, is_open in ((0o600, False), (0o644, True), (0o640, True)):
+        with open(path, "wb") as file:
+            os.fchmod(file.fileno(), mode)
+            process = world.start([COMMAND, "export", "--format", "json", "--yes"], stdout=file,
+                                  stderr=subprocess.PIPE)
+            outcome = world.finish(process, timeout=300)
+        expect(outcome.code == 0, outcome)
+        expect(("other users may read" in outcome.err) == is_open, f"{mode:o}", outcome)
+    world.home = os.path.join(world.folder, "second")
+    outcome = world.run("import", "--from", "json", path, timeout=300)
+    expect(outcome.code == 0, outcome)
+    for key, value in values.items():
+        expect(world.run("get", key).out == value, key)
 
 
 @scenario
@@ -220,13 +294,22 @@ def of_pass(world):
             expect(found == wanted, name, found)
         expect(digest(store) == before, "the store was changed")
         expect(counts(imported(world, "pass", store + "/", env=env)) == {"same": 4}, "again")
-        # gpg fails: nothing is imported.
+        # gpg fails: nothing is imported, or an option leaves the entry out and names it.
         with open(os.path.join(store, "broken.gpg"), "wb") as file:
             file.write(b"nonsense")
         world.home = os.path.join(world.folder, "second")
         outcome = world.run("import", "--from", "pass", env=env)
         expect(outcome.code == 1 and "broken.gpg" in outcome.err, outcome)
+        expect("--skip-unreadable" in outcome.err, outcome)
         expect(json.loads(world.run("list", "--json").out)["items"] == [], "a part was imported")
+        report = imported(world, "pass", "--skip-unreadable", env=env)
+        expect(counts(report) == {"added": 4}, report)
+        expect({"source": "broken.gpg", "reason": "gpg could not decrypt it"}
+               in report["skipped"], report)
+        # With a key that is missing altogether, everything would be left out.
+        for name in entries:
+            os.remove(os.path.join(store, f"{name}.gpg"))
+        imported(world, "pass", "--skip-unreadable", env=env, code=1)
         imported(world, "pass", os.path.join(world.folder, "nowhere"), code=44, env=env)
     finally:
         world.run("--kill", "all", env=env, command="gpgconf")

@@ -11,7 +11,7 @@ package enum ImportHelp {
     /// The input.
     package static let file = ArgumentDeclaration(
         name: "FILE",
-        help: "what to read: a file, '-' for standard input, or for pass the folder of the store",
+        help: "what to read: a file, or for pass the folder of the store; '-' is standard input",
         isRequired: false)
     /// Whether to change nothing.
     package static let dryRun = OptionDeclaration(
@@ -22,25 +22,33 @@ package enum ImportHelp {
     /// Whether the keychain wins.
     package static let skipExisting = OptionDeclaration(
         name: "skip-existing", help: "if an item exists with another value, keep it")
+    /// Whether to leave out what cannot be read.
+    package static let skipUnreadable = OptionDeclaration(
+        name: "skip-unreadable",
+        help: "leave out what cannot be read, such as entries of pass for other keys, and name it")
 
     static let declaration = CommandDeclaration(
         name: "import", abstract: "read secrets of other programs into the keychain",
         discussion: [
             "Reads all secrets of a source, shows what becomes of each, stores all or none, and "
-                + "compares what is stored with the source. Sources are never changed.",
+                + "compares what is stored with the source. Sources are never changed. More than "
+                + "200 items or 1 MiB are stored in parts, between which other programs can "
+                + "write; if that is interrupted, import again to store the rest.",
             "secret-service: GNOME Keyring, KWallet and others, over D-Bus. Unlock them first. "
                 + "pass: the store of pass, by default in ~/.password-store; gpg asks for its "
                 + "passphrase. netrc: ~/.netrc. dotenv: lines NAME=VALUE. json: the output of "
-                + "'valet export', an export of Bitwarden without encryption, or an object with "
-                + "names and secrets. csv: an export of Chrome, Firefox, Bitwarden, 1Password or "
-                + "Apple's Passwords. macos-dump: the output of 'security dump-keychain -d'.",
+                + "'valet export', an export of Bitwarden without encryption, the output of 'bw "
+                + "list items', or an object with names and secrets. csv: an export of a browser "
+                + "or a password manager; docs/CLIENTS.md lists the columns. macos-dump: the "
+                + "output of 'security dump-keychain -d'.",
             "Passwords with a server become internet passwords, those with a service and an "
                 + "account generic passwords. All others become secrets of the valet that the "
                 + "options choose, with the names of the source; notes and one-time passwords of a "
-                + "login become NAME/notes and NAME/otp.",
+                + "login become NAME/notes and NAME/otp. Entries of one name that differ become "
+                + "NAME, NAME (USER), NAME (2) and so on.",
             "Each line of the output has the action (add, replace, keep, same, conflict, skip), "
                 + "the kind, the owner and the name of the item, and its name in the source. "
-                + "Values are never shown.",
+                + "Whatever is not imported has a line with 'skip'. Values are never shown.",
             "An item that exists with another accessibility is a conflict, which --replace does "
                 + "not solve. One with another value is a conflict, too: without --replace or "
                 + "--skip-existing nothing is changed. The same is true of two items of the source "
@@ -48,7 +56,7 @@ package enum ImportHelp {
                 + "first.",
         ],
         arguments: [file],
-        options: [from, dryRun, replace, skipExisting] + ItemOptions.all,
+        options: [from, dryRun, replace, skipExisting, skipUnreadable] + ItemOptions.all,
         schema: [
             ("added", "how many items were new"), ("replaced", "how many got another value"),
             ("kept", "how many were left out because the keychain's item was kept"),

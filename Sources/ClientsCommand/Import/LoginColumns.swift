@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetCLI
+
+/// What a column of a table of logins holds. Programs have different names for the same things;
+/// docs/CLIENTS.md has the same list.
+enum LoginColumn: Hashable {
+    case name, url, username, password, notes, otp, realm
+    /// An address for the user name's place, if there is no user name.
+    case email
+    /// Addresses that are separated by commas; a JSON array of them.
+    case urls, urlList
+    /// A secret with the name of the column.
+    case field
+    /// A JSON array of objects with a label and a value.
+    case fieldList
+    /// Here and behind it, a row has pairs of a label and a value; a last one alone is the notes.
+    case pairs
+    /// Text from which no reader gets the fields back.
+    case fieldText
+
+    /// The columns by their names in lower case.
+    private static let known: [(LoginColumn, [String])] = [
+        (.name, ["name", "title", "account", "account_name"]),
+        (.url, ["url", "website", "web site", "website address", "login_url"]),
+        (.urls, ["login_uri"]),
+        (.urlList, ["additional_urls"]),
+        (
+            .username,
+            [
+                "username", "user name", "login", "login name", "login_username", "user",
+                "login_name",
+            ]
+        ),
+        (.email, ["email", "e-mail"]),
+        (.password, ["password", "login_password", "pwd"]),
+        (.notes, ["notes", "note", "extra", "comments", "comment"]),
+        (
+            .otp,
+            [
+                "totp", "otp", "otpauth", "otpurl", "otpsecret", "login_totp", "one-time password",
+                "tfc:keeper",
+            ]
+        ),
+        (.realm, ["httprealm", "realm"]),
+        (
+            .field,
+            [
+                "username2", "username3", "cardholdername", "cardnumber", "cvc", "pin",
+                "expirydate", "zipcode", "full_name", "phone_number", "address1", "address2",
+                "city", "country", "state", "account_holder", "cc_number", "code",
+                "expiration_month", "expiration_year", "routing_number", "account_number",
+                "issuing_bank", "number", "issue_date", "expiration_date", "place_of_issue",
+            ]
+        ),
+        (.fieldList, ["custom_fields"]),
+        (.pairs, ["custom fields", "field"]),
+        (.fieldText, ["fields"]),
+    ]
+    private static let byName: [String: LoginColumn] = Dictionary(
+        uniqueKeysWithValues: known.flatMap { column, names in names.map { ($0, column) } })
+
+    /// - Returns: nil for a name that no known program gives to a column that is imported.
+    init?(named name: String) {
+        guard let column = Self.byName[name.lowercased()] else { return nil }
+        self = column
+    }
+}
+
+/// The first row of a table: what its columns hold.
+struct LoginHeader {
+    let columns: [(name: String, column: LoginColumn?)]
+
+    /// - Throws: ``ExitCode/damaged`` if the row does not name columns of logins.
+    init(_ names: [String]) throws(CLIError) {
+        let names = names.map { Self.trimmed($0) }
+        // Proton Pass separates addresses by commas, as Bitwarden does in a column of its own.
+        let isProton = names.contains { $0.lowercased() == "createtime" }
+        columns = names.map { name in
+            let column = LoginColumn(named: name)
+            return (name, column == .url && isProton ? .urls : column)
+        }
+        let known = Set(columns.compactMap(\.column))
+        let secrets: Set<LoginColumn> = [.password, .notes, .otp, .field, .pairs]
+        let places: Set<LoginColumn> = [.name, .url, .urls]
+        guard !known.isDisjoint(with: secrets), !known.isDisjoint(with: places) else {
+            // The row may have secrets: it is not shown.
+            throw CLIError(
+                .damaged, "line 1 of the CSV does not name columns of logins",
+                hint: "put a line such as 'name,url,username,password,notes' in front; for "
+                    + "Keeper, 'Folder,Title,Login,Password,Website Address,Notes,Shared "
+                    + "Folder,Custom Fields'")
+        }
+    }
+
+    /// Where pairs begin; nil if no column has them.
+    var firstPair: Int? { columns.firstIndex { $0.column == .pairs } }
+
+    private static func trimmed(_ name: String) -> String {
+        let isSpace: (Character) -> Bool = { $0 == " " }
+        let start = name.drop(while: isSpace)
+        return String(start.prefix(start.count - start.reversed().prefix(while: isSpace).count))
+    }
+}
