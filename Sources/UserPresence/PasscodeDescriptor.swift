@@ -43,7 +43,8 @@ package struct PasscodeDescriptor: Hashable, Sendable {
     }
 
     /// Reads the passcode up to a newline, which is dropped, or up to the end. Leaves all bytes
-    /// after the newline to the next reader.
+    /// after the newline to the next reader. Drops what only editors on other systems add: a
+    /// carriage return before the newline, and the UTF-8 byte order mark at the start.
     ///
     /// - Throws: `unavailable(.descriptor)` if it was not inherited, cannot be read, or is a
     ///   terminal, which would show the input; `timedOut`; `tooLong` above
@@ -69,6 +70,11 @@ package struct PasscodeDescriptor: Hashable, Sendable {
                 throw UserPresenceError(.tooLong, during: Self.operation)
             }
         }
+        let isWide = Self.wideMarks.contains { input.starts(with: $0) }
+        if isWide {
+            throw Self.failure("descriptor \(number) supplies UTF-16: save the text as UTF-8")
+        }
+        if input.starts(with: Self.byteOrderMark) { input.removeFirst(Self.byteOrderMark.count) }
         let count = input.lineByteCount
         guard count > 0 || (allowsEmpty && input.endsInNewline) else {
             throw UserPresenceError(
@@ -134,6 +140,9 @@ package struct PasscodeDescriptor: Hashable, Sendable {
         }
     }
 
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    /// The byte order marks of UTF-16, which no UTF-8 begins with.
+    private static let wideMarks: [[UInt8]] = [[0xFF, 0xFE], [0xFE, 0xFF]]
     private static let operation = "read the passcode from a descriptor"
 
     private static func failure(_ hint: String, _ systemError: Int32 = 0) -> UserPresenceError {

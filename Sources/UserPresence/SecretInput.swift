@@ -19,8 +19,12 @@ package struct SecretInput: ~Copyable {
     package var firstByte: UInt8? { byteCount > 0 ? byte(at: 0) : nil }
     /// Whether the last byte is a newline.
     package var endsInNewline: Bool { byteCount > 0 && byte(at: byteCount - 1) == 0x0A }
-    /// The number of bytes without the newline that may end them.
-    package var lineByteCount: Int { byteCount - (endsInNewline ? 1 : 0) }
+    /// The number of bytes without the line end that may end them: a newline, or the carriage
+    /// return and newline of a Windows file.
+    package var lineByteCount: Int {
+        guard endsInNewline else { return byteCount }
+        return byteCount - (byteCount > 1 && byte(at: byteCount - 2) == 0x0D ? 2 : 1)
+    }
 
     /// Waits, by default without a deadline, and appends the bytes of one read.
     ///
@@ -99,6 +103,11 @@ package struct SecretInput: ~Copyable {
             for index in (end - count)..<end { span[index] = 0 }
         }
         byteCount -= count
+    }
+
+    /// Whether the first bytes are these.
+    func starts(with bytes: [UInt8]) -> Bool {
+        byteCount >= bytes.count && bytes.indices.allSatisfy { byte(at: $0) == bytes[$0] }
     }
 
     private func byte(at index: Int) -> UInt8 {

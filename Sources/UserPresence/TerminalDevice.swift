@@ -66,15 +66,19 @@ package struct TerminalDevice: ~Copyable {
         show("\n", within: WaitLimit(until: .immediately))
     }
 
-    /// Reads one visible line, without a deadline.
+    /// Reads one visible line. No bytes mean the end of the input.
     ///
-    /// - Throws: `unavailable` with the system's reason.
-    package func readShownLine(_ prompt: String) throws(UserPresenceError) -> SecretInput {
+    /// - Throws: `timedOut`; `cancelled` when the terminal is gone; `unavailable` with the system's
+    ///   reason.
+    package func readShownLine(
+        _ prompt: String, within duration: Duration
+    ) throws(UserPresenceError) -> SecretInput {
         // Input from before the question is not an answer to it.
         tcflush(input, TCIFLUSH)
-        show(prompt, within: WaitLimit(until: .never))
+        let limit = WaitLimit(until: Deadline(after: duration))
+        show(prompt, within: limit)
         var line = SecretInput(capacity: Self.maximumLineByteCount + 2)
-        _ = try line.read(from: input)
+        if let error = fill(&line, within: limit) { throw error }
         return line
     }
 
@@ -128,9 +132,12 @@ package struct TerminalDevice: ~Copyable {
         }
     }
 
-    /// Shows `prompt` and reads one hidden line, without a deadline.
-    package func readHiddenLine(_ prompt: String) throws(UserPresenceError) -> SecretInput {
-        try readHiddenLine(prompt, until: .never)
+    /// Shows `prompt` and reads one hidden line within `duration`, as
+    /// ``readHiddenLine(_:cancellation:refusesMore:until:)`` does.
+    package func readHiddenLine(
+        _ prompt: String, within duration: Duration
+    ) throws(UserPresenceError) -> SecretInput {
+        try readHiddenLine(prompt, until: Deadline(after: duration))
     }
 
     /// Runs `body` with hidden input.

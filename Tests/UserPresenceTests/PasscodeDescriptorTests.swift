@@ -31,12 +31,28 @@ import ValetSystem
     @Test(
         arguments: [
             ("secret\n", "secret"), ("secret", "secret"), ("secret\n\n", "secret"),
-            ("secret\r\n", "secret\r"), (" a\0b \n", " a\0b "), ("é\nrest", "é"),
+            ("secret\r\n", "secret"), ("secret\r", "secret\r"), ("a\r\r\n", "a\r"),
+            (" a\0b \n", " a\0b "), ("é\nrest", "é"), ("\u{FEFF}secret\r\n", "secret"),
+            ("\u{FEFF}secret", "secret"), ("a\u{FEFF}\n", "a\u{FEFF}"),
         ])
     func `A passcode descriptor gives its first line without the newline`(
         _ text: String, _ expected: String
     ) throws {
         try withPipe(text) { #expect(read($0) == .answer(expected)) }
+    }
+
+    @Test(
+        arguments: [[0xFF, 0xFE, 0x61, 0, 0x0A, 0], [0xFE, 0xFF, 0, 0x61, 0, 0x0A]] as [[UInt8]])
+    func `A passcode descriptor with UTF-16 is refused by name`(_ bytes: [UInt8]) throws {
+        let pipe = Foundation.Pipe()
+        try pipe.fileHandleForWriting.write(contentsOf: Data(bytes))
+        try pipe.fileHandleForWriting.close()
+        let descriptor = try Self.handedOver(pipe.fileHandleForReading.fileDescriptor)
+        let error = #expect(throws: UserPresenceError.self) {
+            _ = try descriptor.readLine(atMost: 100, within: .seconds(10))
+        }
+        #expect(error?.code == .unavailable(.descriptor))
+        #expect(error?.hint?.contains("UTF-16") == true)
     }
 
     @Test func `A passcode descriptor keeps what follows the newline for the next reader`() throws {

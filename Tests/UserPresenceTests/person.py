@@ -257,6 +257,24 @@ def terminal_too_long(agent):
 
 
 @case
+def shown_line(agent):
+    session = Session(agent, "line 20")
+    session.expect(b"Really? ")
+    os.write(session.terminal, b"yes\n")
+    session.answers_with(f"answer {b'yes'.hex()}")
+    session.finish()
+
+
+@case
+def shown_line_until_the_deadline(agent):
+    """Also where the terminal shows nothing."""
+    for is_stopped in (False, True):
+        session = Session(agent, "line 0.5", is_stopped=is_stopped)
+        session.answers_with("timedOut")
+        session.finish()
+
+
+@case
 def terminal_deadline(agent):
     session = direct(agent, "ask 0.3 terminal")
     session.settle()

@@ -7,12 +7,20 @@ import ValetUserPresence
 
 /// Asks for a passcode, and tells what it left behind.
 enum Asking {
+    static func perform(_ verb: String, _ words: [String]) -> String {
+        switch verb {
+        case "ask": ask(words)
+        case "tell": tell(words)
+        default: line(words)
+        }
+    }
+
     /// What came of it, for each of two questions in a row: `answer HEX` or the error's code, then
     /// the number of descriptors and children that the second left behind.
     ///
     /// Words: the seconds until the deadline, and what else: `terminal` first, `twice`, `empty`,
     /// `until:FILE`, which ends the question from another thread once it is there.
-    static func ask(_ words: [String]) -> String {
+    private static func ask(_ words: [String]) -> String {
         var prompt = PasscodePrompt(description: "The tests ask for a passcode.")
         prompt.timeout = .milliseconds(Int(1000 * (Double(words[0]) ?? 10)))
         prompt.asksTwice = words.contains("twice")
@@ -30,7 +38,7 @@ enum Asking {
 
     /// What came of telling a person something, which they may answer with `alternative`, and what
     /// it left behind. Words as those of ``ask(_:)``, and `offering`.
-    static func tell(_ words: [String]) -> String {
+    private static func tell(_ words: [String]) -> String {
         var prompt = PasscodePrompt(description: "The tests tell something.")
         prompt.cancellation = words.last.flatMap(end)
         let asker = PasscodeAsker.forProcess(prefersTerminal: words.contains("terminal"))
@@ -45,6 +53,21 @@ enum Asking {
         }
         defer { errno = 0 }
         return "\(text) descriptors \(descriptorCount - before) children \(children)"
+    }
+
+    /// What came of a question that is answered by a visible line, within so many seconds.
+    private static func line(_ words: [String]) -> String {
+        defer { errno = 0 }
+        do throws(UserPresenceError) {
+            let duration = Duration.milliseconds(Int(1000 * (Double(words[0]) ?? 10)))
+            let line = try TerminalDevice().readShownLine("Really? ", within: duration)
+            let count = line.lineByteCount
+            return line.value(byteCount: count).withBytes { bytes in
+                "answer " + bytes.indices.map { String(format: "%02x", bytes[$0]) }.joined()
+            }
+        } catch {
+            return "\(error.code)"
+        }
     }
 
     /// What ends the question.
