@@ -72,18 +72,22 @@ struct ExportVerb {
 
     private var isOneValetChosen: Bool {
         values.isGiven(ItemOptions.identifier) || values.isGiven(ItemOptions.accessibility)
-            || values.has(ItemOptions.cloud)
+            || values.has(ItemOptions.cloud) || values.has(ItemOptions.local)
     }
 
     private func items(
         ofOneValet isOne: Bool
     ) throws(CLIError) -> (items: [StoredItem], isDamaged: Bool) {
-        let service = scope.service.query
+        // To the command, the valets of one identifier are one.
+        let queries =
+            isOne ? scope.chosenServices.map(\.query) : ItemClass.allCases.map { ItemQuery($0) }
         var items: [StoredItem] = []
         var isDamaged = false
-        for itemClass in isOne ? [.genericPassword] : ItemClass.allCases {
-            let found = try logins.found(itemClass, isOne ? service.attributes : [:])
-            items += found.items.filter { !isOne || $0.isSynchronizable == scope.isCloud }
+        for query in queries {
+            let found = try logins.found(query.itemClass, query.attributes)
+            items += found.items.filter {
+                !isOne || $0.isSynchronizable == (query.synchronizable == .synchronizedOnly)
+            }
             isDamaged = isDamaged || found.isDamaged
         }
         items = items.filter { !ServiceName.isCanary($0.text(.account)) }

@@ -79,6 +79,18 @@ extension KeychainSession {
         }
     }
 
+    /// Those of `services` that have an item of that account, whether or not it can be read. Does
+    /// not ask the user.
+    package func services(
+        having account: String, among services: [PasswordService]
+    ) throws(KeychainFailure) -> [PasswordService] {
+        guard let first = services.first else { return [] }
+        let name = PasswordName(account, in: first)
+        return try asking(.contains(name.query)) { () throws(KeychainFailure) in
+            try store.services(having: account, among: services, for: caller)
+        }
+    }
+
     /// The value of the first item that matches.
     ///
     /// - Returns: nil for an item that has no value.

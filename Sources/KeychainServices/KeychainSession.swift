@@ -116,6 +116,19 @@ package struct KeychainSession: Sendable {
         }
     }
 
+    /// Stores a value in the one of several services that `placement` chooses, and moves an item
+    /// there if it says so: all of it or nothing. Does not ask the user.
+    ///
+    /// - Throws: Like ``set(_:value:_:)``.
+    package func place(
+        _ placement: Placement
+    ) throws(KeychainFailure) -> (found: [Placement.Occupied], choice: Placement.Choice) {
+        let items = placement.services.map { $0.item(placement.account) }
+        return try asking(.transfer(items)) { () throws(KeychainFailure) in
+            try store.place(placement, for: caller)
+        }
+    }
+
     /// Gives the item that `query` finds the value and the class of `item`, or adds `item`. Deletes
     /// the other items that `query` finds. Does all of it or nothing.
     ///

@@ -12,6 +12,15 @@ protocol ItemAccess {
     func add(_ item: NewItem, value: SecretValue) throws(KeychainFailure)
     /// Adds an item, or gives the existing item this value.
     func set(_ item: NewItem, value: SecretValue) throws(KeychainFailure)
+    /// Those of `services` that have an item called `key`, readable or not.
+    func services(
+        having key: String, among services: [PasswordService]
+    ) throws(KeychainFailure) -> [PasswordService]
+    /// Stores a value in the service that `placement` chooses, all or nothing. Returns what was
+    /// found, and what was chosen.
+    func place(
+        _ placement: Placement
+    ) throws(KeychainFailure) -> (found: [Placement.Occupied], choice: Placement.Choice)
     /// The value of the item with that name; nil if it has none.
     func value(of name: PasswordName) throws(KeychainFailure) -> SecretValue?
     /// Whether there is an item with that name.
@@ -52,6 +61,8 @@ protocol KeychainAccess {
     func clearQuarantine() throws(KeychainFailure) -> Int
     /// Whether each process keeps its own opened keys, so that this one has to unlock for itself.
     func isUnlockedByProcess() throws(KeychainFailure) -> Bool
+    /// Checks the passcode, and unlocks nothing.
+    func check(_ passcode: KeychainPasscode) throws(KeychainFailure)
     /// Unlocks the keychain.
     func unlock(_ passcode: KeychainPasscode, _ reach: UnlockReach) throws(KeychainFailure)
 }
@@ -65,10 +76,10 @@ enum UnlockReach: Hashable, Sendable {
 }
 
 extension ItemAccess {
-    /// Whether there is an item with that name, damaged or not.
-    func containsAnything(_ name: PasswordName) throws(KeychainFailure) -> Bool {
+    /// Whether an item matches, damaged or not.
+    func hasAny(_ query: ItemQuery) throws(KeychainFailure) -> Bool {
         do throws(KeychainFailure) {
-            return try contains(name)
+            return try !details(of: query).isEmpty
         } catch {
             guard error.code == .damaged else { throw error }
             return true

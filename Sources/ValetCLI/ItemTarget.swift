@@ -15,8 +15,6 @@ struct ItemSelection: Hashable, Sendable {
     let key: ItemKey?
     /// nil for the secret of a valet.
     let password: PasswordOptions?
-    /// Whether the accessibility was given. Only in a valet it is part of the name.
-    let hasAccessibility: Bool
 
     /// Reads the key, and opens the keychain.
     func target(_ context: Context) throws(CLIError) -> ItemTarget {
@@ -26,34 +24,43 @@ struct ItemSelection: Hashable, Sendable {
     /// Reads the key. `keychain` is open for the application of this selection.
     func target(in keychain: any ItemAccess) throws(CLIError) -> ItemTarget {
         let key = try key?.text()
-        return ItemTarget(
-            scope: scope, key: key, form: form(key),
-            newClass: hasAccessibility ? scope.accessibility : nil, keychain: keychain)
+        return ItemTarget(scope: scope, key: key, form: form(key), keychain: keychain)
     }
 
     private func form(_ key: String?) -> ItemTarget.Form {
-        guard let password else { return .secret(scope.name(key ?? "")) }
-        var query = query
+        guard let password else { return .secret }
+        var query = scope.query(password)
         if let key { query.attributes[.account] = .text(password.keyPrefix + key) }
         return .password(query)
     }
 
-    /// A search for everything that the options choose, whatever its key.
-    var query: ItemQuery {
-        guard let password else { return scope.service.query }
+    /// Searches for everything that the options choose, whatever its key.
+    var queries: [ItemQuery] {
+        password.map { [scope.query($0)] } ?? scope.chosenServices.map(\.query)
+    }
+}
+
+extension Scope {
+    /// A search for the passwords that the options choose.
+    fileprivate func query(_ password: PasswordOptions) -> ItemQuery {
         var query = ItemQuery(
-            password.itemClass, attributes: password.attributes,
-            accessGroup: scope.requester.group,
-            synchronizable: scope.isCloud ? .synchronizedOnly : .any)
-        if hasAccessibility { query.protectionClass = scope.accessibility }
+            password.itemClass, attributes: password.attributes, accessGroup: requester.group,
+            synchronizable: synchronizable)
+        if isAccessibilityChosen { query.protectionClass = accessibility }
         return query
+    }
+
+    /// Which of the shared items and the others the options choose.
+    var synchronizable: ItemQuery.Synchronizable {
+        isCloudChosen ? (isCloud ? .synchronizedOnly : .localOnly) : .any
     }
 }
 
 /// One item of an open keychain.
 struct ItemTarget {
     enum Form {
-        case secret(PasswordName)
+        /// A secret, in one of the valets of the scope: ``SecretPlaces``.
+        case secret
         case password(ItemQuery)
     }
 
@@ -61,20 +68,10 @@ struct ItemTarget {
     /// The key as it was given; nil for a password that is found without its account.
     let key: String?
     let form: Form
-    /// The accessibility that was asked for; nil if none was.
-    let newClass: ProtectionClass?
     let keychain: any ItemAccess
 
     /// The key in JSON and messages.
     var name: String { key ?? "" }
-
-    /// A search for the item.
-    var query: ItemQuery {
-        switch form {
-        case .secret(let name): name.query
-        case .password(let query): query
-        }
-    }
 
     /// Where the item is, in messages: "valet 'default' of application 'valet'".
     var place: String {
@@ -106,24 +103,22 @@ struct ItemTarget {
 
     /// The value.
     ///
-    /// - Throws: ``ExitCode/notFound``; ``ExitCode/usage`` if several passwords match.
+    /// - Throws: ``ExitCode/notFound``; ``ExitCode/usage`` if several items match.
     func value() throws(CLIError) -> SecretValue {
-        guard let value = try valueIfAny() else {
+        let value: SecretValue?
+        switch form {
+        case .secret:
+            value = try onLocated { (name) throws(KeychainFailure) in
+                try keychain.value(of: name)
+            }
+        case .password:
+            let reference = try details().reference
+            value = try requesting(keychain.value(of: ItemQuery(reference)))
+        }
+        guard let value else {
             throw CLIError(.notFound, "\(title) in \(place) has no value")
         }
         return value
-    }
-
-    private func valueIfAny() throws(CLIError) -> SecretValue? {
-        if case .password = form {
-            let reference = try details().reference
-            return try requesting(keychain.value(of: ItemQuery(reference)))
-        }
-        do throws(KeychainFailure) {
-            return try keychain.value(of: scope.name(name))
-        } catch {
-            throw self.error(error)
-        }
     }
 
     /// All that is stored beside the value.
@@ -138,92 +133,90 @@ struct ItemTarget {
 
     /// Like ``details()``; nil if there is no such item.
     func detailsIfAny() throws(CLIError) -> ItemDetails? {
-        let found: [ItemDetails]
-        do {
-            found = try keychain.details(of: query)
-        } catch {
-            throw self.error(error)
+        guard case .password(let query) = form else {
+            guard let name = try located() else { return nil }
+            return try requesting(keychain.details(of: name.query)).first
         }
+        let found = try requesting(keychain.details(of: query))
         guard found.count > 1 else { return found.first }
         let shown = found.prefix(5).map { "\(quoted($0.name)) of \(quoted($0.owner.name))" }
         let rest = found.count > 5 ? ", and \(found.count - 5) more" : ""
         throw .usage(
             "\(found.count) passwords match: \(shown.joined(separator: ", "))\(rest)",
-            hint: "name one with KEY, --service, --server, --port, --protocol, --label, --cloud or "
-                + "--accessibility")
+            hint: "name one with KEY, --service, --server, --port, --protocol, --label, --cloud, "
+                + "--local or --accessibility")
     }
 
     /// Whether there is such an item, damaged or not. Never reads the value.
     func exists() throws(CLIError) -> Bool {
-        do throws(KeychainFailure) {
+        do throws(CLIError) {
             return try contains()
         } catch {
-            guard error.code == .damaged else { throw CLIError(error) }
+            guard error.code == .damaged else { throw error }
             return true
         }
     }
 
     /// Whether there is such an item, and it is not damaged.
-    func contains() throws(KeychainFailure) -> Bool {
+    func contains() throws(CLIError) -> Bool {
         switch form {
-        case .secret(let name): try keychain.contains(name)
-        case .password(let query): try !keychain.details(of: query).isEmpty
+        case .secret:
+            guard let name = try located() else { return false }
+            return try requesting(keychain.contains(name))
+        case .password(let query): return try !requesting(keychain.details(of: query)).isEmpty
         }
     }
 
     // MARK: - Writing
 
-    /// Stores `value`, in place of an existing one.
+    /// Changes the password that matches, and adds one if there is none.
     ///
     /// - Parameter isOnlyIfAbsent: Whether to fail with ``ExitCode/alreadyThere`` if the item
     ///   exists.
-    func store(_ value: SecretValue, ifAbsent isOnlyIfAbsent: Bool = false) throws(CLIError) {
-        do throws(KeychainFailure) {
-            if isOnlyIfAbsent {
-                // One step of the keychain: looking first would miss what another program adds.
-                return try keychain.add(try newItem(), value: value)
-            }
-            guard case .password = form else {
-                return try keychain.set(scope.service.item(name), value: value)
-            }
-        } catch {
-            guard isOnlyIfAbsent, error.code == .duplicateItem else { throw CLIError(error) }
-            throw alreadyThere
-        }
-        try storePassword(value)
-    }
-
-    /// Changes the password that matches, and adds one if there is none.
-    private func storePassword(_ value: SecretValue) throws(CLIError) {
-        let label = query.attributes[.label]
+    func storePassword(
+        _ value: SecretValue, _ query: ItemQuery, ifAbsent isOnlyIfAbsent: Bool
+    ) throws(CLIError) {
+        guard !isOnlyIfAbsent else { return try addPassword(value, query) }
         var wanted = query
         // What is to be set does not choose the item.
         wanted.attributes[.label] = nil
         wanted.protectionClass = nil
         let other = ItemTarget(
-            scope: scope, key: key, form: .password(wanted), newClass: newClass,
-            keychain: keychain)
+            scope: scope, key: key, form: .password(wanted), keychain: keychain)
         guard let existing = try other.detailsIfAny() else {
             do throws(KeychainFailure) {
-                return try keychain.set(try newItem(), value: value)
+                return try keychain.set(try newPassword(query), value: value)
             } catch {
-                guard error.code == .invalidRequest else { throw CLIError(error) }
-                throw .usage(
-                    "a new password needs KEY, its account, and '--service', '--server' or "
-                        + "'--keychain-swift'")
+                throw unnamed(error)
             }
         }
-        var changes = ItemChanges(protectionClass: newClass)
-        changes.attributes[.label] = label
+        var changes = ItemChanges(
+            protectionClass: scope.isAccessibilityChosen ? scope.accessibility : nil)
+        changes.attributes[.label] = query.attributes[.label]
         _ = try requesting(
             keychain.update(ItemQuery(existing.reference), changes, value: value))
     }
 
-    /// The item to add.
+    private func addPassword(_ value: SecretValue, _ query: ItemQuery) throws(CLIError) {
+        do throws(KeychainFailure) {
+            // One step of the keychain: looking first would miss what another program adds.
+            try keychain.add(try newPassword(query), value: value)
+        } catch {
+            throw error.code == .duplicateItem ? alreadyThere : unnamed(error)
+        }
+    }
+
+    private func unnamed(_ failure: KeychainFailure) -> CLIError {
+        guard failure.code == .invalidRequest else { return CLIError(failure) }
+        return .usage(
+            "a new password needs KEY, its account, and '--service', '--server' or "
+                + "'--keychain-swift'")
+    }
+
+    /// The password to add.
     ///
-    /// - Throws: `invalidRequest` for a password without an account, or without service and server.
-    func newItem() throws(KeychainFailure) -> NewItem {
-        guard case .password(let query) = form else { return scope.service.item(name) }
+    /// - Throws: `invalidRequest` without an account, or without service and server.
+    func newPassword(_ query: ItemQuery) throws(KeychainFailure) -> NewItem {
         let place: Attribute = query.itemClass == .genericPassword ? .service : .server
         guard query.attributes[.account] != nil, query.attributes[place] != nil else {
             throw KeychainFailure(
@@ -232,15 +225,15 @@ struct ItemTarget {
         }
         return NewItem(
             query.itemClass, attributes: query.attributes, accessGroup: query.accessGroup,
-            isSynchronizable: scope.isCloud, protectionClass: newClass ?? .whenUnlocked)
+            isSynchronizable: scope.isCloud, protectionClass: scope.accessibility)
     }
 
     /// Deletes the item. Returns how many were deleted: one.
     func delete() throws(CLIError) -> Int {
-        do throws(KeychainFailure) {
-            guard case .password = form else { return try keychain.delete(query) }
-        } catch {
-            throw self.error(error)
+        guard case .password = form else {
+            return try onLocated { (name) throws(KeychainFailure) in
+                try keychain.delete(name.query)
+            }
         }
         let reference = try details().reference
         return try requesting(keychain.delete(ItemQuery(reference)))
@@ -260,45 +253,59 @@ struct ItemTarget {
         guard failure.code == .itemNotFound else { return CLIError(failure) }
         return CLIError(
             .notFound, "no \(title) in \(place)",
-            hint: otherPlace ?? failure.hint.map(Escaping.printable)
-                ?? "'valet list' shows the names of the stored secrets")
+            hint: otherPlace ?? failure.hint.map(Escaping.printable) ?? listHint)
+    }
+
+    /// Where to look for what the item is really called.
+    private var listHint: String {
+        let isPlain = name.utf8.allSatisfy {
+            $0 > 0x20 && $0 < 0x7F && !"'\"\\*?-".utf8.contains($0)
+        }
+        let pattern = isPlain && !name.isEmpty ? name : "PATTERN"
+        var list = "valet list"
+        if let application = scope.requester.application {
+            list += " --app " + Escaping.printable(application)
+        }
+        return "'\(list)' shows the names here, 'valet search \(pattern)' those of all "
+            + "applications"
     }
 
     /// Where else the application has something of that name.
     private var otherPlace: String? {
         guard let key else { return nil }
-        let query = ItemQuery(
-            .genericPassword, attributes: [.account: .text(key)], synchronizable: .any)
-        // An error, as for a locked class, counts as "not found".
-        guard let found = try? keychain.details(of: query) else { return nil }
-        // The one that differs least is the likeliest.
-        let near = found.filter {
-            $0.owner.name == scope.identifier && $0.isCloud == scope.isCloud
+        let found = ItemClass.allCases.flatMap { itemClass in
+            let query = ItemQuery(
+                itemClass, attributes: [.account: .text(key)], synchronizable: .any)
+            // An error, as for a locked class, counts as "not found".
+            return (try? keychain.details(of: query)) ?? []
         }
+        // The one that differs least is the likeliest.
+        let near = found.filter { $0.owner.name == scope.identifier }
         return (near + found).lazy.compactMap { self.hint(to: $0) }.first
     }
 
     private func hint(to item: ItemDetails) -> String? {
         guard item.owner.kind != .enclaveValet else { return nil }
         guard item.owner.isValet else {
-            let service = item.owner.name
+            let name = Escaping.printable(item.owner.name)
             let option =
-                service.isEmpty ? "--keychain-swift" : "--service \(Escaping.printable(service))"
+                switch item.owner.kind {
+                case .internet: "--server \(name)"
+                default: name.isEmpty ? "--keychain-swift" : "--service \(name)"
+                }
             return "another program stored it as a password: use '\(option)'"
         }
-        guard item.group == keychain.applicationIdentifier else { return nil }
+        guard item.group == keychain.applicationIdentifier,
+            ProtectionClass.offered.contains(item.protectionClass)
+        else { return nil }
         let identifier = item.owner.name
-        guard case .secret = form, identifier == scope.identifier, item.isCloud == scope.isCloud
-        else {
-            let cloud = item.isCloud ? " --cloud" : ""
-            let word = item.protectionClass.word
-            let isUsual = item.protectionClass == .whenUnlocked
-            let accessibility = isUsual ? "" : " --accessibility \(word)"
+        guard case .secret = form, identifier == scope.identifier else {
             return "it is in valet \(quoted(identifier)): use "
-                + "'--id \(Escaping.printable(identifier))\(cloud)\(accessibility)'"
+                + "'--id \(Escaping.printable(identifier))'"
         }
-        return "it is stored with another accessibility: use '--accessibility "
-            + "\(item.protectionClass.word)'"
+        let place = item.isCloud ? ", shared" : ", on this device"
+        return "it is stored otherwise (\(item.protectionClass.word)\(place)): leave out "
+            + "'--accessibility', '--cloud' and '--local'"
     }
 }
 

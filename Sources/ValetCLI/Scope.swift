@@ -22,24 +22,56 @@ package struct Scope: Hashable, Sendable {
     package var requester = Requester()
     /// nil for the valet of a shared group that has no identifier.
     var identifier: String?
-    /// When the secrets can be read.
+    /// When new secrets can be read.
     package var accessibility = ProtectionClass.whenUnlocked
-    /// Whether devices share the secrets.
+    /// Whether devices share new secrets.
     package var isCloud = false
+    /// Whether the accessibility was asked for; else secrets of every accessibility are meant.
+    var isAccessibilityChosen = false
+    /// Whether it was asked for that devices share the secret, or do not; else both are meant.
+    var isCloudChosen = false
 
     /// The valet of verbs without options.
     package static let ofCommand = Scope(identifier: "default")
 
-    /// The items of the valet.
-    package var service: PasswordService {
+    /// The valet of new secrets.
+    package var service: PasswordService { service(accessibility, isCloud: isCloud) }
+
+    private func service(_ accessibility: ProtectionClass, isCloud: Bool) -> PasswordService {
         let identity = ValetIdentity(
             identifier: identifier, group: requester.group.map { ValetIdentity.Group($0) },
             accessibility: accessibility)
         return (isCloud ? identity.synchronized : identity).items
     }
 
-    /// The item with that key.
-    func name(_ key: String) -> PasswordName { PasswordName(key, in: service) }
+    /// All valets of that application and identifier, that of new secrets first. To the command
+    /// they are one, and a name in them is one secret.
+    var services: [PasswordService] {
+        let local = ProtectionClass.offered.map { service($0, isCloud: false) }
+        let shared = ProtectionClass.offered.filter { !$0.isThisDeviceOnly }
+            .map { service($0, isCloud: true) }
+        let first = service
+        return [first] + (local + shared).filter { $0 != first }
+    }
+
+    /// Those of ``services`` that the command line allows: all, unless it chooses.
+    package var chosenServices: [PasswordService] { services.filter(allows) }
+
+    /// Whether the command line allows a secret to be there.
+    func allows(_ service: PasswordService) -> Bool {
+        (!isAccessibilityChosen || service.protectionClass == accessibility)
+            && (!isCloudChosen || service.isSynchronizable == isCloud)
+    }
+
+    /// Where a secret goes that is in `service`: it stays, but for what the command line says.
+    func destination(from service: PasswordService) -> PasswordService {
+        var accessibility = isAccessibilityChosen ? accessibility : service.protectionClass
+        // No accessibility of this device alone can be shared, and none of them is shared on.
+        let isCloud =
+            isCloudChosen ? isCloud : service.isSynchronizable && !accessibility.isThisDeviceOnly
+        if isCloud { accessibility = accessibility.forAnyDevice }
+        return self.service(accessibility, isCloud: isCloud)
+    }
 }
 
 extension Scope {
@@ -62,12 +94,28 @@ extension Scope: CustomStringConvertible {
     }
 }
 
+extension PasswordService {
+    /// The place of a secret in messages: "when-unlocked, on this device".
+    var place: String {
+        protectionClass.word + (isSynchronizable ? ", shared" : ", on this device")
+    }
+}
+
 extension ProtectionClass {
     /// The accessibilities that the command offers; the others are retired.
     static let offered: [ProtectionClass] = [
         .whenUnlocked, .afterFirstUnlock, .whenPasscodeSetThisDeviceOnly,
         .whenUnlockedThisDeviceOnly, .afterFirstUnlockThisDeviceOnly,
     ]
+
+    /// The accessibility that a shared secret has in place of this one.
+    fileprivate var forAnyDevice: ProtectionClass {
+        switch self {
+        case .afterFirstUnlockThisDeviceOnly: .afterFirstUnlock
+        case .whenUnlockedThisDeviceOnly, .whenPasscodeSetThisDeviceOnly: .whenUnlocked
+        default: self
+        }
+    }
 
     /// The accessibility in options and lists: the stored name in lower case with hyphens,
     /// `when-unlocked`.

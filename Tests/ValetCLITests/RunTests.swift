@@ -31,8 +31,9 @@ import ValetSecretMemory
         let (cloud, _) = try key("valet:///x/k?cloud&accessibility=after-first-unlock")
         #expect(cloud.scope.isCloud && cloud.scope.accessibility == .afterFirstUnlock)
         let (password, account) = try key("valet://app/?server=h&port=25&account=anna%40x")
-        #expect(password.query.itemClass == .internetPassword && account == "anna@x")
-        #expect(password.query.attributes == [.server: .text("h"), .port: .number(25)])
+        let query = try #require(password.queries.first)
+        #expect(query.itemClass == .internetPassword && account == "anna@x")
+        #expect(query.attributes == [.server: .text("h"), .port: .number(25)])
     }
 
     @Test(arguments: [

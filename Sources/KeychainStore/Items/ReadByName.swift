@@ -35,6 +35,32 @@ extension ItemStore {
         return try contains(name.query, for: caller, enrolment: enrolment)
     }
 
+    /// Those of `services` that have an item of that account, whether or not it can be read.
+    ///
+    /// Sees the items that are found by their whole primary key. Opens nothing, and needs no user.
+    package func services(
+        having account: String, among services: [PasswordService], for caller: Caller
+    ) throws(KeychainFailure) -> [PasswordService] {
+        let groups =
+            services.first?.accessGroup == nil
+            ? caller.accessGroups
+            : try caller.groups(searching: services.first?.accessGroup, during: Self.reading)
+        var found: [PasswordService] = []
+        _ = try perform(.lookUp, Self.reading) { read -> Void? in
+            found = []
+            for service in services {
+                let name = PasswordName(account, in: service)
+                for group in groups {
+                    let lookup = ValueLookup(name, group, read.keys, opening: false, nil)
+                    guard let isThere = try lookup.isThere(&read) else { return nil }
+                    if isThere, found.last != service { found.append(service) }
+                }
+            }
+            return ()
+        }
+        return found
+    }
+
     private func find(
         _ name: PasswordName, opening: Bool, _ caller: Caller, _ proof: PresenceProof?
     ) throws(KeychainFailure) -> ItemResult<SecretValue?> {
@@ -120,6 +146,22 @@ private struct ValueLookup {
             secret: run.blob(8))
         read.keep(row, name.account, service)
         return try open(row)
+    }
+
+    /// Whether there is such an item; nil if something was committed since the keys were read.
+    func isThere(_ read: inout NamedRead) throws -> Bool? {
+        for hasher in state.hashers {
+            let place = hasher.place(of: name.service, in: group).place(of: name.account)
+            let run = try read.connection().value.start()
+            try run.bind(place)
+            let isThere = try run.step()
+            guard read.isCurrent else { return nil }
+            guard isThere else { continue }
+            // Reading it says that such a row is damaged.
+            guard let header = try? RowHeader(value: run, place) else { return true }
+            if fits(header) { return true }
+        }
+        return false
     }
 
     private func fits(_ header: RowHeader) -> Bool {

@@ -27,6 +27,20 @@ struct UnlockingAccess: ItemAccess {
         try unlocking.run { () throws(KeychainFailure) in try items.set(item, value: value) }
     }
 
+    func services(
+        having key: String, among services: [PasswordService]
+    ) throws(KeychainFailure) -> [PasswordService] {
+        try unlocking.run { () throws(KeychainFailure) in
+            try items.services(having: key, among: services)
+        }
+    }
+
+    func place(
+        _ placement: Placement
+    ) throws(KeychainFailure) -> (found: [Placement.Occupied], choice: Placement.Choice) {
+        try unlocking.run { () throws(KeychainFailure) in try items.place(placement) }
+    }
+
     func value(of name: PasswordName) throws(KeychainFailure) -> SecretValue? {
         try unlocking.run { () throws(KeychainFailure) in try items.value(of: name) }
     }

@@ -30,19 +30,26 @@ package enum ItemOptions {
     /// When secrets can be read.
     package static let accessibility = OptionDeclaration(
         name: "accessibility", valueName: "CLASS",
-        help: "when the secret can be read; it is part of the name, so every verb needs it",
+        help: "when the secret can be read; not needed to find one that exists",
         defaultValue: ProtectionClass.whenUnlocked.word,
         choices: ProtectionClass.offered.map(\.word))
     /// Whether it is an iCloud valet.
     package static let cloud = OptionDeclaration(
         name: "cloud",
-        help: "use an iCloud valet, whose secrets are stored apart; 'valet sync' shares them "
-            + "between your devices")
+        help: "the secret is in an iCloud valet: 'valet sync' shares it between your devices; not "
+            + "needed to find one that exists")
+    /// Whether it is not an iCloud valet.
+    package static let local = OptionDeclaration(
+        name: "local", help: "the secret stays on this device, and is not shared")
     /// JSON instead of text.
     package static let json = OptionDeclaration(name: "json", help: "write one JSON object")
 
+    /// Bytes of any kind, even to a terminal.
+    package static let force = OptionDeclaration(
+        name: "force", letter: "f", help: "write bytes of any kind, even to a terminal")
+
     /// The options that choose a valet, and `--json`.
-    static let all = [identifier, application, group, accessibility, cloud, json]
+    static let all = [identifier, application, group, accessibility, cloud, local, json]
     /// The options of verbs about one secret.
     static let ofOneSecret = [keyDescriptor] + all + PasswordOptions.all
 
@@ -50,6 +57,12 @@ package enum ItemOptions {
     static let keyDiscussion =
         "Other users of the machine can see KEY among the arguments of running programs. For a "
         + "confidential name use --key-fd: 'valet VERB --key-fd 3 3<name.txt'."
+
+    /// Help on where a secret is, for verbs about one secret.
+    static let placeDiscussion =
+        "One name is one secret of an application and identifier, whatever its accessibility, "
+        + "shared or not. If a program has stored two of one name, --accessibility, --cloud or "
+        + "--local choose one."
 
     /// Help on passwords of other software, for verbs about one secret.
     static let passwordDiscussion =
@@ -64,7 +77,12 @@ package enum ItemOptions {
         scope.identifier = values[identifier] ?? defaultIdentifier
         scope.accessibility =
             values[accessibility].flatMap(ProtectionClass.init(word:)) ?? .whenUnlocked
+        scope.isAccessibilityChosen = values.isGiven(accessibility)
         scope.isCloud = values.has(cloud)
+        scope.isCloudChosen = values.has(cloud) || values.has(local)
+        if values.has(cloud), values.has(local) {
+            throw .usage("'--cloud' and '--local' exclude each other")
+        }
         if scope.isCloud, scope.accessibility.isThisDeviceOnly {
             throw .usage(
                 "'--cloud' and '--accessibility \(scope.accessibility.word)' exclude each other",
@@ -87,9 +105,7 @@ package enum ItemOptions {
         {
             key = try ItemOptions.key(values)
         }
-        return ItemSelection(
-            scope: try scope(values), key: key, password: password,
-            hasAccessibility: values.isGiven(accessibility))
+        return ItemSelection(scope: try scope(values), key: key, password: password)
     }
 
     /// The application and group that the options choose.

@@ -7,7 +7,7 @@ struct ContainsCommand: Command {
         synonyms: ["exists", "has"],
         discussion: [
             "Writes nothing without --json. Never reads the secret.",
-            ItemOptions.passwordDiscussion,
+            ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
             ItemOptions.keyDiscussion,
         ],
         arguments: [ItemOptions.key], options: ItemOptions.ofOneSecret,
@@ -30,7 +30,7 @@ struct ContainsCommand: Command {
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
         let target = try selection.target(context)
-        let isThere = try requesting(target.contains())
+        let isThere = try target.contains()
         if writesJSON {
             try context.console.write(
                 .object(["name": .string(target.name), "contains": .flag(isThere)]))

@@ -4,19 +4,17 @@ internal import ValetSecretMemory
 
 /// `valet get KEY`.
 struct GetCommand: Command {
-    private static let force = OptionDeclaration(
-        name: "force", letter: "f", help: "write binary data even to a terminal")
-
     static let declaration = CommandDeclaration(
         name: "get", abstract: "write a secret to standard output",
-        synonyms: ["cat", "print"],
+        aliases: ["cat"], synonyms: ["print"],
         discussion: [
             "Writes the exact bytes of the secret. To a terminal it adds a newline, and refuses a "
-                + "secret that is not text, because terminals act on control characters.",
-            ItemOptions.passwordDiscussion,
+                + "secret that is not plain text: a terminal acts on control characters and hides "
+                + "others. --force writes the bytes nevertheless.",
+            ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
             ItemOptions.keyDiscussion,
         ],
-        arguments: [ItemOptions.key], options: ItemOptions.ofOneSecret + [force],
+        arguments: [ItemOptions.key], options: ItemOptions.ofOneSecret + [ItemOptions.force],
         schema: [
             ("name", "the key"), ("byteCount", "the size of the secret"),
             ("encoding", "\"utf-8\", or \"base64\" for a secret that is not UTF-8"),
@@ -41,7 +39,7 @@ struct GetCommand: Command {
 
     init(_ values: ParsedValues) throws(CLIError) {
         selection = try ItemOptions.selection(values)
-        isForced = values.has(Self.force)
+        isForced = values.has(ItemOptions.force)
         writesJSON = values.has(ItemOptions.json)
     }
 
@@ -57,22 +55,5 @@ struct GetCommand: Command {
             }
         }
         return .success
-    }
-}
-
-extension Console {
-    /// Writes a secret to standard output: its exact bytes, and a newline at a terminal.
-    ///
-    /// - Throws: ``ExitCode/failure`` if it is not text and standard output is a terminal, unless
-    ///   `isForced`.
-    func writeSecret(_ bytes: Span<UInt8>, isForced: Bool = false) throws(CLIError) {
-        guard isOutputTerminal else { return try write(bytes) }
-        guard isForced || TerminalText.isShowable(bytes) else {
-            throw CLIError(
-                .failure, "the secret is not text, and standard output is a terminal",
-                hint: "redirect the output, or use '--force'")
-        }
-        try write(bytes)
-        try write("\n")
     }
 }

@@ -26,12 +26,12 @@ struct ListCommand: Command {
 
     static let declaration = CommandDeclaration(
         name: "list", abstract: "list secrets by name, never their values",
-        synonyms: ["ls"],
+        aliases: ["ls"],
         discussion: [
-            "Lists all secrets of the application. With --id, --accessibility or --cloud, lists "
-                + "only the one valet that these options choose; with --group, only that group; "
-                + "with --service, --server or --label, only the passwords that match. --all lists "
-                + "those of every application.",
+            "Lists all secrets of the application. With --id, lists only those of that valet; with "
+                + "--accessibility, --cloud or --local, only those that are kept so; with --group, "
+                + "only that group; with --service, --server or --label, only the passwords that "
+                + "match. --all lists those of every application.",
             "PATTERN chooses by name or owner, and does not tell small letters from capitals. "
                 + "With * (any text) or ? (any character) it must match the whole name or owner; "
                 + "quote it, so that the shell does not replace it.",
@@ -39,8 +39,10 @@ struct ListCommand: Command {
                 + "or the server; with --all the application, or the group that applications "
                 + "share; the kind; when the secret can be read; its size in bytes; and "
                 + "its last change, in UTC. The kind is valet, cloud-valet or enclave-valet, or "
-                + "generic or internet for a password that no valet stored. Control characters "
-                + "are escaped. At a terminal, long names are shortened so that a line fits.",
+                + "generic or internet for a password that no valet stored; with 'cloud-' before "
+                + "it if devices share it. Control characters are escaped. At a terminal, a line "
+                + "fits its width: long names are shortened, and columns left out. Shared "
+                + "secrets are in colour, unless NO_COLOR is set.",
         ],
         arguments: [pattern],
         options: [everyone] + outputOptions + ItemOptions.all + PasswordOptions.all,
@@ -50,8 +52,8 @@ struct ListCommand: Command {
             (.damaged, "some items are damaged; the others were listed"),
             (
                 .locked,
-                "some items are locked, and nothing was listed: '--id ID --accessibility "
-                    + "after-first-unlock' lists the unlocked ones of one valet"
+                "some items are locked, and nothing was listed: '--accessibility "
+                    + "after-first-unlock' lists those that are not"
             ),
         ],
         examples: [
@@ -75,8 +77,6 @@ struct ListCommand: Command {
     init(_ values: ParsedValues) throws(CLIError) {
         scope = try ItemOptions.scope(values)
         let password = try PasswordOptions(values)
-        let choosing = [ItemOptions.identifier, ItemOptions.accessibility]
-        let choosesValet = choosing.contains(where: values.isGiven) || values.has(ItemOptions.cloud)
         if values.has(Self.everyone) {
             let narrow = (ItemOptions.all + PasswordOptions.all).first {
                 $0 != ItemOptions.json && (values.isGiven($0) || values.has($0))
@@ -85,12 +85,10 @@ struct ListCommand: Command {
                 throw .usage("'--all' and '\(narrow.spelling)' exclude each other")
             }
             range = .everyone
-        } else if choosesValet || password != nil {
+        } else if values.isGiven(ItemOptions.identifier) || password != nil {
             let account = values[PasswordOptions.account].map(ItemKey.argument)
             range = .selection(
-                ItemSelection(
-                    scope: scope, key: account, password: password,
-                    hasAccessibility: values.isGiven(ItemOptions.accessibility)))
+                ItemSelection(scope: scope, key: account, password: password))
         } else {
             range = .application
         }
@@ -130,14 +128,19 @@ struct ListCommand: Command {
         switch range {
         case .everyone: return nil
         case .selection(let selection):
-            var query = selection.query
-            if case .argument(let account) = selection.key {
-                query.attributes[.account] = .text(account)
+            return selection.queries.map { query in
+                var query = query
+                if case .argument(let account) = selection.key {
+                    query.attributes[.account] = .text(account)
+                }
+                return query
             }
-            return [query]
         case .application:
             return ItemClass.allCases.map {
-                ItemQuery($0, accessGroup: scope.requester.group, synchronizable: .any)
+                var query = ItemQuery(
+                    $0, accessGroup: scope.requester.group, synchronizable: scope.synchronizable)
+                if scope.isAccessibilityChosen { query.protectionClass = scope.accessibility }
+                return query
             }
         }
     }
@@ -172,7 +175,7 @@ struct SearchCommand: Command {
 
     static let declaration = CommandDeclaration(
         name: "search", abstract: "find secrets of every application by name",
-        synonyms: ["find", "grep"],
+        aliases: ["find"], synonyms: ["grep"],
         discussion: [
             "Looks through the names, owners, applications and labels of all items, never through "
                 + "their values. PATTERN is as in 'valet list'. Exits with 44 if nothing matches."

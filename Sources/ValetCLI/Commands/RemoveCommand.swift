@@ -11,18 +11,20 @@ struct RemoveCommand: Command {
 
     static let declaration = CommandDeclaration(
         name: "remove", abstract: "remove a secret, or all of a valet",
-        synonyms: ["rm", "delete", "del"],
+        aliases: ["rm"], synonyms: ["delete", "del"],
         discussion: [
             "A removed secret cannot be recovered. The command asks first, or needs --yes, unless "
                 + "there is nothing to remove.",
-            "--all empties the one valet that --id, --app, --group, --accessibility and --cloud "
-                + "choose, and reports how many secrets were removed. With --service, --server or "
-                + "--label it removes all passwords that match.",
-            "Up to 1,000 secrets are removed in one transaction: all or none. More are removed in "
-                + "batches, so that other programs can write in between. If a later batch fails, "
+            "--all empties the valet that --id, --app and --group choose, or of it what "
+                + "--accessibility, --cloud and --local choose, and reports how many secrets were "
+                + "removed. With --service, --server or --label it removes all passwords that "
+                + "match. A shared secret is removed on all devices.",
+            "Up to 1,000 secrets of one accessibility are removed in one transaction: all or none. "
+                + "Others follow, and more are removed in batches, so that other programs can "
+                + "write in between. If a later batch fails, "
                 + "the error says how many secrets were removed; run the same command again for "
                 + "the rest.",
-            ItemOptions.passwordDiscussion,
+            ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
             ItemOptions.keyDiscussion,
         ],
         arguments: [ItemOptions.optionalKey],
@@ -58,8 +60,7 @@ struct RemoveCommand: Command {
             target = .everything(
                 ItemSelection(
                     scope: try ItemOptions.scope(values), key: nil,
-                    password: try PasswordOptions(values),
-                    hasAccessibility: values.isGiven(ItemOptions.accessibility)))
+                    password: try PasswordOptions(values)))
         case (true, true): throw .usage("KEY and '--all' exclude each other")
         case (false, false) where !naming:
             throw .usage(
@@ -89,8 +90,10 @@ struct RemoveCommand: Command {
         let isThere = isAgreed && !isFineIfAbsent ? true : try target.exists()
         if !isThere, isFineIfAbsent { return 0 }
         if isThere, !isAgreed {
+            let isShared = target.isShared()
             try context.console.requireConsent(
-                to: "Remove \(target.title) from \(target.place)?", isGiven: false)
+                to: "Remove \(target.title) from \(target.place)"
+                    + (isShared ? ", on all your devices?" : "?"), isGiven: false)
         }
         do throws(CLIError) {
             return try target.delete()
@@ -104,38 +107,50 @@ struct RemoveCommand: Command {
     private func removeEverything(
         _ selection: ItemSelection, _ context: Context
     ) throws(CLIError) -> Int {
-        let (console, scope, query) = (context.console, selection.scope, selection.query)
+        let (console, scope) = (context.console, selection.scope)
         let keychain = try context.keychain(for: scope.requester)
-        let place = ItemTarget(
-            scope: scope, key: nil,
-            form: selection.password == nil ? .secret(scope.name("")) : .password(query),
-            newClass: nil, keychain: keychain
-        ).place
+        let form: ItemTarget.Form =
+            selection.password == nil ? .secret : .password(selection.queries[0])
+        let place = ItemTarget(scope: scope, key: nil, form: form, keychain: keychain).place
         if !isAgreed {
-            let found = try requesting(secrets(in: keychain.list(query)))
+            let found = try requesting(secrets(in: selection.queries, keychain))
             // Damaged secrets are not listed, but are removed with the others.
             if found.count > 0 || found.isPartial {
                 try console.requireConsent(
-                    to: "Remove \(Self.counted(found.count)) from \(place)?", isGiven: false)
+                    to: "Remove \(Self.counted(found.count, shared: found.sharedCount)) from "
+                        + "\(place)?", isGiven: false)
             }
         }
-        // The canary is removed with the rest, but is no secret.
-        let hasCanary =
-            selection.password == nil
-            ? try requesting(keychain.containsAnything(scope.name(ServiceName.canaryAccount)))
-            : false
-        let count = max(0, try deleteAll(query, keychain) - (hasCanary ? 1 : 0))
+        var count = 0
+        for query in selection.queries {
+            // The canary is removed with the rest, but is no secret.
+            var canary = query
+            canary.attributes[.account] = .text(ServiceName.canaryAccount)
+            let hasCanary =
+                selection.password == nil ? try requesting(keychain.hasAny(canary)) : false
+            count += max(0, try deleteAll(query, keychain) - (hasCanary ? 1 : 0))
+        }
         if !writesJSON { console.note("valet: removed \(Self.counted(count)) from \(place)") }
         return count
     }
 
-    /// How many secrets a listing has, and whether some are missing in it.
+    /// How many secrets some searches find, how many of them are shared, and whether some are
+    /// missing.
     private func secrets(
-        in listing: any Listing
-    ) throws(KeychainFailure) -> (count: Int, isPartial: Bool) {
-        var (listing, count) = (listing, 0)
-        while !listing.isAtEnd { count += try listing.next().count { !$0.isCanary } }
-        return (count, listing.omission != nil)
+        in queries: [ItemQuery], _ keychain: any ItemAccess
+    ) throws(KeychainFailure) -> (count: Int, sharedCount: Int, isPartial: Bool) {
+        var (count, sharedCount, isPartial) = (0, 0, false)
+        for query in queries {
+            var listing = try keychain.list(query)
+            while !listing.isAtEnd {
+                for item in try listing.next() where !item.isCanary {
+                    count += 1
+                    if item.isCloud { sharedCount += 1 }
+                }
+            }
+            isPartial = isPartial || listing.omission != nil
+        }
+        return (count, sharedCount, isPartial)
     }
 
     private func deleteAll(
@@ -149,7 +164,12 @@ struct RemoveCommand: Command {
         }
     }
 
-    private static func counted(_ count: Int) -> String {
-        count == 1 ? "1 secret" : "\(count) secrets"
+    private static func counted(_ count: Int, shared sharedCount: Int = 0) -> String {
+        let items = count == 1 ? "1 secret" : "\(count) secrets"
+        return switch sharedCount {
+        case 0: items
+        case count: "\(items) that your devices share"
+        default: "\(items), \(sharedCount) of which your devices share,"
+        }
     }
 }

@@ -9,7 +9,9 @@ struct SetCommand: Command {
     static let maximumByteCount = 16 << 20
 
     private static let trimNewline = OptionDeclaration(
-        name: "trim-newline", help: "drop one newline at the end of standard input")
+        name: "trim-newline",
+        help: "drop one line end at the end of standard input, and the byte order mark of a text "
+            + "file at its start")
     private static let ifAbsent = OptionDeclaration(
         name: "if-absent", help: "fail if the secret exists already, and keep it")
     private static let yes = OptionDeclaration(
@@ -20,14 +22,15 @@ struct SetCommand: Command {
         synonyms: ["add", "insert", "store", "put"],
         discussion: [
             "Stores the exact bytes of standard input, at most 16 MiB, under KEY. Replaces an "
-                + "existing secret for good. --if-absent never replaces one, even if several "
-                + "programs set the same name at once.",
+                + "existing secret for good, where it is. If --accessibility, --cloud or --local "
+                + "say otherwise, moves it there in the same step, and says so. --if-absent never "
+                + "replaces one, even if several programs set the same name at once.",
             "At a terminal, asks before it replaces a secret, then asks for the new secret twice, "
                 + "without echo. A typed secret has one line: use standard input for several.",
             "A secret is never read from the command line or the environment, which other "
                 + "programs can see. An empty secret is refused, because empty input usually means "
                 + "that the program before the pipe failed.",
-            ItemOptions.passwordDiscussion,
+            ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
             ItemOptions.keyDiscussion,
         ],
         arguments: [ItemOptions.key],
@@ -36,6 +39,7 @@ struct SetCommand: Command {
             + "shell may have saved the one you have just typed",
         schema: [
             ("name", "the key"), ("byteCount", "how many bytes were stored"),
+            ("moved", "true if the secret had another accessibility, or was shared or not"),
         ],
         exitCodes: [
             (.usage, "wrong usage, an empty or too large secret, or nobody can be asked"),
@@ -81,23 +85,39 @@ struct SetCommand: Command {
                 isOnlyIfAbsent: isOnlyIfAbsent, isAgreed: isAgreed, context.console)
         }
         let input = try readInput(for: target, context.console)
-        let value = trimsNewline ? input.withoutNewline : input
+        let value = trimsNewline ? input.withoutTextMarks : input
         guard value.byteCount > 0 else {
             throw .usage(
                 "the secret is empty",
                 hint: "'valet remove' removes a secret")
         }
-        try target.store(value, ifAbsent: isOnlyIfAbsent)
-        target.noteIfTooLargeToTravel(value, context.console)
+        let stored = try target.store(value, ifAbsent: isOnlyIfAbsent)
+        if let origin = stored?.origin, let service = stored?.service {
+            context.console.note(
+                "valet: moved \(target.title): it was \(origin.place), and is \(service.place)")
+        }
+        target.noteIfTooLargeToTravel(value, stored, context.console)
         if writesJSON {
             try context.console.write(
-                .object(["name": .string(target.name), "byteCount": .number(value.byteCount)]))
+                .object([
+                    "name": .string(target.name), "byteCount": .number(value.byteCount),
+                    "moved": .flag(stored?.origin != nil),
+                ]))
         }
-        if !trimsNewline, !context.console.isInputTerminal, value.isLineOfText {
-            context.console.hint(
-                "the newline at the end was stored too: '--trim-newline' drops it")
-        }
+        if !context.console.isInputTerminal { hintAtTextMarks(of: value, context.console) }
         return .success
+    }
+
+    /// Names what an editor may have added to the secret.
+    private func hintAtTextMarks(of value: SecretValue, _ console: any Console) {
+        if value.isWideText {
+            console.note("valet: warning: the secret begins as UTF-16 text does")
+            console.hint("programs expect UTF-8: convert it with 'iconv -f UTF-16 -t UTF-8'")
+        } else if !trimsNewline, let marks = value.textMarks {
+            let verb = marks.contains(" and ") ? "were" : "was"
+            let object = marks.contains(" and ") ? "them" : "it"
+            console.hint("\(marks) \(verb) stored too: '--trim-newline' drops \(object)")
+        }
     }
 
     private func readInput(
@@ -115,24 +135,54 @@ struct SetCommand: Command {
 }
 
 extension ItemTarget {
+    /// Stores `value`, in place of an existing one. Returns what became of a secret; nil for a
+    /// password.
+    ///
+    /// - Throws: ``ExitCode/alreadyThere`` if there is one and `isOnlyIfAbsent`.
+    fileprivate func store(
+        _ value: SecretValue, ifAbsent isOnlyIfAbsent: Bool
+    ) throws(CLIError) -> StoredSecret? {
+        switch form {
+        case .secret: return try storeSecret(value, ifAbsent: isOnlyIfAbsent)
+        case .password(let query):
+            try storePassword(value, query, ifAbsent: isOnlyIfAbsent)
+            return nil
+        }
+    }
+
     /// Asks before an existing secret is replaced.
     ///
     /// - Throws: ``ExitCode/alreadyThere`` if it may not be; ``ExitCode/denied`` for a no.
-    func askAboutReplacing(
+    fileprivate func askAboutReplacing(
         isOnlyIfAbsent: Bool, isAgreed: Bool, _ console: any Console
     ) throws(CLIError) {
-        guard try exists() else { return }
-        guard !isOnlyIfAbsent else {
-            // A damaged secret does not count: the new one replaces it.
-            if (try? contains()) == true { throw alreadyThere }
-            return
+        var question = "Replace \(title) in \(place)"
+        if case .secret = form {
+            guard let (old, new) = try foreseen() else { return }
+            if isOnlyIfAbsent {
+                // A damaged secret does not count: the new one replaces it.
+                let isSound = try? keychain.contains(PasswordName(name, in: old))
+                if isSound == true { throw alreadyThere }
+                return
+            }
+            if new != old { question += ", and move it from \(old.place) to \(new.place)" }
+        } else {
+            guard try exists() else { return }
+            guard !isOnlyIfAbsent else { throw alreadyThere }
         }
-        try console.requireConsent(to: "Replace \(title) in \(place)?", isGiven: isAgreed)
+        try console.requireConsent(to: question + "?", isGiven: isAgreed)
     }
 
     /// Warns about a secret that sync does not send.
-    func noteIfTooLargeToTravel(_ value: SecretValue, _ console: any Console) {
-        guard let item = try? newItem(), item.isSynchronizable,
+    fileprivate func noteIfTooLargeToTravel(
+        _ value: SecretValue, _ stored: StoredSecret?, _ console: any Console
+    ) {
+        let new: NewItem? =
+            switch form {
+            case .secret: stored?.service.item(name)
+            case .password(let query): try? newPassword(query)
+            }
+        guard let item = new, item.isSynchronizable,
             item.isTooLargeToTravel(valueByteCount: value.byteCount)
         else { return }
         console.note(
@@ -142,23 +192,58 @@ extension ItemTarget {
     }
 }
 
+/// What a text editor adds to a secret.
+private enum TextMark {
+    static let newline = UInt8(ascii: "\n")
+    static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+    /// Whether text begins with a byte order mark.
+    static func isAtStart(of bytes: Span<UInt8>) -> Bool {
+        bytes.count >= byteOrderMark.count
+            && byteOrderMark.indices.allSatisfy { bytes[$0] == byteOrderMark[$0] }
+    }
+
+    /// The byte count of the line end: 0, 1, or 2 for that of a Windows file.
+    static func endByteCount(of bytes: Span<UInt8>) -> Int {
+        guard !bytes.isEmpty, bytes[bytes.count - 1] == newline else { return 0 }
+        return bytes.count > 1 && bytes[bytes.count - 2] == UInt8(ascii: "\r") ? 2 : 1
+    }
+
+    /// Whether bytes begin with the mark of UTF-16.
+    static func isWide(_ bytes: Span<UInt8>) -> Bool {
+        bytes.count > 1
+            && ((bytes[0] == 0xFF && bytes[1] == 0xFE) || (bytes[0] == 0xFE && bytes[1] == 0xFF))
+    }
+}
+
 extension SecretValue {
-    private static let newline = UInt8(ascii: "\n")
-
-    /// The value without one newline at its end.
-    var withoutNewline: SecretValue {
+    /// The value without one line end at its end, and without a byte order mark at its start.
+    var withoutTextMarks: SecretValue {
         withBytes { bytes in
-            guard !bytes.isEmpty, bytes[bytes.count - 1] == Self.newline else { return self }
-            return SecretValue(copying: bytes.extracting(droppingLast: 1))
+            let start = TextMark.isAtStart(of: bytes) ? TextMark.byteOrderMark.count : 0
+            let end = max(start, bytes.count - TextMark.endByteCount(of: bytes))
+            guard start > 0 || end < bytes.count else { return self }
+            return SecretValue(copying: bytes.extracting(start..<end))
         }
     }
 
-    /// Whether this is text with one newline, at its end.
-    fileprivate var isLineOfText: Bool {
+    /// What an editor has added to one line of text, in words; nil for other values.
+    fileprivate var textMarks: String? {
         withBytes { bytes in
-            let newlineCount = bytes.indices.count { bytes[$0] == Self.newline }
-            return newlineCount == 1 && bytes.count > 1
-                && bytes[bytes.count - 1] == Self.newline && TerminalText.isShowable(bytes)
+            let start = TextMark.isAtStart(of: bytes) ? TextMark.byteOrderMark.count : 0
+            let end = max(start, bytes.count - TextMark.endByteCount(of: bytes))
+            let text = bytes.extracting(start..<end)
+            guard !text.isEmpty, start > 0 || end < bytes.count, TerminalText.isShowable(text),
+                !text.indices.contains(where: { text[$0] == TextMark.newline })
+            else { return nil }
+            let ends = ["", "the newline", "the carriage return and newline"]
+            return [
+                start > 0 ? "the byte order mark at the start" : "",
+                end < bytes.count ? ends[bytes.count - end] + " at the end" : "",
+            ].filter { !$0.isEmpty }.joined(separator: " and ")
         }
     }
+
+    /// Whether this looks like text in UTF-16.
+    fileprivate var isWideText: Bool { withBytes(TextMark.isWide) }
 }

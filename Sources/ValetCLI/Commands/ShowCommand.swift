@@ -11,7 +11,7 @@ struct ShowCommand: Command {
             "Writes one line for each attribute: the name, the application, the valet, service or "
                 + "server, when the secret can be read, its size, its dates, and what the program "
                 + "that stored it has added, as a label or a comment.",
-            ItemOptions.passwordDiscussion,
+            ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
             ItemOptions.keyDiscussion,
         ],
         arguments: [ItemOptions.key], options: ItemOptions.ofOneSecret,

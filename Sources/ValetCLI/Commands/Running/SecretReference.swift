@@ -12,8 +12,9 @@ struct SecretReference: Hashable, Sendable {
     static let discussion =
         "REF is 'valet://APP/ID/KEY': the application, the identifier of its valet, and the key. "
         + "An empty APP is this command, an empty ID is 'default', and KEY may contain slashes. "
-        + "Percent signs encode other characters, as in URLs. '?accessibility=CLASS', '&cloud' and "
-        + "'&group=PREFIX.GROUP' may follow, or, in place of ID and KEY, 'service=', 'server=', "
+        + "Percent signs encode other characters, as in URLs. '?accessibility=CLASS', '&cloud', "
+        + "'&local' and '&group=PREFIX.GROUP' may follow, or, in place of ID and KEY, "
+        + "'service=', 'server=', "
         + "'account=', 'port=', 'protocol=', 'label=' and 'keychain-swift'. 'valet:KEY' is a "
         + "secret of the default valet."
 
@@ -60,7 +61,7 @@ struct SecretReference: Hashable, Sendable {
         _ query: Substring, of text: String, _ values: inout ParsedValues
     ) throws(CLIError) {
         let options =
-            [ItemOptions.accessibility, ItemOptions.cloud, ItemOptions.group]
+            [ItemOptions.accessibility, ItemOptions.cloud, ItemOptions.local, ItemOptions.group]
             + PasswordOptions.all
         for member in query.split(separator: "&", omittingEmptySubsequences: false) {
             let sides = member.split(separator: "=", maxSplits: 1).map(String.init)
