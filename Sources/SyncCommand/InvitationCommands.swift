@@ -91,7 +91,8 @@ extension SyncCall {
     private func isSame(_ words: [String]) throws(CLIError) -> Bool {
         console.note("valet: compare with the other device:")
         console.note("\n    \(words.joined(separator: " "))\n")
-        return try console.confirm("Does the other device show the same four words?")
+        return try console.confirm(
+            "Does the other device show the same four words?", within: Self.lifetime)
     }
 
     private func admit(

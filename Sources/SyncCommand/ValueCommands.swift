@@ -83,7 +83,7 @@ extension SyncCall {
         switch content??.kind {
         case .value(let value):
             try value.withBytes { (bytes) throws(CLIError) in
-                try console.write(bytes)
+                try console.writeSecret(bytes, isForced: values.has(ItemOptions.force))
             }
         case .noValue, .moved: throw CLIError(.notFound, "the item had no value")
         case nil:

@@ -15,6 +15,8 @@ package protocol Console {
 
     /// The width of the terminal that is standard output; nil if it is none.
     var outputColumnCount: Int? { get }
+    /// Whether standard output is a terminal that shows colours, and the user has not refused them.
+    var takesColour: Bool { get }
     /// Whether a person at a terminal can be offered something that was not asked for.
     var canOffer: Bool { get }
     /// Asks a question, and returns the line that is typed.
@@ -24,10 +26,10 @@ package protocol Console {
     ///
     /// - Throws: ``ExitCode/usage`` for more than `byteCount` bytes.
     func readInput(atMost byteCount: Int) throws(CLIError) -> SecretValue
-    /// Asks for a line, twice, without echo.
+    /// Asks for a line, twice, without echo; again if the two differ, three times at most.
     func askTwice(_ prompt: String) throws(CLIError) -> SecretValue
-    /// Asks a question; true if the answer is "y".
-    func confirm(_ question: String) throws(CLIError) -> Bool
+    /// Asks a question; true if the answer is "y". Fails if nobody answers within `duration`.
+    func confirm(_ question: String, within duration: Duration) throws(CLIError) -> Bool
     /// Writes bytes to standard output.
     func write(_ bytes: Span<UInt8>) throws(CLIError)
     /// Writes a line to standard error, and ignores a failure to write.
@@ -37,9 +39,14 @@ package protocol Console {
 }
 
 extension Console {
-    /// Writes text to standard output.
+    /// Writes text to standard output: to a terminal, without anything that it would act on.
     package func write(_ text: String) throws(CLIError) {
-        try write(Array(text.utf8).span)
+        try write(Array((isOutputTerminal ? Escaping.harmless(text) : text).utf8).span)
+    }
+
+    /// Asks a question; true if the answer is "y". Fails if nobody answers within a minute.
+    package func confirm(_ question: String) throws(CLIError) -> Bool {
+        try confirm(question, within: .seconds(60))
     }
 
     /// Writes a JSON value and a newline to standard output.
@@ -93,7 +100,9 @@ package final class ProgressLine {
     /// Shows that `count` of `total` are done.
     package func show(_ count: Int, of total: Int) {
         guard console.isErrorTerminal, total > 0 else { return }
-        let percentage = count * 100 / total
+        // Totals may come from a file, and be anything.
+        let hundredfold = min(max(0, count), total).multipliedFullWidth(by: 100)
+        let percentage = total.dividingFullWidth(hundredfold).quotient
         // Work that is done at once needs no line.
         guard shownPercentage != nil || count < total, percentage != shownPercentage else { return }
         shownPercentage = percentage

@@ -1,32 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Text that is safe to show: `Escaping` makes it, `TerminalText` recognizes it.
+// Text that is safe to show: `Escaping` makes it, `TerminalText` recognizes it. Names and values
+// may come from anybody, and a terminal acts on some characters and hides others.
 
 internal import ValetUserPresence
 
-/// Makes text safe to show: one line without characters that a terminal acts on.
+/// Makes text safe to show.
 package enum Escaping {
-    /// `text` with escapes for control characters, invisible characters and those that change the
-    /// direction of writing.
+    /// One line: `text` with escapes for control characters, invisible characters and those that
+    /// change the direction of writing. Doubles backslashes, so that no two texts look alike.
     package static func printable(_ text: String) -> String {
         // Looking up each character in the tables of Unicode takes long for a long list.
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }) {
             return text
         }
-        guard text.unicodeScalars.contains(where: { $0.isActive || $0 == "\\" }) else {
+        return escaped(text) { scalar in
+            switch scalar {
+            case "\\": "\\\\"
+            case "\n": "\\n"
+            case "\r": "\\r"
+            case "\t": "\\t"
+            default: nil
+            }
+        }
+    }
+
+    /// Text of the command itself, of several lines, that may contain what others wrote: the last
+    /// thing that happens to text on its way to a terminal. Does not change safe text.
+    package static func harmless(_ text: String) -> String {
+        if text.utf8.allSatisfy({ ($0 >= 0x20 && $0 < 0x7F) || $0 == UInt8(ascii: "\n") }) {
             return text
         }
-        var result = ""
-        for scalar in text.unicodeScalars {
+        return escaped(text) { scalar in
             switch scalar {
-            case "\\": result += "\\\\"
-            case "\n": result += "\\n"
-            case "\r": result += "\\r"
-            case "\t": result += "\\t"
-            case _ where scalar.isActive:
-                result += "\\u{" + hexadecimal(scalar.value, digitCount: 1) + "}"
-            default: result.unicodeScalars.append(scalar)
+            case "\n": "\n"
+            case "\t": "\t"
+            // 'list --null' ends names with it; terminals ignore it.
+            case "\0": "\0"
+            default: nil
             }
+        }
+    }
+
+    /// - Parameter exception: What to write for a scalar that is treated in its own way.
+    private static func escaped(
+        _ text: String, _ exception: (Unicode.Scalar) -> String?
+    ) -> String {
+        var result = ""
+        var before: Unicode.Scalar?
+        let scalars = text.unicodeScalars
+        for index in scalars.indices {
+            let scalar = scalars[index]
+            let next = scalars.index(after: index)
+            let after = next < scalars.endIndex ? scalars[next] : nil
+            if let written = exception(scalar) {
+                result += written
+            } else if scalar.isActive, !scalar.joinsEmoji(between: before, after) {
+                result += "\\u{" + hexadecimal(scalar.value, digitCount: 1) + "}"
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+            before = scalar
         }
         return result
     }
@@ -43,21 +77,46 @@ package enum Escaping {
     }
 }
 
+extension Unicode.Scalar {
+    /// Whether this invisible scalar makes one picture of the emoji around it: a zero-width joiner
+    /// between two, or the sign after one that asks for its coloured form.
+    fileprivate func joinsEmoji(
+        between before: Unicode.Scalar?, _ after: Unicode.Scalar?
+    ) -> Bool {
+        guard let before, before.isPicture || before == Self.colouring else { return false }
+        switch self {
+        case Self.joiner: return after?.isPicture == true
+        case Self.colouring: return before != Self.colouring
+        default: return false
+        }
+    }
+
+    static let joiner: Unicode.Scalar = "\u{200D}"
+    static let colouring: Unicode.Scalar = "\u{FE0F}"
+
+    /// Digits and signs count as emoji, too, but not here.
+    var isPicture: Bool { value > 0xFF && properties.isEmoji }
+}
+
 /// Recognizes text that is safe to write to a terminal.
 package enum TerminalText {
-    /// Whether `bytes` are UTF-8 with no control characters other than tabs and line ends.
+    /// Whether `bytes` are UTF-8 without control characters other than tabs and line ends, and
+    /// without characters that are invisible or change the direction of writing.
     package static func isShowable(_ bytes: Span<UInt8>) -> Bool {
-        guard isUTF8(bytes) else { return false }
-        for index in bytes.indices {
-            let next = index + 1 < bytes.count ? bytes[index + 1] : 0
-            switch bytes[index] {
-            case UInt8(ascii: "\n"), UInt8(ascii: "\t"): continue
-            case UInt8(ascii: "\r") where next == UInt8(ascii: "\n"): continue
-            case 0..<0x20, 0x7F: return false
-            // U+0080 to U+009F: some terminals treat them as escape sequences.
-            case 0xC2 where next < 0xA0: return false
-            default: continue
+        guard let text = try? UTF8Span(validating: bytes) else { return false }
+        var scalars = text.makeUnicodeScalarIterator()
+        var before: Unicode.Scalar?
+        var current = scalars.next()
+        while let scalar = current {
+            let after = scalars.next()
+            switch scalar {
+            case "\n", "\t": break
+            case "\r" where after == "\n": break
+            case _ where scalar.isActive && !scalar.joinsEmoji(between: before, after):
+                return false
+            default: break
             }
+            (before, current) = (scalar, after)
         }
         return true
     }
@@ -65,5 +124,31 @@ package enum TerminalText {
     /// Whether `bytes` are UTF-8.
     static func isUTF8(_ bytes: Span<UInt8>) -> Bool {
         (try? UTF8Span(validating: bytes)) != nil
+    }
+}
+
+extension Console {
+    /// Writes a secret to standard output: its exact bytes, and a newline at a terminal.
+    ///
+    /// - Throws: As ``requireShowable(_:isForced:)``.
+    package func writeSecret(
+        _ bytes: Span<UInt8>, isForced: Bool = false
+    ) throws(CLIError) {
+        try requireShowable(bytes, isForced: isForced)
+        try write(bytes)
+        if isOutputTerminal { try write("\n") }
+    }
+
+    /// Checks that `bytes`, which others may have written, can go to standard output as they are.
+    ///
+    /// - Throws: ``ExitCode/failure`` if standard output is a terminal and would act on them or
+    ///   hide parts, unless `isForced`.
+    package func requireShowable(
+        _ bytes: Span<UInt8>, isForced: Bool = false
+    ) throws(CLIError) {
+        guard isOutputTerminal, !isForced, !TerminalText.isShowable(bytes) else { return }
+        throw CLIError(
+            .failure, "the secret is not plain text, and standard output is a terminal",
+            hint: "redirect the output, or use '--force'")
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetUserPresence
+
 /// Writes a secret as a JSON object, in pieces that are wiped: ``JSON`` would leave copies in
 /// memory. `valet get --json` uses it.
 struct SecretJSON {
@@ -16,7 +18,9 @@ struct SecretJSON {
         let pieceByteCount = 3072
         var start = 0
         while start < bytes.count {
-            let end = min(bytes.count, start + pieceByteCount)
+            var end = min(bytes.count, start + pieceByteCount)
+            // A piece of text has whole characters.
+            while isText, end < bytes.count, bytes[end] & 0xC0 == 0x80 { end -= 1 }
             try writePiece(bytes.extracting(start..<end), isText: isText, to: console)
             start = end
         }
@@ -51,21 +55,30 @@ private struct Piece {
         count += 1
     }
 
-    /// Appends the inside of a JSON string.
+    /// Appends the inside of a JSON string. Escapes all characters that a terminal could act on, as
+    /// ``JSON`` does.
     mutating func appendEscaped(_ text: Span<UInt8>) {
-        let digits = Array("0123456789abcdef".utf8)
-        for index in text.indices {
-            let byte = text[index]
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+        guard let text = try? UTF8Span(validating: text) else { return }
+        var scalars = text.makeUnicodeScalarIterator()
+        while let scalar = scalars.next() {
+            switch scalar {
+            case "\"", "\\":
                 append(UInt8(ascii: "\\"))
-                append(byte)
-            case 0..<0x20, 0x7F:
-                for character in "\\u00".utf8 { append(character) }
-                append(digits[Int(byte >> 4)])
-                append(digits[Int(byte & 15)])
-            default: append(byte)
+                append(UInt8(truncatingIfNeeded: scalar.value))
+            case _ where scalar.isActive:
+                for unit in scalar.utf16 { appendUnit(unit) }
+            default: for byte in scalar.utf8 { append(byte) }
             }
+        }
+    }
+
+    /// Appends `\u` and four digits.
+    private mutating func appendUnit(_ unit: UInt16) {
+        let digits = Array("0123456789abcdef".utf8)
+        append(UInt8(ascii: "\\"))
+        append(UInt8(ascii: "u"))
+        for shift in stride(from: 12, through: 0, by: -4) {
+            append(digits[Int(unit >> shift & 15)])
         }
     }
 

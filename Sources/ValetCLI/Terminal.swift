@@ -13,6 +13,13 @@ struct Terminal: Console {
     /// The signals that this program's caller has blocked.
     private let callersMask: sigset_t
 
+    /// How often a person may type two secrets that differ.
+    private static let tryCount = 3
+    /// How long a person has to answer a question with a line.
+    private static let timeToAnswer = Duration.seconds(60)
+    /// How long a person has to type a secret, which may have to be looked up or chosen.
+    private static let timeToType = Duration.seconds(180)
+
     /// How programs that this one starts or becomes treat signals: as this one's caller chose.
     var callersSignals: CallersSignals {
         CallersSignals(ignoresBrokenPipe: reportsBrokenPipe, mask: callersMask)
@@ -125,6 +132,16 @@ struct Terminal: Console {
         return count > 0 ? count : nil
     }
 
+    /// https://no-color.org
+    var takesColour: Bool {
+        guard isOutputTerminal else { return false }
+        func value(_ name: String) -> String? {
+            unsafe getenv(name).flatMap { unsafe String(validatingCString: $0) }
+        }
+        let terminal = value("TERM") ?? "dumb"
+        return (value("NO_COLOR") ?? "").isEmpty && !["", "dumb"].contains(terminal)
+    }
+
     var canOffer: Bool {
         guard isErrorTerminal, refusalToAsk == nil else { return false }
         return TerminalDevice().canAsk
@@ -132,7 +149,8 @@ struct Terminal: Console {
 
     func askLine(_ question: String) throws(CLIError) -> String {
         do throws(UserPresenceError) {
-            let line = try TerminalDevice().readShownLine(question)
+            let line = try TerminalDevice().readShownLine(
+                Escaping.harmless(question), within: Self.timeToAnswer)
             let count = line.lineByteCount
             // The end of the input is no answer.
             guard line.byteCount > 0 else { return "n" }
@@ -186,7 +204,7 @@ struct Terminal: Console {
     }
 
     func note(_ line: String) {
-        show(line + "\n")
+        show(Escaping.harmless(line) + "\n")
     }
 
     func show(_ text: String) {
@@ -195,16 +213,25 @@ struct Terminal: Console {
 
     func askTwice(_ prompt: String) throws(CLIError) -> SecretValue {
         let device = TerminalDevice()
-        let first = try ask(device, prompt + ": ")
-        let second = try ask(device, prompt + ", again: ")
-        let isEqual = first.withBytes { first in second.withBytes { Self.isEqual(first, $0) } }
-        guard isEqual else { throw CLIError(.failure, "the two secrets differ") }
-        return first
+        for triesLeft in (0..<Self.tryCount).reversed() {
+            let first = try ask(device, prompt + ": ")
+            let second = try ask(device, prompt + ", again: ")
+            let isEqual = first.withBytes { first in
+                second.withBytes { Self.isEqual(first, $0) }
+            }
+            if isEqual { return first }
+            if triesLeft > 0 { note("valet: the two secrets differ: type both again") }
+        }
+        throw CLIError(.failure, "the two secrets differ: nothing was stored")
     }
 
-    func confirm(_ question: String) throws(CLIError) -> Bool {
+    func confirm(
+        _ question: String, within duration: Duration
+    ) throws(CLIError) -> Bool {
         do throws(UserPresenceError) {
-            let answer = try TerminalDevice().readShownLine(question + " [y/N] ").firstByte
+            let answer = try TerminalDevice().readShownLine(
+                Escaping.harmless(question) + " [y/N] ", within: duration
+            ).firstByte
             return answer == UInt8(ascii: "y") || answer == UInt8(ascii: "Y")
         } catch {
             throw CLIError(error)
@@ -215,7 +242,8 @@ struct Terminal: Console {
         -> SecretValue
     {
         do throws(UserPresenceError) {
-            let line = try device.readHiddenLine(prompt)
+            let line = try device.readHiddenLine(
+                Escaping.harmless(prompt), within: Self.timeToType)
             let count = line.lineByteCount
             return line.value(byteCount: count)
         } catch  where error.code == .severalLines {

@@ -20,7 +20,10 @@ import Testing
         #expect(bench.console.outputText == "one\n")
     }
 
-    @Test(arguments: ["caf\u{E9}\ttext\r\nmore", "\u{1F511}"])
+    @Test(arguments: [
+        "caf\u{E9}\ttext\r\nmore", "\u{1F511}", "\u{1F469}\u{200D}\u{1F469}\u{200D}\u{1F467}",
+        "\u{2764}\u{FE0F}",
+    ])
     func `valet get shows text at a terminal`(_ text: String) {
         bench.console.isOutputTerminal = true
         bench.run("set", "k", input: Array(text.utf8))
@@ -28,7 +31,13 @@ import Testing
     }
 
     @Test(
-        arguments: [[0], [0xFF], [0x1B, 0x5B], [0x61, 0x0D], [0x7F], [0xC2, 0x9B]] as [[UInt8]])
+        arguments: [
+            [0], [0xFF], [0x1B, 0x5B], [0x61, 0x0D], [0x7F], [0xC2, 0x9B], [0xC2, 0x85],
+            [0xE2, 0x80],
+            Array("a\u{202E}b".utf8), Array("a\u{2066}b".utf8), Array("a\u{200B}b".utf8),
+            Array("a\u{200D}b".utf8), Array("\u{1F511}\u{200D}".utf8), Array("\u{2028}".utf8),
+            Array("\u{E0041}".utf8), Array("\u{FEFF}a".utf8),
+        ] as [[UInt8]])
     func `valet get refuses to write binary data to a terminal`(_ value: [UInt8]) {
         bench.console.isOutputTerminal = true
         bench.run("set", "k", input: value)
@@ -36,7 +45,7 @@ import Testing
         #expect(bench.console.output.isEmpty)
         #expect(
             bench.console.notes == [
-                "valet: error: the secret is not text, and standard output is a terminal",
+                "valet: error: the secret is not plain text, and standard output is a terminal",
                 "valet: hint: redirect the output, or use '--force'",
             ])
     }
@@ -63,6 +72,16 @@ import Testing
         #expect(
             bench.console.outputText
                 == #"{"name":"k","byteCount":6,"encoding":"utf-8","value":"a\"\\\u000aé"}"# + "\n")
+    }
+
+    @Test(arguments: ["\u{1B}]0;a\u{7}", "\u{9B}2J", "\u{202E}", "\u{E0041}"])
+    func `valet get writes no character as JSON that a terminal acts on`(_ text: String) throws {
+        bench.console.isOutputTerminal = true
+        bench.run("set", "k", input: Array(text.utf8))
+        #expect(bench.run("get", "k", "--json") == .success)
+        #expect(bench.console.outputText.utf8.allSatisfy { (0x20..<0x7F).contains($0) || $0 == 10 })
+        let object = try JSONSerialization.jsonObject(with: Data(bench.console.output))
+        #expect((object as? [String: Any])?["value"] as? String == text)
     }
 
     @Test(arguments: [1, 2, 3, 3071, 3072, 3073, 10_000])

@@ -8,6 +8,7 @@ Exits 1, and says why, if the command does not behave.
 
 import errno
 import fcntl
+import itertools
 import os
 import pty
 import select
@@ -101,7 +102,8 @@ def exits(status, code):
 
 def ask(command, *answers):
     session = Session(command, "set", "k")
-    for prompt, answer in zip((b"Secret for 'k': ", b"Secret for 'k', again: "), answers):
+    prompts = itertools.cycle((b"Secret for 'k': ", b"Secret for 'k', again: "))
+    for prompt, answer in zip(prompts, answers):
         session.expect(prompt)
         session.type(answer)
     return session
@@ -109,21 +111,26 @@ def ask(command, *answers):
 
 @case
 def differing_entries(command):
-    output, status = ask(command, b"first\n", b"second\n").finish()
+    """Both are asked for again, three times at most."""
+    session = ask(command, b"first\n", b"second\n", b"third\n", b"third\n")
+    exits(session.finish()[1], 0)
+    check(Session(command, "get", "k").finish()[0] == b"third\r\n", "not stored")
+    os.environ["VALET_HOME"] += "2"
+    output, status = ask(command, *[b"first\n", b"second\n"] * 3).finish()
     exits(status, 1)
-    check(b"valet: error: the two secrets differ" in output, output)
+    check(b"valet: error: the two secrets differ: nothing was stored" in output, output)
 
 
 @case
 def shows_no_secret(command):
-    session = ask(command, b"hunter2\n", b"hunter3\n")
+    session = ask(command, *[b"hunter2\n", b"hunter3\n"] * 3)
     output, _ = session.finish()
     check(b"hunter" not in output, output)
 
 
 @case
 def echo_comes_back(command):
-    session = ask(command, b"a\n", b"b\n")
+    session = ask(command, *[b"a\n", b"b\n"] * 3)
     session.expect(b"valet: error")
     session.wait_for_echo(True)
     session.finish()
@@ -348,8 +355,8 @@ def suspended_and_continued(command):
     session.expect(b"Secret for 'k': ")
     session.type(b"a\n")
     session.expect(b"again: ")
-    session.type(b"b\n")
-    session.expect(b"code 1")
+    session.type(b"a\n")
+    session.expect(b"code 0")
     session.finish()
 
 
@@ -388,10 +395,51 @@ def binary_is_refused(command):
     store(command, "binary", b"\x00\xff")
     output, status = Session(command, "get", "binary").finish()
     exits(status, 1)
-    check(b"not text" in output and b"\xff" not in output, output)
+    check(b"not plain text" in output and b"\xff" not in output, output)
     output, status = Session(command, "get", "binary", "--force").finish()
     exits(status, 0)
     check(output == b"\x00\xff\r\n", output)
+
+
+HOSTILE = "\x1b]0;taken\x07\x9b2J\u202e"
+
+
+@case
+def nothing_of_a_name_reaches_the_terminal_raw(command):
+    """Names that others chose: in results, questions, errors and hints."""
+    os.environ["NO_COLOR"] = "1"
+    store(command, HOSTILE, b"v")
+    store(command, "a", HOSTILE.encode())
+    for words in (["list"], ["list", "--names"], ["list", "--null"], ["list", "--json"],
+                  ["search", "taken"], ["search", "taken", "--null"], ["show", HOSTILE],
+                  ["get", HOSTILE + "x"], ["get", "a"], ["get", "a", "--json"], ["read", "a"],
+                  ["get", "a", "--id", HOSTILE], ["get", "a", "--app", HOSTILE], [HOSTILE],
+                  ["get", "--" + HOSTILE], ["help", HOSTILE], ["get", "a", HOSTILE],
+                  ["list", "--sort", HOSTILE], ["backup", "list", HOSTILE],
+                  ["entitlements", "init", HOSTILE], ["remove", HOSTILE, "--yes"]):
+        output, _ = Session(command, *words).finish()
+        for raw in ("\x1b", "\x07", "\x9b", "\u202e"):
+            check(raw.encode() not in output, f"{words}: {output!r}")
+    # The bytes themselves, if that is asked for.
+    output, status = Session(command, "get", "a", "--force").finish()
+    check(HOSTILE.encode() in output, output)
+    exits(status, 0)
+
+
+@case
+def colours_are_for_terminals_that_take_them(command):
+    store(command, "k", b"v")
+    for name, value, is_coloured in (
+            ("TERM", "xterm", True), ("NO_COLOR", "", True), ("NO_COLOR", "1", False),
+            ("NO_COLOR", "", True), ("TERM", "dumb", False), ("TERM", "", False)):
+        os.environ[name] = value
+        for verb in (("list",), ("search", "k")):
+            output, status = Session(command, *verb).finish()
+            exits(status, 0)
+            check((b"\x1b[" in output) == is_coloured, f"{name}={value}: {output!r}")
+    os.environ["TERM"] = "xterm"
+    output, _ = Session("/bin/sh", "-c", '"$0" list | cat', command).finish()
+    check(b"\x1b" not in output, output)
 
 
 @case
@@ -476,7 +524,7 @@ def locked_and_not_asked(command):
             os.environ["VALET_INTERACTION"] = setting
             output, status = Session(command, *words).finish()
             exits(status, 75)
-            check(b"run `valet unlock`" in output and b"Unlock it" not in output, output)
+            check(b"run `valet unlock`" in output and b"Passcode" not in output, output)
         os.environ["VALET_INTERACTION"] = ""
         _, status = answer(Session(command, "unlock"), (b"Passcode: ", b"hunter2-hunter2\n"))
         exits(status, 0)
@@ -489,30 +537,36 @@ def locked_and_not_asked(command):
 
 @case
 def locked_and_offered(command):
-    """Where the state is shared, a verb unlocks for itself alone, or for as long as it is told."""
+    """Where the state is shared, a verb unlocks for itself alone, or for as long as it is told.
+    The first question is for the passcode, and nothing that is typed then is shown."""
     with_passcode(command, "kernel")
     try:
         exits(Session(command, "lock").finish()[1], 0)
         session = Session(command, "get", "k")
-        session.expect(b"or not (n)? ")
-        os.write(session.terminal, b"n\n")
+        session.expect(b"Ctrl-D leaves it locked.\r\nPasscode: ")
+        session.type(b"\x04")
         exits(session.finish()[1], 77)
         for reply, is_open in ((b"\n", False), (b"1h\n", True)):
             session = Session(command, "get", "k")
-            session.expect(b"valet: the keychain is locked\r\nUnlock it for this command (Enter)")
-            session.expect(b"or not (n)? ")
+            session.expect(b"The keychain is locked.")
+            for word in (b"1\n", b"hunter2-hunter2\n"):
+                session.expect(b"Passcode: ")
+                session.type(word)
+            session.expect(b"'valet lock' (u)? ")
+            check(b"hunter2" not in session.output, session.output)
             os.write(session.terminal, reply)
-            output, status = answer(
-                session, (b"Passcode: ", b"1\n"), (b"Passcode: ", b"hunter2-hunter2\n"))
+            output, status = session.finish()
             exits(status, 0)
             check(output.endswith(b"v\r\n"), output)
             exits(Session(command, "get", "k", "-n").finish()[1], 0 if is_open else 75)
         exits(Session(command, "lock").finish()[1], 0)
         # A new value is written with the keys that this command alone has opened.
         session = Session("/bin/sh", "-c", 'printf new | "$0" set k', command)
-        session.expect(b"or not (n)? ")
+        session.expect(b"Passcode: ")
+        session.type(b"hunter2-hunter2\n")
+        session.expect(b"'valet lock' (u)? ")
         os.write(session.terminal, b"\n")
-        exits(answer(session, (b"Passcode: ", b"hunter2-hunter2\n"))[1], 0)
+        exits(session.finish()[1], 0)
         exits(answer(Session(command, "unlock"), (b"Passcode: ", b"hunter2-hunter2\n"))[1], 0)
         check(Session(command, "get", "k").finish()[0] == b"new\r\n", "not stored")
     finally:

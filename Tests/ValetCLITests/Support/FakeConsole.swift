@@ -12,6 +12,7 @@ final class FakeConsole: Console {
     var isErrorTerminal = false
     var refusalToAsk: String?
     var outputColumnCount: Int?
+    var takesColour = false
     var canOffer = false
     /// What is typed at questions for a line; then nobody answers.
     var lines: [String] = []
@@ -38,7 +39,7 @@ final class FakeConsole: Console {
         return SecretValue(copying: bytes.span)
     }
 
-    func confirm(_ question: String) throws(CLIError) -> Bool {
+    func confirm(_ question: String, within duration: Duration) throws(CLIError) -> Bool {
         questions.append(question)
         return answer
     }

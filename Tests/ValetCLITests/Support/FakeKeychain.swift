@@ -57,6 +57,30 @@ final class FakeKeychain: ItemAccess, KeychainAccess {
         try set(item, value: value)
     }
 
+    func services(
+        having key: String, among services: [PasswordService]
+    ) throws(KeychainFailure) -> [PasswordService] {
+        try fail()
+        return services.filter { !matches(PasswordName(key, in: $0).query).isEmpty }
+    }
+
+    func place(
+        _ placement: Placement
+    ) throws(KeychainFailure) -> (found: [Placement.Occupied], choice: Placement.Choice) {
+        let services = try services(having: placement.account, among: placement.services)
+        let found = services.map { Placement.Occupied($0) }
+        let choice = placement.choose(found)
+        switch choice {
+        case .nothing: break
+        case .set(let service):
+            try set(service.item(placement.account), value: placement.value)
+        case .move(let old, let new):
+            _ = try delete(PasswordName(placement.account, in: old).query)
+            try set(new.item(placement.account), value: placement.value)
+        }
+        return (found, choice)
+    }
+
     func value(of name: PasswordName) throws(KeychainFailure) -> SecretValue? {
         try fail()
         guard let index = matches(name.query).first else {
@@ -192,11 +216,15 @@ final class FakeKeychain: ItemAccess, KeychainAccess {
     ) throws(KeychainFailure) {
         unlockCount += 1
         reaches.append(reach)
+        try check(passcode)
+        failure = nil
+    }
+
+    func check(_ passcode: KeychainPasscode) throws(KeychainFailure) {
         guard let known = self.passcode, passcode.isShort == (known.count < 8) else {
             throw KeychainFailure(
                 .authenticationFailed, during: "unlock the keychain", message: "wrong passcode")
         }
-        failure = nil
     }
 
     private func fail() throws(KeychainFailure) {

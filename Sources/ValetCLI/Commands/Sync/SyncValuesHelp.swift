@@ -21,6 +21,8 @@ package enum SyncValuesHelp {
         ("device", "the device that wrote it, or null"),
         ("milliseconds", "when: since 1970"),
     ]
+    private static let showDiscussion =
+        "Writes the exact bytes, and a newline after them at a terminal, as 'valet get' does."
     private static let noValue: (code: ExitCode, help: String) = (
         .notFound, "this keychain is in no circle, or there is no such value"
     )
@@ -36,7 +38,8 @@ package enum SyncValuesHelp {
 
     static let conflictsShow = CommandDeclaration(
         name: "sync conflicts show", abstract: "write such a value to standard output",
-        arguments: [value], exitCodes: [noValue, locked],
+        discussion: [showDiscussion], arguments: [value], options: [ItemOptions.force],
+        exitCodes: [noValue, locked],
         examples: [("valet sync conflicts show 5f3a", "By the start of its id.")])
 
     static let conflictsTake = CommandDeclaration(
@@ -69,7 +72,8 @@ package enum SyncValuesHelp {
 
     static let replacedShow = CommandDeclaration(
         name: "sync replaced show", abstract: "write such a value to standard output",
-        arguments: [value], exitCodes: [noValue, locked],
+        discussion: [showDiscussion], arguments: [value], options: [ItemOptions.force],
+        exitCodes: [noValue, locked],
         examples: [("valet sync replaced show 5f3a", "By the start of its id.")])
 
     static let replacedRestore = CommandDeclaration(
