@@ -24,8 +24,7 @@ struct ListOutput {
 
     private let console: any Console
     private let format: ListFormat
-    private let header: [String]
-    private var widths: [Int]
+    private var layout: TableLayout
     private var piece = ""
     /// How many items were written.
     private(set) var count = 0
@@ -33,8 +32,7 @@ struct ListOutput {
     init(console: any Console, format: ListFormat) {
         self.console = console
         self.format = format
-        header = ListedItem.header(showingApplications: format.showsApplications)
-        widths = Table.widths(of: header)
+        layout = TableLayout(showingApplications: format.showsApplications)
     }
 
     /// Writes the whole list in bounded memory. Writes nothing until `items` has returned once
@@ -49,15 +47,13 @@ struct ListOutput {
         var (hasBegun, isCut) = (false, false)
         repeat {
             var listing = SortedListing(after: last, order: format.order)
-            var widths = widths
+            var layout = layout
             try items { item in
                 listing.add(item)
-                if !hasBegun, format.form == .table {
-                    Table.widen(&widths, for: item.paddedCells(format.showsApplications))
-                }
+                if !hasBegun, format.form == .table { layout.widen(for: item) }
             }
             listing.sort()
-            if !hasBegun { try begin(widths) }
+            if !hasBegun { try begin(layout) }
             try listing.forEach { (item) throws(CLIError) in try write(item) }
             (last, isCut, hasBegun) = (listing.lastPacked, listing.isCut, true)
         } while isCut
@@ -65,16 +61,14 @@ struct ListOutput {
     }
 
     /// Writes the text before the items.
-    private mutating func begin(_ widths: [Int]) throws(CLIError) {
-        self.widths = widths
+    private mutating func begin(_ layout: TableLayout) throws(CLIError) {
+        self.layout = layout
         switch format.form {
         case .json: try add("{\"items\":[")
         case .names: break
         case .table:
-            if let room = console.outputColumnCount {
-                Table.fit(&self.widths, into: room, keeping: ListedItem.lastCellWidth)
-            }
-            try add(Table.line(header, self.widths) + "\n")
+            if let room = console.outputColumnCount { self.layout.fit(into: room) }
+            try add(self.layout.header(inColour: console.takesColour) + "\n")
         }
     }
 
@@ -83,21 +77,30 @@ struct ListOutput {
         case .json: try add((count == 0 ? "" : ",") + item.json.encoded)
         case .names(areExact: true): try add(item.name + "\0")
         case .names(areExact: false): try add(Escaping.printable(item.name) + "\n")
-        case .table: try add(Table.line(item.cells(format.showsApplications), widths) + "\n")
+        case .table:
+            try add(layout.line(of: item, inColour: console.takesColour) + "\n")
         }
         count += 1
     }
 
     private mutating func end() throws(CLIError) {
         if format.form == .json { try add("]}\n") }
-        try console.write(piece)
-        piece = ""
+        try writePiece()
     }
 
     private mutating func add(_ text: String) throws(CLIError) {
         piece += text
         guard piece.utf8.count >= Self.pieceByteCount else { return }
-        try console.write(piece)
+        try writePiece()
+    }
+
+    private mutating func writePiece() throws(CLIError) {
+        if format.form == .table {
+            // The cells are escaped already, and the colours of the table must not be.
+            try console.write(Array(piece.utf8).span)
+        } else {
+            try console.write(piece)
+        }
         piece = ""
     }
 }
@@ -187,48 +190,5 @@ struct SortedListing {
             end += entry.count
         }
         bytes.removeLast(bytes.count - end)
-    }
-}
-
-/// Lays out cells in columns, two spaces apart.
-enum Table {
-    /// The column widths of a table with that row alone.
-    static func widths(of row: [String]) -> [Int] { row.map(\.width) }
-
-    /// Widens the first columns for a row that has at most as many cells.
-    static func widen(_ widths: inout [Int], for row: [String]) {
-        for (column, cell) in row.enumerated() {
-            widths[column] = max(widths[column], cell.width)
-        }
-    }
-
-    /// The narrowest that a column is made.
-    private static let leastWidth = 8
-
-    /// Narrows the widest columns until a row fits into `room` columns, or all are narrow.
-    ///
-    /// - Parameter last: The width of the last cell, whose column is never narrowed.
-    static func fit(_ widths: inout [Int], into room: Int, keeping last: Int) {
-        var excess = widths.dropLast().reduce(0) { $0 + $1 + 2 } + last - room
-        while excess > 0 {
-            // The names are at the left, and what follows cannot be shortened without losing sense.
-            let columns = widths.indices.prefix(ListedItem.nameColumnCount(widths.count))
-            guard let widest = columns.max(by: { widths[$0] < widths[$1] }),
-                widths[widest] > leastWidth
-            else { return }
-            widths[widest] -= 1
-            excess -= 1
-        }
-    }
-
-    /// A row, without a newline. Shortens cells that are wider than their column.
-    static func line(_ cells: [String], _ widths: [Int]) -> String {
-        var line = ""
-        for (column, cell) in cells.enumerated() {
-            line +=
-                column == cells.count - 1
-                ? cell : cell.shortened(to: widths[column]).padded(to: widths[column] + 2)
-        }
-        return line
     }
 }

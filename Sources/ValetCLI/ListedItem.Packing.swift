@@ -26,7 +26,7 @@ extension ListedItem {
         case .owner: break
         case .name: Self.pack(name, to: &bytes)
         case .app: Self.pack(group, to: &bytes)
-        case .size: Self.pack(byteCount.map(UInt64.init), to: &bytes)
+        case .size: Self.pack(byteCount.map { UInt64(clamping: $0) }, to: &bytes)
         case .modified: Self.pack(modified.map(Self.sortable), to: &bytes)
         }
         Self.pack(owner.name, to: &bytes)
@@ -38,7 +38,7 @@ extension ListedItem {
         Self.pack(label, to: &bytes)
         bytes.append(requirement == nil ? 0 : 1)
         bytes.append(isCloud ? 1 : 0)
-        Self.pack(byteCount.map(UInt64.init), to: &bytes)
+        Self.pack(byteCount.map { UInt64(clamping: $0) }, to: &bytes)
         Self.pack(modified.map(\.bitPattern), to: &bytes)
         bytes += id
         // No packed item is the beginning of another one, so this turns the order around.
@@ -65,7 +65,7 @@ extension ListedItem {
         self.init(
             name: name, owner: ItemOwner(kind: kind, name: owner), group: group,
             accessibility: accessibility, isCloud: cloud == 1,
-            byteCount: byteCount.value.map(Int.init),
+            byteCount: byteCount.value.map { Int(clamping: $0) },
             modified: modified.value.map(Double.init(bitPattern:)),
             requirement: hasRequirement == 1 ? requirement : nil, label: label, id: Array(rest))
     }

@@ -84,16 +84,6 @@ extension ListedItem {
 
 /// Items in a table and as JSON.
 extension ListedItem {
-    static func header(showingApplications: Bool) -> [String] {
-        ["NAME", "OWNER"] + (showingApplications ? ["APPLICATION"] : [])
-            + ["KIND", "ACCESSIBILITY", "SIZE", "MODIFIED"]
-    }
-
-    /// How many of the first columns hold names, which may be shortened.
-    static func nameColumnCount(_ columnCount: Int) -> Int { columnCount - 4 }
-    /// The width of the last cell: a time.
-    static let lastCellWidth = 20
-
     /// The JSON members in `--help`.
     static let schema: [(member: String, help: String)] = [
         ("items", "an array of objects, in the order of the table:"),
@@ -110,18 +100,24 @@ extension ListedItem {
 
     var modifiedText: String? { modified.flatMap(Timestamp.text) }
 
-    func cells(_ showsApplication: Bool) -> [String] {
-        paddedCells(showsApplication) + [modifiedText ?? "-"]
+    /// The cell of a column, safe to show.
+    func cell(_ column: ListColumn) -> String {
+        switch column {
+        case .name: Escaping.printable(name)
+        case .owner: Escaping.printable(owner.name)
+        case .application: Escaping.printable(group)
+        case .kind: kind
+        case .accessibility: accessibility + (requirement.map { " (\($0))" } ?? "")
+        case .byteCount: byteCount.map { String($0) } ?? "-"
+        case .modified: modifiedText ?? "-"
+        }
     }
 
-    /// All cells but the last, whose width does not matter.
-    func paddedCells(_ showsApplication: Bool) -> [String] {
-        var cells = [Escaping.printable(name), Escaping.printable(owner.name)]
-        if showsApplication { cells.append(Escaping.printable(group)) }
-        cells.append(owner.kind.rawValue)
-        cells.append(accessibility + (requirement.map { " (\($0))" } ?? ""))
-        cells.append(byteCount.map { String($0) } ?? "-")
-        return cells
+    /// The kind of the owner, and whether devices share the item.
+    private var kind: String {
+        let kind = owner.kind.rawValue
+        let isNamed = owner.kind == .cloudValet
+        return isCloud && !isNamed ? "cloud-" + kind : kind
     }
 
     var json: JSON {

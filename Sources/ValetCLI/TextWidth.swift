@@ -49,8 +49,14 @@ extension String {
 
 extension Character {
     /// The columns of a character with all its marks: the sum that the C library gives for its
-    /// scalars. An emoji with a skin tone and a flag take two.
+    /// scalars. An emoji takes two, whatever is joined to it, and a flag as well.
     fileprivate var columnCount: Int {
+        let scalars = unicodeScalars
+        if let first = scalars.first, first.isPicture,
+            scalars.contains(where: { [.joiner, .colouring].contains($0) })
+        {
+            return 2
+        }
         var (count, isFirst) = (0, true)
         for scalar in unicodeScalars {
             switch scalar.value {

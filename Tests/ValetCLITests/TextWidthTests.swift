@@ -9,6 +9,7 @@ import ValetKeychainModel
     @Test(arguments: [
         ("", 0), ("abc", 3), ("é", 1), ("e\u{301}", 1), ("日本語", 6), ("한국", 4), ("ｱ", 1),
         ("Ａ", 2), ("😀", 2), ("👍🏽", 2), ("🇩🇪", 2), ("a😀b", 4), ("ไทย", 3),
+        ("👩‍👩‍👧", 2), ("👩🏽‍💻", 2), ("🏳️‍🌈", 2), ("❤️", 2), ("a👨‍👩‍👧‍👦b", 4), ("1️⃣", 1),
     ])
     func `Text takes as many columns as terminals give it`(_ text: String, _ count: Int) {
         #expect(text.width == count)
@@ -47,16 +48,50 @@ import ValetKeychainModel
         return bench.console.outputText.split(separator: "\n")
     }
 
-    @Test(arguments: [80, 100, 200])
-    func `A list at a terminal fits its width`(_ columns: Int) {
+    @Test(arguments: [60, 61, 66, 72, 79, 80, 100, 120, 200], [["list"], ["list", "--all"]])
+    func `A list at a terminal fits its width`(_ columns: Int, _ words: [String]) {
         let long = String(repeating: "long-name-", count: 9)
-        for name in [long + "1", long + "2", String(repeating: "日本", count: 40), "short"] {
-            bench.run("set", name, "--id=" + long, input: [1])
+        let names = [
+            long + "1", long + "2", String(repeating: "日本", count: 40), "short",
+            String(repeating: "👩‍👩‍👧", count: 40),
+        ]
+        for name in names {
+            bench.run(
+                "set", name, "--id=" + long, "--accessibility",
+                "after-first-unlock-this-device-only", input: [1])
         }
-        let lines = lines("list", columns: columns)
-        #expect(lines.count == 5)
-        #expect(lines.allSatisfy { String($0).width <= columns })
+        bench.console.outputColumnCount = columns
+        bench.run(words: words)
+        let lines = bench.console.outputText.split(separator: "\n").map(String.init)
+        #expect(lines.count == 6)
+        #expect(lines.allSatisfy { $0.width <= columns }, "\(lines)")
+        let name = try? #require(lines.first { $0.hasPrefix("long") }).prefix { $0 != " " }
+        #expect((name?.count ?? 0) >= 24, "\(lines)")
         #expect(lines.contains { $0.hasPrefix("long") && $0.contains("…") && $0.contains("1  ") })
+    }
+
+    @Test(arguments: [60, 80, 200])
+    func `A list at a terminal shows which secrets are shared`(_ columns: Int) {
+        bench.run("set", "a", input: [1])
+        bench.run("set", "b", "--cloud", input: [1])
+        bench.run("set", "c", "--service", "s", "--cloud", input: [1])
+        let lines = lines("list", "--all", columns: columns)
+        #expect(lines.count { $0.contains("  clou") } == 2, "\(lines)")
+    }
+
+    @Test func `A list has colours only where the terminal takes them`() {
+        bench.run("set", "a\u{1B}[31m", "--cloud", input: [1])
+        bench.console.isOutputTerminal = true
+        bench.run("list")
+        #expect(!bench.console.output.contains(0x1B))
+        bench.console.takesColour = true
+        bench.run("list")
+        let text = bench.console.outputText
+        #expect(text.hasPrefix("\u{1B}[1mNAME"))
+        #expect(text.contains("\u{1B}[36mcloud-valet\u{1B}[0m"))
+        #expect(!text.contains("\u{1B}[31m") && text.contains("a\\u{1b}[31m"))
+        bench.run("list", "--names")
+        #expect(!bench.console.output.contains(0x1B))
     }
 
     @Test func `A list that is not at a terminal shows whole names`() {
