@@ -215,7 +215,10 @@ import Testing
 }
 
 @Suite struct `Suggesting a word` {
-    @Test(arguments: [("sett", "set"), ("ste", "set"), ("rem", "remove"), ("GET", nil)])
+    @Test(arguments: [
+        ("sett", "set"), ("ste", "set"), ("rem", "remove"), ("GET", nil), ("rename", nil),
+        ("move", nil), ("remoev", "remove"), ("pasword", nil),
+    ])
     func `A suggestion is the nearest word`(_ word: String, _ expected: String?) {
         #expect(Suggestion.nearest(to: word, among: ["set", "get", "remove"]) == expected)
     }

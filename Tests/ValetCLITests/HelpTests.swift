@@ -158,6 +158,18 @@ import Testing
         #expect(lines == ["  open    open a door", "  window  let air in"])
     }
 
+    @Test(arguments: [
+        (["ls", "--help"], "valet ls [OPTIONS] [PATTERN]"),
+        (["help", "rm"], "valet rm [OPTIONS] [KEY]"),
+        (["cat", "-h"], "valet cat [OPTIONS] KEY"),
+        (["backup", "ls", "--help"], "valet backup ls [OPTIONS] FILE"),
+    ])
+    func `The help of a verb shows its other names`(_ words: [String], _ usage: String) {
+        let bench = Bench()
+        #expect(bench.run(words: words) == .success)
+        #expect(bench.console.outputText.contains("\n  \(usage)\n"))
+    }
+
     @Test func `Help is written to standard output`() {
         let bench = Bench()
         bench.run("help", "get")

@@ -18,7 +18,7 @@ import ValetKeychainModel
         #expect(
             bench.console.notes == [
                 "valet: error: no 'c' in \(Bench.place)",
-                "valet: hint: 'valet list' shows the names of the stored secrets",
+                "valet: hint: look elsewhere",
             ])
     }
 

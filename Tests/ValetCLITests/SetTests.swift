@@ -77,7 +77,7 @@ import ValetKeychainModel
         ]
         #expect(bench.console.notes == (isSent ? [] : notes))
         // A secret that is not for other devices.
-        bench.run("set", "k", input: input)
+        bench.run("set", "other", input: input)
         #expect(bench.console.notes.isEmpty)
     }
 
@@ -183,7 +183,7 @@ import ValetKeychainModel
 
     @Test func `valet set writes a JSON object if asked to`() {
         bench.run("set", "k", "--json", input: [1, 2])
-        #expect(bench.console.outputText == "{\"name\":\"k\",\"byteCount\":2}\n")
+        #expect(bench.console.outputText == "{\"name\":\"k\",\"byteCount\":2,\"moved\":false}\n")
     }
 
     @Test(arguments: [

@@ -9,7 +9,8 @@ internal import ValetUserPresence
 /// Unlocks a keychain that a verb finds locked.
 ///
 /// Where each process keeps its own opened keys, asks for the passcode. Where programs share them,
-/// the user at a terminal chooses: for this command, for longer, or not at all.
+/// offers it to the user at a terminal: first asks for the passcode, then whether to keep the
+/// keychain unlocked for longer.
 struct CommandUnlocking {
     let passcodes: any SecretSource
     let keychain: any KeychainAccess
@@ -22,46 +23,57 @@ struct CommandUnlocking {
         do throws(KeychainFailure) {
             return try body()
         } catch {
-            guard error.code == .locked, let reach = try reach(error) else { throw error }
-            try askAndUnlock(reach, after: error)
+            guard error.code == .locked else { throw error }
+            if try keychain.isUnlockedByProcess() {
+                try withPasscode("Unlock the keychain for this command.", after: error) {
+                    (passcode) throws(KeychainFailure) in
+                    try keychain.unlock(passcode, .process)
+                }
+            } else {
+                guard console.canOffer, passcodes.isInteractive else { throw error }
+                let passcode = try withPasscode(Self.offer, after: error) {
+                    (passcode) throws(KeychainFailure) in
+                    try keychain.check(passcode)
+                    return passcode
+                }
+                try keychain.unlock(passcode, reach())
+            }
             return try body()
         }
     }
 
-    /// For whom to unlock; nil for nobody.
-    private func reach(_ failure: KeychainFailure) throws(KeychainFailure) -> UnlockReach? {
-        if try keychain.isUnlockedByProcess() { return .process }
-        guard console.canOffer, passcodes.isInteractive else { return nil }
-        console.note("valet: the keychain is locked")
+    /// For whom to unlock, as the user at the terminal says.
+    private func reach() -> UnlockReach {
         for _ in 0..<3 {
             let answer: String
             do throws(CLIError) {
                 answer = try console.askLine(Self.question)
             } catch {
-                return nil
+                return .process
             }
             switch answer {
-            case "": return .process
+            case "", "n", "N", "q": return .process
             case "u", "U": return .session(nil)
-            case "n", "N", "q": throw KeychainFailure(.userCancelled, during: failure.operation)
             default:
                 if let duration = DurationText.duration(answer) { return .session(duration) }
-                console.note("valet: answer with Enter, u, n or a time: 15m, 8h")
+                console.note("valet: answer with Enter, u or a time: 15m, 8h")
             }
         }
-        return nil
+        return .process
     }
 
-    private func askAndUnlock(
-        _ reach: UnlockReach, after failure: KeychainFailure
-    ) throws(KeychainFailure) {
+    /// Runs `body` with the passcode. A person has three tries.
+    private func withPasscode<R>(
+        _ purpose: String, after failure: KeychainFailure,
+        _ body: (KeychainPasscode) throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
         var problem: String?
         var triesLeft = passcodes.isInteractive ? 3 : 1
         while true {
             triesLeft -= 1
-            let passcode = try KeychainPasscode(try ask(reach, problem, failure))
+            let passcode = try KeychainPasscode(try ask(purpose, problem, failure))
             do throws(KeychainFailure) {
-                return try keychain.unlock(passcode, reach)
+                return try body(passcode)
             } catch {
                 guard error.code == .authenticationFailed, triesLeft > 0 else { throw error }
                 problem = error.message
@@ -70,15 +82,8 @@ struct CommandUnlocking {
     }
 
     private func ask(
-        _ reach: UnlockReach, _ problem: String?, _ failure: KeychainFailure
+        _ purpose: String, _ problem: String?, _ failure: KeychainFailure
     ) throws(KeychainFailure) -> SecretBytes {
-        let purpose =
-            switch reach {
-            case .process: "Unlock the keychain for this command."
-            case .session(nil): "Unlock the keychain until 'valet lock'."
-            case .session(let duration?):
-                "Unlock the keychain for \(DurationText.text(duration))."
-            }
         do throws(UserPresenceError) {
             return try passcodes.ask(
                 PasscodePrompt(description: purpose, previousError: problem))
@@ -93,9 +98,12 @@ struct CommandUnlocking {
         }
     }
 
+    private static let offer =
+        "The keychain is locked. Its passcode unlocks it for this command; Ctrl-D leaves it locked."
+    /// Nothing secret is asked for where what is typed is shown.
     private static let question =
-        "Unlock it for this command (Enter), for a time (15m, 8h), until 'valet lock' (u), or not "
-        + "(n)? "
+        "Keep it unlocked for other programs, too: no (Enter), for a time (15m, 8h), or until "
+        + "'valet lock' (u)? "
 
     private static let hint =
         "pass the passcode through a file descriptor, and its number in $VALET_PASSCODE_FD: "

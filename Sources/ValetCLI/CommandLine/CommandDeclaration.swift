@@ -9,6 +9,8 @@ package struct CommandDeclaration: Sendable {
     let name: String
     /// One line, lower case, no full stop.
     let abstract: String
+    /// Other words for the verb's last one, which do the same.
+    var aliases: [String] = []
     /// The verb's last word in other tools. It is no verb here, but leads to a hint.
     var synonyms: [String] = []
     /// Paragraphs.
@@ -26,7 +28,15 @@ package struct CommandDeclaration: Sendable {
     var examples: [(command: String, help: String)] = []
 
     /// The line after "usage".
-    var usage: String {
+    var usage: String { usage(of: name) }
+
+    /// That line with each name of the verb.
+    var usages: [String] {
+        let group = name.split(separator: " ").dropLast().map(String.init)
+        return [usage] + aliases.map { usage(of: (group + [$0]).joined(separator: " ")) }
+    }
+
+    private func usage(of name: String) -> String {
         let arguments = arguments.map { $0.isRequired ? $0.name : "[\($0.name)]" }
         let rest = takesProgram ? ["[ARGUMENT …]"] : []
         return (["valet", name, "[OPTIONS]"] + arguments + rest).joined(separator: " ")
@@ -133,6 +143,14 @@ struct VerbTable: Sendable {
     subscript(name: String) -> Entry? {
         if let verb = verbs.first(where: { $0.name == name }) { return .verb(verb) }
         return groups.first { $0.name == name }.map { .group($0) }
+    }
+
+    /// The verb of a group, or without one, that has `word` as another name.
+    func verb(calledAlso word: String, in group: String?) -> CommandDeclaration? {
+        let count = group.map { $0.split(separator: " ").count } ?? 0
+        return below(group).first {
+            $0.aliases.contains(word) && $0.name.split(separator: " ").count == count + 1
+        }
     }
 
     /// The words that may follow a group's name, in the order of the verbs. For nil, the first

@@ -97,20 +97,25 @@ extension CommandLineParser {
     private func entry(_ word: String, in group: String?) throws(CLIError) -> VerbTable.Entry {
         let name = VerbTable.name(word, in: group)
         if !word.contains(" "), let entry = table[name] { return entry }
+        if let verb = table.verb(calledAlso: word, in: group) { return .verb(verb) }
         if word.hasPrefix("-") { throw misplaced(word, in: group) }
         throw .usage(
             "unknown verb \(quoted(name))",
-            hint: suggestion(for: word, in: group).map { "did you mean '\($0)'?" }
+            hint: (group == nil ? VerbAdvice.text(for: word) : nil)
+                ?? suggestion(for: word, in: group).map { "did you mean \($0)?" }
                 ?? "\(helpLine(group)) lists the verbs")
     }
 
     /// The verb for `word`: the one that other tools call so, else one of this group with a similar
-    /// name, else one of another group with that name.
+    /// name, else those of other groups with that name.
     private func suggestion(for word: String, in group: String?) -> String? {
-        if let name = synonym(word, in: group) { return name }
+        if let name = synonym(word, in: group) { return "'\(name)'" }
         let nearest = Suggestion.nearest(to: word, among: table.words(in: group) + ["help"])
-        if let nearest { return VerbTable.name(nearest, in: group) }
-        return table.verbs.first { $0.name == word || $0.name.hasSuffix(" " + word) }?.name
+        if let nearest { return "'\(VerbTable.name(nearest, in: group))'" }
+        let others = table.verbs.map(\.name).filter { $0 == word || $0.hasSuffix(" " + word) }
+        guard let last = others.last else { return nil }
+        let before = others.dropLast().map { "'\($0)'" }.joined(separator: ", ")
+        return (before.isEmpty ? "" : before + " or ") + "'\(last)'"
     }
 
     private func synonym(_ word: String, in group: String?) -> String? {
@@ -191,7 +196,8 @@ enum Suggestion {
         for candidate in candidates {
             let isStart = word.count >= 3 && candidate.hasPrefix(word)
             let distance = isStart ? 0 : distance(Array(word), Array(candidate))
-            if distance <= max(1, candidate.count / 3), distance < best?.distance ?? .max {
+            // A short word may be right, and the verb that looks like it do something else.
+            if distance <= max(1, candidate.count / 4), distance < best?.distance ?? .max {
                 best = (candidate, distance)
             }
         }

@@ -12,7 +12,7 @@ struct HelpText {
     static func text(for verb: CommandDeclaration) -> String {
         var help = HelpText()
         help.lines.append("valet \(verb.name) - \(verb.abstract)")
-        help.section("Usage", [verb.usage])
+        help.section("Usage", verb.usages)
         help.paragraphs(verb.discussion)
         help.list("Arguments", verb.arguments.map { ($0.name, $0.help) })
         help.list("Options", verb.allOptions.map { ($0.synopsis, explanation(of: $0)) })

@@ -122,7 +122,7 @@ extension BackupReport {
 struct BackupListCommand: Command {
     static let declaration = CommandDeclaration(
         name: "backup list", abstract: "list the items of a backup by name, never their values",
-        synonyms: ["ls"],
+        aliases: ["ls"],
         discussion: [
             "Shows the items of all applications as 'valet list --all' does. Reads the whole file "
                 + "first: a damaged file shows nothing. Neither needs nor changes the keychain.",

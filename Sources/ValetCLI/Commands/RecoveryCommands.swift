@@ -208,8 +208,7 @@ struct RecoveryUseCommand: Command {
         }
         guard status.hasRecoveryKey else {
             throw CLIError(
-                .failure, "the keychain has no recovery key",
-                hint: "'valet backup restore' restores a backup into a new keychain")
+                .failure, "the keychain has no recovery key", hint: Self.restoring(status))
         }
         let protection = Protection(status)
         // A lost TPM cannot take the new key.
@@ -217,6 +216,18 @@ struct RecoveryUseCommand: Command {
         try protection.check(
             lowering: options.allowsLowering,
             to: Protection(hasPasscode: setsPasscode, place: next))
+    }
+
+    /// What helps without a recovery key. A restore needs a place without a keychain.
+    private static func restoring(_ status: KeychainStatus) -> String {
+        var parts = [status.folder]
+        // The device key would be one without a keychain.
+        if let key = status.deviceKeyPath, !key.hasPrefix(status.folder + "/") {
+            parts.append(key)
+        }
+        let files = parts.map(quoted).joined(separator: " and ")
+        return
+            "with a backup, set \(files) aside, as with 'mv', and run 'valet backup restore FILE'"
     }
 
     private func recover(_ store: ItemStore, _ context: Context) throws(CLIError) {
