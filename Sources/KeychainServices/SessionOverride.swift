@@ -9,13 +9,11 @@ internal import ValetSecretMemory
 /// of tests, and nothing else does.
 ///
 /// It is bound to a task or, outside of tasks, to a thread. No variable, file or message sets it:
-/// only code of this package that is linked into the program can.
+/// only code of this package that is linked into the program can. Once it is required, calls
+/// without one fail, so that no test reaches the user's keychain by mistake.
 package enum SessionOverride {
-    /// Whether this process has ever used an override. Most never do, and then skip the look-up.
-    private static let use = Atomic<UInt8>(0)
-    private static let unused: UInt8 = 0
-    private static let used: UInt8 = 1
-    private static let required: UInt8 = 2
+    /// Whether calls need an override. In most processes they never do, and skip the look-up.
+    private static let isRequired = Atomic<Bool>(false)
 
     @TaskLocal private static var session: KeychainSession?
 
@@ -24,19 +22,17 @@ package enum SessionOverride {
     /// - Throws: `invalidRequest` where the process's own session may not be used.
     @inline(__always)
     static func current() throws(KeychainFailure) -> KeychainSession? {
-        let use = use.load(ordering: .relaxed)
-        return use == unused ? nil : try current(use)
+        isRequired.load(ordering: .relaxed) ? try required() : nil
     }
 
     @inline(never)
-    private static func current(_ use: UInt8) throws(KeychainFailure) -> KeychainSession? {
+    private static func required() throws(KeychainFailure) -> KeychainSession {
         if let session { return session }
-        guard use == required else { return nil }
         let failure = KeychainFailure(
             .invalidRequest, during: "find the keychain",
             message: "the call is outside of every temporary keychain",
-            hint: "detached tasks and new threads do not inherit it: use the keychain's "
-                + "`use` there")
+            hint: "make it in the closure of `withTemporaryKeychain` or of a temporary keychain's "
+                + "`use`; detached tasks and new threads need a `use` of their own")
         KeychainFailure.last = failure
         throw failure
     }
@@ -45,7 +41,7 @@ package enum SessionOverride {
     package static func with<R, E: Error>(
         _ session: KeychainSession, _ body: () throws(E) -> R
     ) throws(E) -> R {
-        enter()
+        require()
         let result = $session.withValue(session) {
             Result { () throws(E) -> R in try body() }
         }
@@ -56,7 +52,7 @@ package enum SessionOverride {
     package static func with<R, E: Error>(
         _ session: KeychainSession, _ body: () async throws(E) -> R
     ) async throws(E) -> R {
-        enter()
+        require()
         let result: Result<R, E> = await $session.withValue(session) {
             do throws(E) {
                 return .success(try await body())
@@ -71,7 +67,7 @@ package enum SessionOverride {
     fileprivate static func carrying<R, E: Error>(
         _ body: @escaping @Sendable () throws(E) -> R
     ) -> @Sendable () throws(E) -> R {
-        guard use.load(ordering: .relaxed) != unused, let session = session?.ofThisTask else {
+        guard isRequired.load(ordering: .relaxed), let session = session?.ofThisTask else {
             return body
         }
         return { () throws(E) -> R in try with(session, body) }
@@ -80,16 +76,12 @@ package enum SessionOverride {
     /// From now on every call outside of ``with(_:_:)`` fails, so that none reaches the process's
     /// own keychain by mistake. This cannot be undone.
     package static func require() {
-        use.store(required, ordering: .relaxed)
+        isRequired.store(true, ordering: .relaxed)
     }
 
     /// Makes every watcher look again, because a ``CallScript`` has changed.
     package static func scriptHasChanged() {
         AvailabilityWatcher.current.value.tellAgain()
-    }
-
-    private static func enter() {
-        _ = use.compareExchange(expected: unused, desired: used, ordering: .relaxed)
     }
 }
 

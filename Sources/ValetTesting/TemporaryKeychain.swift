@@ -14,6 +14,9 @@ internal import ValetKeychainStore
 /// It is a real keychain with the same files, keys and rules, in a folder of its own, without a
 /// passcode. It is in effect inside `use`, in the calling task and its child tasks. Detached tasks,
 /// dispatch queues and threads do not inherit it: pass the object to them and call `use` there.
+///
+/// From the first temporary keychain on, calls of the process outside of `use` fail with
+/// `invalidRequest`, so that no test reaches the user's keychain by mistake.
 public final class TemporaryKeychain: Sendable {
     /// Where the files of a temporary keychain are.
     public enum Storage: Sendable {
@@ -36,7 +39,8 @@ public final class TemporaryKeychain: Sendable {
     private let session: KeychainSession
     private let script: FailureScript
 
-    /// Creates an empty keychain. Writes nothing before the first use.
+    /// Creates an empty keychain, and forbids calls outside of temporary keychains as
+    /// ``forbidOthers()`` does. Writes nothing before the first use.
     ///
     /// - Parameters:
     ///   - storage: Where its files are.
@@ -47,6 +51,7 @@ public final class TemporaryKeychain: Sendable {
         _ storage: Storage = .memory, applicationIdentifier: String = "ValetTesting",
         accessGroups: [String] = []
     ) {
+        Self.forbidOthers()
         folder = Self.place(storage) + "/valet-testing-" + UUID().uuidString
         let groups = accessGroups.filter { $0 != applicationIdentifier } + [applicationIdentifier]
         let store = ItemStore(KeychainLocation(folder: folder))
@@ -98,7 +103,8 @@ public final class TemporaryKeychain: Sendable {
     /// Keeps all further calls of this process away from the user's keychain: calls without a
     /// temporary keychain in effect fail with `invalidRequest` until the process ends.
     ///
-    /// Call it in a set-up that all tests of a program share.
+    /// Creating a temporary keychain does the same. Call it earlier, in a set-up that all tests of a
+    /// program share, if tests without a temporary keychain may run before the first with one.
     public static func forbidOthers() {
         SessionOverride.require()
     }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Dispatch
 internal import Foundation
 internal import KeychainSwift
 internal import Security
+internal import Synchronization
 internal import Testing
 internal import Valet
 internal import ValetKeychainModel
@@ -10,7 +12,7 @@ internal import ValetKeychainServices
 internal import ValetTesting
 
 /// One way of storing and reading a text under a key.
-enum Door: CaseIterable {
+enum Door: CaseIterable, Codable {
     case valet, keychainSwift, secItem
 
     /// Stores "x"; the code, as far as the door tells it.
@@ -68,6 +70,42 @@ enum Door: CaseIterable {
         }
         return .valet(
             with: identifier, accessibility: whileLocked ? .afterFirstUnlock : .whenUnlocked)
+    }
+}
+
+/// Where a call of a test is made by mistake.
+enum Outside: CaseIterable, Codable {
+    case withoutUse, withoutReference, afterUse, afterFunction, afterRemoval, betweenSeveral
+    case onThread
+
+    /// Runs `body` there.
+    func running<R: Sendable>(_ body: @escaping @Sendable () -> R) -> R {
+        let keychain = TemporaryKeychain()
+        switch self {
+        case .withoutUse: break
+        case .withoutReference: _ = TemporaryKeychain()
+        case .afterUse: keychain.use { Door.valet.set("other") }
+        case .afterFunction: withTemporaryKeychain { _ = Door.valet.set("other") }
+        case .afterRemoval: keychain.remove()
+        case .betweenSeveral:
+            let other = TemporaryKeychain()
+            keychain.use { other.use { Door.valet.set("other") } }
+        case .onThread: return keychain.use { Self.onThread(body) }
+        }
+        return withExtendedLifetime(keychain, body)
+    }
+
+    private static func onThread<R: Sendable>(_ body: @escaping @Sendable () -> R) -> R {
+        let result = Mutex<R?>(nil)
+        let isDone = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            let value = body()
+            result.withLock { $0 = value }
+            isDone.signal()
+        }
+        isDone.wait()
+        guard let value = result.withLock({ $0 }) else { preconditionFailure("no result") }
+        return value
     }
 }
 
@@ -187,6 +225,33 @@ enum Door: CaseIterable {
             keychain.accessGroup = "other"
             #expect(!keychain.set("x", forKey: "key"))
             #expect(keychain.lastResultCode == errSecMissingEntitlement)
+        }
+    }
+
+    @Test(arguments: Door.allCases, Outside.allCases)
+    func `Calls outside of a temporary keychain never reach the user's keychain`(
+        _ door: Door, _ outside: Outside
+    ) async {
+        await #expect(processExitsWith: .success) { [door, outside] in
+            let home = FileManager.default.temporaryDirectory.path + "/" + UUID().uuidString
+            unsafe setenv("VALET_HOME", home, 1)
+            let code = outside.running { door.set("key") }
+            let isUntouched = !FileManager.default.fileExists(atPath: home)
+            let hint = outside.running { () -> String in
+                door.set("key")
+                return KeychainFailure.last?.hint ?? ""
+            }
+            exit(code == errSecParam && isUntouched && hint.contains("`use`") ? 0 : 1)
+        }
+    }
+
+    @Test func `Tests that read state instead of items are kept from the user's keychain, too`()
+        async
+    {
+        await #expect(processExitsWith: .success) {
+            let keychain = TemporaryKeychain()
+            let states = [try? ValetKeychain.lockState, keychain.use { try? ValetKeychain.lockState }]
+            exit(states == [nil, .absent] ? 0 : 1)
         }
     }
 
