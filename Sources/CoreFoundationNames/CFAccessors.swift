@@ -15,6 +15,7 @@ public func CFGetTypeID(_ object: CFTypeRef?) -> CFTypeID {
     case is NSString: CFStringGetTypeID()
     case is NSDictionary: CFDictionaryGetTypeID()
     case is NSArray: CFArrayGetTypeID()
+    case is NSSet: CFSetGetTypeID()
     case is NSData: CFDataGetTypeID()
     case is NSDate: CFDateGetTypeID()
     case is NSError: CFErrorGetTypeID()
@@ -38,6 +39,9 @@ public func CFDictionaryGetTypeID() -> CFTypeID { 18 }
 
 /// The type id of arrays.
 public func CFArrayGetTypeID() -> CFTypeID { 19 }
+
+/// The type id of sets.
+public func CFSetGetTypeID() -> CFTypeID { 17 }
 
 /// The type id of data.
 public func CFDataGetTypeID() -> CFTypeID { 20 }
@@ -64,6 +68,40 @@ public func CFEqual(_ first: CFTypeRef?, _ second: CFTypeRef?) -> Bool {
 
 /// Whether `boolean` is true.
 public func CFBooleanGetValue(_ boolean: CFBoolean) -> Bool { boolean.boolValue }
+
+/// How many values a set has; 0 for nil.
+public func CFSetGetCount(_ theSet: CFSet?) -> CFIndex { theSet?.count ?? 0 }
+
+// swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+/// Data with a copy of `length` bytes. `allocator` is without effect.
+///
+/// - Returns: nil for a negative length, and for no bytes that should be some.
+public func CFDataCreate(
+    _ allocator: CFAllocator?, _ bytes: UnsafePointer<UInt8>?, _ length: CFIndex
+) -> CFData! {
+    guard length > 0 else { return length == 0 ? NSData() : nil }
+    return unsafe bytes.map { unsafe NSData(bytes: $0, length: length) }
+}
+
+// swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+/// Data that uses `length` bytes where they are. They must not change while the data is alive.
+///
+/// - Parameters:
+///   - allocator: Without effect.
+///   - bytesDeallocator: `kCFAllocatorNull` if the caller frees the bytes. With another, `free`
+///     does when the data ends.
+/// - Returns: nil for a negative length, and for no bytes that should be some.
+public func CFDataCreateWithBytesNoCopy(
+    _ allocator: CFAllocator?, _ bytes: UnsafePointer<UInt8>?, _ length: CFIndex,
+    _ bytesDeallocator: CFAllocator?
+) -> CFData! {
+    guard length >= 0 else { return nil }
+    guard let bytes = unsafe bytes else { return length == 0 ? NSData() : nil }
+    // Only read: data that cannot change.
+    return unsafe NSData(
+        bytesNoCopy: UnsafeMutableRawPointer(mutating: bytes), length: length,
+        freeWhenDone: bytesDeallocator !== kCFAllocatorNull)
+}
 
 /// How many bytes data has; 0 for nil.
 public func CFDataGetLength(_ theData: CFData?) -> CFIndex { theData?.length ?? 0 }

@@ -126,6 +126,40 @@ public func CFDictionaryContainsKey(
     return theDict?.object(forKey: key) != nil
 }
 
+// swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+/// The address of the value under a key, itself the address of a living object. It is valid as long
+/// as the dictionary lives and has that value.
+///
+/// - Returns: nil for a dictionary without the key.
+public func CFDictionaryGetValue(
+    _ theDict: CFDictionary?, _ key: UnsafeRawPointer?
+) -> UnsafeRawPointer! {
+    guard let theDict, let key = unsafe object(at: key), let value = theDict.object(forKey: key)
+    else { return nil }
+    return unsafe Loans.address(of: value, under: key, lentBy: theDict)
+}
+
+/// Whether a dictionary has a key; if so, `value` becomes what ``CFDictionaryGetValue(_:_:)``
+/// returns.
+public func CFDictionaryGetValueIfPresent(
+    _ theDict: CFDictionary?, _ key: UnsafeRawPointer?,
+    _ value: UnsafeMutablePointer<UnsafeRawPointer?>?
+) -> Bool {
+    guard let found = unsafe CFDictionaryGetValue(theDict, key) else { return false }
+    unsafe value?.pointee = unsafe found
+    return true
+}
+
+// swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+/// The address of a value in a list. It is valid as long as the list lives and has that value there.
+///
+/// - Returns: nil for a place that the list does not have.
+public func CFArrayGetValueAtIndex(_ theArray: CFArray?, _ idx: CFIndex) -> UnsafeRawPointer! {
+    guard let theArray, idx >= 0, idx < theArray.count else { return nil }
+    return unsafe Loans.address(
+        of: theArray.object(at: idx), under: NSNumber(value: idx), lentBy: theArray)
+}
+
 /// The object at an address; nil for null, and for an object that no dictionary takes as a key.
 private func object(at address: UnsafeRawPointer?) -> NSObject? {
     guard let address = unsafe address else { return nil }

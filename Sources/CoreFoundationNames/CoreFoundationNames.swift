@@ -32,6 +32,10 @@ public typealias CFDate = NSDate
 public typealias CFArray = NSArray
 /// A list that can change.
 public typealias CFMutableArray = NSMutableArray
+/// Values without an order, each once.
+public typealias CFSet = NSSet
+/// A set that can change.
+public typealias CFMutableSet = NSMutableSet
 /// An error with a domain.
 public typealias CFError = NSError
 /// An address.
@@ -57,8 +61,11 @@ public typealias FourCharCode = UInt32
 /// Four characters in a number, by an older name.
 public typealias OSType = UInt32
 
-/// The default allocator. Allocators have no effect.
+/// The default allocator. Allocators have no effect, except that ``kCFAllocatorNull`` frees nothing.
 public let kCFAllocatorDefault: CFAllocator? = nil
+// swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+/// The allocator that frees nothing: for bytes that the caller keeps.
+public let kCFAllocatorNull: CFAllocator! = CFAllocator.null
 /// Null, as an object. No attribute accepts it.
 public let kCFNull: CFNull = NSNull()
 

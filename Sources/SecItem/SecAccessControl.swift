@@ -46,8 +46,11 @@ public func SecAccessControlGetTypeID() -> UInt { 0x5341_4354 }
 
 // The call has the shape of Apple's, with a pointer to its error.
 
-/// An allocator of memory. No instance exists: calls take nil.
+/// An allocator of memory. Calls take nil; the only instance frees nothing.
 public final class CFAllocator: Sendable {
+    /// The allocator that frees nothing.
+    package static let null = CFAllocator()
+
     private init() {}
 }
 

@@ -33,7 +33,8 @@ import Testing
         let objects: [(CFTypeRef?, CFTypeID)] = [
             (NSString("a"), CFStringGetTypeID()), (NSMutableString("a"), CFStringGetTypeID()),
             (NSData(), CFDataGetTypeID()), (NSDictionary(), CFDictionaryGetTypeID()),
-            (NSArray(), CFArrayGetTypeID()), (NSDate(), CFDateGetTypeID()),
+            (NSArray(), CFArrayGetTypeID()), (NSSet(), CFSetGetTypeID()),
+            (["a"] as CFSet, CFSetGetTypeID()), (NSMutableSet(), CFSetGetTypeID()), (NSDate(), CFDateGetTypeID()),
             (NSNumber(value: 1), CFNumberGetTypeID()), (kCFBooleanTrue, CFBooleanGetTypeID()),
             (NSNumber(value: false), CFBooleanGetTypeID()), (kCFNull, CFNullGetTypeID()),
             (NSError(domain: "d", code: 1), CFErrorGetTypeID()), (NSObject(), 0), (nil, 0),
@@ -44,7 +45,17 @@ import Testing
         ]
         for (object, type) in objects { #expect(CFGetTypeID(object) == type) }
         let types = Set(objects.map(\.1))
-        #expect(types.count == 11)
+        #expect(types.count == 12)
+    }
+
+    @Test func `Sets have a count, and objects of Security can be in Swift's sets`() {
+        #expect(CFSetGetCount(["a", "b"] as CFSet) == 2 && CFSetGetCount(nil) == 0)
+        #expect(Set<SecKey>().isEmpty && Set<SecCertificate>().isEmpty)
+        #expect(Set<SecIdentity>().isEmpty && [SecTrust: Int]().isEmpty && Set<SecAccess>().isEmpty)
+    }
+
+    @Test func `A misspelt constant is the right one`() {
+        #expect(kSecAttrPersistantReference === kSecAttrPersistentReference)
     }
 
     @Test func `CFEqual compares objects`() {

@@ -192,6 +192,6 @@ import ValetSecItem
     @Test func `The failure of an access group says what helps`() {
         _ = SecItemAdd(service.generic([kSecAttrAccessGroup: "foreign"]), nil)
         #expect(KeychainFailure.last?.code == .missingEntitlement)
-        #expect(KeychainFailure.last?.hint == "name the group in ValetKeychain.configure")
+        #expect(KeychainFailure.last?.hint == "call `ValetKeychain.configure` with the group")
     }
 }

@@ -279,6 +279,8 @@ internal import ValetSecItem
 /// The random part of the persistent reference.
 @safe nonisolated(unsafe) public let kSecAttrPersistentReference = constant(
     ValetSecItem.kSecAttrPersistentReference)
+/// The random part of the persistent reference, as older headers spell it.
+@safe nonisolated(unsafe) public let kSecAttrPersistantReference = kSecAttrPersistentReference
 /// Whether the item is bound to the system.
 @safe nonisolated(unsafe) public let kSecAttrSysBound = constant(ValetSecItem.kSecAttrSysBound)
 /// A digest of the item.

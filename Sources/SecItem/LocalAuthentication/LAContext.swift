@@ -102,6 +102,25 @@ open class LAContext: NSObject, @unchecked Sendable {
         }
     }
 
+    /// Asks the user for what an item with that access control will need. Earlier proofs of this
+    /// context count. Cancelling the task does not end the question; ``invalidate()`` does.
+    ///
+    /// - Returns: true.
+    /// - Throws: ``LAError``.
+    @discardableResult
+    open func evaluateAccessControl(
+        _ accessControl: SecAccessControl, operation: LAAccessControlOperation,
+        localizedReason: String
+    ) async throws -> Bool {
+        try await withCheckedThrowingContinuation { continuation in
+            evaluateAccessControl(
+                accessControl, operation: operation, localizedReason: localizedReason
+            ) { isDone, error in
+                continuation.resume(with: error.map(Result.failure) ?? .success(isDone))
+            }
+        }
+    }
+
     /// Forgets proofs and credentials for good. An open question ends with `LAError.appCancel`;
     /// later calls fail with `invalidContext`.
     open func invalidate() { authenticator.invalidate() }

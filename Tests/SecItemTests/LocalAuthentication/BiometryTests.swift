@@ -185,4 +185,21 @@ import ValetTestValues
         #expect(outcome == code)
         #expect(person.pinentry.questionCount == questionCount)
     }
+
+    @Test(arguments: outcomes)
+    func `Evaluating an access control in a task has the same outcome`(
+        _ constraints: AccessControl.Constraints, _ operation: LAAccessControlOperation,
+        _ code: LAError.Code?, _ questionCount: Int
+    ) async throws {
+        let person = try Person()
+        let control = SecAccessControl(try AccessControl(.whenUnlocked, constraints))
+        do {
+            let isDone = try await person.context.evaluateAccessControl(
+                control, operation: operation, localizedReason: "why")
+            #expect(isDone && code == nil)
+        } catch {
+            #expect((error as? LAError)?.code == code)
+        }
+        #expect(person.pinentry.questionCount == questionCount)
+    }
 }
