@@ -48,7 +48,8 @@
             super.init()
         }
 
-        /// Returned in place of a pair, it ends the migration and leaves the keychain unchanged.
+        /// Returned in place of a pair, it ends the migration and leaves the keychain unchanged. The
+        /// migration reports success.
         @objc
         public class func preventMigration() -> MigratableKeyValuePairOutput {
             MigratableKeyValuePairOutput(key: "", value: Data(), preventsMigration: true)
@@ -60,6 +61,14 @@
         }
     }
 
-    /// Thrown when the caller's `compactMap` prevents the migration.
-    struct MigrationPrevented: Error {}
+    /// Thrown when the caller's `compactMap` prevents the migration. No caller sees it: a migration
+    /// that changes nothing because it was prevented has succeeded.
+    struct MigrationPrevented: Error {
+        /// Runs `migration`, and ignores that it was prevented.
+        static func isNoFailure(of migration: () throws -> Void) throws {
+            do {
+                try migration()
+            } catch is MigrationPrevented {}
+        }
+    }
 #endif

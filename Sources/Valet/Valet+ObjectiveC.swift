@@ -225,16 +225,18 @@ public final class Valet: NSObject, Sendable {
             try migrateObjects(matching: query, removeOnCompletion: removeOnCompletion)
         }
 
-        /// See ``migrateObjects(matching:compactMap:)``. `preventMigration` ends the migration with
-        /// an error.
+        /// See ``migrateObjects(matching:compactMap:)``. `preventMigration` ends the migration,
+        /// which changes nothing then, and is no error.
         @objc(migrateObjectsMatching:compactMap:error:)
         public func objectiveCMigrateObjects(
             matching query: [String: AnyHashable],
             compactMap: (MigratableKeyValuePairInput) -> MigratableKeyValuePairOutput?
         ) throws {
-            try migrateObjects(matching: query) { pair in
-                try compactMap(MigratableKeyValuePairInput(pair))?.pair()
-            }
+            try MigrationPrevented.isNoFailure(of: {
+                try migrateObjects(matching: query) { pair in
+                    try compactMap(MigratableKeyValuePairInput(pair))?.pair()
+                }
+            })
         }
 
         /// See ``migrateObjects(from:removeOnCompletion:)``.
@@ -245,16 +247,18 @@ public final class Valet: NSObject, Sendable {
             try migrateObjects(from: valet, removeOnCompletion: removeOnCompletion)
         }
 
-        /// See ``migrateObjects(from:compactMap:)``. `preventMigration` ends the migration with an
-        /// error.
+        /// See ``migrateObjects(from:compactMap:)``. `preventMigration` ends the migration, which
+        /// changes nothing then, and is no error.
         @objc(migrateObjectsFrom:compactMap:error:)
         public func objectiveCMigrateObjects(
             from valet: Valet,
             compactMap: (MigratableKeyValuePairInput) -> MigratableKeyValuePairOutput?
         ) throws {
-            try migrateObjects(from: valet) { pair in
-                try compactMap(MigratableKeyValuePairInput(pair))?.pair()
-            }
+            try MigrationPrevented.isNoFailure(of: {
+                try migrateObjects(from: valet) { pair in
+                    try compactMap(MigratableKeyValuePairInput(pair))?.pair()
+                }
+            })
         }
 
         /// See ``migrateObjectsFromAlwaysAccessibleValet(removeOnCompletion:)``.
