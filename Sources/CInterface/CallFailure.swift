@@ -43,7 +43,7 @@ struct LastError {
         case .keychain(let failure), .storing(let failure):
             status = failure.status
             message = failure.description
-            hint = failure.hint
+            hint = failure.hint(naming: \.nameInC)
         case .emptyKey:
             (status, message) = (valet_status(VALET_INVALID_ARGUMENT), "the key is empty")
         case .emptyValue:
@@ -73,6 +73,16 @@ extension CallFailure {
         case .emptyKey: 4
         case .emptyValue: 5
         case .migration(let refusal): refusal.rawValue
+        }
+    }
+}
+
+extension AdvisedCall {
+    /// The function's name.
+    fileprivate var nameInC: String? {
+        switch self {
+        case .configure: "valet_configure"
+        case .unlock: "valet_unlock"
         }
     }
 }

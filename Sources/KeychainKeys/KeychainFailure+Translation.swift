@@ -88,17 +88,17 @@ extension KeychainFailure {
 
     static let damageHint = "run `valet doctor`"
 
-    /// The hint for a keychain that is locked for this process.
-    package static var unlockHint: String { unlockHint(ofProcess: LockStates.areOfProcess) }
+    /// The advice for a keychain that is locked for this process.
+    package static var unlockAdvice: Advice { unlockAdvice(ofProcess: LockStates.areOfProcess) }
 
-    /// The hint for a locked keychain.
+    /// The advice for a locked keychain.
     ///
     /// - Parameter ofProcess: Whether this process unlocks only for itself.
-    package static func unlockHint(ofProcess: Bool) -> String {
-        guard ofProcess else { return "run `valet unlock`" }
-        return
-            "call `ValetKeychain.unlock(passcode:)`, or set $VALET_PASSCODE_FD to a descriptor "
-            + "that supplies the passcode"
+    package static func unlockAdvice(ofProcess: Bool) -> Advice {
+        guard ofProcess else { return .text("run `valet unlock`") }
+        return .call(
+            .unlock,
+            alternative: "set $VALET_PASSCODE_FD to a descriptor that supplies the passcode")
     }
 
     /// The failure for a device key whose id is not the one that the keybag names.
@@ -111,7 +111,7 @@ extension KeychainFailure {
 
     /// The failure for a protection class that is locked now.
     static func locked(_ operation: String) -> KeychainFailure {
-        KeychainFailure(.locked, during: operation, hint: unlockHint)
+        KeychainFailure(.locked, during: operation, advice: unlockAdvice)
     }
 }
 

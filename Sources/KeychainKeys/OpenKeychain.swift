@@ -171,7 +171,7 @@ package final class OpenKeychain: Sendable {
         case .doubtful(let header, .none, let cause):
             throw KeychainFailure(
                 .locked, during: Self.opening, message: cause.explanation,
-                hint: KeychainFailure.unlockHint(
+                advice: KeychainFailure.unlockAdvice(
                     ofProcess: header.lockState?.provider.place == .process))
         case .sealed: throw .locked(Self.opening)
         }

@@ -79,7 +79,9 @@ public struct KeychainFailure: Error, Hashable, Sendable {
     /// The `errno` of the system call that failed; 0 when none did.
     public private(set) var systemError: Int32 = 0
     /// What would help, if known.
-    public private(set) var hint: String?
+    public var hint: String? { hint(naming: \.swiftName) }
+    /// What would help, in no particular language.
+    package private(set) var advice: Advice?
 
     /// A failure of `operation`.
     public init(
@@ -90,7 +92,7 @@ public struct KeychainFailure: Error, Hashable, Sendable {
         self.operation = operation
         self.message = message ?? code.explanation
         self.path = path
-        self.hint = hint
+        advice = hint.map(Advice.text)
     }
 
     /// The same failure, with the `errno` of the system call that it comes from; 0 for none.
@@ -107,8 +109,25 @@ public struct KeychainFailure: Error, Hashable, Sendable {
 
     /// The same failure, with another hint.
     package init(_ failure: KeychainFailure, hint: String) {
+        self.init(failure, advice: .text(hint))
+    }
+
+    /// The same failure, with other advice.
+    package init(_ failure: KeychainFailure, advice: Advice?) {
         self = failure
-        self.hint = hint
+        self.advice = advice
+    }
+}
+
+extension KeychainFailure {
+    /// The failure for an access control that requires a finger, while none is enrolled.
+    package static func noFinger(
+        during operation: String, _ message: String
+    ) -> KeychainFailure {
+        KeychainFailure(
+            .authenticationFailed, during: operation, message: message,
+            hint: "enroll a finger with `fprintd-enroll`, and build the program with the trait "
+                + "Fingerprint; or use an access control that accepts the passcode")
     }
 }
 

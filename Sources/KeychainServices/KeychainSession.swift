@@ -53,7 +53,7 @@ package struct KeychainSession: Sendable {
             let identity = try ApplicationIdentity.current(
                 environment: Environment.ofProcess.value)
             var caller = identity.caller
-            caller.groupHint = identity.groupHint
+            caller.groupAdvice = identity.groupAdvice
             return SessionSlot.current.value.keep(KeychainSession(ItemStore(location), caller))
         }
     }

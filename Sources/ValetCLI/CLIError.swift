@@ -46,7 +46,7 @@ extension CLIError {
         }
         self.init(
             ExitCode(failure), Escaping.printable(message),
-            hint: failure.hint.map(Escaping.printable))
+            hint: failure.commandHint.map(Escaping.printable))
     }
 }
 

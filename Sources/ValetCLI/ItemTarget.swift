@@ -253,7 +253,7 @@ struct ItemTarget {
         guard failure.code == .itemNotFound else { return CLIError(failure) }
         return CLIError(
             .notFound, "no \(title) in \(place)",
-            hint: otherPlace ?? failure.hint.map(Escaping.printable) ?? listHint)
+            hint: otherPlace ?? failure.commandHint.map(Escaping.printable) ?? listHint)
     }
 
     /// Where to look for what the item is really called.

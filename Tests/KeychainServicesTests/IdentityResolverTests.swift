@@ -231,17 +231,17 @@ import ValetKeychainStore
         arguments: [
             (
                 ApplicationIdentity.Source.executableName, "/a",
-                "name the group in ValetKeychain.configure, or create /a, a property list that "
-                    + "has it under keychain-access-groups"
+                "call `ValetKeychain.configure` with the group, or create /a, a property list "
+                    + "that has it under keychain-access-groups"
             ),
             (.entitlements(path: "/b"), "/b", "list the group under keychain-access-groups in /b"),
-            (.configured, nil, "name the group in ValetKeychain.configure"),
+            (.configured, nil, "call `ValetKeychain.configure` with the group"),
         ] as [(ApplicationIdentity.Source, String?, String)])
     func `A missing access group is reported with what helps`(
         _ source: ApplicationIdentity.Source, _ path: String?, _ hint: String
     ) {
         let identity = ApplicationIdentity(
             caller: Caller(applicationIdentifier: "mail"), source: source, entitlementsPath: path)
-        #expect(identity.groupHint == hint)
+        #expect(identity.groupAdvice.text(naming: \.swiftName) == hint)
     }
 }

@@ -142,13 +142,16 @@ import ValetSystem
 
 @Suite struct `What helps where the keychain is locked` {
     @Test func `In a shared state the hint of a locked keychain is the command`() {
-        #expect(KeychainFailure.unlockHint(ofProcess: false) == "run `valet unlock`")
+        let advice = KeychainFailure.unlockAdvice(ofProcess: false)
+        #expect(advice == .text("run `valet unlock`"))
     }
 
     @Test func `In a state of its own the hint of a locked keychain is the process itself`() {
-        let hint = KeychainFailure.unlockHint(ofProcess: true)
-        #expect(hint.contains("ValetKeychain.unlock(passcode:)"))
-        #expect(hint.contains("$VALET_PASSCODE_FD"))
-        #expect(!hint.contains("`valet unlock`"))
+        let advice = KeychainFailure.unlockAdvice(ofProcess: true)
+        let descriptor = "set $VALET_PASSCODE_FD to a descriptor that supplies the passcode"
+        #expect(
+            advice.text(naming: \.swiftName)
+                == "call `ValetKeychain.unlock(passcode:)`, or " + descriptor)
+        #expect(advice.commandText == descriptor)
     }
 }

@@ -138,7 +138,7 @@ def test_each_part_of_a_name_separates_items(identifier):
 def test_a_group_without_an_entitlement_is_refused(identifier):
     with pytest.raises(valet.MissingEntitlement) as caught:
         Valet(identifier, group="group.com.example.others").set("key", b"value")
-    assert caught.value.status == -34018 and caught.value.hint
+    assert caught.value.status == -34018 and "`valet.configure`" in caught.value.hint
 
 
 @pytest.mark.parametrize("group", ["group", "group.", ".name", "."])

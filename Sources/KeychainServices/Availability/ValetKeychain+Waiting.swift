@@ -164,7 +164,7 @@ private struct AvailabilityWait: Sendable {
                 if case .success(let found)? = last { found.isOfProcess } else { false }
             throw KeychainFailure(
                 .locked, during: operation, message: "the keychain was not unlocked in time",
-                hint: KeychainFailure.unlockHint(ofProcess: isOfProcess))
+                advice: KeychainFailure.unlockAdvice(ofProcess: isOfProcess))
         }
         throw KeychainFailure(.userCancelled, during: operation, message: "the task was cancelled")
     }

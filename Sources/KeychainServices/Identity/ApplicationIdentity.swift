@@ -60,14 +60,16 @@ package struct ApplicationIdentity: Hashable, Sendable {
     private static let state = Lock(IdentityState.unknown)
 
     /// How the application can get a group that it lacks.
-    var groupHint: String {
+    var groupAdvice: Advice {
         switch (source, entitlementsPath) {
         case (.entitlements(let path), _):
-            "list the group under keychain-access-groups in \(path)"
-        case (_, let path?):
-            "name the group in ValetKeychain.configure, or create \(path), a property list that "
-                + "has it under keychain-access-groups"
-        case (_, nil): "name the group in ValetKeychain.configure"
+            .text("list the group under keychain-access-groups in \(path)")
+        case (_, let path):
+            .call(
+                .configure, purpose: "with the group",
+                alternative: path.map {
+                    "create \($0), a property list that has it under keychain-access-groups"
+                })
         }
     }
 }

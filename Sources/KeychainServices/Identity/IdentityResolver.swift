@@ -95,7 +95,7 @@ struct IdentityResolver {
             throw KeychainFailure(
                 .invalidRequest, during: Self.operation,
                 message: "the name of this program is unknown",
-                hint: "call ValetKeychain.configure first, or mount /proc")
+                advice: .call(.configure, purpose: "first", alternative: "mount /proc"))
         }
         return (name, .executableName)
     }

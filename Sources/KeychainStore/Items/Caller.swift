@@ -13,19 +13,19 @@ package struct Caller: Hashable, Sendable {
     /// The program's path, recorded with the identifier so that `doctor` can report another program
     /// with the same name. Nil if the caller acts for another program.
     package let executablePath: String?
-    /// The hint for a call that needs a group which the caller lacks.
-    package var groupHint: String?
+    /// The advice after a call that needs a group which the caller lacks.
+    package var groupAdvice: Advice?
 
     /// A caller. Without `accessGroups` it has one group, named like the application.
     package init(
         applicationIdentifier: String, accessGroups: [AccessGroup] = [],
-        executablePath: String? = nil, groupHint: String? = nil
+        executablePath: String? = nil, groupAdvice: Advice? = nil
     ) {
         self.applicationIdentifier = applicationIdentifier
         self.accessGroups =
             accessGroups.isEmpty ? [AccessGroup(applicationIdentifier)] : accessGroups
         self.executablePath = executablePath
-        self.groupHint = groupHint
+        self.groupAdvice = groupAdvice
     }
 }
 
@@ -75,7 +75,7 @@ extension Caller {
         KeychainFailure(
             .missingEntitlement, during: operation,
             message: "\(applicationIdentifier) does not have the access group \(group.rawValue)",
-            hint: groupHint)
+            advice: groupAdvice)
     }
 }
 

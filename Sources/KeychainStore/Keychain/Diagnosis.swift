@@ -88,7 +88,9 @@ extension Finding {
 
     /// The hint of a failure, without the advice to run `valet doctor`, which is running.
     private static func hint(for failure: KeychainFailure) -> String? {
-        guard let hint = failure.hint, hint.hasPart("`valet doctor`") else { return failure.hint }
+        guard let hint = failure.commandHint, hint.hasPart("`valet doctor`") else {
+            return failure.commandHint
+        }
         switch failure.code {
         case .damaged, .keychainDamaged: return KeychainFailure.restoreHint
         case .timedOut: return "end the other process, or wait until it has ended, and try again"
@@ -206,7 +208,7 @@ struct KeychainExamination {
                     .warning, "a change of keys is unfinished",
                     hint: header.lockState == nil
                         ? "the next change of an item continues it"
-                        : KeychainFailure.unlockHint)
+                        : KeychainFailure.unlockAdvice.commandText)
             ]
         }
         guard try keys.keychain.isErasePending() else { return [] }

@@ -63,7 +63,7 @@ private struct IndexRepairer {
                 throw KeychainFailure(
                     .locked, during: operation,
                     message: "the keychain is locked, but the repair has to open every item",
-                    hint: KeychainFailure.unlockHint)
+                    advice: KeychainFailure.unlockAdvice)
             }
             if let repair = try repair(state) { return repair }
             guard !deadline.hasPassed else { throw KeychainFailure(.timedOut, during: operation) }

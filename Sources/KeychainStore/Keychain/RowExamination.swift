@@ -42,7 +42,7 @@ struct RowExamination {
             findings.append(
                 Finding(
                     .warning, "\(Self.rows(locked)) not examined, because the keychain is locked",
-                    hint: KeychainFailure.unlockHint))
+                    hint: KeychainFailure.unlockAdvice.commandText))
         }
         if closed > 0 {
             let values = "values that need the user or a password, not opened here"

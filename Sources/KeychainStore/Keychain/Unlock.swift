@@ -116,9 +116,10 @@ extension Keychain {
             let failure = KeychainFailure(error, during: Self.locking)
             guard failure.code == .timedOut else { throw failure }
             throw KeychainFailure(
-                .timedOut, during: "wait for the write in progress",
-                message: "it has not ended in time; the keychain is locked", path: failure.path,
-                hint: failure.hint)
+                KeychainFailure(
+                    .timedOut, during: "wait for the write in progress",
+                    message: "it has not ended in time; the keychain is locked",
+                    path: failure.path), advice: failure.advice)
         }
     }
 

@@ -121,7 +121,7 @@ struct DoctorCommand: Command {
             return try context.open(Requester()).keychain.diagnose()
         } catch {
             let isDamage = ExitCode(error.code) == .damaged
-            return [Finding(isDamage ? .damage : .broken, "\(error)", hint: error.hint)]
+            return [Finding(isDamage ? .damage : .broken, "\(error)", hint: error.commandHint)]
         }
     }
 }

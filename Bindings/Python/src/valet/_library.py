@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import POINTER, c_char, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64
@@ -138,6 +139,7 @@ PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "valet_close": (c_void_p,),
     "valet_is_equal": (c_void_p, c_void_p, _INT32_OUT),
     "valet_can_access": (c_void_p, _OPTIONS, _INT32_OUT),
+    "valet_can_meet_access_control": (c_void_p, _INT32_OUT),
     "valet_require_prompt": (c_void_p,),
     "valet_set": (c_void_p, *_KEY, c_void_p, c_size_t, _OPTIONS),
     "valet_set_from_fd": (c_void_p, *_KEY, c_int, _OPTIONS),
@@ -193,6 +195,10 @@ def call(name: str, *arguments: Any) -> None:
         raise _last_error(status)
 
 
+# A function of the library in a hint. This package has it under the rest of its name.
+_FUNCTION = re.compile(r"`valet_(configure|unlock)`")
+
+
 def _last_error(status: int) -> KeychainError:
     error = Error()
     library().valet_last_error(ctypes.byref(error))
@@ -200,6 +206,7 @@ def _last_error(status: int) -> KeychainError:
     if error.status != status:
         return failure(status, 0, 0, f"the call failed with status {status}", "")
     message, hint = (text.decode("utf-8", "replace") for text in (error.message, error.hint))
+    hint = _FUNCTION.sub(r"`valet.\1`", hint)
     return failure(status, error.domain, error.code, message, hint, error.reason)
 
 
