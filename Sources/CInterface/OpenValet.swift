@@ -118,12 +118,14 @@ final class OpenValet: Sendable {
 extension OpenValet {
     /// Tries to read a canary item, and stores it if it does not exist. Does not ask the user.
     func canAccess(_ options: CallOptions) throws(CallFailure) -> Bool {
-        guard let demand = identity.demand else {
-            return canAccess(try options.session())
-        }
-        let reader = ContextAuthenticator(.ofProcess, store: nil)
-        guard !demand.takesBiometry || !reader.enrolments.isEmpty else { return false }
+        guard identity.demand != nil else { return canAccess(try options.session()) }
         return try OpenValet(identity.plain).canAccess(options)
+    }
+
+    /// Whether the access control requires no finger, or one is enrolled. Does not ask the user.
+    var canMeetAccessControl: Bool {
+        guard let demand = identity.demand, demand.takesBiometry else { return true }
+        return !ContextAuthenticator(.ofProcess, store: nil).enrolments.isEmpty
     }
 
     private func canAccess(_ session: KeychainSession) -> Bool {
@@ -198,7 +200,7 @@ extension CallOptions {
         do throws(KeychainFailure) {
             return try body()
         } catch {
-            guard error.code == .interactionNotAllowed, !mayAsk, error.hint == nil else {
+            guard error.code == .interactionNotAllowed, !mayAsk, error.advice == nil else {
                 throw .keychain(error)
             }
             throw .keychain(

@@ -56,6 +56,17 @@ package func valet_can_access(
     }
 }
 
+/// `valet_can_meet_access_control`
+@c @implementation
+package func valet_can_meet_access_control(
+    _ valet: valet_t?, _ can_meet: UnsafeMutablePointer<Int32>?
+) -> valet_status {
+    call { () throws(CallFailure) in
+        let place = try unsafe Argument.output(can_meet, "the place for the result")
+        unsafe place.pointee = try Handles.valets.object(valet).canMeetAccessControl ? 1 : 0
+    }
+}
+
 /// `valet_require_prompt`
 @c @implementation
 package func valet_require_prompt(_ valet: valet_t?) -> valet_status {

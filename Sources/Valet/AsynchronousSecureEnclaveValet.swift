@@ -34,6 +34,15 @@ public struct AsynchronousSecureEnclaveValet: Hashable, Sendable {
         return isAccessible ?? false
     }
 
+    /// Calls ``SecureEnclaveValet/canMeetAccessControl()`` on another thread. False also if
+    /// the task is cancelled.
+    public func canMeetAccessControl() async -> Bool {
+        let canMeet = try? await Call.reading { () throws(KeychainError) in
+            valet.canMeetAccessControl()
+        }
+        return canMeet ?? false
+    }
+
     /// Calls ``SecureEnclaveValet/setObject(_:forKey:)`` on another thread.
     public func setObject(_ object: Data, forKey key: String) async throws(KeychainError) {
         try await Call.writing { () throws(KeychainError) in try valet.enclave.set(object, key) }

@@ -37,6 +37,15 @@ public struct AsynchronousSinglePromptSecureEnclaveValet: Hashable, Sendable {
         return isAccessible ?? false
     }
 
+    /// Calls ``SinglePromptSecureEnclaveValet/canMeetAccessControl()`` on another thread. False also if
+    /// the task is cancelled.
+    public func canMeetAccessControl() async -> Bool {
+        let canMeet = try? await Call.reading { () throws(KeychainError) in
+            valet.canMeetAccessControl()
+        }
+        return canMeet ?? false
+    }
+
     /// Calls ``SinglePromptSecureEnclaveValet/setObject(_:forKey:)`` on another thread.
     public func setObject(_ object: Data, forKey key: String) async throws(KeychainError) {
         try await Call.writing { () throws(KeychainError) in try valet.enclave.set(object, key) }

@@ -27,13 +27,20 @@ struct Enclave: Sendable {
         self.authentication = authentication
     }
 
-    /// Whether a plain valet of the same name works, and the user could meet the access control.
+    /// Whether a plain valet of the same name works.
     var canAccessKeychain: Bool {
         let plain = Configuration(configuration.naming, configuration.accessibility)
-        guard !accessControl.demand.takesBiometry || authentication().canShowBiometry else {
-            return false
-        }
         return Valet(plain, backend: backend).canAccessKeychain()
+    }
+
+    /// Whether the access control requires no finger or face, or one is enrolled. If not, keeps the
+    /// reason as the thread's last failure.
+    var canMeetAccessControl: Bool {
+        if !accessControl.demand.takesBiometry || authentication().canShowBiometry { return true }
+        Platform.keep(
+            .noFinger(
+                during: "check the access control", "it requires a finger, and none is enrolled"))
+        return false
     }
 
     func set(_ object: Data, _ key: String) throws(KeychainError) {

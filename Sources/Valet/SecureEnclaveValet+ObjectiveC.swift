@@ -90,6 +90,10 @@ public final class SecureEnclaveValet: NSObject, Sendable {
         @objc(canAccessKeychain)
         public func objectiveCCanAccessKeychain() -> Bool { canAccessKeychain() }
 
+        /// See ``canMeetAccessControl()``.
+        @objc(canMeetAccessControl)
+        public func objectiveCCanMeetAccessControl() -> Bool { canMeetAccessControl() }
+
         /// See ``setObject(_:forKey:)``.
         @objc(setObject:forKey:error:)
         public func objectiveCSetObject(_ object: Data, forKey key: String) throws {

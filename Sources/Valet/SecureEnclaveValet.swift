@@ -32,12 +32,18 @@ extension SecureEnclaveValet {
 }
 
 extension SecureEnclaveValet {
-    /// Returns whether the keychain works here. Tries a canary item that can be read without asking
-    /// the user.
+    /// Returns whether the keychain works here, whatever the access control. Tries a canary item
+    /// that can be read without asking the user.
+    ///
+    /// True also if the user could not meet the access control now; see ``canMeetAccessControl()``.
+    public func canAccessKeychain() -> Bool { enclave.canAccessKeychain }
+
+    /// Returns whether the user could meet the access control here. Does not ask the user.
     ///
     /// False for `biometricAny` and `biometricCurrentSet` if no finger or face is enrolled; on
-    /// Linux also in programs that are built without the trait `Fingerprint`.
-    public func canAccessKeychain() -> Bool { enclave.canAccessKeychain }
+    /// Linux also in programs that are built without the trait `Fingerprint`. `KeychainFailure.last`
+    /// says why and what helps. The other access controls need the passcode alone.
+    public func canMeetAccessControl() -> Bool { enclave.canMeetAccessControl }
 
     /// Stores `object` under `key` and replaces what was stored there. Does not ask the user. On
     /// return it is on disk.

@@ -86,6 +86,10 @@ public final class SinglePromptSecureEnclaveValet: NSObject, Sendable {
         @objc(canAccessKeychain)
         public func objectiveCCanAccessKeychain() -> Bool { canAccessKeychain() }
 
+        /// See ``canMeetAccessControl()``.
+        @objc(canMeetAccessControl)
+        public func objectiveCCanMeetAccessControl() -> Bool { canMeetAccessControl() }
+
         /// See ``setObject(_:forKey:)``.
         @objc(setObject:forKey:error:)
         public func objectiveCSetObject(_ object: Data, forKey key: String) throws {

@@ -74,6 +74,7 @@ static void test_keys_and_values(void)
     REFUSED(valet_keys(valet, NULL, NULL));
     REFUSED(valet_keys_count(keys, NULL));
     REFUSED(valet_can_access(valet, NULL, NULL));
+    REFUSED(valet_can_meet_access_control(valet, NULL));
     REFUSED(valet_is_equal(valet, valet, NULL));
     REFUSED(valet_is_equal(valet, NULL, &is_there));
     REFUSED(valet_require_prompt(valet));
@@ -132,6 +133,7 @@ void test_handles(void)
         REFUSED(valet_is_equal(it, valet, &result));
         REFUSED(valet_is_equal(valet, it, &result));
         REFUSED(valet_can_access(it, NULL, &result));
+        REFUSED(valet_can_meet_access_control(it, &result));
         REFUSED(valet_require_prompt(it));
         REFUSED(valet_set(it, "k", 1, "v", 1, NULL));
         REFUSED(valet_set_from_fd(it, "k", 1, 0, NULL));

@@ -65,6 +65,10 @@ void test_presence(void)
     OK(valet_can_access(valet, &options, &result));
     CHECK(result == 1);
     OK(valet_can_access(finger, &options, &result));
+    CHECK(result == 1);
+    OK(valet_can_meet_access_control(valet, &result));
+    CHECK(result == 1);
+    OK(valet_can_meet_access_control(finger, &result));
     CHECK(result == 0);
     OK(valet_set(valet, TEXT("key"), "v", 1, &options));
     OK(valet_set(valet, TEXT("key"), "v", 1, NULL));

@@ -138,6 +138,9 @@ void test_names(void)
     OK(valet_open(&description, &other));
     CHECK_STATUS(valet_set(other, TEXT("key"), "1", 1, NULL), VALET_MISSING_ENTITLEMENT);
     check_error(VALET_MISSING_ENTITLEMENT, VALET_ERROR_KEYCHAIN, 3, "");
+    valet_error error = VALET_INIT(valet_error);
+    OK(valet_last_error(&error));
+    CHECK(strstr(error.hint, "`valet_configure`") != NULL);
     OK(valet_close(other));
     description.group_prefix_length = 0;
     CHECK_STATUS(valet_open(&description, &other), VALET_MISSING_ENTITLEMENT);

@@ -63,6 +63,12 @@
     return _accessControl;
 }
 
+- (BOOL)canMeetAccessControl
+{
+    int32_t canMeet = 0;
+    return valet_can_meet_access_control([self handle], &canMeet) == VALET_OK && canMeet != 0;
+}
+
 - (NSData *)objectForKey:(NSString *)key
               withPrompt:(NSString *)userPrompt
                    error:(VAL_ERROR)error

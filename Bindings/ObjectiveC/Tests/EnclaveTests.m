@@ -89,6 +89,11 @@ void testEnclaves(void)
     NSError *error = nil;
     testEnclaveFactories();
     CHECK([valet canAccessKeychain]);
+    CHECK([valet canMeetAccessControl]);
+    VALSecureEnclaveValet *finger = [VALSecureEnclaveValet
+        valetWithIdentifier:@"Finger" accessControl:VALSecureEnclaveAccessControlBiometricAny];
+    CHECK([finger canAccessKeychain]);
+    CHECK(![finger canMeetAccessControl]);
     CHECK([valet setString:@"first" forKey:@"key" error:&error]);
     CHECK([valet setObject:bytesOf(@"second") forKey:@"key" error:&error]);
     CHECK([valet containsObjectForKey:@"key"]);

@@ -80,11 +80,15 @@ print(refused(KeychainLocked, lambda: valet.wait(Accessibility.WHEN_UNLOCKED, 0.
 valet.unlock(bytearray({support.PASSCODE.encode()!r}), duration=3600, auto_lock=600)
 print(v['key'])
 valet.lock(all=True)
+try: v['key']
+except KeychainLocked as error: print(error.hint)
 print(refused(KeychainLocked, lambda: after.get('key')))
 """
     assert support.python(code, home=protected_home).split("\n") == [
         "AuthenticationFailed", "BEFORE_FIRST_UNLOCK -25308", "UNLOCKED PASSCODE b'value'",
-        "LOCKED -25308 b'after'", "-25308", "b'value'", "-25308"]
+        "LOCKED -25308 b'after'", "-25308", "b'value'",
+        "call `valet.unlock`, or set $VALET_PASSCODE_FD to a descriptor that supplies the passcode",
+        "-25308"]
 
 
 def test_waiting_ends_when_another_thread_unlocks(protected_home):
@@ -146,6 +150,9 @@ valet.unlock({support.PASSCODE!r})
 asked = lambda: len(open('{folder}/asked').readlines())
 enclave = valet.SecureEnclaveValet('Mailer', access_control=valet.AccessControl.DEVICE_PASSCODE)
 enclave.set('key', b'value')
+finger = valet.SecureEnclaveValet('Mailer', access_control=valet.AccessControl.BIOMETRIC_ANY)
+print(enclave.can_meet_access_control(), finger.can_meet_access_control())
+print(enclave.can_access_keychain(), finger.can_access_keychain())
 print(enclave.contains('key'), asked())
 try: enclave.get('key', None)
 except valet.KeychainLocked: print('not asked', asked())
@@ -159,7 +166,8 @@ print(enclave.contains('key'))
 """
     output = support.python(code, home=protected_home, VALET_PINENTRY=str(pinentry))
     assert output.split("\n") == [
-        "True 0", "not asked 0", "b'value' value 2", "b'value' 3", "refused", "False"]
+        "True False", "True True", "True 0", "not asked 0", "b'value' value 2", "b'value' 3",
+        "refused", "False"]
     assert "Sign in" in (folder / "reasons").read_text()
 
 

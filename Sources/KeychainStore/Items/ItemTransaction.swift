@@ -59,11 +59,9 @@ struct ItemTransaction {
                 hint: "set one with `valet passcode set`")
         }
         guard !constraints.contains(.biometryCurrentSet) || accessControl.enrolment != nil else {
-            throw KeychainFailure(
-                .authenticationFailed, during: operation,
-                message: "the item requires the fingers that are enrolled now, and there are none",
-                hint: "enroll a finger with `fprintd-enroll`, and build the program with the trait "
-                    + "Fingerprint; or use an access control that accepts the passcode")
+            throw .noFinger(
+                during: operation,
+                "the item requires the fingers that are enrolled now, and there are none")
         }
     }
 

@@ -16,6 +16,7 @@ internal import ValetTestValues
         let (valet, source) = (sample.valet(), sample.plainValet())
         let tasks = valet.asynchronous
         #expect(await tasks.canAccessKeychain())
+        #expect(await tasks.canMeetAccessControl())
         try await tasks.setString("1", forKey: "one")
         try await tasks.setObject(Data([2]), forKey: "two")
         #expect(try await tasks.containsObject(forKey: "one"))
@@ -53,6 +54,7 @@ internal import ValetTestValues
         let (valet, source) = (sample.singlePromptValet(), sample.plainValet())
         let tasks = valet.asynchronous
         #expect(await tasks.canAccessKeychain())
+        #expect(await tasks.canMeetAccessControl())
         try await tasks.setString("1", forKey: "one")
         try await tasks.setObject(Data([2]), forKey: "two")
         #expect(try await tasks.containsObject(forKey: "one"))

@@ -222,16 +222,40 @@ internal import ValetTestValues
     private static let others: [SecureEnclaveAccessControl] = [.userPresence, .devicePasscode]
 
     @Test(arguments: EnclaveSample.Backend.embedded, kinds)
-    func `A valet with a biometric access control cannot be used without an enrolled finger`(
+    func `A valet with a biometric access control says whether a finger is enrolled`(
         _ backend: EnclaveSample.Backend, _ kind: SecureEnclaveAccessControl
     ) throws {
         let sample = try EnclaveSample(backend)
-        #expect(!sample.valet(kind).canAccessKeychain())
-        #expect(!sample.singlePromptValet(kind).canAccessKeychain())
+        KeychainFailure.last = nil
+        #expect(!sample.valet(kind).canMeetAccessControl())
+        #expect(KeychainFailure.last?.code == .authenticationFailed)
+        #expect(KeychainFailure.last?.hint?.contains("fprintd-enroll") == true)
+        #expect(!sample.singlePromptValet(kind).canMeetAccessControl())
         sample.reader.enrol([1])
-        #expect(sample.valet(kind).canAccessKeychain())
-        #expect(sample.singlePromptValet(kind).canAccessKeychain())
+        #expect(sample.valet(kind).canMeetAccessControl())
+        #expect(sample.singlePromptValet(kind).canMeetAccessControl())
         #expect(!sample.pinentry.wasStarted)
+    }
+
+    @Test(arguments: EnclaveSample.Backend.embedded, others)
+    func `A valet with a passcode access control can meet it without a finger`(
+        _ backend: EnclaveSample.Backend, _ kind: SecureEnclaveAccessControl
+    ) throws {
+        let sample = try EnclaveSample(backend)
+        #expect(sample.valet(kind).canMeetAccessControl())
+        #expect(sample.singlePromptValet(kind).canMeetAccessControl())
+    }
+
+    @Test(arguments: EnclaveSample.Backend.embedded, kinds + others)
+    func `Whether a valet can access the keychain does not depend on its access control`(
+        _ backend: EnclaveSample.Backend, _ kind: SecureEnclaveAccessControl
+    ) throws {
+        for hasPasscode in [false, true] {
+            let sample = try EnclaveSample(backend, hasPasscode: hasPasscode)
+            #expect(sample.valet(kind).canAccessKeychain() == hasPasscode)
+            #expect(sample.singlePromptValet(kind).canAccessKeychain() == hasPasscode)
+            #expect(!sample.pinentry.wasStarted)
+        }
     }
 
     @Test(arguments: EnclaveSample.Backend.embedded, others)

@@ -34,6 +34,10 @@ NS_ASSUME_NONNULL_BEGIN
 /// How the user authenticates.
 @property (nonatomic, readonly) VALSecureEnclaveAccessControl accessControl;
 
+/// Whether the user could meet the access control: NO for the biometric ones if no finger is
+/// enrolled. Does not ask the user.
+- (BOOL)canMeetAccessControl;
+
 /// The bytes that are stored under `key`. Asks the user, and shows `userPrompt` as the reason. The
 /// returned object wipes the bytes when it is deallocated.
 ///

@@ -30,9 +30,8 @@ NS_ASSUME_NONNULL_BEGIN
 
 - (instancetype)init VAL_UNAVAILABLE("use the class methods of VALValet and its kind");
 
-/// Whether the keychain works here. Tries a canary item, which never shows as a key.
-///
-/// NO for biometric access controls while no finger or face is enrolled.
+/// Whether the keychain works here, whatever the access control. Tries a canary item, which never
+/// shows as a key.
 - (BOOL)canAccessKeychain;
 
 /// Stores `object` under `key` and replaces what was stored there. On return it is on disk.

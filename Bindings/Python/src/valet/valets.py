@@ -86,7 +86,7 @@ class Sandbox:
         call("valet_remove_all", self._handle, self._options())
 
     def can_access_keychain(self) -> bool:
-        """Whether this valet can store and read now."""
+        """Whether this valet can store and read now, whatever its access control."""
         can = c_int32()
         call("valet_can_access", self._handle, self._options(), byref(can))
         return bool(can.value)
@@ -251,6 +251,13 @@ class SecureEnclaveValet(Sandbox):
         super().__init__(
             identifier, group, deadline, kind=self._kind_of_class,
             access_control=access_control)
+
+    def can_meet_access_control(self) -> bool:
+        """Whether the user could meet the access control: False for the biometric ones if no
+        finger is enrolled. Does not ask the user."""
+        can = c_int32()
+        call("valet_can_meet_access_control", self._handle, byref(can))
+        return bool(can.value)
 
     def secret(self, key: str, prompt: Optional[str]) -> Secret:
         """The value under `key` in guarded memory. Raises UserCancelled if the user declines."""
