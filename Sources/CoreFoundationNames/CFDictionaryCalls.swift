@@ -136,7 +136,8 @@ public func CFDictionaryGetValue(
 ) -> UnsafeRawPointer! {
     guard let theDict, let key = unsafe object(at: key), let value = theDict.object(forKey: key)
     else { return nil }
-    return unsafe Loans.address(of: value, under: key, lentBy: theDict)
+    let address = Loans.address(of: value, under: key, lentBy: theDict)
+    return unsafe UnsafeRawPointer(bitPattern: address)
 }
 
 /// Whether a dictionary has a key; if so, `value` becomes what ``CFDictionaryGetValue(_:_:)``
@@ -151,13 +152,15 @@ public func CFDictionaryGetValueIfPresent(
 }
 
 // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
-/// The address of a value in a list. It is valid as long as the list lives and has that value there.
+/// The address of a value in a list. It is valid as long as the list lives and has that value
+/// there.
 ///
 /// - Returns: nil for a place that the list does not have.
 public func CFArrayGetValueAtIndex(_ theArray: CFArray?, _ idx: CFIndex) -> UnsafeRawPointer! {
     guard let theArray, idx >= 0, idx < theArray.count else { return nil }
-    return unsafe Loans.address(
+    let address = Loans.address(
         of: theArray.object(at: idx), under: NSNumber(value: idx), lentBy: theArray)
+    return unsafe UnsafeRawPointer(bitPattern: address)
 }
 
 /// The object at an address; nil for null, and for an object that no dictionary takes as a key.

@@ -61,7 +61,7 @@ public typealias FourCharCode = UInt32
 /// Four characters in a number, by an older name.
 public typealias OSType = UInt32
 
-/// The default allocator. Allocators have no effect, except that ``kCFAllocatorNull`` frees nothing.
+/// The default allocator. Allocators have no effect; ``kCFAllocatorNull`` alone frees nothing.
 public let kCFAllocatorDefault: CFAllocator? = nil
 // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
 /// The allocator that frees nothing: for bytes that the caller keeps.

@@ -10,11 +10,13 @@ public import Foundation
 // would no longer convert it.
 
 extension NSString: @retroactive _HasCustomAnyHashableRepresentation {
+    // swift-format-ignore: NoLeadingUnderscores
     /// The text, so that both are one key.
     public func _toCustomAnyHashable() -> AnyHashable? { AnyHashable(self as String) }
 }
 
 extension NSNumber: @retroactive _HasCustomAnyHashableRepresentation {
+    // swift-format-ignore: NoLeadingUnderscores
     /// The Boolean if the object is one of the two Booleans.
     public func _toCustomAnyHashable() -> AnyHashable? {
         if self === kCFBooleanTrue { return AnyHashable(true) }
@@ -24,6 +26,7 @@ extension NSNumber: @retroactive _HasCustomAnyHashableRepresentation {
 }
 
 extension NSDate: @retroactive _HasCustomAnyHashableRepresentation {
+    // swift-format-ignore: NoLeadingUnderscores
     /// The point in time.
     public func _toCustomAnyHashable() -> AnyHashable? { AnyHashable(self as Date) }
 }

@@ -34,12 +34,11 @@ struct Loans {
     /// value.
     static func address(
         of value: Any, under key: NSObject, lentBy lender: NSObject
-    ) -> UnsafeRawPointer? {
+    ) -> UInt {
         let request = Request(value: value, key: key, lender: lender)
-        let number = all.withLock { all in
+        return all.withLock { all in
             UInt(bitPattern: ObjectIdentifier(all.object(for: request)))
         }
-        return unsafe UnsafeRawPointer(bitPattern: number)
     }
 
     private mutating func object(for request: Request) -> AnyObject {

@@ -9,11 +9,14 @@ internal import ValetSecretMemory
 /// of tests, and nothing else does.
 ///
 /// It is bound to a task or, outside of tasks, to a thread. No variable, file or message sets it:
-/// only code of this package that is linked into the program can. Once it is required, calls
+/// only code of this package that is linked into the program can. From the first override on, calls
 /// without one fail, so that no test reaches the user's keychain by mistake.
 package enum SessionOverride {
-    /// Whether calls need an override. In most processes they never do, and skip the look-up.
-    private static let isRequired = Atomic<Bool>(false)
+    /// What holds for calls without an override. Most processes use none, and skip the look-up.
+    private static let rule = Atomic<UInt8>(0)
+    private static let unused: UInt8 = 0
+    private static let required: UInt8 = 1
+    private static let optional: UInt8 = 2
 
     @TaskLocal private static var session: KeychainSession?
 
@@ -22,12 +25,14 @@ package enum SessionOverride {
     /// - Throws: `invalidRequest` where the process's own session may not be used.
     @inline(__always)
     static func current() throws(KeychainFailure) -> KeychainSession? {
-        isRequired.load(ordering: .relaxed) ? try required() : nil
+        let rule = rule.load(ordering: .relaxed)
+        return rule == unused ? nil : try current(rule)
     }
 
     @inline(never)
-    private static func required() throws(KeychainFailure) -> KeychainSession {
+    private static func current(_ rule: UInt8) throws(KeychainFailure) -> KeychainSession? {
         if let session { return session }
+        guard rule == required else { return nil }
         let failure = KeychainFailure(
             .invalidRequest, during: "find the keychain",
             message: "the call is outside of every temporary keychain",
@@ -41,7 +46,7 @@ package enum SessionOverride {
     package static func with<R, E: Error>(
         _ session: KeychainSession, _ body: () throws(E) -> R
     ) throws(E) -> R {
-        require()
+        begin()
         let result = $session.withValue(session) {
             Result { () throws(E) -> R in try body() }
         }
@@ -52,7 +57,7 @@ package enum SessionOverride {
     package static func with<R, E: Error>(
         _ session: KeychainSession, _ body: () async throws(E) -> R
     ) async throws(E) -> R {
-        require()
+        begin()
         let result: Result<R, E> = await $session.withValue(session) {
             do throws(E) {
                 return .success(try await body())
@@ -67,16 +72,25 @@ package enum SessionOverride {
     fileprivate static func carrying<R, E: Error>(
         _ body: @escaping @Sendable () throws(E) -> R
     ) -> @Sendable () throws(E) -> R {
-        guard isRequired.load(ordering: .relaxed), let session = session?.ofThisTask else {
+        guard rule.load(ordering: .relaxed) != unused, let session = session?.ofThisTask else {
             return body
         }
         return { () throws(E) -> R in try with(session, body) }
     }
 
-    /// From now on every call outside of ``with(_:_:)`` fails, so that none reaches the process's
-    /// own keychain by mistake. This cannot be undone.
+    /// From now on every call outside of ``with(_:_:)`` fails.
     package static func require() {
-        isRequired.store(true, ordering: .relaxed)
+        rule.store(required, ordering: .relaxed)
+    }
+
+    /// From now on calls outside of ``with(_:_:)`` use the process's own keychain.
+    package static func allowOthers() {
+        rule.store(optional, ordering: .relaxed)
+    }
+
+    /// Like ``require()``, unless a rule was set earlier.
+    package static func begin() {
+        _ = rule.compareExchange(expected: unused, desired: required, ordering: .relaxed)
     }
 
     /// Makes every watcher look again, because a ``CallScript`` has changed.

@@ -37,8 +37,8 @@ public struct AsynchronousSinglePromptSecureEnclaveValet: Hashable, Sendable {
         return isAccessible ?? false
     }
 
-    /// Calls ``SinglePromptSecureEnclaveValet/canMeetAccessControl()`` on another thread. False also if
-    /// the task is cancelled.
+    /// Calls ``SinglePromptSecureEnclaveValet/canMeetAccessControl()`` on another thread. False
+    /// also if the task is cancelled.
     public func canMeetAccessControl() async -> Bool {
         let canMeet = try? await Call.reading { () throws(KeychainError) in
             valet.canMeetAccessControl()

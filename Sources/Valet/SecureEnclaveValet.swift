@@ -41,8 +41,9 @@ extension SecureEnclaveValet {
     /// Returns whether the user could meet the access control here. Does not ask the user.
     ///
     /// False for `biometricAny` and `biometricCurrentSet` if no finger or face is enrolled; on
-    /// Linux also in programs that are built without the trait `Fingerprint`. `KeychainFailure.last`
-    /// says why and what helps. The other access controls need the passcode alone.
+    /// Linux also in programs that are built without the trait `Fingerprint`.
+    /// `KeychainFailure.last` says why and what helps. The other access controls need the passcode
+    /// alone.
     public func canMeetAccessControl() -> Bool { enclave.canMeetAccessControl }
 
     /// Stores `object` under `key` and replaces what was stored there. Does not ask the user. On

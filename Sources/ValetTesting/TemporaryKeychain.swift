@@ -16,7 +16,8 @@ internal import ValetKeychainStore
 /// dispatch queues and threads do not inherit it: pass the object to them and call `use` there.
 ///
 /// From the first temporary keychain on, calls of the process outside of `use` fail with
-/// `invalidRequest`, so that no test reaches the user's keychain by mistake.
+/// `invalidRequest`, so that no test reaches the user's keychain by mistake. ``allowOthers()``
+/// permits them.
 public final class TemporaryKeychain: Sendable {
     /// Where the files of a temporary keychain are.
     public enum Storage: Sendable {
@@ -39,8 +40,9 @@ public final class TemporaryKeychain: Sendable {
     private let session: KeychainSession
     private let script: FailureScript
 
-    /// Creates an empty keychain, and forbids calls outside of temporary keychains as
-    /// ``forbidOthers()`` does. Writes nothing before the first use.
+    /// Creates an empty keychain. Forbids calls outside of temporary keychains as
+    /// ``forbidOthers()`` does, unless ``allowOthers()`` was called. Writes nothing before the
+    /// first use.
     ///
     /// - Parameters:
     ///   - storage: Where its files are.
@@ -51,7 +53,7 @@ public final class TemporaryKeychain: Sendable {
         _ storage: Storage = .memory, applicationIdentifier: String = "ValetTesting",
         accessGroups: [String] = []
     ) {
-        Self.forbidOthers()
+        SessionOverride.begin()
         folder = Self.place(storage) + "/valet-testing-" + UUID().uuidString
         let groups = accessGroups.filter { $0 != applicationIdentifier } + [applicationIdentifier]
         let store = ItemStore(KeychainLocation(folder: folder))
@@ -103,10 +105,19 @@ public final class TemporaryKeychain: Sendable {
     /// Keeps all further calls of this process away from the user's keychain: calls without a
     /// temporary keychain in effect fail with `invalidRequest` until the process ends.
     ///
-    /// Creating a temporary keychain does the same. Call it earlier, in a set-up that all tests of a
-    /// program share, if tests without a temporary keychain may run before the first with one.
+    /// Creating a temporary keychain does the same. Call it earlier, in a set-up that all tests of
+    /// a program share, if tests without a temporary keychain may run before the first with one.
     public static func forbidOthers() {
         SessionOverride.require()
+    }
+
+    /// Lets calls without a temporary keychain in effect use the process's own keychain, whether or
+    /// not there are temporary ones.
+    ///
+    /// For a test program that was given a keychain of its own, by `VALET_HOME`. With a keychain of
+    /// a person, tests may change it.
+    public static func allowOthers() {
+        SessionOverride.allowOthers()
     }
 
     private static func place(_ storage: Storage) -> String {

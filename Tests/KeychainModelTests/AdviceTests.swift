@@ -25,11 +25,12 @@ import Testing
         #expect(failure.commandHint?.contains("call `") != true)
     }
 
-    @Test(arguments: [
-        (Advice.call(.unlock), nil), (.call(.unlock, purpose: "first"), nil),
-        (.call(.configure, purpose: "first", alternative: "wait"), "wait"),
-        (.text("run `valet unlock`"), "run `valet unlock`"),
-    ] as [(Advice, String?)])
+    @Test(
+        arguments: [
+            (Advice.call(.unlock), nil), (.call(.unlock, purpose: "first"), nil),
+            (.call(.configure, purpose: "first", alternative: "wait"), "wait"),
+            (.text("run `valet unlock`"), "run `valet unlock`"),
+        ] as [(Advice, String?)])
     func `A hint for an interface without the call is the alternative`(
         _ advice: Advice, _ expected: String?
     ) {

@@ -34,7 +34,8 @@ import Testing
             (NSString("a"), CFStringGetTypeID()), (NSMutableString("a"), CFStringGetTypeID()),
             (NSData(), CFDataGetTypeID()), (NSDictionary(), CFDictionaryGetTypeID()),
             (NSArray(), CFArrayGetTypeID()), (NSSet(), CFSetGetTypeID()),
-            (["a"] as CFSet, CFSetGetTypeID()), (NSMutableSet(), CFSetGetTypeID()), (NSDate(), CFDateGetTypeID()),
+            (["a"] as Set as CFSet, CFSetGetTypeID()), (NSMutableSet(), CFSetGetTypeID()),
+            (NSDate(), CFDateGetTypeID()),
             (NSNumber(value: 1), CFNumberGetTypeID()), (kCFBooleanTrue, CFBooleanGetTypeID()),
             (NSNumber(value: false), CFBooleanGetTypeID()), (kCFNull, CFNullGetTypeID()),
             (NSError(domain: "d", code: 1), CFErrorGetTypeID()), (NSObject(), 0), (nil, 0),
@@ -49,7 +50,7 @@ import Testing
     }
 
     @Test func `Sets have a count, and objects of Security can be in Swift's sets`() {
-        #expect(CFSetGetCount(["a", "b"] as CFSet) == 2 && CFSetGetCount(nil) == 0)
+        #expect(CFSetGetCount(["a", "b"] as Set as CFSet) == 2 && CFSetGetCount(nil) == 0)
         #expect(Set<SecKey>().isEmpty && Set<SecCertificate>().isEmpty)
         #expect(Set<SecIdentity>().isEmpty && [SecTrust: Int]().isEmpty && Set<SecAccess>().isEmpty)
     }

@@ -24,6 +24,8 @@ package enum TestProcess {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("valet-tests-\(UUID().uuidString)")
         unsafe setenv("VALET_HOME", folder.path, 1)
+        // Other suites of this process use temporary keychains.
+        SessionOverride.allowOthers()
         atexit { TestProcess.removeHome() }
         do {
             try ValetKeychain.configure(

@@ -6,6 +6,7 @@ internal import KeychainSwift
 internal import Testing
 internal import Valet
 internal import ValetTesting
+internal import XCTest
 
 // The examples of docs/TESTING.md, word for word.
 
@@ -46,6 +47,35 @@ struct Session {
         try session.signIn("abc")
         #expect(session.state == "signed in with abc")
         #expect(KeychainSwift().get("token") == "abc")
+    }
+}
+
+class KeychainTestCase: XCTestCase {
+    override func invokeTest() {
+        withTemporaryKeychain { super.invokeTest() }
+    }
+}
+
+final class SharedKeychainTests: KeychainTestCase {
+    override func setUp() {
+        XCTAssert(KeychainSwift().allKeys.isEmpty)
+        XCTAssert(KeychainSwift().set("abc", forKey: "token"))
+    }
+
+    override func tearDown() {
+        XCTAssertEqual(KeychainSwift().allKeys, ["token", "other"].sorted())
+    }
+
+    func testSetUpAndTestShareAKeychain() {
+        XCTAssertEqual(KeychainSwift().get("token"), "abc")
+        XCTAssert(KeychainSwift().set("def", forKey: "other"))
+    }
+
+    func testAsynchronousTestsShareItAsWell() async {
+        await Task.yield()
+        XCTAssertEqual(KeychainSwift().get("token"), "abc")
+        let isStored = await Task { KeychainSwift().set("def", forKey: "other") }.value
+        XCTAssert(isStored)
     }
 }
 
@@ -124,7 +154,7 @@ private func importTokens() async throws {
         let source = try String(contentsOf: here, encoding: .utf8)
         let blocks = guide.components(separatedBy: "```swift\n").dropFirst()
             .compactMap { $0.components(separatedBy: "```").first }
-        #expect(blocks.count == 7)
+        #expect(blocks.count == 8)
         for block in blocks { #expect(source.contains(block)) }
     }
 }

@@ -250,8 +250,28 @@ enum Outside: CaseIterable, Codable {
     {
         await #expect(processExitsWith: .success) {
             let keychain = TemporaryKeychain()
-            let states = [try? ValetKeychain.lockState, keychain.use { try? ValetKeychain.lockState }]
+            let states = [
+                try? ValetKeychain.lockState, keychain.use { try? ValetKeychain.lockState },
+            ]
             exit(states == [nil, .absent] ? 0 : 1)
+        }
+    }
+
+    @Test func `A process with a keychain of its own can use both`() async {
+        await #expect(processExitsWith: .success) {
+            let home = FileManager.default.temporaryDirectory.path + "/" + UUID().uuidString
+            unsafe setenv("VALET_HOME", home, 1)
+            TemporaryKeychain.allowOthers()
+            let inside = withTemporaryKeychain { Door.allCases.map { $0.set("key \($0)") } }
+            let outside = Door.allCases.map { $0.get("key \($0)") }
+            let stored = Door.valet.set("key")
+            TemporaryKeychain.forbidOthers()
+            let forbidden = Door.valet.get("key")
+            try? FileManager.default.removeItem(atPath: home)
+            let isRight =
+                inside == [0, 0, 0] && outside == Array(repeating: errSecItemNotFound, count: 3)
+                && stored == noErr && forbidden == errSecParam
+            exit(isRight ? 0 : 1)
         }
     }
 

@@ -200,8 +200,8 @@ valet_status valet_is_equal(valet_t one, valet_t other, int32_t *is_equal);
    is not among the keys. Never asks the user. */
 valet_status valet_can_access(valet_t valet, const valet_options *options, int32_t *can_access);
 
-/* Whether the user could meet the access control: 0 for the biometric ones if no finger is enrolled.
-   Never asks the user. */
+/* Whether the user could meet the access control: 0 for the biometric ones if no finger is
+   enrolled. Never asks the user. */
 valet_status valet_can_meet_access_control(valet_t valet, int32_t *can_meet);
 
 /* Single-prompt kind: the next read asks again; an open question ends. Others: invalid argument. */

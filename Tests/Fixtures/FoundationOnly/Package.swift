@@ -4,12 +4,9 @@
 import PackageDescription
 
 // A package for Apple's systems: its sources import Foundation alone, which brings Security there.
+// scripts/build-fixtures replaces this manifest by those of docs/PORTING.md.
 let package = Package(
-    name: "FoundationOnly",
-    products: [.library(name: "Store", targets: ["Store"])],
-    targets: [
-        .target(name: "Store"),
-        .target(name: "Plain"),
-        .executableTarget(name: "StoreDemo", dependencies: ["Store"]),
-    ]
+    name: "Wrapper",
+    products: [.library(name: "Wrapper", targets: ["Wrapper"])],
+    targets: [.target(name: "Wrapper")]
 )

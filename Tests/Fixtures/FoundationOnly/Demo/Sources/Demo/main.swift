@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import Store
+import Wrapper
 
 // Stores, reads and deletes; prints what it found.
 let store = Store(service: Bundle.main.bundleIdentifier ?? "demo")
