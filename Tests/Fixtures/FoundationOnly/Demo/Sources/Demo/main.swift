@@ -10,6 +10,6 @@ do {
     let found = try store.text(for: "key")
     try store.removeAll()
     print(found ?? "nothing", try store.text(for: "key") ?? "nothing")
-} catch let error as StoreError where error.status == errSecNotAvailable {
-    print("no keychain: \(error.message)")
+} catch let error as StoreError {
+    print("status \(error.status): \(error.message)")
 }
