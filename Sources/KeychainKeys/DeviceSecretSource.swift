@@ -158,8 +158,8 @@ package struct DeviceSecretSource {
             KeychainFailure(
                 .incomplete, during: Self.operation,
                 message: "the keychain's device key is missing", path: path(of: source),
-                hint: "put device.key back from a copy, or use a recovery key: `valet recovery use`"
-            )
+                hint: "put device.key back from a copy, or run `valet recovery use` with a "
+                    + "recovery key")
         case (.missing, _):
             KeychainFailure(
                 .keyUnavailable, during: Self.operation, path: path(of: source),
@@ -188,7 +188,7 @@ extension DeviceKeySource {
     fileprivate var remedy: String {
         switch self {
         case .ownFile: "put device.key back from a copy"
-        case .tpm: "make the TPM available, or use a recovery key: `valet recovery use`"
+        case .tpm: "make the TPM available, or run `valet recovery use` with a recovery key"
         case .credential:
             "start the program as the service that has the credential valet.device-key"
         case .keyFile: "set VALET_DEVICE_KEY_FILE to the file that the keychain was made with"
