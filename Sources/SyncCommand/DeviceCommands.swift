@@ -84,7 +84,12 @@ extension SyncCall {
                     "\(id.text.prefix(8))  \(Escaping.printable(name ?? "-"))  (\(about))\n")
             }
         }
-        if values.has(SyncOptions.json) { try console.write(.array(rows)) }
+        if values.has(SyncOptions.json) { return try console.write(.array(rows)) }
+        if let nameless = members.first(where: { known.notes.names.names[$0.member.id] == nil }) {
+            console.hint(
+                "'valet sync devices rename \(nameless.member.id.text.prefix(8)) NAME' names a "
+                    + "device here")
+        }
     }
 
     /// `valet sync devices rename`.

@@ -262,8 +262,8 @@ extension SyncCall {
         let others = own == 1 ? "1 stays" : "\(own) stay"
         console.note("valet: \(items) with the other devices; \(others) on this device alone")
         console.hint(
-            "what is stored with '--cloud' is shared: 'valet set --cloud NAME' stores a secret "
-                + "so that all devices have it")
+            "what is stored with '--cloud' is shared: 'valet set --cloud NAME' stores a secret so "
+                + "that all devices have it, and moves one that stays here")
     }
 
     /// Sends items that the circle lacks, after a yes: the circle may have deleted them.

@@ -9,7 +9,7 @@ import subprocess
 import threading
 import time
 
-from circles import Device, join
+from circles import Device, expect_end, join
 from clusters import Cluster
 from support import COMMAND, expect, scenario
 
@@ -120,6 +120,25 @@ def over_etcd(world):
     cluster.await_leader()
     writer.check(240)
     end_agents(world, agents)
+
+
+@scenario(seconds=120)
+def silent_store(world):
+    """An agent whose store accepts calls and does not answer ends at a signal."""
+    cluster = Cluster(world, 1)
+    device = Device(world, "one", ("--etcd", cluster.endpoints))
+    device.found()
+    process = world.start((COMMAND, "sync", "run"), {"VALET_HOME": device.home},
+                          stderr=subprocess.DEVNULL)
+    time.sleep(1)
+    cluster.stop(0)
+    device.set("a", "1")
+    # By now the agent has begun to send it.
+    time.sleep(3)
+    expect_end(world, process)
+    cluster.go_on(0)
+    device.sync("once")
+    expect(device.status()["pending"] == 0, device.status())
 
 
 def lose_leader(_world, cluster, _devices, _agents, writer):

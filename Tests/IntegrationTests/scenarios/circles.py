@@ -3,12 +3,14 @@
 stores that are not there. Each device is a keychain of its own."""
 
 import fcntl
+import hashlib
 import json
 import os
 import re
 import select
 import shutil
 import signal
+import struct
 import subprocess
 import termios
 import time
@@ -378,6 +380,56 @@ def agents(world):
         _, text = process.communicate(timeout=30)
         expect(process.returncode == 0, process.returncode, text)
         world.started.remove(process)
+
+
+def _file_hash(data):
+    """Half of the hash that the name of a file in a store has: docs/SYNC.md §7."""
+    whole = hashlib.blake2b(digest_size=32)
+    for part in (b"valet/1/sync-file", data):
+        whole.update(struct.pack(">I", len(part)) + part)
+    return whole.hexdigest()[:32]
+
+
+@scenario(seconds=120)
+def flooded(world):
+    """Forged entries, logs and mailboxes in the store hold up neither rounds nor commands, and are
+    blamed on no device."""
+    first, second = pair(world)
+    circle = bytes.fromhex(first.status()["circle"])
+    own = bytes.fromhex(first.status()["device"])
+    top = os.path.join(first.store, "valet-1")
+    for number in range(5000):
+        # An entry that names a member as its author.
+        entry = (b"VALETRST" + struct.pack(">H", 1) + circle + struct.pack(">I", 4)
+                 + struct.pack(">Q", number) * 4 + struct.pack(">Q", number) + own + b"\x04"
+                 + struct.pack(">I", 1) + b"\0" + os.urandom(64))
+        name = f"{4:016x}-{_file_hash(entry)}"
+        with open(os.path.join(top, circle.hex(), "roster", name), "wb") as file:
+            file.write(entry)
+        os.mkdir(os.path.join(top, circle.hex(), f"{number:032x}"))
+        os.makedirs(os.path.join(top, "join", f"{number:032x}"))
+    first.set("a", "1")
+    for device in (first, second):
+        outcome = device.sync("once")
+        expect(outcome.seconds < 20, outcome)
+    second.expect_value("a", "1")
+    texts = [finding["text"] for finding in second.status()["findings"]]
+    expect(texts and not any("'first'" in text for text in texts), texts)
+    process = world.start((COMMAND, "sync", "run"), {"VALET_HOME": second.home},
+                          stderr=subprocess.DEVNULL)
+    time.sleep(0.5)
+    outcome = second.sync("pause")
+    expect(outcome.seconds < 10, outcome)
+    expect_end(world, process)
+
+
+def expect_end(world, process):
+    """Expects that a signal ends an agent within a second; two, where the machine is busy."""
+    began = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    code = process.wait(timeout=30)
+    expect(code == 0 and time.monotonic() - began < 2, code, time.monotonic() - began)
+    world.started.remove(process)
 
 
 @scenario(seconds=120)
