@@ -158,7 +158,7 @@ struct Terminal: Console {
                 String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
             }
         } catch {
-            throw CLIError(error)
+            throw Self.unanswered(error)
         }
     }
 
@@ -234,7 +234,7 @@ struct Terminal: Console {
             ).firstByte
             return answer == UInt8(ascii: "y") || answer == UInt8(ascii: "Y")
         } catch {
-            throw CLIError(error)
+            throw Self.unanswered(error)
         }
     }
 
@@ -256,8 +256,15 @@ struct Terminal: Console {
                 "a line from a terminal has at most \(limit) bytes",
                 hint: "use standard input: 'valet set KEY < FILE'")
         } catch {
-            throw CLIError(error)
+            throw Self.unanswered(error)
         }
+    }
+
+    /// The error for a question without an answer. The module that asks calls every answer a
+    /// passcode.
+    private static func unanswered(_ error: UserPresenceError) -> CLIError {
+        guard error.code == .timedOut else { return CLIError(error) }
+        return CLIError(.failure, "nobody answered in time: nothing was changed")
     }
 
     /// Compares in a time that depends on the sizes alone.
