@@ -167,7 +167,8 @@ package struct EpochFinisher {
         guard next < .max else { return false }
         let now = Deadline(after: .zero).nanoseconds
         guard now >= next else { return false }
-        keychain.nextErasure = now + Self.erasureInterval
+        let (later, isNever) = now.addingReportingOverflow(Self.erasureInterval)
+        keychain.nextErasure = isNever ? .max : later
         // If the marker cannot be checked now, a later write checks again.
         guard let isPending = try? keychain.isErasePending() else { return false }
         if !isPending { keychain.nextErasure = .max }

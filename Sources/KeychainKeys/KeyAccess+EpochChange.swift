@@ -221,7 +221,8 @@ extension KeyAccess {
     private func checkSpace() throws {
         let database =
             try keychain.directory.check(file: KeychainFile.database)?.byteCount ?? 0
-        let needed = 2 * Int(database) + Self.spareByteCount
+        // A file can have any size, with holes.
+        let needed = 2 * Int(min(database, .max / 4)) + Self.spareByteCount
         guard try keychain.directory.availableByteCount() >= needed else {
             throw KeychainFailure(
                 .diskFull, during: operation,

@@ -164,7 +164,7 @@ package struct RowTransaction {
     ) throws -> SealedRow {
         let cipher = try state.cipher(kind.protectionClass, isUse: synced == nil)
         var header = old.header
-        header.version += 1
+        header.version = try following(header.version)
         header.protectionClass = kind.protectionClass
         header.flags = kind.flags
         header.epoch = state.newest.keys.epoch

@@ -24,7 +24,7 @@ package struct Deadline: Hashable, Comparable, Sendable {
     package init(after duration: Duration) {
         let (seconds, attoseconds) = duration.components
         // Treat 30 years as unbounded, to avoid overflow.
-        guard abs(seconds) < 1_000_000_000 else {
+        guard (-1_000_000_000..<1_000_000_000).contains(seconds) else {
             nanoseconds = seconds > 0 ? .max : 0
             return
         }

@@ -10,8 +10,10 @@ package enum MachineMemory {
     package static var usableByteCount: UInt64 {
         let pages = max(0, sysconf(Int32(_SC_PHYS_PAGES)))
         let pageByteCount = max(0, sysconf(Int32(_SC_PAGESIZE)))
+        let (physical, isTooMuch) = UInt64(pages).multipliedReportingOverflow(
+            by: UInt64(pageByteCount))
         return usableByteCount(
-            ofPhysical: UInt64(pages) * UInt64(pageByteCount), reading: { TextFile.contents($0) })
+            ofPhysical: isTooMuch ? .max : physical, reading: { TextFile.contents($0) })
     }
 
     /// Computes ``usableByteCount``.
@@ -31,7 +33,8 @@ package enum MachineMemory {
         }
         let words = line?.split(separator: " ") ?? []
         guard words.count == 3, words[2] == "kB", let count = UInt64(words[1]) else { return nil }
-        return count.multipliedReportingOverflow(by: 1024).partialValue
+        let (byteCount, isTooMuch) = count.multipliedReportingOverflow(by: 1024)
+        return isTooMuch ? nil : byteCount
     }
 
     /// The files that may hold limits, of cgroups(7) version 2 and 1.

@@ -177,9 +177,12 @@ extension BackupRequest {
         }
         let log = try? directory.check(file: KeychainFile.database + "-wal")
         let database = try? directory.check(file: KeychainFile.database)
-        let needed = (database?.byteCount ?? 0) + (log?.byteCount ?? 0)
+        // Twice the size of both. Files can have any size, with holes.
+        let needed =
+            UInt64(clamping: database?.byteCount ?? 0) + UInt64(clamping: log?.byteCount ?? 0)
         let room = (try? directory.availableByteCount()) ?? 0
-        return room > 2 * Int(needed) ? [directory.path, beside] : [beside, directory.path]
+        return UInt64(clamping: room) / 2 > needed
+            ? [directory.path, beside] : [beside, directory.path]
     }
 }
 

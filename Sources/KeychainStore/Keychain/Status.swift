@@ -115,7 +115,9 @@ extension KeyAccess {
     private func byteCount() throws(SystemError) -> Int64 {
         let log = try keychain.directory.check(file: KeychainFile.database + "-wal")
         let database = try keychain.directory.check(file: KeychainFile.database)
-        return (database?.byteCount ?? 0) + (log?.byteCount ?? 0)
+        let (sum, isTooLarge) = (database?.byteCount ?? 0).addingReportingOverflow(
+            log?.byteCount ?? 0)
+        return isTooLarge ? .max : sum
     }
 }
 
