@@ -2,6 +2,8 @@
 #ifndef VALET_CSQLITE_SHIM_H
 #define VALET_CSQLITE_SHIM_H
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <string.h>
@@ -24,7 +26,9 @@ static inline int valet_sqlite3_bind_copied_text(
     return sqlite3_bind_text64(statement, index, bytes, count, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
-/* The methods of a file are a table of C function pointers behind a struct of SQLite's own. */
+/* The methods of a file are a table of C function pointers behind a struct of SQLite's own. An
+   empty log may have been emptied a moment ago: that has to be on disk before the zeros. Otherwise
+   a power cut may keep some of them, and old frames before them. */
 static inline int valet_sqlite3_lengthen_log(
     sqlite3 *database, const void *zeros, int count, sqlite3_int64 target) {
     sqlite3_file *log = 0;
@@ -33,11 +37,22 @@ static inline int valet_sqlite3_lengthen_log(
     if (code != SQLITE_OK) return code;
     if (!log || !log->pMethods) return SQLITE_OK;
     code = log->pMethods->xFileSize(log, &size);
+    if (code == SQLITE_OK && size == 0) code = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL);
     while (code == SQLITE_OK && size < target) {
         int part = target - size < count ? (int)(target - size) : count;
         code = log->pMethods->xWrite(log, zeros, part, size);
         size += part;
     }
+    return code;
+}
+
+/* Makes a file at least this long, with room on the disk for all that is new. Returns the error
+   number. */
+static inline int valet_reserve(int file, sqlite3_int64 size, sqlite3_int64 target) {
+    int code;
+    do {
+        code = posix_fallocate(file, (off_t)size, (off_t)(target - size));
+    } while (code == EINTR);
     return code;
 }
 

@@ -23,7 +23,8 @@ extension Connection {
     /// - Parameter hasRead: Whether SQLite has read something: before that, it may not have the
     ///   index open.
     /// - Returns: false if SQLite has opened a log or an index that is not beside the database: the
-    ///   folder was replaced for a moment.
+    ///   folder or these files were replaced, or another connection of this process still has the
+    ///   index from before.
     func noteOpenFiles(
         _ name: String, in directory: PrivateDirectory, hasRead: Bool
     ) throws(SystemError) -> Bool {
@@ -35,17 +36,31 @@ extension Connection {
         else { return true }
         openFiles = [OpenFile(number: number, identity: file)]
         let logNumber = unsafe valet_sqlite3_descriptor(database, SQLITE_FCNTL_JOURNAL_POINTER)
-        guard logNumber >= 0, let log = try directory.check(file: name + "-wal") else {
-            return true
-        }
+        guard logNumber >= 0 else { return true }
+        guard let log = try directory.check(file: name + "-wal") else { return !hasRead }
         guard HeldDescriptor.leads(logNumber, to: log) else { return false }
         openFiles.append(OpenFile(number: logNumber, identity: log))
-        guard let index = try directory.check(file: name + "-shm") else { return true }
+        guard let index = try directory.check(file: name + "-shm") else {
+            return !hasRead || directory.isReadOnly
+        }
+        (logIdentity, indexIdentity) = (log, index)
         guard let number = Self.number(of: index, near: logNumber) else {
             return !hasRead || logNumber >= Self.largestNumber
         }
         openFiles.append(OpenFile(number: number, identity: index))
+        if hasRead, directory.hasSmallBlocks { try allocate(index, number) }
         return true
+    }
+
+    /// SQLite makes room for the index by one byte in each page of memory. Where the blocks of the
+    /// file system are smaller, the rest has no room: to write there with the disk full would end
+    /// the process.
+    private func allocate(_ index: FileIdentity, _ number: Int32) throws(SystemError) {
+        let code = valet_reserve(number, 0, index.byteCount)
+        guard code == 0 || SystemError.Code(systemError: code) != .diskFull else {
+            throw SystemError(
+                errno: code, during: "reserve room for the index of the log", path: path + "-shm")
+        }
     }
 
     /// Descriptors from here on are not searched for the index.

@@ -41,8 +41,35 @@ extension Connection {
         return result
     }
 
+    /// Reserves the room that a checkpoint will need for the open write transaction, which makes
+    /// the database `pageCount` pages long. Without it, the transaction would be durable in the
+    /// log, and on a full disk no checkpoint could ever empty the log again.
+    ///
+    /// A file that is longer than the database is as valid as any. Two system calls, and only if
+    /// the transaction makes the database longer.
+    /// - Returns: Whether it does.
+    /// - Throws: ``SystemError``: `diskFull`, `inputOutput`. The transaction can be rolled back.
+    package func reserveRoom(forPages pageCount: Int64) throws(SystemError) -> Bool {
+        let operation = "reserve room for the database"
+        guard pageCount > Int64(try LogIndex(of: self)?.header.pageCount ?? 0),
+            let file = openFiles.first
+        else { return false }
+        guard let size = HeldDescriptor.byteCount(of: file.number, file.identity) else {
+            throw SystemError(.misuse, during: operation, path: path)
+        }
+        let (target, isTooLong) = pageCount.multipliedReportingOverflow(
+            by: Int64(LogFormat.pageByteCount))
+        guard !isTooLong, target > size else { return false }
+        let code = valet_reserve(file.number, size, target)
+        // A file system that cannot reserve is left to the checkpoint.
+        guard code == 0 || SystemError.Code(systemError: code) != .diskFull else {
+            throw SystemError(errno: code, during: operation, path: path)
+        }
+        return true
+    }
+
     /// Appends zeros to the log's file until it is `byteCount` bytes long. The caller holds the
-    /// lock file and has ended its transaction.
+    /// lock file.
     ///
     /// A commit that makes the file longer takes one and a half times as long as one that
     /// overwrites bytes. Zeros are not frames: a reader of the log stops before them.

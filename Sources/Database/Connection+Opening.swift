@@ -40,10 +40,12 @@ extension Connection {
                 if access == .create { try useWriteAheadLog() }
             } catch {
                 try checkPlace(of: name, in: directory, as: file, hasRead: false)
+                try checkLog()
                 throw error
             }
             // Only now: SQLite opens the log and its index by their paths at its first read.
             try checkPlace(of: name, in: directory, as: file, hasRead: true)
+            try checkLog()
         } catch {
             if access == .create {
                 // An empty file would look like a keychain. Report the first error.
@@ -92,6 +94,19 @@ extension Connection {
             throw SystemError(.readOnly, during: "open the database", path: path)
         }
     }
+
+    /// Refuses a log that is not the one that the programs which have it open have written.
+    private func checkLog() throws(SystemError) {
+        guard (try? hasWholeLog()) == false else { return }
+        throw SystemError(
+            .corrupt, during: Self.matchingLog, path: path + "-wal",
+            hint: "the log was removed or replaced while programs used the keychain: use or end "
+                + "these programs, so that they save the last changes, or give those changes up "
+                + "with `valet doctor --discard-log`")
+    }
+
+    /// What finds a log that is not that of the index, in errors.
+    package static let matchingLog = "match the log with its index"
 
     private static func file(
         _ name: String, in directory: PrivateDirectory

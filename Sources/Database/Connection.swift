@@ -36,6 +36,9 @@ package import ValetSystem
     var lockTrouble = LockTrouble()
     /// The files that SQLite has open, as far as SQLite shows them.
     var openFiles: [OpenFile] = []
+    /// The log and its index, as they were found beside the database after the first read.
+    var logIdentity: FileIdentity?
+    var indexIdentity: FileIdentity?
     private let system: ConnectionSystem
 
     /// Whether statements can run.

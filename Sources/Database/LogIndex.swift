@@ -30,6 +30,15 @@ package import ValetSystem
                 && words[3] == word(3) && words[4] == word(4) && words[5] == word(5)
         }
 
+        /// How many frames of the log are committed.
+        var frameCount: Int { Int(LogIndex.number(in: words[2])) }
+
+        /// How many pages the database has; 0 if no frame of the log says so.
+        var pageCount: Int {
+            let second = LogIndex.isFirstLow ? words[2] >> 32 : words[2]
+            return Int(UInt32(truncatingIfNeeded: second))
+        }
+
         /// The bytes in the order of memory.
         var bytes: [UInt8] {
             words.indices.flatMap { place in
@@ -60,6 +69,20 @@ package import ValetSystem
     package func isAt(_ known: Header) -> Bool {
         known.matches { place in unsafe valet_log_index_word(memory, place) }
     }
+
+    /// Whether the log has changes that are not in the database file yet.
+    var hasChangesOfItsOwn: Bool {
+        // Behind both copies of the header: up to which frame checkpoints have come.
+        let count = Self.number(in: unsafe valet_log_index_word(memory, 12))
+        return header.frameCount > Int(count)
+    }
+
+    /// The first of the two numbers of 32 bits in a word.
+    private static func number(in word: UInt64) -> UInt32 {
+        UInt32(truncatingIfNeeded: isFirstLow ? word : word >> 32)
+    }
+
+    private static var isFirstLow: Bool { !LogFormat.isMachineBigEndian }
 
     /// Both copies, of which SQLite writes the second first.
     var headers: (first: Header, second: Header) { (header(at: 0), header(at: 6)) }

@@ -29,6 +29,9 @@ package struct StoreCall {
     /// or write items. A read may see the old keychain for another tenth of a second. All other
     /// calls check at each attempt that the keychain is still in its place.
     package var isRepeated = true
+    /// Whether the call writes items. It fails if it finds that the keychain's log was removed or
+    /// replaced; all others open the keychain anew.
+    package var isWriting = false
     /// How many bytes of values the call writes, if it may share its commit with other calls.
     package var byteCount: Int?
     /// Whether a wrong setting of the process fails the call: false for a lock, which must work.
@@ -43,6 +46,10 @@ package struct StoreCall {
         self.deadline = deadline
         self.now = now
     }
+}
+
+extension StoreCall {
+    fileprivate func fails(for loss: LostLog) -> Bool { isWriting || loss.areChangesLost }
 }
 
 /// The open keychain of one process and one folder, opened by the first call that needs it.
@@ -119,7 +126,9 @@ package final class KeychainSlot: Sendable {
             let pool = known.pool
             let isInPlace = try call.isRepeated ? pool.wasInPlaceRecently() : pool.isInPlace()
             if isInPlace { return known }
+            let loss = try pool.settleLostLog(call.deadline)
             drop(known)
+            if let loss, call.fails(for: loss) { throw loss.failure(during: call.operation) }
         }
         let creation = KeychainCreation(call.location, call.deadline)
         let fresh = try call.isCreating ? creation.openOrCreate() : creation.open()
@@ -193,11 +202,16 @@ package struct CallAttempts: ~Copyable {
     private func judge(
         _ failure: KeychainFailure, of keychain: OpenKeychain
     ) throws(KeychainFailure) {
-        let isOfAnother = failure.isOfReplacement || keychain.pool.isReplaced
+        let loss = try translating(call.operation) {
+            try keychain.pool.settleLostLog(call.deadline)
+        }
+        let isOfAnother = loss != nil || failure.isOfReplacement || keychain.pool.isReplaced
         guard isOfAnother || keychain.pool.hasLostFiles(failure) else {
             throw keychain.reason(for: failure, call.deadline)
         }
         slot.drop(keychain)
+        guard !ConnectionPool.isUncertain(failure) else { throw failure }
+        if let loss, call.fails(for: loss) { throw loss.failure(during: call.operation) }
         let replaced = KeychainFailure(
             SystemError(
                 .replaced, during: call.operation, path: call.location.folder, hint: "try again"),

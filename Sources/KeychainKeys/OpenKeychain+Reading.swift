@@ -57,6 +57,9 @@ extension OpenKeychain {
                 var snapshot = RowSnapshot(reader, state, commit, transaction)
                 let result = try body(&snapshot)
                 snapshot.end()
+                // Others do not know of a transaction in an index that was replaced, and may have
+                // changed what it reads.
+                guard try pool.wasInPlaceRecently() else { throw pool.replacement }
                 renewIfUsed(state.header, call.deadline)
                 return result
             }

@@ -58,7 +58,8 @@ extension OpenKeychain {
             try batch?.run(on: writer.connection, while: { isOpen(state) }) {
                 try run($0, isOfItems, writer, state, $1)
             }
-            try commit(transaction)
+            try pool.reserveRoom(writer)
+            try commit(transaction, call.operation)
             if let program = call.program { state.rows.remember(program) }
             batch?.acknowledge(state)
             try afterCommit(state)
@@ -86,12 +87,12 @@ extension OpenKeychain {
     }
 
     /// Makes a transaction permanent, in the keychain that has its place.
-    private func commit(_ transaction: consuming Transaction) throws {
-        // The folder may still be replaced between this look and the commit.
-        try pool.checkPlace()
+    private func commit(_ transaction: consuming Transaction, _ operation: String) throws {
+        // Everything was in its place when the lock was taken. What counts is that it still is
+        // after the commit; this look spares a folder that is moved away a commit of no use.
+        guard try directory.isAtPath() else { throw pool.replacement }
         try transaction.commit()
-        // A keychain that was replaced since does not have what was committed.
-        if pool.isReplaced { try pool.checkPlace() }
+        try pool.confirmCommit(operation)
     }
 
     private func keysForWriting(
@@ -142,8 +143,7 @@ extension OpenKeychain {
             try? onFailure()
             throw error
         }
-        // A keychain that was replaced since does not have what was committed.
-        if pool.isReplaced { try pool.checkPlace() }
+        try pool.confirmCommit(operation)
         _ = consume held
         return true
     }

@@ -29,9 +29,11 @@ package final class ConnectionPool: Sendable {
     package let directory: PrivateDirectory
     /// The lock of writers.
     package let lock: LockFile
-    private let identity: FileIdentity
-    private let readers = Lock<[RowConnection]>([])
-    private let writer = Lock<RowWriter?>(nil)
+    let identity: FileIdentity
+    let readers = Lock<[RowConnection]>([])
+    let writer = Lock<RowWriter?>(nil)
+    /// The log and its index; nil before the first connection has read.
+    let logFiles = Lock<LogFiles?>(nil)
     /// Whether the first connection has found the tables and the log to be sound.
     private let isChecked = Atomic<Bool>(false)
     /// When the database was last seen in its place, on the monotonic clock.
@@ -64,12 +66,19 @@ package final class ConnectionPool: Sendable {
 
     // Whether the files are still the keychain's.
 
-    /// Whether the path of the keychain still leads to the database that is open. It does not once
-    /// the folder, or a folder above it, was replaced. The next call then looks again at once.
+    /// Whether the path of the keychain still leads to the database that is open, and to its log.
+    /// It does not once the folder or a folder above it was replaced, or once the log or its index
+    /// was removed or replaced. The next call then looks again at once. Four system calls.
     package func isInPlace() throws(SystemError) -> Bool {
-        let isInPlace = try directory.isInPlace(KeychainFile.database, as: identity)
-        if !isInPlace { lastLook.store(.min, ordering: .relaxed) }
-        return isInPlace
+        if try directory.isInPlace(KeychainFile.database, as: identity), try hasItsLog() {
+            return true
+        }
+        lastLook.store(.min, ordering: .relaxed)
+        return false
+    }
+
+    private func hasItsLog() throws(SystemError) -> Bool {
+        try logFiles.withLock { $0 }?.lost() == nil
     }
 
     /// Like ``isInPlace()``, but looks at most ten times a second.
@@ -106,7 +115,8 @@ package final class ConnectionPool: Sendable {
         guard connection.isSound else { throw replacement }
     }
 
-    private var replacement: SystemError {
+    /// The error for a keychain that is no longer at its path.
+    package var replacement: SystemError {
         SystemError(.replaced, during: "find the keychain", path: folder, hint: "try again")
     }
 
@@ -141,7 +151,7 @@ package final class ConnectionPool: Sendable {
         }
         // The lock was given in a folder that is in its place; the database is looked at here.
         let held = try lock.acquire(before: deadline)
-        guard try directory.contains(KeychainFile.database, as: identity) else {
+        guard try directory.contains(KeychainFile.database, as: identity), try hasItsLog() else {
             lastLook.store(.min, ordering: .relaxed)
             throw replacement
         }
@@ -177,7 +187,21 @@ package final class ConnectionPool: Sendable {
             try LogDamage(directory).check(connection)
             isChecked.store(true, ordering: .relaxed)
         }
+        try note(connection)
         return RowConnection(connection)
+    }
+
+    /// Remembers the log and the index of the first connection. All others must have the same.
+    private func note(_ connection: Connection) throws(SystemError) {
+        let files = try LogFiles(of: connection, KeychainFile.database, in: directory)
+        let areTheSame = logFiles.withLock { known in
+            guard let known else {
+                known = files
+                return true
+            }
+            return known.areThose(of: connection)
+        }
+        guard areTheSame else { throw replacement }
     }
 
     // Closing.
@@ -185,6 +209,7 @@ package final class ConnectionPool: Sendable {
     /// Checkpoints the log and closes all connections; no call may be using them. Writes nothing
     /// to a keychain that was replaced.
     package func close() {
+        _ = try? settleLostLog(.immediately)
         let idle = readers.withLock { $0.take() }
         if let held = try? lock.acquire(before: .immediately, inPlace: false) {
             let writer = writer.withLock { $0.take() }
@@ -193,15 +218,26 @@ package final class ConnectionPool: Sendable {
                 last.isSound
             {
                 last.deadline = .immediately
-                // If the log is not checkpointed now, the next writer does it.
-                if (try? last.checkpoint(.truncate)) != nil {
-                    try? last.lengthenLog(to: Connection.reservedLogByteCount)
-                }
+                empty(last)
             }
             try? writer?.connection.close()
             _ = consume held
         }
+        logFiles.withLock { $0 = nil }
         for reader in idle { try? reader.connection.close() }
+    }
+
+    /// Checkpoints the log at the end. If that fails, the next writer does it.
+    ///
+    /// On a disk that is nearly full the log keeps its frames, and with them its room: what a file
+    /// gives back, it may not get again, on some file systems not even at once.
+    private func empty(_ last: Connection) {
+        guard !hasTightSpace else {
+            _ = try? last.checkpoint(.passive)
+            return
+        }
+        guard (try? last.checkpoint(.truncate)) != nil else { return }
+        try? last.lengthenLog(to: Connection.reservedLogByteCount)
     }
 
     /// Whether a program that was killed has left a long log, which slows every program that
@@ -219,7 +255,8 @@ package final class ConnectionPool: Sendable {
     package func closeInherited() -> Bool {
         let writers = writer.withLockIfAvailable { $0.take() }
         let idle = readers.withLockIfAvailable { $0.take() }
-        guard let writers, let idle else { return false }
+        let files = logFiles.withLockIfAvailable { $0.take() }
+        guard let writers, let idle, files != nil else { return false }
         for store in idle + (writers.map { [$0.reading] } ?? []) {
             do {
                 try store.connection.close()
@@ -247,10 +284,27 @@ extension ConnectionPool {
     /// Restarts the log where the disk is full or nearly so: the room that its file has is then
     /// room for this transaction, which may be one that removes items.
     package func makeRoomInLog(_ writer: RowWriter) {
-        guard let space = try? directory.availableByteCount(), space < Self.tightSpace else {
-            return
-        }
+        guard hasTightSpace else { return }
         _ = try? writer.connection.checkpoint(.passive)
+    }
+
+    private var hasTightSpace: Bool {
+        (try? directory.availableByteCount()).map { $0 < Self.tightSpace } ?? false
+    }
+
+    /// Before a commit: makes sure that the database and the log have room for what comes after it,
+    /// a checkpoint and the removal of items. A transaction that makes the database longer is
+    /// refused if the disk has no room for that; every other one may pass.
+    ///
+    /// - Throws: ``SystemError``: `diskFull`, `inputOutput`. Then the transaction must end.
+    package func reserveRoom(_ writer: RowWriter) throws(SystemError) {
+        let run = try writer.pageCount.start()
+        let pageCount = try run.step() ? run.int64(0) : 0
+        try run.finish()
+        guard try writer.connection.reserveRoom(forPages: pageCount) else { return }
+        guard !writer.hasReserveInLog else { return }
+        try writer.connection.lengthenLog(to: Connection.reservedLogByteCount)
+        writer.hasReserveInLog = true
     }
 
     /// After a commit: keeps the log's file at the length at which commits are cheap, and its

@@ -34,14 +34,15 @@ package struct LogDamage {
                 + "the log under another name, and continues without the lost changes")
     }
 
-    /// Continues without the commits that a damaged log has lost, and keeps the log unchanged.
+    /// Continues without the commits that a damaged or replaced log has lost, and keeps the log
+    /// unchanged.
     ///
     /// - Parameter lock: The lock of writers.
     /// - Returns: The path of the kept log; nil, with nothing done, if the log is not damaged.
     package func discard(_ lock: LockFile, _ deadline: Deadline) throws -> String? {
         let held = try lock.acquire(before: deadline)
-        let connection = try Connection(
-            to: KeychainFile.database, in: directory, for: .readWrite, deadline: deadline)
+        let wasReplaced = try discardReplaced(deadline)
+        let connection = try open(deadline)
         try Schema.check(connection)
         let log = try DamagedLog.find(on: connection)
         if let log {
@@ -50,7 +51,35 @@ package struct LogDamage {
         }
         try connection.close()
         _ = consume held
-        return log != nil ? directory.path(of: Self.keptLogName) : nil
+        return wasReplaced || log != nil ? directory.path(of: Self.keptLogName) : nil
+    }
+
+    private func open(_ deadline: Deadline) throws(SystemError) -> Connection {
+        try Connection(
+            to: KeychainFile.database, in: directory, for: .readWrite, deadline: deadline)
+    }
+
+    /// Gives up the log that programs still have open, if another one, or none, is at its path:
+    /// that one is kept, and its index is made anew.
+    ///
+    /// - Returns: Whether there was such a log.
+    private func discardReplaced(_ deadline: Deadline) throws -> Bool {
+        do throws(SystemError) {
+            try open(deadline).close()
+            return false
+        } catch {
+            guard error.operation == Connection.matchingLog else { throw error }
+        }
+        let byteCount = Int(clamping: try directory.check(file: Self.logName)?.byteCount ?? 0)
+        var contents: [UInt8] = []
+        if byteCount > 0 {
+            contents = try directory.withContents(of: Self.logName, maxByteCount: byteCount) {
+                bytes in bytes.indices.map { bytes[$0] }
+            }
+        }
+        try keep(contents)
+        try directory.remove(KeychainFile.database + LogFiles.Part.index.rawValue)
+        return true
     }
 
     /// Keeps the log, unless an earlier call, which was killed later, has kept the same one.

@@ -203,6 +203,8 @@ package final class RowWriter: @unchecked Sendable {
     let deleteAttribute: Statement
     /// Looks at the whole table: for rows that are damaged.
     package let deleteAttributes: Statement
+    /// How many pages the database has, with the changes of the open transaction.
+    let pageCount: Statement
     let lastNumber: Statement
     let lastChange: Statement
     /// Copies a row into quarantine.
@@ -231,6 +233,7 @@ package final class RowWriter: @unchecked Sendable {
         deleteAttribute = Statement(
             "DELETE FROM attribute WHERE hash = ?1 AND number = ?2", on: connection)
         deleteAttributes = Statement("DELETE FROM attribute WHERE number = ?1", on: connection)
+        pageCount = Statement("PRAGMA page_count", on: connection)
         lastNumber = Statement("SELECT max(number) FROM item", on: connection)
         lastChange = Statement(Self.greatestChange, on: connection)
         quarantine = Statement(Self.copyToQuarantine, on: connection)

@@ -154,10 +154,14 @@ package struct FileSystem: Hashable, Sendable {
     /// Whether it can only be read, as mounted here.
     package let isReadOnly: Bool
 
+    /// The size of the blocks in which files get room.
+    package let blockByteCount: Int
+
     /// A file system with these properties.
-    package init(magic: UInt32, isReadOnly: Bool = false) {
+    package init(magic: UInt32, isReadOnly: Bool = false, blockByteCount: Int = 4096) {
         self.magic = magic
         self.isReadOnly = isReadOnly
+        self.blockByteCount = blockByteCount
     }
 
     /// Asks the kernel.
@@ -167,7 +171,9 @@ package struct FileSystem: Hashable, Sendable {
         guard unsafe valet_file_system_magic(descriptor, &magic) == 0,
             unsafe fstatvfs(descriptor, &facts) == 0
         else { throw SystemError(errno: errno, during: "examine the file system", path: path) }
-        return FileSystem(magic: magic, isReadOnly: facts.f_flag & UInt(ST_RDONLY) != 0)
+        return FileSystem(
+            magic: magic, isReadOnly: facts.f_flag & UInt(ST_RDONLY) != 0,
+            blockByteCount: Int(clamping: facts.f_frsize))
     }
 
     /// Whether its files are in memory alone and lost at a restart: tmpfs, ramfs.

@@ -15,6 +15,9 @@ package final class PrivateDirectory: Sendable {
     /// Whether the file system can only be read.
     package let isReadOnly: Bool
 
+    /// Whether files get room in blocks smaller than a page of memory.
+    package let hasSmallBlocks: Bool
+
     /// A handle (`O_PATH`): it finds files, and cannot read the folder.
     let descriptor: HeldDescriptor
 
@@ -23,13 +26,14 @@ package final class PrivateDirectory: Sendable {
     let identity: FileIdentity
 
     private init(
-        path: String, givenPath: String, identity: FileIdentity, isReadOnly: Bool,
+        path: String, givenPath: String, identity: FileIdentity, facts: FileSystem,
         descriptor: consuming HeldDescriptor
     ) {
         self.path = path
         self.givenPath = givenPath
         self.identity = identity
-        self.isReadOnly = isReadOnly
+        isReadOnly = facts.isReadOnly
+        hasSmallBlocks = facts.blockByteCount < 4096
         self.descriptor = descriptor
     }
 
@@ -56,7 +60,7 @@ package final class PrivateDirectory: Sendable {
         let identity = status.identity
         return PrivateDirectory(
             path: try realPath(path, of: identity), givenPath: path, identity: identity,
-            isReadOnly: facts.isReadOnly, descriptor: HeldDescriptor(holding: handle))
+            facts: facts, descriptor: HeldDescriptor(holding: handle))
     }
 
     /// The path of the file `name`.
@@ -78,6 +82,16 @@ package final class PrivateDirectory: Sendable {
         }
         try FileRules.checkFile(status, path: path(of: name), during: "check a file")
         return status.identity
+    }
+
+    /// Identifies what has this name, a file or a link, whatever its owner and mode; nil if nothing
+    /// has it. One system call.
+    ///
+    /// - Throws: ``SystemError`` if the kernel refuses to say.
+    package func identity(of name: String) throws(SystemError) -> FileIdentity? {
+        if let status = FileStatus(of: name, in: descriptor.number) { return status.identity }
+        if errno == ENOENT { return nil }
+        throw SystemError(errno: errno, during: "look for a file", path: path(of: name))
     }
 
     /// All refusals of ``open(_:creating:fileSystem:)`` for the folder at `path`, and of
@@ -190,7 +204,7 @@ extension PrivateDirectory {
     }
 
     /// Whether the path leads to the folder. One system call, which does not look at the handle.
-    func isAtPath() throws(SystemError) -> Bool {
+    package func isAtPath() throws(SystemError) -> Bool {
         try Self.thing(at: givenPath)?.isSameFile(as: identity) == true
     }
 

@@ -69,6 +69,33 @@ func locksOfThisProcess(on path: String) throws -> [String] {
         #expect(stored > 10)
     }
 
+    @Test func `A commit reserves the room that its checkpoint needs`() throws {
+        let folder = try TestFolder()
+        let mount = try Mount.memory(at: folder.path, byteCount: 1 << 20)
+        defer { mount.end() }
+        let directory = try folder.directory()
+        let connection = try directory.makeDatabase()
+        let pageCount = Statement("PRAGMA page_count", on: connection)
+        func room(forBytes byteCount: Int) throws -> Bool {
+            let transaction = try Transaction(on: connection)
+            try connection.insert([1], .init(repeating: 1, count: byteCount))
+            let run = try pageCount.start()
+            let count = try run.step() ? run.int64(0) : 0
+            try run.finish()
+            let isLonger = try connection.reserveRoom(forPages: count)
+            let size = try directory.check(file: "keychain.db")?.byteCount ?? 0
+            #expect(size >= count * 4096)
+            _ = consume transaction
+            return isLonger
+        }
+        #expect(try room(forBytes: 300_000))
+        let error = #expect(throws: SystemError.self) { _ = try room(forBytes: 2_000_000) }
+        #expect(error?.code == .diskFull)
+        #expect(!connection.isInTransaction)
+        #expect(try connection.countRows() == 0)
+        #expect(try connection.integrityProblems() == [])
+    }
+
     @Test func `A full disk lets no transaction through in part`() throws {
         let folder = try TestFolder()
         let mount = try Mount.memory(at: folder.path, byteCount: 1 << 20)

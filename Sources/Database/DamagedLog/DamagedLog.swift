@@ -71,6 +71,31 @@ package struct DamagedLog {
     }
 }
 
+extension Connection {
+    /// How many times to examine a log while other processes write to it.
+    private static let attemptCount = 4
+
+    /// Whether the log that this connection has open is the one that the index describes.
+    ///
+    /// It is not if the log was removed, replaced or shortened while a program had the keychain
+    /// open: SQLite then finds frames of another log, or none. The last frame tells: the index has
+    /// its checksum, which continues those of all frames before it.
+    /// - Throws: ``SystemError``: `inputOutput`.
+    package func hasWholeLog() throws(SystemError) -> Bool {
+        let reader = LogReader(connection: self)
+        for _ in 0..<Self.attemptCount {
+            guard let index = try reader.index(), index.frameCount > 0 else { return true }
+            let bytes = try reader.read(
+                LogFormat.frameHeaderByteCount, at: LogFormat.offset(ofFrame: index.frameCount - 1))
+            let last = LogFormat.FrameHeader(bytes.span)
+            if last.salts == index.salts, last.checksum == index.checksum { return true }
+            // A writer may have restarted the log since: the index tells.
+            guard let now = try reader.index(), now != index else { return false }
+        }
+        return true
+    }
+}
+
 /// Reads the log and its index through SQLite's own handles: closing any other descriptor of these
 /// files would drop SQLite's locks.
 private struct LogReader {
@@ -129,7 +154,7 @@ private struct LogReader {
     }
 
     /// - Returns: nil if SQLite has no index, or is writing it now.
-    private func index() throws(SystemError) -> (frameCount: Int, salts: [UInt8])? {
+    func index() throws(SystemError) -> Index? {
         guard let index = try LogIndex(of: connection) else { return nil }
         // SQLite writes the header twice: the copies differ while it writes. Numbers are in the
         // machine's byte order.
@@ -138,7 +163,18 @@ private struct LogReader {
         guard first == second, bytes[12] == 1 else { return nil }
         let number = LogFormat.number(bytes.span, at: 16)
         let frameCount = Int(LogFormat.isMachineBigEndian ? number : number.byteSwapped)
-        return (frameCount, LogFormat.salts(bytes.span, at: 32))
+        return Index(
+            frameCount: frameCount, salts: LogFormat.salts(bytes.span, at: 32),
+            checksum: LogFormat.Checksum(
+                bytes.span, at: 24, isBigEndian: LogFormat.isMachineBigEndian))
+    }
+
+    /// What the index says of the log.
+    struct Index: Equatable {
+        let frameCount: Int
+        let salts: [UInt8]
+        /// The checksum of the last frame.
+        let checksum: LogFormat.Checksum
     }
 
     func byteCount() throws(SystemError) -> Int {

@@ -27,10 +27,13 @@ enum LogFormat {
         /// The checksum of no words.
         init() { (first, second) = (0, 0) }
 
-        /// The checksum that is stored at `offset`.
-        init(_ bytes: Span<UInt8>, at offset: Int) {
-            first = LogFormat.number(bytes, at: offset)
-            second = LogFormat.number(bytes, at: offset + 4)
+        /// The checksum that is stored at `offset`: in the log always with the highest byte first.
+        init(_ bytes: Span<UInt8>, at offset: Int, isBigEndian: Bool = true) {
+            let (left, right) = (
+                LogFormat.number(bytes, at: offset), LogFormat.number(bytes, at: offset + 4)
+            )
+            first = isBigEndian ? left : left.byteSwapped
+            second = isBigEndian ? right : right.byteSwapped
         }
 
         /// Continues over an even number of 32-bit words.

@@ -137,6 +137,7 @@ extension ItemStore {
         var call = call(operation)
         call.program = caller?.program
         call.isCreating = kind == .create
+        call.isWriting = true
         if call.isCreating { try checkLevelOfNew(operation) }
         let writing = call
         return try attempt(writing) { try $0.write(writing, body) }
@@ -155,6 +156,7 @@ extension ItemStore {
         var call = call(operation)
         call.program = caller.program
         call.isCreating = kind == .create
+        call.isWriting = true
         call.byteCount = byteCount
         if call.isCreating { try checkLevelOfNew(operation) }
         let writing = call

@@ -2,10 +2,11 @@
 """Damaged logs, which every call reports and the user can discard."""
 
 import os
+import re
 import shutil
 
 from kills import calls, chosen, killed, report
-from support import AGENT_ITEMS, CRASH_TEST, expect, scenario
+from support import AGENT_ITEMS, CRASH_TEST, expect, need, scenario
 
 KEYS = tuple(f"key{index}" for index in range(8))
 DISCARD = ("doctor", "--discard-log", "--yes")
@@ -95,3 +96,22 @@ def killed_giving_up(world):
         world.check("new")
         kill_count += was_killed
     report(kill_count, tried, every)
+
+
+@scenario
+def emptied(world):
+    """An emptied log is on the disk before it gets its zeros."""
+    need("strace")
+    trace = f"{world.folder}/trace"
+    world.set("first", "x", *AGENT_ITEMS)
+    outcome = world.run("set", "key", *AGENT_ITEMS, input=b"x", prefix=(
+        "strace", "-f", "-y", "-o", trace, "-e", "trace=ftruncate,fsync,fdatasync,pwrite64"))
+    expect(outcome.code == 0, outcome)
+    calls = re.findall(r"(\w+)\(\d+<[^>]*keychain\.db-wal>(.*)", open(trace).read())
+    names = [name for name, _ in calls]
+    place = next(place for place, (name, rest) in enumerate(calls)
+                 if name == "ftruncate" and rest.startswith(", 0)"))
+    rest = names[place + 1:]
+    expect("pwrite64" in rest, "no zeros were written:", names)
+    expect("fdatasync" in rest[:rest.index("pwrite64")] or "fsync" in rest[:rest.index("pwrite64")],
+           "zeros before the log was synced:", names)

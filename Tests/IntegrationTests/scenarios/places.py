@@ -9,8 +9,8 @@ import stat
 import subprocess
 import time
 
-from support import (CRASH_TEST, EVERY_USER, FILES, ORDINARY, Skip, expect, mount, need,
-                     need_root, private_mounts, scenario)
+from support import (AGENT_ITEMS, CRASH_TEST, EVERY_USER, FILES, ORDINARY, Skip, expect, mount,
+                     need, need_root, private_mounts, scenario)
 
 
 @scenario
@@ -90,6 +90,94 @@ def removing_on_full_disk(world):
     os.remove(world.path("ballast"))
     world.fill("late")
     world.check("late")
+
+
+def small_disk(world, kind, mebibytes):
+    """Mounts a small file system of that kind for the keychain."""
+    os.mkdir(world.home)
+    if kind == "tmpfs":
+        mount("-t", "tmpfs", "-o", f"size={mebibytes}m,mode=700", "tmpfs", world.home)
+        return
+    need("mkfs.ext4")
+    image = f"{world.home}.image"
+    with open(image, "wb") as file:
+        # Its journal takes one MiB at least.
+        file.truncate((mebibytes + 2) << 20)
+    # No block is kept for root, which the keychain would take in the end.
+    subprocess.run(["mkfs.ext4", "-q", "-m", "0", image], check=True)
+    mount("-o", "loop", image, world.home)
+    os.rmdir(f"{world.home}/lost+found")
+    os.chmod(world.home, 0o700)
+
+
+def filled(world, byte_count, write):
+    """Stores items until the disk is full, then smaller ones; returns the keys."""
+    keys = []
+    while byte_count > 0:
+        while write(f"key-{len(keys)}", byte_count):
+            keys.append(f"key-{len(keys)}")
+        byte_count //= 3
+    expect(len(keys) > 3, "full after", len(keys), "items")
+    return keys
+
+
+def self_filled(world, byte_counts, mebibytes):
+    home = world.home
+    for kind in ("tmpfs", "ext4"):
+        for byte_count in byte_counts:
+            # Many small items take too long with a program for each.
+            for is_running in (False, True) if byte_count > 5_000 else (True,):
+                world.home = f"{home}-{kind}-{byte_count}-{is_running}"
+                small_disk(world, kind, mebibytes)
+                remove_all(world, byte_count, is_running)
+                subprocess.run(["umount", "--lazy", world.home], check=True)
+
+
+def remove_all(world, byte_count, is_running):
+    """Fills the disk and removes everything, by a program that runs on or by many."""
+    agent = world.agent()
+
+    def by_agent(key, size):
+        answer = agent.ask(f"set {key} {'x' * size}")
+        expect(answer.startswith(("ok", "error diskFull")), answer[:200])
+        return answer.startswith("ok")
+
+    def by_command(key, size):
+        outcome = world.run("set", key, *AGENT_ITEMS, input=b"x" * size)
+        if outcome.code != 0:
+            expect_full(outcome)
+        return outcome.code == 0
+
+    where = os.path.basename(world.home)
+    keys = filled(world, byte_count, by_agent if is_running else by_command)
+    for number, key in enumerate(keys):
+        # A program that has just started can do it, too.
+        if is_running and number % 20:
+            answer = agent.ask(f"remove {key}")
+            expect(answer.startswith("ok"), where, f"remove {number} of {len(keys)}:", answer)
+        else:
+            outcome = world.run("remove", key, "--yes", *AGENT_ITEMS)
+            expect(outcome.code == 0, where, f"remove {number} of {len(keys)}:", outcome)
+    expect(agent.do("keys") == "", "left:", agent.do("keys"))
+    agent.do("set late value")
+    agent.end()
+    expect(world.get("late", *AGENT_ITEMS) == "value", "late")
+    world.doctor()
+
+
+@scenario
+def filled_by_items(world):
+    """On a disk that the keychain itself has filled every item can be removed."""
+    private_mounts()
+    self_filled(world, (300, 6_000, 60_000), 1)
+
+
+@scenario(script=CRASH_TEST)
+def filled_by_items_of_any_size(world):
+    """On a disk that items of any size have filled every item can be removed."""
+    private_mounts()
+    sizes = (1, 1_000, 3_000, 4_000, 9_000, 20_000, 45_000, 85_000)
+    self_filled(world, sizes if world.is_thorough else sizes[::4], 2)
 
 
 @scenario
@@ -173,15 +261,17 @@ int clock_gettime(clockid_t id, struct timespec *time) {
     if (!real) real = dlsym(RTLD_NEXT, "clock_gettime");
     int code = real(id, time);
     const char *text = getenv("TEST_CLOCK");
+    const char *uptime = getenv("TEST_UPTIME");
     if (code == 0 && id == CLOCK_REALTIME && text) time->tv_sec = atoll(text);
+    if (code == 0 && (id == CLOCK_MONOTONIC || id == CLOCK_BOOTTIME) && uptime)
+        time->tv_sec += atoll(uptime);
     return code;
 }
 """
 
 
-@scenario
-def any_clock(world):
-    """Every call works at any setting of the clock."""
+def clock_library(world):
+    """Makes a library that sets the clocks of the programs that load it."""
     compiler = next((name for name in ("cc", "gcc", "clang") if shutil.which(name)), None)
     expect(compiler or os.environ.get("REQUIRE_ALL") != "1", "no compiler")
     if compiler is None:
@@ -191,6 +281,31 @@ def any_clock(world):
     open(source, "w").write(CLOCK)
     subprocess.run(
         [compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    return library
+
+
+@scenario
+def any_uptime(world):
+    """No call crashes however long the machine has run."""
+    library = clock_library(world)
+    century = 3_155_760_000
+    # 64 bits of nanoseconds end after 9,223,372,036 s.
+    for seconds in (century, 9_223_300_000, 9_223_372_020, 9_223_372_036, 4 * century, 2**53):
+        env = {"LD_PRELOAD": library, "TEST_UPTIME": str(seconds)}
+        for words in (("set", "a"), ("set", "a"), ("get", "a"), ("list",), ("status",),
+                      ("doctor",), ("remove", "a", "--yes")):
+            outcome = world.run(*words, input=b"value of a", env=env)
+            expect(outcome.code >= 0, f"{words} after {seconds} s:", outcome)
+            expect(outcome.code == 0 or seconds > 9_223_300_000, f"{words}:", outcome)
+    world.fill("a")
+    world.check("a")
+    world.doctor()
+
+
+@scenario
+def any_clock(world):
+    """Every call works at any setting of the clock."""
+    library = clock_library(world)
     file = f"{world.folder}/keychain.backup"
     for seconds in (-62_135_596_800, -9_300_000_000, -1, 0, 9_223_372_035, 9_300_000_000,
                     253_402_300_799, 2**62, -(2**62), 2**63 - 1):

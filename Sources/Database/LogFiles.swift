@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetSystem
+
+/// The log of a database and the log's index, `-wal` and `-shm`, as this process has them open.
+///
+/// SQLite opens them by their paths once, and never looks there again. If somebody removes or
+/// replaces one of them, this process and those that open the database later have different ones,
+/// and each overwrites or never sees what the other commits
+/// (docs/decisions/0047-replaced-folders.md).
+package final class LogFiles: Sendable {
+    /// One of the two files.
+    package enum Part: String, Sendable {
+        /// The log.
+        case log = "-wal"
+        /// The log's index.
+        case index = "-shm"
+    }
+
+    private static let attemptCount = 4
+
+    private let directory: PrivateDirectory
+    private let name: String
+    private let log: FileIdentity
+    private let index: FileIdentity
+    /// nil if this process can only read the index.
+    private let header: LogIndex?
+
+    /// The files of `connection`, which has opened the database `name`.
+    ///
+    /// - Returns: nil if it has no log.
+    package init?(
+        of connection: Connection, _ name: String, in directory: PrivateDirectory
+    ) throws(SystemError) {
+        guard let log = connection.logIdentity, let index = connection.indexIdentity else {
+            return nil
+        }
+        (self.directory, self.name, self.log, self.index) = (directory, name, log, index)
+        header = try LogIndex(of: connection)
+    }
+
+    /// Whether another connection of this process has opened the same files.
+    package func areThose(of other: Connection) -> Bool {
+        other.logIdentity?.isSameFile(as: log) == true
+            && other.indexIdentity?.isSameFile(as: index) == true
+    }
+
+    /// Which of the two is no longer in its place, or is shorter than it was; nil if both are as
+    /// they have to be. Two system calls.
+    ///
+    /// - Throws: The codes of ``PrivateDirectory/identity(of:)``.
+    package func lost() throws(SystemError) -> Part? {
+        guard try isIndexInPlace() else { return .index }
+        for _ in 0..<Self.attemptCount {
+            let known = header?.header
+            let byteCount = try logByteCount()
+            guard let byteCount else { return .log }
+            guard let known, byteCount < Self.byteCount(of: known) else { return nil }
+            // Another process may have emptied the log since: then the index has changed.
+            if header?.isAt(known) == true { return .log }
+        }
+        return nil
+    }
+
+    /// Whether the index is in its place, as long as it was. One system call.
+    ///
+    /// The memory of an index that was cut is gone: to touch it would end the process.
+    package func isIndexInPlace() throws(SystemError) -> Bool {
+        guard let found = try find(.index) else { return false }
+        return found.isSameFile(as: index) && found.byteCount >= index.byteCount
+    }
+
+    /// Whether the index at the path is this one, whatever its length.
+    package func isIndexCut() throws(SystemError) -> Bool {
+        guard let found = try find(.index) else { return false }
+        return found.isSameFile(as: index) && found.byteCount < index.byteCount
+    }
+
+    /// Whether the log is in its place, whatever its length.
+    package func isLogInPlace() throws(SystemError) -> Bool {
+        try logByteCount() != nil
+    }
+
+    /// Whether the log at the path, which may be another one, can be the log that the index
+    /// describes. Only for an index that is in its place.
+    package func fitsLogAtPath() throws(SystemError) -> Bool {
+        let byteCount = header.map { Self.byteCount(of: $0.header) } ?? 0
+        guard byteCount > 0 else { return true }
+        guard let found = try find(.log), !found.isSameFile(as: log) else { return false }
+        return found.byteCount >= byteCount
+    }
+
+    /// Whether the log has changes that no checkpoint has brought into the database file. Only for
+    /// an index that was not cut.
+    package var hasChangesOfItsOwn: Bool { header?.hasChangesOfItsOwn ?? true }
+
+    /// Removes another log from the path, unless it is empty: the next program that opens the
+    /// database would write its frames, which may be older, over newer pages. The caller holds the
+    /// lock file.
+    package func removeOtherLog() throws(SystemError) {
+        guard let found = try find(.log), !found.isSameFile(as: log), found.byteCount > 0 else {
+            return
+        }
+        try directory.remove(name + Part.log.rawValue)
+        try directory.sync()
+    }
+
+    /// Removes the index at the path: every process then opens log and index anew, and finds in
+    /// the index what is in the log. The caller holds the lock file.
+    package func removeIndex() throws(SystemError) {
+        do throws(SystemError) {
+            try directory.remove(name + Part.index.rawValue)
+        } catch {
+            guard error.code == .missing else { throw error }
+        }
+    }
+
+    /// The path of one of the files.
+    package func path(of part: Part) -> String { directory.path(of: name + part.rawValue) }
+
+    /// How long the log is at least.
+    private static func byteCount(of header: LogIndex.Header) -> Int {
+        header.frameCount > 0 ? LogFormat.offset(ofFrame: header.frameCount) : 0
+    }
+
+    private func logByteCount() throws(SystemError) -> Int64? {
+        guard let found = try find(.log), found.isSameFile(as: log) else { return nil }
+        return found.byteCount
+    }
+
+    private func find(_ part: Part) throws(SystemError) -> FileIdentity? {
+        try directory.identity(of: name + part.rawValue)
+    }
+}
