@@ -59,20 +59,39 @@ static inline void valet_drop_signal_handler(int number) {
    O_TMPFILE, open-file-description locks, renameat2, AT_EMPTY_PATH and sem_clockwait. The
    numbers below are the kernel's interface (include/uapi), the same on every architecture. */
 
-/* A handle that names a folder without being able to read it. */
-static inline int valet_open_folder_handle(int folder, const char *path, int follows) {
-    return openat(
-        folder, path, __O_PATH | O_DIRECTORY | O_CLOEXEC | (follows ? 0 : O_NOFOLLOW));
+/* Moves a descriptor that was just opened above the standard streams. A program may have been
+   started without them, or have closed them: what it then prints must not go to a file of ours. */
+static inline int valet_above_streams(int number) {
+    int higher, reason;
+    if (number < 0 || number > 2) return number;
+    higher = fcntl(number, F_DUPFD_CLOEXEC, 3);
+    reason = errno;
+    close(number);
+    errno = reason;
+    return higher;
 }
 
-/* openat is variadic; Swift's overlay of it is ambiguous where both overlays are visible. */
+/* open is variadic; Swift's overlay of it is ambiguous where both overlays are visible. */
+static inline int valet_open(const char *path, int flags) {
+    return valet_above_streams(open(path, flags | O_CLOEXEC));
+}
+
+/* A handle that names a folder without being able to read it. */
+static inline int valet_open_folder_handle(int folder, const char *path, int follows) {
+    int flags = __O_PATH | O_DIRECTORY | O_CLOEXEC | (follows ? 0 : O_NOFOLLOW);
+    return valet_above_streams(openat(folder, path, flags));
+}
+
+/* The same, in a folder and without following a link. */
 static inline int valet_openat(int folder, const char *name, int flags, unsigned int mode) {
-    return openat(folder, name, flags | O_CLOEXEC | O_NOFOLLOW, (mode_t)mode);
+    return valet_above_streams(
+        openat(folder, name, flags | O_CLOEXEC | O_NOFOLLOW, (mode_t)mode));
 }
 
 /* An unnamed file in the folder, open for reading and writing. */
 static inline int valet_open_unnamed(int folder, unsigned int mode) {
-    return openat(folder, ".", __O_TMPFILE | O_RDWR | O_CLOEXEC, (mode_t)mode);
+    return valet_above_streams(
+        openat(folder, ".", __O_TMPFILE | O_RDWR | O_CLOEXEC, (mode_t)mode));
 }
 
 /* Names an unnamed file. Without /proc only AT_EMPTY_PATH (0x1000) is left; before Linux 6.10
@@ -154,7 +173,15 @@ extern int pipe2(int[2], int);
 
 /* Both ends close on exec, even if another thread forks at the same time. */
 static inline int valet_make_pipe(int ends[2]) {
-    return pipe2(ends, O_CLOEXEC);
+    if (pipe2(ends, O_CLOEXEC) != 0) return -1;
+    ends[0] = valet_above_streams(ends[0]);
+    ends[1] = valet_above_streams(ends[1]);
+    if (ends[0] >= 0 && ends[1] >= 0) return 0;
+    for (int end = 0; end < 2; end++) {
+        if (ends[end] >= 0) close(ends[end]);
+    }
+    errno = EMFILE;
+    return -1;
 }
 
 extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int);
@@ -173,7 +200,7 @@ static inline int valet_leave_descriptors(void) {
 /* A handle on a child that no other process can take the number of: pidfd_open is 434 and
    pidfd_send_signal 424, on every architecture. */
 static inline int valet_open_process(pid_t process) {
-    return (int)syscall(434, process, 0U);
+    return valet_above_streams((int)syscall(434, process, 0U));
 }
 
 static inline int valet_signal_process(int handle, int number) {
@@ -259,6 +286,25 @@ static inline int valet_terminal_column_count(int terminal) {
 
 extern char **environ;
 static inline char **valet_environment(void) { return environ; }
+
+/* The arguments of this program, for a machine without /proc, where Swift has none. The kernel puts
+   them on the stack before the environment, and their number before them. Called first before
+   anything sets a variable, which may move the environment: then it is a null pointer. */
+static inline char **valet_arguments_on_stack(int *count) {
+    static char **arguments;
+    static int total;
+    uintptr_t start = (uintptr_t)environ, name = (uintptr_t)getauxval(AT_EXECFN);
+    long number = 0;
+    if (!arguments && environ && name > start && name - start < (64 << 20) && !environ[-1]) {
+        while (number < 1 << 22 && (long)environ[-2 - number] != number) number++;
+        if (number < 1 << 22) {
+            arguments = environ - 1 - number;
+            total = (int)number;
+        }
+    }
+    *count = total;
+    return arguments;
+}
 
 extern int execvpe(const char *, char *const[], char *const[]);
 static inline int valet_become(

@@ -55,8 +55,20 @@ extension Connection {
             guard (try? directory.isInPlace()) != false else {
                 throw directory.replacement
             }
-            throw error
+            throw Self.explained(error, name, directory)
         }
+    }
+
+    /// Adds the remedy for files that their owner may not write.
+    private static func explained(
+        _ error: SystemError, _ name: String, _ directory: PrivateDirectory
+    ) -> SystemError {
+        guard [.readOnly, .cannotOpen].contains(error.code), error.hint == nil,
+            let hint = directory.hintOnWriting([name, name + "-wal", name + "-shm"])
+        else { return error }
+        return SystemError(
+            error.code, during: error.operation, path: error.path,
+            cause: (error.sqliteCode, error.systemError), hint: hint)
     }
 
     /// Opens an empty database in memory, for a program that uses SQLite's functions for JSON.

@@ -301,8 +301,9 @@ package struct RowTransaction {
         try run.bind(group, at: 1)
         guard try run.step() else { throw RowFailure.index }
         guard run.int64(0) == 0 else { return try following(run.int64(1)) }
-        guard run.int64(2) > .min else { throw RowFailure.column }
-        return run.int64(2) - 1
+        let (next, isTooSmall) = run.int64(2).subtractingReportingOverflow(1)
+        guard !isTooSmall else { throw RowFailure.column }
+        return next
     }
 
     private func deletePlaceIfEmpty(_ id: Int64) throws {

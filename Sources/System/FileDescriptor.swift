@@ -284,36 +284,17 @@ struct Pipe: ~Copyable {
     ///
     /// - Throws: ``SystemError/Code/cannotOpen`` if the process can open nothing more.
     init() throws(SystemError) {
-        let ends = try Self.ends()
-        reading = FileDescriptor(owning: ends.reading)
-        writing = FileDescriptor(owning: ends.writing)
+        var ends: [Int32] = [-1, -1]
+        guard unsafe valet_make_pipe(&ends) == 0 else {
+            throw SystemError(errno: errno, during: "make a pipe", path: nil)
+        }
+        reading = FileDescriptor(owning: ends[0])
+        writing = FileDescriptor(owning: ends[1])
     }
 
     /// Makes reading and writing fail instead of wait.
     func makeImpatient() {
         _ = fcntl(reading.number, F_SETFL, O_NONBLOCK)
         _ = fcntl(writing.number, F_SETFL, O_NONBLOCK)
-    }
-
-    private static func ends() throws(SystemError) -> (reading: Int32, writing: Int32) {
-        var ends: [Int32] = [-1, -1]
-        guard unsafe valet_make_pipe(&ends) == 0 else {
-            throw SystemError(errno: errno, during: "make a pipe", path: nil)
-        }
-        let (reading, writing) = (moved(ends[0]), moved(ends[1]))
-        guard reading >= 0, writing >= 0 else {
-            for end in [reading, writing] where end >= 0 { _ = close(end) }
-            throw SystemError(errno: EMFILE, during: "make a pipe", path: nil)
-        }
-        return (reading, writing)
-    }
-
-    /// Moves a descriptor above the standard streams, which this process may have been started
-    /// without.
-    private static func moved(_ number: Int32) -> Int32 {
-        guard number <= 2 else { return number }
-        let higher = fcntl(number, F_DUPFD_CLOEXEC, 3)
-        _ = close(number)
-        return higher
     }
 }

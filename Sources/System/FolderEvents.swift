@@ -37,7 +37,8 @@ package final class FolderEvents: Sendable {
     /// - Throws: ``SystemError`` if the user has no inotify instance left.
     package init() throws(SystemError) {
         let descriptor = HeldDescriptor(
-            holding: FileDescriptor(owning: inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))))
+            holding: FileDescriptor(
+                owning: valet_above_streams(inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK)))))
         guard descriptor.number >= 0 else {
             throw SystemError(errno: errno, during: "watch folders", path: nil)
         }

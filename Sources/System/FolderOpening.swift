@@ -56,6 +56,7 @@ enum FolderOpening {
     private static func createFolder(_ path: String) throws(SystemError) -> FileDescriptor {
         let (parentPath, name) = split(path)
         let parent = try openParent(parentPath)
+        try checkOwner(of: parent, path: parentPath)
         if unsafe mkdirat(parent.number, name, 0o700) == 0 {
             // The umask may have removed bits that the owner needs.
             guard unsafe fchmodat(parent.number, name, 0o700, 0) == 0 else {
@@ -70,6 +71,18 @@ enum FolderOpening {
         let number = unsafe valet_open_folder_handle(parent.number, name, 0)
         guard number >= 0 else { throw openingError(errno, path: path) }
         return FileDescriptor(owning: number)
+    }
+
+    /// Refuses to make a folder in one of another user, unless that is root's, such as /tmp: `sudo`
+    /// may keep the caller's HOME, and what root makes there its owner cannot use.
+    private static func checkOwner(
+        of parent: borrowing FileDescriptor, path: String
+    ) throws(SystemError) {
+        let (owner, user) = (parent.status().owner, geteuid())
+        guard owner != user, owner != 0 else { return }
+        throw SystemError(
+            .wrongOwner, during: "create a folder", path: path,
+            hint: "run as user \(owner), or set HOME or VALET_HOME to a folder of user \(user)")
     }
 
     /// Folders above may be symbolic links: an administrator has made them on purpose.

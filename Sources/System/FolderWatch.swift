@@ -30,11 +30,12 @@ package final class FolderWatch: Sendable {
 
         init() throws(SystemError) {
             bell = HeldDescriptor(
-                holding: FileDescriptor(owning: eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))))
+                holding: FileDescriptor(
+                    owning: valet_above_streams(eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK)))))
             guard bell.number >= 0 else { throw FolderWatch.failure() }
             notifications = HeldDescriptor(
                 holding: FileDescriptor(
-                    owning: inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))))
+                    owning: valet_above_streams(inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK)))))
         }
 
         /// Whether both are still open: other code may have closed them.

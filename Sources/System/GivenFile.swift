@@ -17,7 +17,7 @@ package enum GivenFile {
     ) throws(SystemError) -> R {
         let operation = "read a file"
         let file = FileDescriptor(
-            owning: unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK))
+            owning: unsafe valet_open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK))
         guard file.number >= 0 else {
             throw SystemError(errno: errno, during: operation, path: path)
         }
@@ -84,7 +84,7 @@ package final class ChosenFile: Sendable {
     package init(_ path: String) throws(SystemError) {
         // O_NONBLOCK: opening a FIFO must not block.
         let file = FileDescriptor(
-            owning: unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK))
+            owning: unsafe valet_open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK))
         guard file.number >= 0 else {
             throw SystemError(errno: errno, during: "open a file", path: path)
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import ValetCLinux
 
 /// How much memory this process may use: less than the machine has, in a container or a service
 /// with a limit.
@@ -73,7 +74,7 @@ package enum TextFile {
     /// The text of the file at `path`; nil if it cannot be read, or is longer than `maxByteCount`.
     package static func contents(_ path: String, maxByteCount: Int = 64 << 10) -> String? {
         let file = FileDescriptor(
-            owning: unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK))
+            owning: unsafe valet_open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK))
         guard file.number >= 0 else { return nil }
         return try? file.withContents(
             maxByteCount: maxByteCount, path: path, during: "read a file"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import ValetCLinux
 
 /// Files and folders that a person names for reading, whatever their owner and kind: a pipe of the
 /// shell, an export of a browser. `valet import` reads them.
@@ -10,7 +11,7 @@ package enum NamedFile {
     /// - Throws: ``SystemError``, with the system's reason.
     package static func open(_ path: String) throws(SystemError) -> FileDescriptor {
         let file = FileDescriptor(
-            owning: unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY))
+            owning: unsafe valet_open(path, O_RDONLY | O_NOCTTY))
         guard file.number >= 0 else {
             throw SystemError(errno: errno, during: "read a file", path: path)
         }

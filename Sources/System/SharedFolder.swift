@@ -38,7 +38,7 @@ package struct SharedFolder: ~Copyable {
                 .misuse, during: operation, path: path, hint: "use an absolute path")
         }
         let handle = FileDescriptor(
-            owning: unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC))
+            owning: unsafe valet_open(path, O_RDONLY | O_DIRECTORY))
         guard handle.number >= 0 else {
             throw SystemError(errno: errno, during: operation, path: path)
         }

@@ -202,7 +202,7 @@ extension StagedFile {
         _ folder: String, for path: String
     ) throws(SystemError) -> FileDescriptor {
         let handle = FileDescriptor(
-            owning: unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC))
+            owning: unsafe valet_open(folder, O_RDONLY | O_DIRECTORY))
         guard handle.number >= 0 else {
             throw SystemError(errno: errno, during: "open the folder of a file", path: path)
         }

@@ -20,8 +20,8 @@ package enum TrustedFile {
         of path: String, maxByteCount: Int, trusting otherOwner: UInt32? = nil
     ) throws(SystemError) -> [UInt8]? {
         // O_NONBLOCK: a FIFO must not hang the caller.
-        let flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW
-        let file = FileDescriptor(owning: unsafe open(path, flags))
+        let flags = O_RDONLY | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW
+        let file = FileDescriptor(owning: unsafe valet_open(path, flags))
         guard file.number >= 0 else {
             let code = errno
             // A file in a folder that this process may not search counts as absent.

@@ -56,7 +56,8 @@ package final class Cancellation: Sendable {
             // The program may have closed the last one.
             if state.bell?.isSound != true {
                 state.bell = HeldDescriptor(
-                    holding: FileDescriptor(owning: eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))))
+                    holding: FileDescriptor(
+                        owning: valet_above_streams(eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK)))))
                 if state.isCancelled { Self.ring(&state) }
             }
             return state.bell?.number ?? -1

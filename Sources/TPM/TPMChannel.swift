@@ -157,7 +157,7 @@ final class TPMChannel {
             unsafe $0.copyBytes(from: path.utf8)
         }
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-        let descriptor = socket(AF_UNIX, kind, 0)
+        let descriptor = valet_above_streams(socket(AF_UNIX, kind, 0))
         guard descriptor >= 0 else { return -errno }
         let length = socklen_t(MemoryLayout<sockaddr_un>.size)
         let result = unsafe withUnsafePointer(to: &address) { address in

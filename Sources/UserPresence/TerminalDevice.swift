@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import ValetCLinux
 package import ValetSystem
 
 /// The terminal that a person sits at.
@@ -29,7 +30,7 @@ package struct TerminalDevice: ~Copyable {
     /// Opens a terminal for calls that never block: a person may have stopped its output. A new
     /// descriptor, so that the mode of inherited ones does not change.
     private static func open(_ path: String, _ mode: Int32 = O_WRONLY) -> Int32 {
-        unsafe Glibc.open(path, mode | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+        unsafe valet_open(path, mode | O_NOCTTY | O_NONBLOCK)
     }
 
     /// Whether there is a terminal at all.

@@ -79,8 +79,7 @@ struct Terminal: Console {
         if let terminal = console as? Terminal, !terminal.reportsBrokenPipe {
             _ = signal(SIGPIPE, SIG_DFL)
         }
-        let words = unsafe Array(
-            UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc)))
+        let words = unsafe Array(Self.words)
         var own: String?
         if let path = unsafe realpath("/proc/self/exe", nil) {
             own = unsafe String(validatingCString: path)
@@ -98,17 +97,28 @@ struct Terminal: Console {
         }
     }
 
+    /// The program's name and its arguments, as the caller wrote them. Swift reads them from /proc,
+    /// and has none where that is not mounted.
+    static var words: UnsafeBufferPointer<UnsafeMutablePointer<CChar>?> {
+        if CommandLine.argc > 0 {
+            return unsafe UnsafeBufferPointer(
+                start: CommandLine.unsafeArgv, count: Int(CommandLine.argc))
+        }
+        var count: Int32 = 0
+        let start = unsafe valet_arguments_on_stack(&count)
+        return unsafe UnsafeBufferPointer(start: start, count: Int(count))
+    }
+
     /// The arguments after the program's name; nil for those that are not UTF-8.
     static var arguments: [String?] {
-        (1..<max(1, Int(CommandLine.argc))).map { index in
-            guard let word = unsafe CommandLine.unsafeArgv[index] else { return nil }
-            return unsafe String(validatingCString: word)
+        unsafe words.dropFirst().map { word in
+            unsafe word.flatMap { unsafe String(validatingCString: $0) }
         }
     }
 
     /// The last part of the path by which this process was started.
     static var programName: String {
-        guard CommandLine.argc > 0, let path = unsafe CommandLine.unsafeArgv[0],
+        guard let path = unsafe words.first.flatMap({ unsafe $0 }),
             let text = unsafe String(validatingCString: path)
         else { return "" }
         return text.split(separator: "/").last.map(String.init) ?? ""

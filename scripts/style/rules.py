@@ -46,6 +46,18 @@ _LINES = [
     ("injection", r"Sources/", r"Sources/(?:KeychainServices|ValetTesting)/",
      r"\b(?:SessionOverride|CallScript|script: \w+[,)])",
      "only ValetTesting puts a session in another's place"),
+    # Clocks, sizes of files and columns can have any value.
+    ("arithmetic", r"Sources/", r"Sources/System/Clocks\.swift",
+     r"(?:(?:Deadline\.now|WallClock\.nanoseconds|\btv_sec|\bst_size|\bf_bavail|\bf_frsize"
+     r"|\.byteCount \?\? 0\)?|\bint64\(\w+\)) [-+*] "
+     r"|[-+*] (?:(?:Int64|Int)\()?(?:Deadline\.now|WallClock\.nanoseconds|\w+\.int64\("
+     r"|\w+(?:\.\w+)?\.tv_sec))",
+     "a number from outside in arithmetic that may trap: use a checked operation"),
+    # The command opens /dev/null for the streams that it lacks.
+    ("stream", r"Sources/", r"Sources/ValetCLI/",
+     r"(?<!valet_above_streams\()(?<![\w.])(?:(?:unsafe |Glibc\.)open|eventfd|inotify_init1"
+     r"|signalfd|socket(?=\(A))\(",
+     "a descriptor that may be 0, 1 or 2: use valet_open, or valet_above_streams"),
     ("sql", r"Sources/", r"",
      r'(?:"|^ *)(?:SELECT|INSERT|UPDATE|DELETE|FROM|WHERE|SET|VALUES) .*\\\(',
      "SQL with an interpolation: bind a parameter"),

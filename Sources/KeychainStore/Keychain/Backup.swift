@@ -178,8 +178,7 @@ extension BackupRequest {
         let log = try? directory.check(file: KeychainFile.database + "-wal")
         let database = try? directory.check(file: KeychainFile.database)
         // Twice the size of both. Files can have any size, with holes.
-        let needed =
-            UInt64(clamping: database?.byteCount ?? 0) + UInt64(clamping: log?.byteCount ?? 0)
+        let needed = [database, log].map { UInt64(clamping: $0?.byteCount ?? 0) }.reduce(0, +)
         let room = (try? directory.availableByteCount()) ?? 0
         return UInt64(clamping: room) / 2 > needed
             ? [directory.path, beside] : [beside, directory.path]

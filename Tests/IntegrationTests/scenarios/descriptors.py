@@ -50,6 +50,28 @@ def closed(world):
 
 
 @scenario
+def without_streams(world):
+    """No file of the keychain becomes a standard stream of a program that has none."""
+    for streams in (">&-", "2>&-", ">&- 2>&-"):
+        world.set("key", "value", *AGENT_ITEMS)
+        agent = world.agent(prefix=("sh", "-c", f'exec "$0" "$@" {streams}'))
+        numbers = [number for number in (1, 2) if not os.path.exists(f"/proc/{agent.pid}/fd/{number}")]
+        expect(numbers, "nothing is closed")
+        for line in ("get key", "set key value", "keys", "app keywatch ak", "threads t 8",
+                     "close", "get key", "remove key"):
+            agent.do(line)
+            for number in numbers:
+                path = f"/proc/{agent.pid}/fd/{number}"
+                expect(not os.path.lexists(path), line, "took", number)
+        agent.end()
+    for streams in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+        outcome = world.run("set", "other", *AGENT_ITEMS, input=b"x",
+                            prefix=("sh", "-c", f'exec "$0" "$@" {streams}'))
+        expect(outcome.code >= 0, outcome)
+    world.doctor()
+
+
+@scenario
 def closed_in_part(world):
     """A program that closes its descriptors from any number on goes on with the keychain."""
     world.set("key", "value", *AGENT_ITEMS)

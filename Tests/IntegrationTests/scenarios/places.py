@@ -412,6 +412,64 @@ def leave_room(world, pages):
 
 
 @scenario
+def foreign_home(world):
+    """Root makes no folders in the home of another user."""
+    need_root()
+    home = f"{world.folder}/theirs"
+    for folders in ("", ".local", ".local/share"):
+        os.makedirs(f"{home}/{folders}")
+        for folder in (home, f"{home}/.local", f"{home}/.local/share"):
+            if os.path.exists(folder):
+                os.chown(folder, 12345, 12345)
+        for env in ({"HOME": home, "VALET_HOME": None}, {"VALET_HOME": f"{home}/valet"}):
+            outcome = world.run("set", "a", input=b"v", env=env)
+            expect(outcome.code != 0 and "run as user 12345" in outcome.err, outcome)
+        found = [os.path.join(folder, name) for folder, names, files in os.walk(home)
+                 for name in names + files]
+        expect(all(os.stat(path).st_uid == 12345 for path in found), "made:", found)
+        shutil.rmtree(home)
+    # A folder of one's own is enough, wherever it is.
+    os.makedirs(home)
+    os.chown(home, 12345, 12345)
+    os.mkdir(f"{home}/valet", 0o700)
+    outcome = world.run("set", "a", input=b"v", env={"VALET_HOME": f"{home}/valet"})
+    expect(outcome.code == 0, outcome)
+
+
+@scenario(users=(ORDINARY,))
+def unwritable_files(world):
+    """Files that their owner may not write are named with the command that helps."""
+    names = ("keychain.db", "keychain.db-wal", "keychain.db-shm")
+    for chosen in (names, *((name,) for name in names)):
+        world.fill("a")
+        for name in chosen:
+            os.chmod(world.path(name), 0o400)
+        for words in (("get", "a"), ("set", "b")):
+            outcome = world.run(*words, input=b"v")
+            if outcome.code != 0:
+                expect("hint: chmod 600 " in outcome.err, chosen, words, outcome)
+                expect(all(world.path(name) in outcome.err for name in chosen), chosen, outcome)
+        for name in chosen:
+            os.chmod(world.path(name), 0o600)
+        world.check("a")
+
+
+@scenario
+def without_proc(world):
+    """The command sees its arguments where /proc is not mounted."""
+    need_root()
+    prefix = ("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /proc && exec "$0" "$@"')
+    outcome = world.run("set", "a", input=b"value", prefix=prefix)
+    expect(outcome.code == 0, outcome)
+    outcome = world.run("get", "a", prefix=prefix)
+    expect(outcome.out == b"value", outcome)
+    outcome = world.run("run", "--env", "V=a", "--", "printenv", "V", prefix=prefix)
+    expect(outcome.out == b"value\n", outcome)
+    outcome = world.run("get", "a", "--no-such-option", prefix=prefix)
+    expect(outcome.code == 64 and "--no-such-option" in outcome.err, outcome)
+
+
+@scenario
 def no_home(world):
     """Without a home every command names the variables that are missing."""
     for verb in (["get", "k"], ["set", "k"], ["list"], ["status"], ["doctor"]):

@@ -23,9 +23,7 @@ struct CallersSignals {
 
     /// - Parameter count: How many of the last words of the command line belong to the program.
     init(lastWords count: Int) {
-        let all = unsafe UnsafeBufferPointer(
-            start: CommandLine.unsafeArgv, count: Int(CommandLine.argc))
-        unsafe words = unsafe all.suffix(count) + [nil]
+        unsafe words = unsafe Terminal.words.suffix(count) + [nil]
     }
 
     /// Sets a variable.
