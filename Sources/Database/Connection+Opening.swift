@@ -55,20 +55,22 @@ extension Connection {
             guard (try? directory.isInPlace()) != false else {
                 throw directory.replacement
             }
-            throw Self.explained(error, name, directory)
+            throw Self.explained(error, directory.path(of: name))
         }
     }
 
     /// Adds the remedy for files that their owner may not write.
-    private static func explained(
-        _ error: SystemError, _ name: String, _ directory: PrivateDirectory
-    ) -> SystemError {
+    private static func explained(_ error: SystemError, _ path: String) -> SystemError {
         guard [.readOnly, .cannotOpen].contains(error.code), error.hint == nil,
-            let hint = directory.hintOnWriting([name, name + "-wal", name + "-shm"])
+            let hint = hintOnWriting(path)
         else { return error }
         return SystemError(
             error.code, during: error.operation, path: error.path,
             cause: (error.sqliteCode, error.systemError), hint: hint)
+    }
+
+    static func hintOnWriting(_ path: String) -> String? {
+        PrivateDirectory.hintOnWriting(["", "-wal", "-shm"].map { path + $0 })
     }
 
     /// Opens an empty database in memory, for a program that uses SQLite's functions for JSON.

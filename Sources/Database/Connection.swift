@@ -131,6 +131,9 @@ extension Connection {
             systemError = PrivateDirectory.reasonNoFileIsMade(beside: path) ?? ENOENT
         }
         var hint = systemError == ENOLCK ? LockTrouble.hint : nil
+        if [SQLITE_READONLY, SQLITE_CANTOPEN].contains(code & 0xff) {
+            hint = Self.hintOnWriting(path)
+        }
         // The text of a wrong statement is our own and static: it contains no value.
         if code == SQLITE_ERROR { hint = unsafe String(cString: sqlite3_errmsg(database)) }
         return SystemError(

@@ -94,13 +94,13 @@ package final class PrivateDirectory: Sendable {
         throw SystemError(errno: errno, during: "look for a file", path: path(of: name))
     }
 
-    /// The remedy if some of these files cannot be written because of their mode; nil otherwise.
-    package func hintOnWriting(_ names: [String]) -> String? {
-        let locked = names.filter { name in
-            FileStatus(of: name, in: descriptor.number).map { $0.mode & 0o200 == 0 } ?? false
+    /// The remedy if the mode of some of these files forbids their owner to write; nil otherwise.
+    package static func hintOnWriting(_ paths: [String]) -> String? {
+        let locked = paths.filter { path in
+            FileStatus(at: path).map { $0.mode & 0o200 == 0 } ?? false
         }
         guard !locked.isEmpty else { return nil }
-        return "chmod 600 " + locked.map { path(of: $0).quotedForShell }.joined(separator: " ")
+        return "chmod 600 " + locked.map(\.quotedForShell).joined(separator: " ")
     }
 
     /// All refusals of ``open(_:creating:fileSystem:)`` for the folder at `path`, and of

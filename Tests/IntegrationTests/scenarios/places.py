@@ -459,12 +459,8 @@ def without_proc(world):
     """The command sees its arguments where /proc is not mounted."""
     need_root()
     prefix = ("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /proc && exec "$0" "$@"')
-    outcome = world.run("set", "a", input=b"value", prefix=prefix)
-    expect(outcome.code == 0, outcome)
-    outcome = world.run("get", "a", prefix=prefix)
-    expect(outcome.out == b"value", outcome)
-    outcome = world.run("run", "--env", "V=a", "--", "printenv", "V", prefix=prefix)
-    expect(outcome.out == b"value\n", outcome)
+    outcome = world.run("--version", prefix=prefix)
+    expect(outcome.code == 0 and outcome.out.startswith(b"valet "), outcome)
     outcome = world.run("get", "a", "--no-such-option", prefix=prefix)
     expect(outcome.code == 64 and "--no-such-option" in outcome.err, outcome)
 
