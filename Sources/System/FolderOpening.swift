@@ -73,13 +73,16 @@ enum FolderOpening {
         return FileDescriptor(owning: number)
     }
 
+    /// How the kernel shows owners from outside of a user namespace, such as root's /tmp there.
+    private static let unknownOwner: uid_t = 65534
+
     /// Refuses to make a folder in one of another user, unless that is root's, such as /tmp: `sudo`
     /// may keep the caller's HOME, and what root makes there its owner cannot use.
     private static func checkOwner(
         of parent: borrowing FileDescriptor, path: String
     ) throws(SystemError) {
         let (owner, user) = (parent.status().owner, geteuid())
-        guard owner != user, owner != 0 else { return }
+        guard owner != user, owner != 0, owner != Self.unknownOwner else { return }
         throw SystemError(
             .wrongOwner, during: "create a folder", path: path,
             hint: "run as user \(owner), or set HOME or VALET_HOME to a folder of user \(user)")
