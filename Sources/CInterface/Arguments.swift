@@ -75,7 +75,28 @@ enum Argument {
         guard let start = unsafe UnsafeRawPointer(pointer) else {
             throw .invalid("\(name) is NULL")
         }
-        let size = unsafe start.loadUnaligned(as: Int.self)
+        return try unsafe structure(at: start, start.loadUnaligned(as: Int.self), name)
+    }
+
+    /// The structures of an array, which are `size` bytes apart; 0 for the size that this version
+    /// knows. Newer programs' structures may be larger, as in ``structure(_:_:)``.
+    static func structures<Structure: BitwiseCopyable>(
+        _ first: UnsafePointer<Structure>, _ count: Int, size: Int, _ name: String
+    ) throws(CallFailure) -> [Structure] {
+        let start = unsafe UnsafeRawPointer(first)
+        let size = size == 0 ? MemoryLayout<Structure>.stride : size
+        var found: [Structure] = []
+        for index in 0..<count {
+            // Checked by the first structure to be small.
+            let offset = index &* size
+            found.append(try unsafe structure(at: start + offset, size, name))
+        }
+        return found
+    }
+
+    private static func structure<Structure: BitwiseCopyable>(
+        at start: UnsafeRawPointer, _ size: Int, _ name: String
+    ) throws(CallFailure) -> Structure {
         let known = MemoryLayout<Structure>.stride
         guard size >= known, size <= maximumStructureByteCount else {
             throw .invalid(

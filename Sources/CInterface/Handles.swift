@@ -59,8 +59,10 @@ enum Handles {
     static let keys = HandleTable<KeyList>(kind: 3)
 }
 
-/// The keys of a valet at one moment, sorted byte by byte. Names of items are secret on the disk,
-/// so they are wiped here, too.
+/// The keys of a valet at one moment, sorted byte by byte.
+///
+/// Names of items are secret on the disk, so what the caller reads is in guarded memory and wiped.
+/// The texts that it is made from are not: Swift's strings cannot be wiped.
 final class KeyList: Sendable {
     private let bytes: SecretBytes
     /// Where each key begins; the NUL that follows it stands before the next one.

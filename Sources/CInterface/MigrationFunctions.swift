@@ -47,13 +47,15 @@ extension MigrationSource {
             }
             self = .retired(protectionClass)
         } else {
+            // Of the three sources only this one is left. A negative count is a huge size_t.
             guard count >= 0, count <= 64, let attributes = unsafe given.attributes else {
                 throw .invalid("there are more than 64 attributes")
             }
             guard count > 0 else { throw .migration(.invalidQuery) }
-            var entries: [QueryEntry] = []
-            for index in 0..<count {
-                entries.append(try unsafe QueryEntry(attributes[index]))
+            let structures = try unsafe Argument.structures(
+                attributes, count, size: given.attribute_size, "an attribute")
+            let entries = try unsafe structures.map { (structure) throws(CallFailure) in
+                try unsafe QueryEntry(structure)
             }
             self = .query(try ItemQuery(entries))
         }

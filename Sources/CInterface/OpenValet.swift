@@ -204,7 +204,7 @@ extension CallOptions {
                 throw .keychain(error)
             }
             throw .keychain(
-                KeychainFailure(error, hint: "allow the call to ask the user"))
+                KeychainFailure(error, hint: "set `VALET_MAY_ASK` in the options of the call"))
         }
     }
 }

@@ -77,7 +77,7 @@ void test_presence(void)
     CHECK_STATUS(read_once(valet, "key", NULL), VALET_INTERACTION_NOT_ALLOWED);
     check_error(VALET_INTERACTION_NOT_ALLOWED, VALET_ERROR_KEYCHAIN, 0, "forbids questions");
     OK(valet_last_error(&error));
-    CHECK(strstr(error.hint, "allow the call to ask") != NULL);
+    CHECK(strstr(error.hint, "set `VALET_MAY_ASK`") != NULL);
     CHECK_STATUS(valet_require_prompt(valet), VALET_INVALID_ARGUMENT);
     CHECK(questions() == before);
     OK(read_once(valet, "key", &options));

@@ -172,6 +172,48 @@ static void refused(valet_t valet, const valet_attribute *query, size_t count, i
     CHECK_STATUS(error.code, code);
 }
 
+/* The attributes of a newer program are larger, and 0 beyond what this version knows. */
+static void check_attribute_sizes(valet_t valet)
+{
+    struct { valet_attribute attribute; uint64_t later[2]; } newer[2];
+    const size_t wrong[] = {1, sizeof(valet_attribute) - 1, 4097, SIZE_MAX / 2, SIZE_MAX};
+    valet_migration migration = VALET_INIT(valet_migration);
+    memset(newer, 0, sizeof(newer));
+    newer[0].attribute = text("class", "genp");
+    newer[1].attribute = text("svce", "no such service");
+    migration.attributes = &newer[0].attribute;
+    migration.attribute_count = 2;
+    migration.attribute_size = sizeof(newer[0]);
+    CHECK_STATUS(valet_migrate(valet, &migration, NULL), VALET_ITEM_NOT_FOUND);
+    newer[1].later[1] = 1;
+    CHECK_STATUS(valet_migrate(valet, &migration, NULL), VALET_INVALID_ARGUMENT);
+    check_error(VALET_INVALID_ARGUMENT, VALET_ERROR_KEYCHAIN, 0, "does not know");
+    for (size_t index = 0; index < sizeof(wrong) / sizeof(wrong[0]); index += 1) {
+        migration.attribute_size = wrong[index];
+        CHECK_STATUS(valet_migrate(valet, &migration, NULL), VALET_INVALID_ARGUMENT);
+        check_error(VALET_INVALID_ARGUMENT, VALET_ERROR_KEYCHAIN, 0, "size of an attribute");
+    }
+}
+
+/* The least and greatest numbers are attributes that nothing has, or refused. */
+static void check_attribute_numbers(valet_t valet)
+{
+    static const char *const names[] = {
+        "acct", "svce", "gena", "agrp", "labl", "desc", "icmt", "crtr", "type", "invi", "nega",
+        "cusi", "scrp", "alis", "sync", "pdmn", "accc", "cdat", "mdat", "vwht", "class", "nleg",
+    };
+    static const int64_t numbers[] = {INT64_MIN, INT64_MIN + 1, INT32_MIN, INT64_MAX, -1};
+    for (size_t name = 0; name < sizeof(names) / sizeof(names[0]); name += 1) {
+        for (size_t index = 0; index < sizeof(numbers) / sizeof(numbers[0]); index += 1) {
+            valet_attribute entry = number(names[name], numbers[index]);
+            valet_migration migration = VALET_INIT(valet_migration);
+            migration.attributes = &entry;
+            migration.attribute_count = 1;
+            CHECK(valet_migrate(valet, &migration, NULL) != VALET_OK);
+        }
+    }
+}
+
 /* Sources and queries that a migration refuses; retired accessibilities. */
 void test_migration_rules(void)
 {
@@ -210,6 +252,8 @@ void test_migration_rules(void)
     refused(valet, &entry, 1, VALET_ERROR_KEYCHAIN, 0);
     entry = text("agrp", "another group"), refused(valet, &entry, 1, VALET_ERROR_KEYCHAIN, 3);
     refused(valet, twice, 2, VALET_ERROR_KEYCHAIN, 0);
+    check_attribute_sizes(valet);
+    check_attribute_numbers(valet);
     CHECK(count_of(valet) == 0);
 
     migration = (valet_migration)VALET_INIT(valet_migration);

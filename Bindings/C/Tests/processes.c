@@ -253,6 +253,7 @@ static int32_t state_now(void)
 /* A locked keychain: what can be read, and how it is unlocked. Its passcode is "open sesame". */
 void test_locked(void)
 {
+    valet_options options = VALET_INIT(valet_options);
     valet_secret_t secret;
     valet_t open = valet_with("Locked", VALET_AFTER_FIRST_UNLOCK);
     valet_t closed = valet_with("Locked", VALET_WHEN_UNLOCKED);
@@ -279,6 +280,12 @@ void test_locked(void)
         nanosleep(&pause, NULL);
     }
     CHECK_STATUS(state_now(), VALET_STATE_LOCKED);
+    /* The greatest periods stand for no limit. */
+    options.deadline_ms = UINT32_MAX;
+    OK(valet_unlock(TEXT("open sesame"), UINT64_MAX, UINT64_MAX));
+    OK(valet_wait(VALET_WHEN_UNLOCKED, UINT32_MAX));
+    OK(valet_get(closed, TEXT("k"), &options, &secret));
+    OK(valet_secret_free(secret));
     OK(valet_close(open));
     OK(valet_close(closed));
 }

@@ -28,9 +28,9 @@
  * - A call waits at most five seconds for other processes, and a minute for the user. deadline_ms
  *   replaces both. Only the work itself is not bounded: stretching a passcode takes about a quarter
  *   of a second each time, and ending a pinentry that does not end by itself takes two seconds.
- * - Structures except valet_attribute, which never changes, begin with their size, so that later
- *   versions can add fields: set it with VALET_INIT(type). A structure of a newer version is
- *   accepted if its unknown fields are 0.
+ * - Structures begin with their size, so that later versions can add fields: set it with
+ *   VALET_INIT(type). A structure of a newer version is accepted if its unknown fields are 0. Only
+ *   valet_attribute has no size: valet_migration gives that of its array.
  */
 #ifndef VALET_H
 #define VALET_H
@@ -121,7 +121,8 @@ enum { VALET_MAY_ASK = 1 };
 typedef struct valet_options {
     size_t size;
     uint32_t flags;                         /* VALET_MAY_ASK, or 0 */
-    uint32_t deadline_ms;                   /* how long the call may wait; 0: as usual */
+    uint32_t deadline_ms;                   /* how long the call may wait; 0: as usual, so 1 is
+                                               the shortest. For valet_wait, 0 is the shortest */
     const char *prompt;                     /* the reason that the user is shown */
     size_t prompt_length;
 } valet_options;
@@ -294,6 +295,8 @@ typedef struct valet_migration {
     int32_t remove_on_completion;           /* 1: remove the items from their old place */
     valet_pair_map map;                     /* NULL keeps every pair */
     void *context;
+    size_t attribute_size;                  /* sizeof(valet_attribute) of the caller; 0: that of the
+                                               first version, which the key of a pair always has */
 } valet_migration;
 
 /* Stores items in a valet, all or none. Failures are of the domain VALET_ERROR_MIGRATION if a rule
@@ -330,8 +333,9 @@ enum {
 /* Creates nothing, and does not ask the user. Pointers may be NULL. */
 valet_status valet_state(int32_t *state, int32_t *protection_level);
 
-/* Waits until values of an accessibility can be read; a deadline of 0 looks once. Returns at once
-   if there is no keychain or no passcode, and VALET_INTERACTION_NOT_ALLOWED at the deadline. */
+/* Waits until values of an accessibility can be read; a deadline of 0 looks once, unlike that of
+   valet_options. Returns at once if there is no keychain or no passcode, and
+   VALET_INTERACTION_NOT_ALLOWED at the deadline. */
 valet_status valet_wait(int32_t accessibility, uint32_t deadline_ms);
 
 /* Unlocks the keychain, like `valet unlock`: for duration_ms at most, and until nothing has used it

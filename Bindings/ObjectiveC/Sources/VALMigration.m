@@ -201,6 +201,7 @@ static BOOL fillAttribute(valet_attribute *attribute, id key, id value)
     }
     migration.attributes = attributes;
     migration.attribute_count = count;
+    migration.attribute_size = sizeof *attributes;
     return [self perform:migration prompt:nil error:error];
 }
 

@@ -265,6 +265,6 @@ void testRead(void)
     VALValet *valet = [VALValet valetWithIdentifier:@"Interchange" accessibility:2];
     VALValet *cloud = [VALValet iCloudValetWithIdentifier:@"Interchange" accessibility:2];
     CHECK_EQUAL([valet stringForKey:@"swift" error:NULL], @"of Swift \u00e9");
-    CHECK_EQUAL([cloud stringForKey:@"swift" error:NULL], @"cloud of Swift");
+    CHECK_EQUAL([cloud stringForKey:@"shared-swift" error:NULL], @"cloud of Swift");
     CHECK_EQUAL([valet allKeys:NULL], ([NSSet setWithObjects:@"objective-c", @"swift", nil]));
 }

@@ -92,6 +92,57 @@ void testValues(void)
     CHECK(![valet objectForKey:@"key" error:NULL]);
 }
 
+/// A text that claims a length which no memory holds. Sums and products with it must not overflow.
+@interface HugeText : NSString
+@end
+
+@implementation HugeText
+
+- (NSUInteger)length
+{
+    return NSUIntegerMax / 2 + 1;
+}
+
+- (unichar)characterAtIndex:(NSUInteger)index
+{
+    return 'a';
+}
+
+@end
+
+static BOOL mentions(NSError *error, NSString *part)
+{
+    return [[error localizedDescription] rangeOfString:part].length > 0;
+}
+
+/// Texts that are refused, each with its own reason.
+static void testRefusedTexts(VALValet *valet)
+{
+    NSString *alone = [NSString stringWithFormat:@"%C", 0xD800];
+    NSString *huge = [[[HugeText alloc] init] autorelease];
+    NSError *error = nil;
+    CHECK(![valet setString:alone forKey:@"x" error:&error] && mentions(error, @"valid Unicode"));
+    CHECK(![valet setString:@"v" forKey:alone error:&error] && mentions(error, @"valid Unicode"));
+    CHECK(![valet stringForKey:alone error:&error] && mentions(error, @"valid Unicode"));
+    CHECK(![valet removeObjectForKey:alone error:&error] && mentions(error, @"valid Unicode"));
+    CHECK(valetNamed(alone) == nil);
+    CHECK(![valet setString:huge forKey:@"x" error:&error] && mentions(error, @"16 MiB"));
+    CHECK(![valet setString:@"v" forKey:huge error:&error] && mentions(error, @"16 MiB"));
+    CHECK(valetNamed(huge) == nil);
+}
+
+/// Descriptions end up in logs, so they show no bytes of values.
+static void testDescriptions(VALValet *valet)
+{
+    NSData *read;
+    CHECK([valet setString:@"hunter2" forKey:@"secret" error:NULL]);
+    read = [valet objectForKey:@"secret" error:NULL];
+    CHECK_EQUAL([read description], @"<7 bytes>");
+    CHECK_EQUAL([read performSelector:@selector(debugDescription)], @"<7 bytes>");
+    CHECK_EQUAL(([NSString stringWithFormat:@"%@", read]), @"<7 bytes>");
+    CHECK([[valet description] rangeOfString:@"hunter"].length == 0);
+}
+
 void testTexts(void)
 {
     VALValet *valet = valetNamed(@"Texts");
@@ -126,6 +177,8 @@ void testTexts(void)
     CHECK([valet setObject:[NSData dataWithBytes:"\xC0\x80" length:2] forKey:@"bad" error:NULL]);
     CHECK_ERROR(![valet stringForKey:@"bad" error:&error], error, VALKeychainErrorDomain,
                 VALKeychainErrorItemNotFound);
+    testRefusedTexts(valet);
+    testDescriptions(valet);
     memset([value mutableBytes], 0xA5, [value length]);
     CHECK([valet setObject:value forKey:@"large" error:&error]);
     read = [valet objectForKey:@"large" error:&error];

@@ -155,7 +155,7 @@ print(enclave.can_meet_access_control(), finger.can_meet_access_control())
 print(enclave.can_access_keychain(), finger.can_access_keychain())
 print(enclave.contains('key'), asked())
 try: enclave.get('key', None)
-except valet.KeychainLocked: print('not asked', asked())
+except valet.KeychainLocked as error: print('not asked', asked(), error.hint)
 print(enclave.get('key', 'Sign in'), enclave.get_text('key', 'Sign in'), asked())
 with enclave.secret('key', 'Sign in') as view: print(bytes(view), asked())
 open('{folder}/answer', 'w').write('wrong')
@@ -166,8 +166,9 @@ print(enclave.contains('key'))
 """
     output = support.python(code, home=protected_home, VALET_PINENTRY=str(pinentry))
     assert output.split("\n") == [
-        "True False", "True True", "True 0", "not asked 0", "b'value' value 2", "b'value' 3",
-        "refused", "False"]
+        "True False", "True True",
+        "True 0", "not asked 0 give the call a prompt, so that it may ask the user",
+        "b'value' value 2", "b'value' 3", "refused", "False"]
     assert "Sign in" in (folder / "reasons").read_text()
 
 

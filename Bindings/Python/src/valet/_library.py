@@ -111,6 +111,7 @@ class Migration(Sized):
         ("remove_on_completion", c_int32),
         ("map", PairMap),
         ("context", c_void_p),
+        ("attribute_size", c_size_t),
     ]
 
 
@@ -207,6 +208,8 @@ def _last_error(status: int) -> KeychainError:
         return failure(status, 0, 0, f"the call failed with status {status}", "")
     message, hint = (text.decode("utf-8", "replace") for text in (error.message, error.hint))
     hint = _FUNCTION.sub(r"`valet.\1`", hint)
+    if "`VALET_MAY_ASK`" in hint:
+        hint = "give the call a prompt, so that it may ask the user"
     return failure(status, error.domain, error.code, message, hint, error.reason)
 
 

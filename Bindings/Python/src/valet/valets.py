@@ -6,7 +6,7 @@ from __future__ import annotations
 import enum
 import weakref
 from collections.abc import Iterator, Mapping
-from ctypes import byref, c_int32, c_size_t, c_void_p, string_at
+from ctypes import byref, c_int32, c_size_t, c_void_p, sizeof, string_at
 from typing import Any, Optional, Union
 
 from . import _library, migration
@@ -117,6 +117,7 @@ class Sandbox:
         elif isinstance(source, Mapping):
             made.attributes = migration.attributes(source)
             made.attribute_count = len(source)
+            made.attribute_size = sizeof(_library.Attribute)
         else:
             raise TypeError(f"items do not migrate from {type(source).__name__}")
         migration.run(self._handle, made, transform, self._options(prompt))
@@ -155,16 +156,15 @@ class Sandbox:
 
     def _list(self, prompt: Optional[str] = None) -> list[str]:
         keys, count, text, length = c_void_p(), c_size_t(), c_void_p(), c_size_t()
-        try:
+        with freeing(keys, "valet_keys_free"):
             call("valet_keys", self._handle, self._options(prompt), byref(keys))
             call("valet_keys_count", keys, byref(count))
             found = []
             for index in range(count.value):
                 call("valet_keys_at", keys, index, byref(text), byref(length))
                 found.append(string_at(text, length.value).decode("utf-8"))
-            return found
-        finally:
             _library.library().valet_keys_free(keys)
+            return found
 
 
 class Valet(Sandbox):
