@@ -25,12 +25,22 @@ struct AWSKeys {
         console = context.console
     }
 
-    private var attributes: [Attribute: AttributeValue] {
-        [.service: Self.service, .account: .text(profile)]
+    /// The attributes that name the keys of a profile.
+    static func attributes(_ profile: String) -> [Attribute: AttributeValue] {
+        [.service: service, .account: .text(profile)]
+    }
+
+    /// What lists of items show.
+    static func label(_ profile: String) -> AttributeValue {
+        .text("AWS credentials (\(profile))")
     }
 
     private func item() throws(CLIError) -> StoredItem {
-        guard let item = try logins.items(.genericPassword, attributes).first else {
+        guard
+            let item = try logins.items(
+                .genericPassword, Self.attributes(profile)
+            ).first
+        else {
             throw CLIError(
                 .notFound, "no AWS keys with the name \(quoted(profile))",
                 hint: "'valet aws-credentials store' stores them")
@@ -64,8 +74,8 @@ struct AWSKeys {
             let input = try console.readInput(atMost: ClientsTool.maximumByteCount)
             keys = try AWSKeySet(parsing: input, called: "the input")
         }
-        var attributes = attributes
-        attributes[.label] = .text("AWS credentials (\(profile))")
+        var attributes = Self.attributes(profile)
+        attributes[.label] = Self.label(profile)
         try logins.store(.genericPassword, attributes, keys.encoded)
     }
 

@@ -183,7 +183,8 @@ struct DockerCredentials {
         try logins.strays(Self.attributes(of: url))
     }
 
-    private static func attributes(
+    /// The attributes that name docker's items for a registry, besides the account.
+    static func attributes(
         of url: String
     ) throws(CLIError) -> [Attribute: AttributeValue] {
         try place(url).attributes.merging([.label: label]) { $1 }

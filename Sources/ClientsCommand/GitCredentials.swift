@@ -257,6 +257,9 @@ struct GitSecret {
         self.refreshToken = refreshToken
     }
 
+    /// Whether it is a password and nothing else.
+    var isAlone: Bool { authtype == nil && expiry == nil && refreshToken == nil }
+
     /// Whether git must not use it any more.
     var hasExpired: Bool {
         guard let expiry else { return false }
@@ -265,7 +268,7 @@ struct GitSecret {
 
     /// The item's value: the password, and a line for each other field.
     var encoded: SecretValue {
-        guard authtype != nil || expiry != nil || refreshToken != nil else { return secret }
+        guard !isAlone else { return secret }
         var text = SecretText()
         secret.withBytes { text.append($0) }
         if let authtype { text.append("\nauthtype=\(authtype)") }

@@ -52,6 +52,11 @@ struct LoginPlace: Hashable, Sendable {
         self.path = path
     }
 
+    /// The place of an address; without a scheme, one of `https`.
+    init?(_ address: LoginAddress, path: String?) {
+        self.init(scheme: address.scheme ?? "https", host: address.host, path: path)
+    }
+
     /// The place that an item's attributes name, in its canonical form; nil without a server or
     /// protocol.
     init?(_ attributes: [Attribute: AttributeValue]) {

@@ -25,7 +25,8 @@ struct ImportSource {
     /// All that the source offers.
     func read() throws(CLIError) -> ImportedItems {
         switch values[ImportHelp.from] {
-        case "secret-service": return try SecretService.read(scope)
+        case "secret-service":
+            return try SecretService.read(skipsLocked: values.has(ImportHelp.skipUnreadable))
         case "pass":
             let store = try PassStore(
                 folder: values[ImportHelp.file],
@@ -36,10 +37,49 @@ struct ImportSource {
         case "json": return try JSONExport.items(in: try input(), scope)
         case "csv": return try LoginTable.items(in: try input(), scope)
         case "macos-dump": return try KeychainDump.items(in: try input())
+        case "git-credentials": return try gitPasswords()
+        case "docker-config":
+            let folder = Environment.ofProcess.value("DOCKER_CONFIG")
+            return try DockerConfig.items(
+                in: try input(
+                    defaultFile: ".docker/config.json", instead: folder.map { $0 + "/config.json" })
+            )
+        case "aws-credentials":
+            let file = Environment.ofProcess.value("AWS_SHARED_CREDENTIALS_FILE")
+            return try AWSProfiles.items(
+                in: try input(defaultFile: ".aws/credentials", instead: file))
+        case "aws-csv": return try AWSProfiles.items(inCSV: try input(), scope)
         default:
             throw .usage(
                 "expected '--from SOURCE'", hint: "'valet import --help' lists the sources")
         }
+    }
+
+    /// The passwords in the one or two files that git's helper `store` reads.
+    private func gitPasswords() throws(CLIError) -> ImportedItems {
+        var found = ImportedItems()
+        do throws(CLIError) {
+            try GitStore.add(try input(defaultFile: ".git-credentials"), to: &found)
+        } catch {
+            guard values[ImportHelp.file] == nil, error.code == .notFound else { throw error }
+            try GitStore.add(try otherGitFile(), to: &found)
+            return found
+        }
+        guard values[ImportHelp.file] == nil else { return found }
+        do throws(CLIError) {
+            try GitStore.add(try otherGitFile(), to: &found)
+        } catch {
+            guard error.code == .notFound else { throw error }
+        }
+        return found
+    }
+
+    private func otherGitFile() throws(CLIError) -> SecretValue {
+        let folder = Environment.ofProcess.value("XDG_CONFIG_HOME").flatMap {
+            $0.isEmpty ? nil : $0
+        }
+        return try input(
+            defaultFile: ".config/git/credentials", instead: folder.map { $0 + "/git/credentials" })
     }
 
     /// The text of the file that the argument names, of the source's own file, or of standard
@@ -47,11 +87,17 @@ struct ImportSource {
     ///
     /// - Parameter defaultFile: In the home folder. Standard input is read for "-" only, because
     ///   that of a script is often empty.
-    private func input(defaultFile: String? = nil) throws(CLIError) -> SecretValue {
+    /// - Parameter other: The file that a variable names in its place; nil or empty for none.
+    private func input(
+        defaultFile: String? = nil, instead other: String? = nil
+    ) throws(CLIError) -> SecretValue {
         if let path = values[ImportHelp.file], path != "-" {
             return try InputText.decoded(read(path), quoted(path))
         }
         if values[ImportHelp.file] == nil, let defaultFile {
+            if let other, !other.isEmpty {
+                return try InputText.decoded(read(other), quoted(other))
+            }
             guard let home = Environment.ofProcess.value("HOME"), !home.isEmpty else {
                 throw .usage("expected FILE: there is no home folder with \(defaultFile)")
             }

@@ -108,8 +108,28 @@ enum KeychainDump {
             for attribute in primary where kept[attribute] == nil {
                 kept[attribute] = attribute.defaultValue
             }
-            try found.add(ImportedItem(known, kept.canonical, value, from: name))
+            try found.add(
+                KeychainDump.ofHelper(kept, value, name)
+                    ?? ImportedItem(known, kept.canonical, value, from: name))
         }
+    }
+
+    /// The item of docker's helper or of Git Credential Manager, as the helpers here name it; nil
+    /// for other items.
+    private static func ofHelper(
+        _ attributes: [Attribute: AttributeValue], _ value: SecretValue, _ name: String
+    ) -> ImportedItem? {
+        let account = attributes[.account]?.asText ?? ""
+        if let service = attributes[.service]?.asText {
+            return ImportedItem(gitService: service, account: account, value, from: name)
+        }
+        guard attributes[.label]?.asText == "Docker Credentials",
+            let place = LoginPlace(attributes), let path = place.path
+        else { return nil }
+        let slash = path.isEmpty || path.hasPrefix("/") ? "" : "/"
+        return ImportedItem(
+            dockerAt: "\(place.scheme)://\(place.host)\(slash)\(path)", account: account, value,
+            from: name)
     }
 
     /// A number: hexadecimal digits, or a code of four characters.
@@ -128,8 +148,8 @@ enum KeychainDump {
         if text.startsWith("0x") {
             var index = 2
             while index < text.count, text[index] != UInt8(ascii: " ") {
-                guard let high = hexadecimal(text[index]), index + 1 < text.count,
-                    let low = hexadecimal(text[index + 1])
+                guard let high = text[index].hexadecimalValue, index + 1 < text.count,
+                    let low = text[index + 1].hexadecimalValue
                 else { throw .malformed("the dump", line: line, "wrong hexadecimal digits") }
                 bytes.append(high << 4 | low)
                 index += 2
@@ -142,15 +162,6 @@ enum KeychainDump {
             throw .malformed("the dump", line: line, "a value without quotation marks")
         }
         return bytes.value()
-    }
-
-    private static func hexadecimal(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }
 

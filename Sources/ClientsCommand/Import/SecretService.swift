@@ -21,41 +21,53 @@ struct SecretService: ~Copyable {
 
     /// All items.
     ///
-    /// - Throws: ``ExitCode/locked`` if some are locked.
-    static func read(_ scope: Scope) throws(CLIError) -> ImportedItems {
+    /// - Parameter skipsLocked: Whether locked collections and items are named and left out.
+    /// - Throws: ``ExitCode/locked`` if some are locked, unless they are left out.
+    static func read(skipsLocked: Bool) throws(CLIError) -> ImportedItems {
         let keyring = try SecretService()
         var found = ImportedItems()
-        var lockedCount = 0
+        var locked: [String] = []
         for collection in try keyring.objects("Collections", of: names.service, at: root) {
             // Some services list no items while a collection is locked.
-            if try keyring.isLocked(collection) {
-                throw CLIError(
-                    .locked, "a collection of the keyring is locked: nothing was changed",
-                    hint: "unlock the keyring, for example in Passwords and Keys, and try again")
+            guard try !keyring.isLocked(collection) else {
+                locked.append(try keyring.name(of: collection))
+                continue
             }
             for path in try keyring.objects("Items", of: names.collection, at: collection) {
-                guard let entry = try keyring.entry(path) else {
-                    found.skip(path, "it cannot be read")
-                    continue
-                }
-                guard !entry.isLocked else {
-                    lockedCount += 1
-                    continue
-                }
-                guard let value = try keyring.secret(of: path) else {
-                    found.skip(entry.label, "the service does not give its secret")
-                    continue
-                }
-                try found.add(entry.item(value))
+                try keyring.read(path, &found, &locked)
             }
         }
-        guard lockedCount == 0 else {
+        for name in locked where skipsLocked { found.skip(name, "it is locked") }
+        guard locked.isEmpty || skipsLocked else {
+            let shown = locked.prefix(5).map(quoted).joined(separator: ", ")
+            let rest = locked.count > 5 ? ", and \(locked.count - 5) more" : ""
             throw CLIError(
-                .locked, "\(lockedCount) items of the keyring are locked: nothing was changed",
-                hint: "unlock the keyring, for example in Passwords and Keys, and try again")
+                .locked, "the keyring has locked parts: \(shown)\(rest): nothing was changed",
+                hint: "unlock them, for example in Passwords and Keys, or use '--skip-unreadable'")
         }
         found.distinguish()
         return found
+    }
+
+    private func read(
+        _ path: String, _ found: inout ImportedItems, _ locked: inout [String]
+    ) throws(CLIError) {
+        guard let entry = try entry(path) else { return found.skip(path, "it cannot be read") }
+        guard !entry.isLocked else { return locked.append("\(entry.label) (\(path))") }
+        guard let value = try secret(of: path) else {
+            return found.skip(entry.label, "the service does not give its secret")
+        }
+        try found.add(entry.item(value))
+    }
+
+    /// A collection's label and path.
+    private func name(of collection: String) throws(CLIError) -> String {
+        let answer = try bus.call(
+            "Get", of: Self.properties, at: collection, on: Self.service,
+            [("s", Self.names.collection), ("s", "Label")])
+        var label = ""
+        _ = answer?.inside("v", "s") { label = answer?.text() ?? "" }
+        return label.isEmpty ? collection : "\(label) (\(collection))"
     }
 
     private init() throws(CLIError) {
@@ -181,22 +193,10 @@ struct SecretService: ~Copyable {
 
         /// The item that it becomes.
         func item(_ value: SecretValue) -> ImportedItem {
-            let user = attributes["user"] ?? attributes["username"] ?? attributes["account"]
             let source = label.isEmpty ? "an item without a label" : label
-            if let server = attributes["server"], !server.isEmpty,
-                let place = LoginPlace(
-                    scheme: attributes["protocol"] ?? "https",
-                    host: attributes["port"].map { "\(server):\($0)" } ?? server,
-                    path: attributes["object"] ?? "")
-            {
-                var item = ImportedItem(
-                    place, account: user ?? "", kind: .standard, value, from: source)
-                item.attributes[.securityDomain] = .text(attributes["domain"] ?? "")
-                return item
-            }
-            if let service = attributes["service"], let user {
-                var item = ImportedItem(
-                    service: service, account: user, value, from: source)
+            if let item = itemOfHelper(value, source) ?? itemOfServer(value, source) { return item }
+            if let service = attributes["service"], let account {
+                var item = ImportedItem(service: service, account: account, value, from: source)
                 item.attributes[.label] = .text(label)
                 return item
             }
@@ -205,6 +205,54 @@ struct SecretService: ~Copyable {
                 from: source)
             item.attributes[.comment] = .text(comment)
             return item
+        }
+
+        private var account: String? {
+            attributes["user"] ?? attributes["username"] ?? attributes["account"]
+        }
+
+        /// An item of docker's helper or of Git Credential Manager.
+        private func itemOfHelper(_ value: SecretValue, _ source: String) -> ImportedItem? {
+            let schema = attributes["xdg:schema"]
+            if let url = attributes["server"],
+                schema == "io.docker.Credentials" || attributes["docker_cli"] == "1"
+                    || attributes["label"] == "Docker Credentials"
+            {
+                return ImportedItem(dockerAt: url, account: account ?? "", value, from: source)
+            }
+            return attributes["service"].flatMap { service in
+                ImportedItem(
+                    gitService: service,
+                    isAnyNamespace: schema == "com.microsoft.GitCredentialManager",
+                    account: account ?? "", value, from: source)
+            }
+        }
+
+        private func itemOfServer(_ value: SecretValue, _ source: String) -> ImportedItem? {
+            guard let server = attributes["server"], !server.isEmpty, let place = place(server)
+            else { return nil }
+            var item = ImportedItem(
+                place, account: account ?? "", kind: .standard, value, from: source)
+            item.attributes[.securityDomain] = .text(attributes["domain"] ?? "")
+            return item
+        }
+
+        /// The place of a server, which some programs write as an address.
+        private func place(_ server: String) -> LoginPlace? {
+            let path = attributes["object"] ?? ""
+            if server.utf8.contains(UInt8(ascii: "/")) {
+                guard let address = LoginAddress(server), address.scheme != nil, !address.hasUser
+                else { return nil }
+                return LoginPlace(address, path: path.isEmpty ? address.path : path)
+            }
+            let scheme = attributes["protocol"].flatMap { $0.isEmpty ? nil : $0 } ?? "https"
+            // Programs write 0, or nothing, for no port.
+            guard let port = attributes["port"], !port.isEmpty, port != "0" else {
+                return LoginPlace(scheme: scheme, host: server, path: path)
+            }
+            guard let number = UInt16(port), port.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 })
+            else { return nil }
+            return LoginPlace(scheme: scheme, server: server, port: number, path: path)
         }
 
         /// The attributes by which programs look for the item.

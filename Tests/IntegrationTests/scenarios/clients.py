@@ -12,7 +12,7 @@ import termios
 import threading
 import time
 
-from support import COMMAND, Failure, expect, need, scenario
+from support import COMMAND, Failure, Skip, expect, need, scenario
 
 CLIENTS = os.path.join(os.path.dirname(COMMAND), "valet-clients")
 NOT_FOUND = b"credentials not found in native keychain\n"
@@ -441,6 +441,147 @@ def of_aws(world):
     call("remove", "work")
     call("remove", "work", code=44)
     call("get", "work", code=44)
+
+
+KEYRING = """
+import json, sys, dbus, dbus.service, dbus.mainloop.glib
+from gi.repository import GLib
+dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
+root = "/org/freedesktop/secrets"
+
+class Part(dbus.service.Object):
+    def __init__(self, bus, path, properties, secret=b""):
+        super().__init__(bus, path)
+        self.properties, self.secret = dbus.Dictionary(properties, signature="sv"), secret
+    @dbus.service.method("org.freedesktop.Secret.Service", "sv", "vo")
+    def OpenSession(self, algorithm, key):
+        return "", dbus.ObjectPath(root + "/session")
+    @dbus.service.method("org.freedesktop.DBus.Properties", "ss", "v")
+    def Get(self, interface, name):
+        return self.properties[name]
+    @dbus.service.method("org.freedesktop.DBus.Properties", "s", "a{sv}")
+    def GetAll(self, interface):
+        return self.properties
+    @dbus.service.method("org.freedesktop.Secret.Item", "o", "(oayays)")
+    def GetSecret(self, session):
+        return dbus.Struct((session, dbus.Array([], signature="y"), dbus.ByteArray(self.secret),
+                            "text/plain"), signature="oayays")
+
+bus = dbus.SessionBus()
+name = dbus.service.BusName("org.freedesktop.secrets", bus)
+items = json.loads(sys.argv[1])
+paths = [dbus.ObjectPath(f"{root}/collection/login/{place}") for place in range(len(items))]
+folders = [dbus.ObjectPath(root + "/collection/login"), dbus.ObjectPath(root + "/collection/old")]
+parts = [Part(bus, root, {"Collections": dbus.Array(folders, signature="o")}),
+         Part(bus, folders[0], {"Locked": False, "Items": dbus.Array(paths, signature="o"),
+                                "Label": "Login"}),
+         Part(bus, folders[1], {"Locked": True, "Items": dbus.Array([], signature="o"),
+                                "Label": "Old"})]
+parts += [Part(bus, path, {"Label": "item", "Locked": False,
+                           "Attributes": dbus.Dictionary(item, signature="ss")}, secret.encode())
+          for path, (item, secret) in zip(paths, items)]
+print("ready", flush=True)
+GLib.MainLoop().run()
+"""
+
+
+@scenario
+def of_a_keyring_of_other_helpers(world):
+    """What other helpers keep in a keyring is found by the helpers here."""
+    need("dbus-daemon")
+    probe = subprocess.run(["/usr/bin/python3", "-c", "import dbus, gi"], check=False,
+                           stderr=subprocess.DEVNULL)
+    if probe.returncode != 0:
+        raise Skip("needs python3-dbus and python3-gi")
+    url = "https://index.docker.io/v1/"
+    items = [
+        ({"xdg:schema": "io.docker.Credentials", "label": "Docker Credentials", "server": url,
+          "username": "ann", "docker_cli": "1"}, "docker"),
+        ({"xdg:schema": "com.microsoft.GitCredentialManager", "account": "ann",
+          "service": "git:https://GitHub.Example"}, "gcm"),
+        ({"xdg:schema": "com.microsoft.GitCredentialManager", "account": "ann",
+          "service": "team:https://named.example/org"}, "named"),
+        ({"protocol": "https", "server": "Zero.Example", "port": "0", "user": "ann"}, "zero"),
+        ({"protocol": "https", "server": "::1", "port": "8443", "user": "ann"}, "six"),
+        ({"server": "https://address.example:443/", "user": "ann"}, "address"),
+        ({"protocol": "https", "server": "odd.example", "port": "70000", "user": "ann"}, "odd")]
+    address = f"unix:path={world.folder}/bus"
+    env = {"DBUS_SESSION_BUS_ADDRESS": address, "XDG_RUNTIME_DIR": world.folder}
+    world.start(["dbus-daemon", "--session", "--nofork", "--address", address], env,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 20
+    while not os.path.exists(f"{world.folder}/bus") and time.monotonic() < deadline:
+        time.sleep(0.05)
+    keyring = world.start(["/usr/bin/python3", "-c", KEYRING, json.dumps(items)], env,
+                          stdout=subprocess.PIPE)
+    expect(keyring.stdout.readline() == b"ready\n", "the keyring does not start")
+    refused = world.run("import", "--from", "secret-service", env=env)
+    expect(refused.code == 75 and "Old (/org/freedesktop/secrets/collection/old)" in refused.err,
+           refused)
+    stored = world.run("import", "--from", "secret-service", "--skip-unreadable", env=env)
+    expect(stored.code == 0 and b"skip  Old (" in stored.out, stored)
+    expect(stored.out.count(b"add ") == len(items), stored)
+    expect(json.loads(docker(world, "get", url))["Secret"] == "docker", "docker")
+    expect(json.loads(docker(world, "list")) == {url: "ann"}, "the list of docker")
+    for host, path, value in (
+            ("github.example", "", "gcm"), ("named.example", "org", "named"),
+            ("zero.example", "", "zero"), ("[::1]:8443", "", "six"),
+            ("address.example", "", "address")):
+        found = git(world, "get", "protocol=https", "host=" + host, "path=" + path)
+        expect(found == ["username=ann", "password=" + value], host, found)
+    again = world.run("import", "--from", "secret-service", "--skip-unreadable", env=env)
+    expect(again.out.count(b"same ") == len(items), again)
+
+
+@scenario
+def of_files_of_other_helpers(world):
+    """What helpers keep in files is imported from their place, a file or standard input."""
+    home = world.folder
+    keys = {"AccessKeyId": "A", "SecretAccessKey": "S"}
+    files = {
+        "git-credentials": (".git-credentials", "https://ann:p%40@GitHub.Example\n"),
+        "docker-config": (".docker/config.json", json.dumps({"auths": {
+            "r.example": {"auth": base64.b64encode(b"ann:p").decode()}}})),
+        "aws-credentials": (".aws/credentials",
+                            "[work]\naws_access_key_id = A\naws_secret_access_key = S\n"),
+        "aws-csv": ("keys.csv", "User name,Access key ID,Secret access key\nben,A,S\n")}
+    for source, (name, text) in files.items():
+        path = os.path.join(home, name)
+        if source != "aws-csv":
+            expect(world.run("import", "--from", source).code == 44, source, "is there")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        words = [path] if source == "aws-csv" else []
+        stored = world.run("import", "--from", source, *words)
+        expect(stored.code == 0 and stored.out.startswith(b"add "), source, stored)
+        for words, given in (([path], b""), (["-"], text.encode())):
+            again = world.run("import", "--from", source, *words, input=given)
+            expect(again.code == 0 and again.out.startswith(b"same "), source, words, again)
+    expect(git(world, "get", "protocol=https", "host=github.example")
+           == ["username=ann", "password=p@"], "git")
+    expect(json.loads(docker(world, "get", "r.example"))["Secret"] == "p", "docker")
+    for profile in ("work", "ben"):
+        found = world.run("aws-credentials", "get", profile)
+        expect(json.loads(found.out) == {"Version": 1, **keys}, found)
+    # The places that variables name, and git's second file.
+    for source, variable, name, text in (
+            ("docker-config", "DOCKER_CONFIG", "config.json", files["docker-config"][1]),
+            ("git-credentials", "XDG_CONFIG_HOME", "git/credentials", "https://b:q@b.example\n"),
+            ("aws-credentials", "AWS_SHARED_CREDENTIALS_FILE", "", files["aws-credentials"][1])):
+        path = os.path.join(home, "other-" + source, name).rstrip("/")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text.replace("r.example", "s.example").replace("[work]", "[other]"))
+        stored = world.run("import", "--from", source,
+                           env={variable: os.path.join(home, "other-" + source)})
+        expect(stored.code == 0 and b"add " in stored.out, source, stored)
+    # What is exported is imported again.
+    exported = world.run("export", "--format", "json", "--yes")
+    world.home = os.path.join(world.folder, "second")
+    stored = world.run("import", "--from", "json", input=exported.out)
+    expect(stored.code == 0, stored)
+    expect(world.run("export", "--format", "json", "--yes").out == exported.out, "it differs")
 
 
 class Backend(http.server.BaseHTTPRequestHandler):

@@ -393,7 +393,7 @@ class Keyring(dbus.service.Object):
         if name == "Locked":
             return dbus.Boolean(sys.argv[1] == "locked")
         if name == "Items" and sys.argv[1] == "long":
-            return dbus.Array(["/a"] * 100_001, signature="o")
+            return dbus.Array(["/a"] * 250_001, signature="o")
         if name == "Items" and sys.argv[1] == "type":
             return dbus.Array(["/a"], signature="s")
         one = [dbus.ObjectPath(root + "/c")] if name == "Collections" else []

@@ -7,7 +7,10 @@ package enum ImportHelp {
     /// Which program or format the secrets come from.
     package static let from = OptionDeclaration(
         name: "from", valueName: "SOURCE", help: "where the secrets come from",
-        choices: ["secret-service", "pass", "netrc", "dotenv", "json", "csv", "macos-dump"])
+        choices: [
+            "secret-service", "pass", "netrc", "dotenv", "json", "csv", "macos-dump",
+            "git-credentials", "docker-config", "aws-credentials", "aws-csv",
+        ])
     /// The input.
     package static let file = ArgumentDeclaration(
         name: "FILE",
@@ -25,7 +28,8 @@ package enum ImportHelp {
     /// Whether to leave out what cannot be read.
     package static let skipUnreadable = OptionDeclaration(
         name: "skip-unreadable",
-        help: "leave out what cannot be read, such as entries of pass for other keys, and name it")
+        help: "leave out what cannot be read, such as entries of pass for other keys and locked "
+            + "collections, and name it")
 
     static let declaration = CommandDeclaration(
         name: "import", abstract: "read secrets of other programs into the keychain",
@@ -41,6 +45,12 @@ package enum ImportHelp {
                 + "list items', or an object with names and secrets. csv: an export of a browser "
                 + "or a password manager; docs/CLIENTS.md lists the columns. macos-dump: the "
                 + "output of 'security dump-keychain -d'.",
+            "git-credentials: the files of git's helper 'store', ~/.git-credentials and "
+                + "~/.config/git/credentials. docker-config: ~/.docker/config.json. "
+                + "aws-credentials: ~/.aws/credentials, or FILE, which may be ~/.aws/config. "
+                + "aws-csv: a file that the console of AWS writes. The helpers 'git-credential', "
+                + "'docker-credential' and 'aws-credentials' find what these bring, and what "
+                + "docker's helpers and Git Credential Manager keep in a keyring.",
             "Passwords with a server become internet passwords, those with a service and an "
                 + "account generic passwords. All others become secrets of the valet that the "
                 + "options choose, with the names of the source; notes and one-time passwords of a "
@@ -75,6 +85,10 @@ package enum ImportHelp {
             ("valet import --from pass --dry-run", "Shows what would be imported."),
             ("valet import --from csv passwords.csv", "Delete the file then: it is plain text."),
             ("valet import --from dotenv --id web .env", "Into the valet 'web'."),
+            (
+                "valet import --from git-credentials",
+                "What 'git config credential.helper store' kept."
+            ),
         ])
 }
 
