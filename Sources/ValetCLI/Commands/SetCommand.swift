@@ -114,9 +114,11 @@ struct SetCommand: Command {
             console.note("valet: warning: the secret begins as UTF-16 text does")
             console.hint("programs expect UTF-8: convert it with 'iconv -f UTF-16 -t UTF-8'")
         } else if !trimsNewline, let marks = value.textMarks {
-            let verb = marks.contains(" and ") ? "were" : "was"
-            let object = marks.contains(" and ") ? "them" : "it"
-            console.hint("\(marks) \(verb) stored too: '--trim-newline' drops \(object)")
+            // Words, because a search for a text would link Swift's regular expressions.
+            let areSeveral = marks.split(separator: " ").contains("and")
+            let verb = areSeveral ? "were" : "was"
+            console.hint(
+                "\(marks) \(verb) stored too: '--trim-newline' drops \(areSeveral ? "them" : "it")")
         }
     }
 
