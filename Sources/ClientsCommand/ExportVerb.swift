@@ -119,9 +119,10 @@ struct ExportVerb {
     private func writeVariables(
         _ items: [StoredItem], _ left: inout [(name: String, reason: String)]
     ) throws(CLIError) {
+        var unportable: [String] = []
         for item in items {
             let name = item.text(.account) ?? ""
-            guard DotenvText.isName(name) else {
+            guard VariableName.isValid(name) else {
                 left.append((name, "a variable cannot have that name"))
                 continue
             }
@@ -131,13 +132,8 @@ struct ExportVerb {
                 left.append((name, "it is not text"))
                 continue
             }
-            var line = SecretText()
-            line.append("\(name)=\"")
-            value.withBytes { bytes in
-                for index in bytes.indices { Self.append(bytes[index], to: &line) }
-            }
-            line.append("\"\n")
-            let isShown = try line.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
+let line = Dotenv.line(name, value)
+            let isShown = try line.text.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
                 guard !console.isOutputTerminal || TerminalText.isShowable(bytes) else {
                     return false
                 }
@@ -145,18 +141,13 @@ struct ExportVerb {
                 return true
             }
             if !isShown { left.append((name, "a terminal would act on it: redirect the output")) }
+            if isShown, !line.isPortable { unportable.append(quoted(name)) }
         }
-    }
-
-    private static func append(_ byte: UInt8, to line: inout SecretText) {
-        switch byte {
-        case UInt8(ascii: "\n"): line.append("\\n")
-        case UInt8(ascii: "\r"): line.append("\\r")
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "$"), UInt8(ascii: "`"):
-            line.append(UInt8(ascii: "\\"))
-            line.append(byte)
-        default: line.append(byte)
-        }
+        guard !unportable.isEmpty else { return }
+        console.note(
+            "valet: warning: other programs may read other values for "
+                + unportable.joined(separator: ", "))
+        console.hint("docs/CLIENTS.md compares the dialects of .env files")
     }
 
     // MARK: JSON

@@ -155,7 +155,13 @@ import ValetSecretMemory
             ])
     }
 
-    @Test(arguments: ["A", "1A=b", "A-B=c", "A='b", "A=\"b", "A='b'c", "=a", "export =a"])
+    @Test func `Names of variables may have what shells do not take`() throws {
+        #expect(
+            try dotenv("a.b-c=1\nexport 1A=2\nv=valet://x/y/z\n")
+                == ["a.b-c=1", "1A=2", "v=valet://x/y/z"])
+    }
+
+    @Test(arguments: ["A", "A:b", "A B=c", "A='b", "A=\"b", "A='b'c", "=a", "export =a"])
     func `Lines that set no variable are refused`(_ input: String) {
         let error = #expect(throws: CLIError.self) { _ = try dotenv(input) }
         #expect(error?.code == .damaged)
