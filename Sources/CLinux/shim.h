@@ -327,18 +327,35 @@ static inline int valet_set_close_on_exec(int file, int closes) {
     return fcntl(file, F_SETFD, closes ? FD_CLOEXEC : 0);
 }
 
-/* A terminal that passes output on as it is, with the size of `like`; both ends close on exec. */
-static inline int valet_open_output_terminal(int *own, int *other, int like) {
+/* A terminal with the size and the settings of `like`; both ends close on exec. With `is_raw` it
+   passes output on as it is. */
+static inline int valet_open_terminal(int *own, int *other, int like, int is_raw) {
     struct winsize size;
     struct termios settings;
     int has_size = ioctl(like, TIOCGWINSZ, &size) == 0;
+    int has_settings = tcgetattr(like, &settings) == 0;
     if (openpty(own, other, 0, 0, has_size ? &size : 0) != 0) return -1;
-    if (tcgetattr(*other, &settings) == 0) {
+    if (is_raw && (has_settings = tcgetattr(*other, &settings) == 0)) {
         settings.c_oflag &= ~(tcflag_t)OPOST;
         settings.c_lflag &= ~(tcflag_t)(ECHO | ECHONL);
-        (void)tcsetattr(*other, TCSANOW, &settings);
     }
+    if (has_settings) (void)tcsetattr(*other, TCSANOW, &settings);
     return valet_set_close_on_exec(*own, 1) | valet_set_close_on_exec(*other, 1);
+}
+
+/* Swift does not import fork. The child of a process with one thread may go on in Swift. */
+static inline pid_t valet_fork(void) { return fork(); }
+
+/* prctl and ioctl are variadic. The kernel sends the signal when the parent has ended. */
+static inline int valet_die_with_parent(void) {
+    return prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL);
+}
+
+static inline int valet_take_terminal(int terminal) { return ioctl(terminal, TIOCSCTTY, 0); }
+
+/* Closes the descriptors from `first` to `last`: close_range is 436 on every architecture. */
+static inline void valet_close_range(unsigned int first, unsigned int last) {
+    if (first <= last) (void)syscall(436, first, last, 0U);
 }
 
 static inline void valet_copy_terminal_size(int from, int to) {

@@ -132,7 +132,7 @@ struct ExportVerb {
                 left.append((name, "it is not text"))
                 continue
             }
-let line = Dotenv.line(name, value)
+            let line = Dotenv.line(name, value)
             let isShown = try line.text.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
                 guard !console.isOutputTerminal || TerminalText.isShowable(bytes) else {
                     return false

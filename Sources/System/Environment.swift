@@ -37,6 +37,13 @@ package struct Environment: Sendable {
         return unsafe String(validatingCString: text)
     }
 
+    /// Removes a variable from this process, trusted or not. Returns its value.
+    package static func remove(_ name: String) -> String? {
+        let value = unsafe getenv(name).flatMap { unsafe String(validatingCString: $0) }
+        unsafe unsetenv(name)
+        return value
+    }
+
     /// Whether a variable is set to bytes that are not UTF-8. If such bytes were replaced, the
     /// value could name something else.
     package func isMalformed(_ name: String) -> Bool {

@@ -269,6 +269,14 @@ extension FileDescriptor {
         return flags != -1 && flags & FD_CLOEXEC == 0
     }
 
+    /// Closes an inherited descriptor on `exec`. Standard input becomes empty instead.
+    package static func keepFromPrograms(_ number: Int32) {
+        if number > 2 { _ = fcntl(number, F_SETFD, FD_CLOEXEC) }
+        guard number == 0 else { return }
+        let null = FileDescriptor(owning: unsafe open("/dev/null", O_RDONLY | O_CLOEXEC))
+        if null.number > 0 { _ = dup2(null.number, 0) }
+    }
+
     /// Whether `number` is a terminal.
     package static func isTerminal(_ number: Int32) -> Bool {
         isatty(number) == 1

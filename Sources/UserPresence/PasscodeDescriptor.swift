@@ -101,6 +101,19 @@ package struct PasscodeDescriptor: Hashable, Sendable {
         return try descriptor.read(until: Deadline(after: duration))
     }
 
+    /// Keeps the descriptor that ``variable`` names, used or not, from programs that this process
+    /// starts or becomes: they inherit neither the descriptor nor the variable, and if it is
+    /// standard input, theirs is empty. This process can read no passcode from it any more.
+    ///
+    /// - Parameter hasReadInput: Whether standard input was read for another purpose.
+    package static func keepFromPrograms(hasReadInput: Bool) {
+        if hasReadInput { FileDescriptor.keepFromPrograms(0) }
+        guard let text = Environment.remove(variable) else { return }
+        if let descriptor = try? PasscodeDescriptor(text) {
+            FileDescriptor.keepFromPrograms(descriptor.number)
+        }
+    }
+
     /// The descriptor that ``variable`` names with `text`.
     ///
     /// - Throws: The codes of ``init(_:)``; the hint names the variable.

@@ -56,6 +56,16 @@ package struct SecretInput: ~Copyable {
         }
     }
 
+    /// Reads up to the end, or a little more than `limit` bytes.
+    ///
+    /// - Throws: The codes of ``read(from:until:)``.
+    package mutating func readAll(
+        from descriptor: Int32, atMost limit: Int, within duration: Duration
+    ) throws(UserPresenceError) {
+        let deadline = Deadline(after: duration)
+        while byteCount <= limit, try read(from: descriptor, until: deadline) > 0 {}
+    }
+
     /// Makes a value of the first bytes, in the same memory.
     package consuming func value(byteCount: Int) -> SecretValue {
         SecretValue(bytes, byteCount: byteCount)

@@ -9,9 +9,7 @@ internal import ValetUserPresence
 struct Terminal: Console {
     /// Whether a closed pipe is reported as an error, as in programs that were started with SIGPIPE
     /// ignored. Otherwise the command ends as if by that signal.
-    private let reportsBrokenPipe: Bool
-    /// The signals that this program's caller has blocked.
-    private let callersMask: sigset_t
+    var reportsBrokenPipe: Bool { callersSignals.isIgnored(SIGPIPE) }
 
     /// How often a person may type two secrets that differ.
     private static let tryCount = 3
@@ -21,9 +19,7 @@ struct Terminal: Console {
     private static let timeToType = Duration.seconds(180)
 
     /// How programs that this one starts or becomes treat signals: as this one's caller chose.
-    var callersSignals: CallersSignals {
-        CallersSignals(ignoresBrokenPipe: reportsBrokenPipe, mask: callersMask)
-    }
+    let callersSignals: CallersSignals
 
     /// Turns off core files and crash reports. Makes writing to a closed pipe or a closed standard
     /// stream fail.
@@ -38,8 +34,12 @@ struct Terminal: Console {
         // The process survives SIGPIPE, so that it can close the keychain before it ends.
         var mask = sigset_t()
         unsafe pthread_sigmask(SIG_BLOCK, nil, &mask)
-        let terminal = Terminal(
-            reportsBrokenPipe: valet_is_signal_ignored(SIGPIPE) != 0, callersMask: mask)
+        var ignored = sigset_t()
+        unsafe sigemptyset(&ignored)
+        for number in CallersSignals.numbers where valet_is_signal_ignored(number) != 0 {
+            unsafe sigaddset(&ignored, number)
+        }
+        let terminal = Terminal(callersSignals: CallersSignals(ignored: ignored, mask: mask))
         _ = signal(SIGPIPE, SIG_IGN)
         // A signal that our parent blocked would stay pending for ever.
         var signals = sigset_t()

@@ -37,7 +37,8 @@ import ValetSecretMemory
     }
 
     @Test(arguments: [
-        "", "valet:", "valet://", "valet://a", "valet://a/b", "valet://a/b/", "valet://a/b/%",
+        "", "valet:", "valet://", "valet://a/b/%+f", "valet://a/b/%-1", "valet://a/b/% 1",
+        "valet://a/?server=h&port=+25", "valet://a", "valet://a/b", "valet://a/b/", "valet://a/b/%",
         "valet://a/b/%zz", "valet://a/b/%00", "valet://a/b/%ff", "valet://a/b/k?",
         "valet://a/b/k?x=1",
         "valet://a/b/k?cloud=1", "valet://a/b/k?accessibility=ever", "valet://a/?port=25",
@@ -49,71 +50,68 @@ import ValetSecretMemory
     }
 }
 
-@Suite struct `A mask for output` {
-    private func masked(_ secrets: [String], _ pieces: [String]) -> String {
-        var mask = OutputMask(hiding: secrets.map { SecretValue(copying: Array($0.utf8).span) })
-        var output: [UInt8] = []
-        for (index, piece) in (pieces + [""]).enumerated() {
-            mask.pass(Array(piece.utf8).span, isEnd: index == pieces.count) { bytes in
-                output += bytes.indices.map { bytes[$0] }
-            }
-        }
-        return String(decoding: output, as: UTF8.self)
-            .split(separator: "<hidden by valet>", omittingEmptySubsequences: false)
-            .joined(separator: "#")
+@Suite struct `A template` {
+    private func filled(_ text: String) throws -> (String, notes: [String]) {
+        let bench = Bench()
+        bench.run("set", "k", input: Array("v".utf8))
+        #expect(bench.run("inject", input: Array(text.utf8)) == .success)
+        return (bench.console.outputText, bench.console.notes)
     }
 
     @Test(arguments: [
-        (["hunter2"], ["a hunter2 b"], "a # b"), (["hunter2"], ["hunter2hunter2"], "##"),
-        (["hunter2"], ["hun", "ter", "2!"], "#!"), (["hunter2"], ["hun", "dred"], "hundred"),
-        (["hunter2"], ["hunhunter2"], "hun#"), (["aaab"], ["aaaab"], "a#"),
-        (["abcd", "abcdef"], ["abcdef abcd abcde"], "# # #e"),
-        (["abcd", "abcdef"], ["abcde"], "#e"),
-        (["secret-a\nsecret-b\n"], ["secret-b\nsecret-a\nx"], "#\n#\nx"),
-        (["secret\n"], ["secret"], "#"),
-        (["abc"], ["abc"], "abc"), ([], ["abc"], "abc"), (["wörter"], ["w", "örter"], "#"),
+        ("{{ valet:k }}", "v"), ("{{valet:k}}", "v"), ("{{ \"valet:k\" }}", "v"),
+        ("{{'valet:k'}}", "v"), ("{{ `valet:k` }}", "v"), ("a \n{{- valet:k -}}\n b", "avb"),
+        ("{{- valet:k }} b", "v b"), ("{{ valet:k -}} b", "vb"), ("{{ valet:///default/k}}", "v"),
+        ("{{ x }} {{", "{{ x }} {{"), ("{ {{ {{valet:k}}", "{ {{ v"),
+        ("{\"a\":{{ valet:k }}}", "{\"a\":v}"), ("x valet:k", "x valet:k"),
     ])
-    func `A mask hides secrets however the output is cut`(
-        _ secrets: [String], _ pieces: [String], _ expected: String
-    ) {
-        #expect(masked(secrets, pieces) == expected)
-        #expect(masked(secrets, pieces.joined().map(String.init)) == expected)
+    func `References in braces become secrets, and nothing else does`(
+        _ text: String, _ expected: String
+    ) throws {
+        let (output, notes) = try filled(text)
+        #expect(output == expected && notes == [])
     }
 
-    @Test func `A mask holds back nothing but the beginning of a secret`() {
-        var mask = OutputMask(hiding: [SecretValue(copying: Array("hunter2".utf8).span)])
-        mask.pass(Array("prompt> ".utf8).span) { _ in }
-        #expect(!mask.isHolding)
-        mask.pass(Array("hunt".utf8).span) { _ in }
-        #expect(mask.isHolding)
+    @Test(arguments: [
+        ("a {{ secret \"valet:k\" }}", 3), ("{{ x | valet:k }}", 1), ("a\"valet:///d/k\"", 3),
+        ("{{-valet:k}} {{ (valet:k) }}", 14),
+    ])
+    func `What looks like a reference and stays is named`(_ text: String, _ column: Int) throws {
+        let notes = try filled(text).notes
+        #expect(notes.count == 1)
+        #expect(notes.first?.contains("line 1, column \(column): this looks like") == true)
     }
-}
 
-@Suite struct `A file of variables` {
-    @Test func `A file of variables is read as shells and compose files write it`() throws {
-        let entries = try EnvironmentFile.entries(
-            """
-            # comment
-
-            A=1
-              export B = two words # comment
-            C="a\\nb \\"q\\" \\$x"  # comment
-            D='a\\nb # no comment'
-            E=
-            F=valet://a/b/c#d\r
-            """, of: "f")
+    @Test(arguments: ["{{ valet:k", "{{ valet:k }", "{{ 'valet:k }}", "{{ \"valet:k' }}"])
+    func `A reference that is not closed is refused with its place`(_ text: String) {
+        let bench = Bench()
+        #expect(bench.run("inject", input: Array(("\n " + text).utf8)) == .usage)
+        #expect(bench.console.output.isEmpty)
         #expect(
-            entries.map { "\($0.name)=\($0.value)" } == [
-                "A=1", "B=two words", "C=a\nb \"q\" $x", "D=a\\nb # no comment", "E=",
-                "F=valet://a/b/c#d",
-            ])
+            bench.console.notes.first
+                == "valet: error: line 2, column 2: a reference is not closed")
     }
 
-    @Test(arguments: ["A", "=x", "1A=x", "A B=x", "A=\"x", "A='x' y", "A-B=x"])
-    func `A line that sets no variable is refused without its text`(_ line: String) {
-        let error = #expect(throws: CLIError.self) {
-            try EnvironmentFile.entries("X=1\n" + line, of: "f")
-        }
-        #expect(error?.message == "line 2 of 'f' is not NAME=VALUE")
+    @Test func `Nothing raw is written to a terminal unless it is forced`() {
+        let bench = Bench()
+        bench.run("set", "k", input: Array("\u{1B}[2Jv".utf8))
+        bench.console.isOutputTerminal = true
+        #expect(bench.run("inject", input: Array("a{{ valet:k }}".utf8)) == .failure)
+        #expect(bench.console.output.isEmpty)
+        bench.run("inject", "--force", input: Array("a{{ valet:k }}".utf8))
+        #expect(bench.console.outputText == "a\u{1B}[2Jv")
+        bench.console.isOutputTerminal = false
+        bench.run("inject", input: Array("a{{ valet:k }}".utf8))
+        #expect(bench.console.outputText == "a\u{1B}[2Jv")
+    }
+
+    @Test func `A template in the form of a .env file is quoted anew`() {
+        let bench = Bench()
+        bench.run("set", "k", input: Array("it's\n#1".utf8))
+        let template = "# c\nA=valet:k\nB='valet:k'\nC=\"x {{ valet:k }}\"\na.b=1 # c\n"
+        #expect(bench.run("inject", "--format", "dotenv", input: Array(template.utf8)) == .success)
+        #expect(
+            bench.console.outputText
+                == "A=\"it's\n#1\"\nB='valet:k'\nC=\"x it's\n#1\"\na.b='1'\n")
     }
 }

@@ -23,7 +23,8 @@ _UNSAFE_FILES = re.compile(
     r"|SecItem/(?:LocalAuthentication/LAContext|SecItem|SecItemResult)"
     r"|SecItemRequests/Platform|Valet/Platform|ClientsCommand/(?:HostName|Import/SessionBus)"
     r"|SyncCommand/QRCode|UserPresence/TerminalDevice"
-    r"|ValetCLI/(?:Commands/Running/(?:ProgramLaunch|MaskingSupervisor)|Terminal))\.swift")
+    r"|ValetCLI/(?:Commands/Running/(?:Masked|Masking|Program)(?:Launch|Process|Stream|Supervisor"
+    r"|Terminal)|Terminal))\.swift")
 # CFDictionaryCreate has six parameters, and so has valet_set.
 _PARAMETERS_OF_C = ("Sources/CoreFoundationNames/CFDictionaryCalls.swift",
                     "Sources/CInterface/ValueFunctions.swift")

@@ -66,7 +66,7 @@ struct PasswordOptions: Hashable, Sendable {
             if let text = values[option] { attributes[attribute] = .text(text) }
         }
         if let text = values[Self.port] {
-            guard let number = UInt16(text), number > 0 else {
+            guard let number = UInt16(text), number > 0, !text.hasPrefix("+") else {
                 throw .usage(
                     "'--port' does not take \(quoted(text))", hint: "it takes 1 to 65535")
             }

@@ -6,58 +6,31 @@ internal import ValetSecretMemory
 
 /// Runs a program, and hides secrets in what it writes. `valet run --mask` uses it.
 ///
-/// The program is in the process group of this command, so the terminal stops, continues and
-/// interrupts both; signals that are sent to this command alone are passed on. This command stops
-/// by the signal that has stopped the program, so a shell reports the same as without it. Where
-/// standard output or standard error is a terminal, the program writes to a terminal of its own,
-/// which has the size of the real one. Its standard input is the real one.
+/// If standard input and an output are terminals, the program gets a terminal of its own: see
+/// ``ProgramTerminal`` and ``ProgramProcess``. Otherwise it stays in the process group of this
+/// process: the real terminal stops, continues and interrupts both, and an output that is a
+/// terminal is replaced by one that only takes output. This process passes all signals on, and
+/// stops by the signal that has stopped the program, so that a shell reports the same as without
+/// it.
 struct MaskingSupervisor {
-    /// How long output may be silent after the program has ended, while programs that it has
-    /// started keep the stream open.
-    private static let silence: Int32 = 200
-    /// How long this process waits in all for output after the program has ended.
-    private static let longestWait = Duration.seconds(1)
     /// The most that a pipe holds: what the program has written is among as many bytes.
     private static let pipeByteCount = 1 << 20
-    /// How long the possible beginning of a secret waits for its end.
-    private static let patience: Int32 = 100
-    private static let passedOn = [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM]
-
-    /// One stream of the program: where it comes from and where it goes.
-    private struct Stream {
-        var source: Int32
-        let target: Int32
-        var mask: OutputMask
-
-        /// Copies what there is, through `buffer`. Returns how many bytes there were.
-        mutating func copy(_ buffer: inout [UInt8]) -> Int {
-            let result = unsafe read(source, &buffer, buffer.count)
-            if result < 0, errno == EINTR || errno == EAGAIN { return 0 }
-            let (count, target) = (max(0, result), target)
-            var isGone = false
-            mask.pass(buffer.span.extracting(..<count), isEnd: count == 0) { piece in
-                if !MaskingSupervisor.write(piece, to: target) { isGone = true }
-            }
-            for place in 0..<count { buffer[place] = 0 }
-            // The program gets SIGPIPE if the reader of its output has gone.
-            if isGone || count == 0 { end() }
-            return count
-        }
-
-        mutating func end() {
-            close(source)
-            source = -1
-        }
-    }
+    /// How long output may wait for its receiver after a signal has ended the program.
+    private static let grace = Duration.milliseconds(500)
+    /// How often a job in the background looks whether it is in the foreground now.
+    private static let pause: Int32 = 200
 
     private let launch: ProgramLaunch
     private let signals: CallersSignals
-    private var streams: [Stream] = []
-    private var ends: [Int32] = []
-    private var program: pid_t = 0
-    private var status: Int32?
     private let hidden: [SecretValue]
-    private var buffer = [UInt8](repeating: 0, count: 32 << 10)
+    private var streams: [MaskedStream] = []
+    private var terminal: ProgramTerminal?
+    private var process: ProgramProcess?
+    private var signalFile: Int32 = -1
+    private var status: Int32?
+    /// Whether this process was asked to end.
+    private var isAskedToEnd = false
+    private var buffer = [UInt8](repeating: 0, count: MaskedStream.bufferByteCount)
 
     init(_ launch: ProgramLaunch, hiding secrets: [SecretValue], _ signals: CallersSignals) {
         self.launch = launch
@@ -66,154 +39,258 @@ struct MaskingSupervisor {
     }
 
     /// Runs the program to its end.
+    ///
+    /// - Throws: ``ExitCode/failure`` or ``ExitCode/brokenPipe`` if its output could not be
+    ///   written.
     mutating func run() throws(CLIError) -> ProgramEnding {
-        let output = try open(1)
-        let isShared = isatty(1) == 1 && isatty(2) == 1
-        // One terminal for both, so that their lines keep their order.
-        let errors = isShared ? output : try open(2)
-        let signalFile = try takeSignals()
-        program = try launch.start(signals, output: output, errors: errors)
-        for end in ends { close(end) }
-        while true {
-            serve(signalFile, timeout: timeout)
-            guard let status else { continue }
-            drain()
-            return ProgramEnding(status: status)
+        try start()
+        terminal?.enter()
+        while status == nil { _ = serve(timeout: isInBackground ? Self.pause : -1) }
+        drain()
+        terminal?.leave()
+        let ending = ProgramEnding(status: status ?? 0)
+        try checkOutput(ending)
+        if !streams.allSatisfy(\.isDone) { leaveCopy() }
+        return ending
+    }
+
+    private var isInBackground: Bool { terminal.map { !$0.isEntered } ?? false }
+
+    // MARK: Starting
+
+    private mutating func start() throws(CLIError) {
+        try takeSignals()
+        var ends: [Int32] = [-1, -1, -1]
+        let isInteractive = isatty(0) == 1 && isatty(1) == 1
+        var pair: (own: Int32, other: Int32) = (-1, -1)
+        for number in Int32(1)...2 {
+            // One terminal for both, so that their lines keep their order.
+            if isatty(number) == 1, pair.own >= 0 {
+                ends[Int(number)] = pair.other
+                continue
+            }
+            let (own, other) = try open(number, isInteractive: isInteractive)
+            if isatty(number) == 1 { pair = (own, other) }
+            streams.append(MaskedStream(from: own, to: number, hiding: hidden))
+            ends[Int(number)] = other
+        }
+        if isInteractive, let terminal = ProgramTerminal(own: pair.own) {
+            self.terminal = terminal
+            ends[0] = pair.other
+            process = try ProgramProcess.start(
+                launch, signals, streams: ends,
+                (pair.other, terminal.outer, terminal.settings))
+        } else {
+            process = try ProgramProcess.start(launch, signals, streams: ends, nil)
+        }
+        for end in Set(ends) where end >= 0 { close(end) }
+        if let reports = process?.reports, reports >= 0 {
+            _ = fcntl(reports, F_SETFL, O_NONBLOCK)
         }
     }
 
     /// Makes the stream that the program writes to in place of descriptor `number`.
-    private mutating func open(_ number: Int32) throws(CLIError) -> Int32 {
-        var pair: (own: Int32, other: Int32) = (-1, -1)
-        if isatty(number) == 1 {
-            guard unsafe valet_open_output_terminal(&pair.own, &pair.other, number) == 0 else {
-                throw ProgramLaunch.failure("make a terminal")
-            }
-        } else {
+    private func open(
+        _ number: Int32, isInteractive: Bool
+    ) throws(CLIError) -> (own: Int32, other: Int32) {
+        guard isatty(number) == 1 else {
             var ends: [Int32] = [-1, -1]
             guard unsafe valet_make_pipe(&ends) == 0 else {
                 throw ProgramLaunch.failure("make a pipe")
             }
-            pair = (ends[0], ends[1])
+            return (ends[0], ends[1])
         }
-        ends.append(pair.other)
-        streams.append(
-            Stream(source: pair.own, target: number, mask: OutputMask(hiding: hidden)))
-        return pair.other
+        var pair: (own: Int32, other: Int32) = (-1, -1)
+        guard
+            unsafe valet_open_terminal(&pair.own, &pair.other, number, isInteractive ? 0 : 1) == 0
+        else { throw ProgramLaunch.failure("make a terminal") }
+        return pair
     }
 
-    /// Blocks the signals that this process handles, and returns the file that tells of them.
-    private func takeSignals() throws(CLIError) -> Int32 {
+    /// Blocks all signals, and makes the file that tells of them. A signal that the caller ignores
+    /// comes, too: the program may handle it, and SIGCHLD is needed here.
+    private mutating func takeSignals() throws(CLIError) {
         var taken = sigset_t()
-        unsafe sigemptyset(&taken)
-        for number in Self.passedOn + [SIGCHLD, SIGWINCH, SIGTSTP, SIGTTIN, SIGTTOU] {
-            unsafe sigaddset(&taken, number)
-        }
+        unsafe sigfillset(&taken)
         unsafe pthread_sigmask(SIG_BLOCK, &taken, nil)
-        let file = unsafe signalfd(-1, &taken, Int32(0o2_000_000 | 0o4_000))
-        guard file >= 0 else { throw ProgramLaunch.failure("take signals") }
-        return file
+        for number in CallersSignals.numbers { signal(number, SIG_DFL) }
+        signalFile = unsafe signalfd(-1, &taken, Int32(0o2_000_000 | 0o4_000))
+        guard signalFile >= 0 else { throw ProgramLaunch.failure("take signals") }
     }
 
-    private var timeout: Int32 { streams.contains { $0.mask.isHolding } ? Self.patience : -1 }
+    // MARK: Serving
 
-    /// Waits for output or a signal, and handles it.
-    private mutating func serve(_ signalFile: Int32, timeout: Int32) {
-        var requests = streams.map { pollfd(fd: $0.source, events: Int16(POLLIN), revents: 0) }
+    /// Waits for output, keys, a signal or a report, and handles it. Returns how many bytes of
+    /// output there were; nil if nothing happened in time.
+    private mutating func serve(timeout: Int32) -> Int? {
+        var requests = streams.map(\.request)
         requests.append(pollfd(fd: signalFile, events: Int16(POLLIN), revents: 0))
+        let reports = status == nil ? process?.reports ?? -1 : -1
+        requests.append(pollfd(fd: reports, events: Int16(POLLIN), revents: 0))
+        if let terminal, status == nil { requests += terminal.requests }
         let count = unsafe poll(&requests, nfds_t(requests.count), timeout)
-        if count == 0 { release() }
+        if isInBackground, status == nil { terminal?.enter() }
+        guard count > 0 else { return nil }
+        var byteCount = 0
         for index in streams.indices where requests[index].revents != 0 {
-            _ = streams[index].copy(&buffer)
+            byteCount += streams[index].serve(&buffer)
         }
-        guard requests[streams.count].revents != 0 else { return }
+        let others = requests[streams.count...].map { $0.revents != 0 }
+        if others.dropFirst(2).contains(true) { terminal?.serve() }
+        if others[0] { takePendingSignals() }
+        if others[1] { takeReports() }
+        return byteCount
+    }
+
+    private mutating func takePendingSignals() {
         var info = signalfd_siginfo()
         while unsafe read(signalFile, &info, MemoryLayout<signalfd_siginfo>.size) > 0 {
-            // The terminal sends its signals to the program, too. The program itself may send one
-            // to its process group.
-            let isForBoth = info.ssi_code > 0 || info.ssi_pid == UInt32(program)
-            handle(Int32(info.ssi_signo), isForBoth: isForBoth)
+            handle(Int32(info.ssi_signo), code: info.ssi_code, sender: pid_t(info.ssi_pid))
         }
     }
 
-    private mutating func handle(_ number: Int32, isForBoth: Bool) {
-        switch number {
-        case SIGCHLD: look()
-        case SIGWINCH:
-            for stream in streams { valet_copy_terminal_size(stream.target, stream.source) }
-        default:
-            if !isForBoth { kill(program, number) }
+    private mutating func handle(_ number: Int32, code: Int32, sender: pid_t) {
+        guard let process, status == nil else {
+            isAskedToEnd = isAskedToEnd || Self.ends(number)
+            return
         }
+        if number == SIGCHLD {
+            if process.reports < 0 { look(at: process) }
+            return
+        }
+        // A write to a closed stream sends one to this process alone.
+        if number == SIGPIPE, sender == getpid() { return }
+        isAskedToEnd = isAskedToEnd || Self.ends(number)
+        guard let terminal else {
+            if number == SIGWINCH {
+                for stream in streams { valet_copy_terminal_size(stream.number, stream.source) }
+            }
+            // The real terminal sends its signals to the program, too. The program itself may send
+            // one to its process group.
+            if code <= 0, sender != process.identifier { kill(process.identifier, number) }
+            return
+        }
+        if number == SIGWINCH, code > 0 {
+            // The program's terminal then sends the signal.
+            return valet_copy_terminal_size(terminal.outer, terminal.own)
+        }
+        if number == SIGCONT { self.terminal?.enter() }
+        kill(code > 0 ? -process.identifier : process.identifier, number)
     }
 
-    /// Looks whether the program has ended, or was stopped.
-    private mutating func look() {
+    /// Whether a signal is meant to end a program.
+    private static func ends(_ number: Int32) -> Bool {
+        [SIGHUP, SIGINT, SIGQUIT, SIGTERM].contains(number)
+    }
+
+    private mutating func look(at process: ProgramProcess) {
         var state: Int32 = 0
-        while unsafe waitpid(program, &state, WNOHANG | WUNTRACED) == program {
-            guard state & 0xFF == 0x7F else {
-                status = state
+        let child = process.identifier
+        while unsafe waitpid(child, &state, WNOHANG | WUNTRACED) == child {
+            take(state, of: process)
+        }
+    }
+
+    private mutating func takeReports() {
+        guard let process else { return }
+        while true {
+            switch ProgramProcess.receive(from: process.reports) {
+            case .number(let state): take(state, of: process)
+            case .nothingYet: return
+            case .end:
+                // The leader was killed, and its program with it.
+                status = status ?? SIGKILL
                 return
             }
-            stop(by: state >> 8 & 0xFF)
-            // A shell continues both, but others may have continued this process alone.
-            kill(program, SIGCONT)
         }
     }
 
-    /// Stops this process. Returns when it is continued.
-    private func stop(by number: Int32) {
+    /// Notes that the program has ended, or stops as the program was stopped.
+    private mutating func take(_ state: Int32, of process: ProgramProcess) {
+        guard state & 0xFF == 0x7F else {
+            status = state
+            return
+        }
+        let number = state >> 8 & 0xFF
+        guard terminal != nil else {
+            stop(by: number, alone: true)
+            // A shell continues both, but others may have continued this process alone.
+            kill(process.identifier, SIGCONT)
+            return
+        }
+        terminal?.leave()
+        // A terminal stops the whole group.
+        stop(by: number, alone: number == SIGSTOP)
+        terminal?.enter()
+        kill(-process.identifier, SIGCONT)
+    }
+
+    /// Stops this process, or its group. Returns when it is continued.
+    private func stop(by number: Int32, alone: Bool) {
         var only = sigset_t()
         unsafe sigemptyset(&only)
         unsafe sigaddset(&only, number)
-        kill(getpid(), number)
+        kill(alone ? getpid() : 0, number)
         unsafe pthread_sigmask(SIG_UNBLOCK, &only, nil)
         unsafe pthread_sigmask(SIG_BLOCK, &only, nil)
     }
 
-    /// Passes on what waits for the end of a secret.
-    private mutating func release() {
-        for index in streams.indices {
-            let target = streams[index].target
-            let nothing: [UInt8] = []
-            streams[index].mask.pass(nothing.span, isEnd: true) { _ = Self.write($0, to: target) }
-        }
-    }
+    // MARK: Ending
 
-    /// Copies what the program has left, until its streams are closed or silent. Programs that it
-    /// has started may go on writing: neither many bytes nor a few now and then keep this process.
+    /// Copies what the program has left. Returns if only programs that it has started go on
+    /// writing, or if nobody takes the output after a signal.
     private mutating func drain() {
-        var counts = streams.map { _ in 0 }
-        var waited = Duration.zero
-        while waited < Self.longestWait, streams.contains(where: { $0.source >= 0 }) {
-            var requests = streams.map { pollfd(fd: $0.source, events: Int16(POLLIN), revents: 0) }
-            let start = ContinuousClock.now
-            let count = unsafe poll(&requests, nfds_t(requests.count), Self.silence)
-            waited += ContinuousClock.now - start
-            guard count > 0 else { break }
-            for index in streams.indices where requests[index].revents != 0 {
-                counts[index] += streams[index].copy(&buffer)
-                if counts[index] >= Self.pipeByteCount { streams[index].end() }
+        var byteCount = 0
+        while !streams.allSatisfy(\.isDone) {
+            let isPending = streams.contains(where: \.isPending)
+            if !isPending, byteCount >= Self.pipeByteCount { return }
+            if isPending, isAskedToEnd, !wait(for: Self.grace) {
+                for index in streams.indices where streams[index].isPending {
+                    streams[index].giveUp()
+                }
+                continue
             }
+            guard let count = serve(timeout: isPending ? Self.pause : 0) else {
+                if isPending { continue }
+                return
+            }
+            byteCount += count
         }
-        release()
     }
 
-    private static func write(_ bytes: Span<UInt8>, to file: Int32) -> Bool {
-        var rest = bytes
-        while !rest.isEmpty {
-            let count = unsafe rest.withUnsafeBytes {
-                unsafe Glibc.write(file, $0.baseAddress, $0.count)
-            }
-            if count >= 0 {
-                rest = rest.extracting(droppingFirst: count)
-            } else if errno == EAGAIN {
-                var request = pollfd(fd: file, events: Int16(POLLOUT), revents: 0)
-                _ = unsafe poll(&request, 1, -1)
-            } else if errno != EINTR {
-                return false
-            }
-        }
-        return true
+    /// Waits until a receiver takes pending output. Returns false if none does in time.
+    private func wait(for duration: Duration) -> Bool {
+        var requests = streams.filter(\.isPending).map(\.request)
+        let milliseconds = Int32(duration / .milliseconds(1))
+        return unsafe poll(&requests, nfds_t(requests.count), milliseconds) > 0
+    }
+
+    private func checkOutput(_ ending: ProgramEnding) throws(CLIError) {
+        guard let stream = streams.first(where: { $0.failure != 0 }) else { return }
+        let isByPipe = ending.status & 0x7F == SIGPIPE
+        guard ending.status == 0 || isByPipe else { return }
+        let isQuiet = stream.failure == EPIPE && !signals.isIgnored(SIGPIPE)
+        let name = stream.number == 1 ? "standard output" : "standard error"
+        throw CLIError(
+            isQuiet ? .brokenPipe : .failure,
+            "could not write to \(name): \(Terminal.text(forSystemError: stream.failure))")
+    }
+
+    /// Leaves a copy of this process behind that goes on copying and hiding what programs write
+    /// that the program has started. This process can then end with the program.
+    private mutating func leaveCopy() {
+        guard valet_fork() == 0 else { return }
+        signals.restore()
+        _ = signal(SIGPIPE, SIG_IGN)
+        let null = unsafe Glibc.open("/dev/null", O_RDWR)
+        let busy = Set(streams.filter { !$0.isDone }.map(\.number))
+        for number in Int32(0)...2 where !busy.contains(number) { dup2(null, number) }
+        ProgramProcess.closeOthers(than: streams.flatMap(\.descriptors) + (process?.kept ?? []))
+        signalFile = -1
+        status = 0
+        terminal = nil
+        while !streams.allSatisfy(\.isDone) { _ = serve(timeout: -1) }
+        _exit(0)
     }
 }
 

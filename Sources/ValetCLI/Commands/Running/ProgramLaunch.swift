@@ -6,12 +6,27 @@
 internal import Glibc
 internal import ValetCLinux
 internal import ValetSecretMemory
-internal import ValetUserPresence
 
 /// How programs treat signals if nothing stood between them and the caller of this command.
 struct CallersSignals {
-    let ignoresBrokenPipe: Bool
+    let ignored: sigset_t
     let mask: sigset_t
+
+    /// The numbers of all signals.
+    static let numbers: ClosedRange<Int32> = 1...64
+
+    /// Whether programs that this one starts ignore a signal, until they decide otherwise.
+    func isIgnored(_ number: Int32) -> Bool {
+        var set = ignored
+        return unsafe sigismember(&set, number) == 1
+    }
+
+    /// Treats signals as the caller does, before this process becomes a program.
+    func restore() {
+        for number in Self.numbers { signal(number, isIgnored(number) ? SIG_IGN : SIG_DFL) }
+        var mask = mask
+        unsafe pthread_sigmask(SIG_SETMASK, &mask, nil)
+    }
 }
 
 /// A program with its words, its environment, and the files in memory that it inherits.
@@ -20,6 +35,8 @@ struct CallersSignals {
     private let words: [UnsafeMutablePointer<CChar>?]
     /// `NAME=VALUE` with a zero at the end; later ones replace inherited variables.
     private var variables: [(name: String, text: SecretValue)] = []
+    /// Variables with the path of a file in memory, and its descriptor.
+    private var files: [(name: String, number: Int32)] = []
 
     /// - Parameter count: How many of the last words of the command line belong to the program.
     init(lastWords count: Int) {
@@ -35,6 +52,18 @@ struct CallersSignals {
                 .failure, "the value for the variable \(quoted(name)) has a zero byte",
                 hint: "'--file \(name)=REF' passes it in a file")
         }
+        set(name, text: value)
+    }
+
+    /// Sets a variable to the path of a file in memory.
+    ///
+    /// The path names the program's process, so that programs which it starts can open the file
+    /// even if they have closed its descriptor.
+    mutating func set(_ name: String, toFile number: Int32) {
+        files.append((name, number))
+    }
+
+    private mutating func set(_ name: String, text value: Span<UInt8>) {
         let head = Array((name + "=").utf8)
         var text = SecretBytes(byteCount: head.count + value.count + 1)
         text.write(head.span, at: 0)
@@ -69,6 +98,11 @@ struct CallersSignals {
         return file
     }
 
+    /// Opens a file for reading, without waiting for the writer of a FIFO; −1 after an error.
+    static func open(_ path: String) -> Int32 {
+        unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    }
+
     /// Makes `value` the standard input of this process, and so of the program.
     static func useAsInput(_ value: SecretValue) throws(CLIError) {
         let file = try memoryFile(value)
@@ -76,48 +110,36 @@ struct CallersSignals {
         close(file)
     }
 
-    /// Becomes the program. Returns only with the reason why it could not.
-    func become(_ signals: CallersSignals) -> CLIError {
-        let code = unsafe withEnvironment { (environment) -> Int32 in
-            signal(SIGPIPE, signals.ignoresBrokenPipe ? SIG_IGN : SIG_DFL)
-            var mask = signals.mask
-            unsafe pthread_sigmask(SIG_SETMASK, &mask, nil)
+    /// The caller's variables that this launch does not replace.
+    func inheritedVariables() -> [(name: String, value: SecretValue)] {
+        var found: [(name: String, value: SecretValue)] = []
+        let own = Set(variables.map(\.name) + files.map(\.name))
+        var entry = unsafe valet_environment()
+        while let position = unsafe entry, let text = unsafe position.pointee {
+            unsafe entry = position + 1
+            guard let sign = unsafe strchr(text, 0x3D) else { continue }
+            let name = unsafe String(
+                decoding: UnsafeRawBufferPointer(start: text, count: sign - text), as: UTF8.self)
+            guard !own.contains(name) else { continue }
+            let value = unsafe UnsafeRawBufferPointer(start: sign + 1, count: strlen(sign + 1))
+            found.append((name, SecretValue(copying: unsafe value.bindMemory(to: UInt8.self).span)))
+        }
+        return found
+    }
+
+    /// Becomes the program. Returns only with the system's reason why it could not.
+    func become(_ signals: CallersSignals) -> Int32 {
+        var launch = self
+        for (name, number) in files {
+            launch.set(name, text: Array("/proc/\(getpid())/fd/\(number)".utf8).span)
+        }
+        let code = unsafe launch.withEnvironment { (environment) -> Int32 in
+            signals.restore()
             unsafe valet_become(words[0], words, environment)
             return errno
         }
         _ = signal(SIGPIPE, SIG_IGN)
-        return error(code)
-    }
-
-    /// Starts the program with `streams` as standard output and standard error, where given.
-    func start(
-        _ signals: CallersSignals, output: Int32?, errors: Int32?
-    ) throws(CLIError) -> pid_t {
-        var actions = unsafe posix_spawn_file_actions_t()
-        unsafe posix_spawn_file_actions_init(&actions)
-        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        for (stream, number) in [(output, Int32(1)), (errors, 2)] {
-            if let stream { unsafe posix_spawn_file_actions_adddup2(&actions, stream, number) }
-        }
-        var attributes = posix_spawnattr_t()
-        unsafe posix_spawnattr_init(&attributes)
-        defer { unsafe posix_spawnattr_destroy(&attributes) }
-        var mask = signals.mask
-        unsafe posix_spawnattr_setsigmask(&attributes, &mask)
-        var defaults = sigset_t()
-        unsafe sigemptyset(&defaults)
-        if !signals.ignoresBrokenPipe { unsafe sigaddset(&defaults, SIGPIPE) }
-        unsafe posix_spawnattr_setsigdefault(&attributes, &defaults)
-        unsafe posix_spawnattr_setflags(
-            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-        var child: pid_t = 0
-        let code = unsafe withEnvironment { (environment) -> Int32 in
-            guard let program = unsafe words[0] else { return ENOENT }
-            return unsafe posix_spawnp(
-                &child, program, &actions, &attributes, words, environment)
-        }
-        guard code == 0 else { throw error(code) }
-        return child
+        return code
     }
 
     /// Calls `body` with the caller's variables and those of this launch.
@@ -149,7 +171,8 @@ struct CallersSignals {
         return unsafe body(environment)
     }
 
-    private func error(_ code: Int32) -> CLIError {
+    /// The error for a program that could not be started.
+    func error(_ code: Int32) -> CLIError {
         let name = unsafe words[0].flatMap { unsafe String(validatingCString: $0) } ?? "\u{FFFD}"
         if code == ENOENT {
             return CLIError(.noSuchProgram, "there is no program \(quoted(name))")
@@ -163,23 +186,5 @@ struct CallersSignals {
 
     static func failure(_ operation: String) -> CLIError {
         CLIError(.failure, "could not \(operation): \(Terminal.text(forSystemError: errno))")
-    }
-
-    /// The contents of a file, at most 16 MiB.
-    static func contents(ofFile path: String) throws(CLIError) -> SecretValue {
-        let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else {
-            let cause = Terminal.text(forSystemError: errno)
-            throw CLIError(.failure, "could not open \(quoted(path)): \(cause)")
-        }
-        defer { close(file) }
-        var input = SecretInput(capacity: 4096)
-        do throws(UserPresenceError) {
-            while input.byteCount <= SetCommand.maximumByteCount, try input.read(from: file) > 0 {}
-        } catch {
-            throw CLIError(error)
-        }
-        let count = input.byteCount
-        return input.value(byteCount: count)
     }
 }

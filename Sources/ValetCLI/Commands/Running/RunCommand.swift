@@ -2,6 +2,7 @@
 
 internal import ValetKeychainStore
 internal import ValetSecretMemory
+internal import ValetUserPresence
 
 /// `valet run -- COMMAND`.
 struct RunCommand: Command {
@@ -10,8 +11,13 @@ struct RunCommand: Command {
         isRepeatable: true)
     private static let environmentFile = OptionDeclaration(
         name: "env-file", valueName: "FILE",
-        help: "set the variables of a file of NAME=VALUE lines, in which references stand for "
-            + "secrets; may be repeated", isRepeatable: true)
+        help: "set the variables of a .env file, in which references stand for secrets; '-' is "
+            + "standard input; may be repeated", isRepeatable: true)
+    private static let valet = OptionDeclaration(
+        name: "all-from", valueName: "ID",
+        help: "set a variable for each secret of the valet ID; may be repeated", isRepeatable: true)
+    private static let inherited = OptionDeclaration(
+        name: "resolve-env", help: "put secrets in place of references in inherited variables")
     private static let file = OptionDeclaration(
         name: "file", valueName: "NAME=REF",
         help: "set a variable to the path of a file in memory with the secret; may be repeated",
@@ -27,23 +33,35 @@ struct RunCommand: Command {
         name: "run", abstract: "run a program with secrets in its environment, files or input",
         synonyms: ["exec", "env"],
         discussion: [
-            "Reads all secrets, and becomes the program: its signals, exit code and terminal are "
-                + "those of a program that was started directly. No secret is in a file on a disk "
-                + "or in an argument.",
+            "Reads all secrets, and becomes the program: without --mask its signals, exit code and "
+                + "terminal are those of a program that was started directly. No secret is in a "
+                + "file on a disk or in an argument. The program writes no core file, and gets "
+                + "neither $VALET_PASSCODE_FD nor its descriptor; if that is 0, or with "
+                + "'--env-file -', its standard input is empty.",
             "Programs of the same user can read a program's environment, and programs that it "
-                + "starts inherit it. --file and --stdin avoid this: a file in memory is named "
-                + "/proc/self/fd/N, and is readable for the program and for those that inherit "
-                + "its descriptors. The program writes no core file.",
+                + "starts inherit it. --file and --stdin avoid this. A file in memory is named "
+                + "/proc/PID/fd/N after the program's process. The program can open it, and so "
+                + "can those that it starts, until it ends or closes its descriptor N: "
+                + "'ssh -i' does, so start ssh from another program, as 'sh -c \"ssh …; exit\"'. "
+                + "A program that outlives the first one opens /proc/self/fd/N.",
             "--mask replaces the secrets in standard output and standard error, against "
                 + "accidents. A program that writes a secret in another form, as base64, "
-                + "circumvents it. Secrets of fewer than 4 bytes are not hidden.",
-            "In a file of --env-file, a value is a reference if it begins with 'valet:'; in other "
-                + "values each '{{ REF }}' stands for a secret.",
+                + "circumvents it. Secrets of fewer than 4 bytes are not hidden; in one of several "
+                + "lines each line of 4 bytes or more is. Output that may be the beginning of a "
+                + "secret waits until it goes on. The program is a child then, and dies with this "
+                + "command. All signals but KILL and STOP are passed on. At a terminal it gets "
+                + "one of its own, and a reader in the background waits, and is not stopped.",
+            "Later ones replace variables of earlier ones: inherited variables, --all-from, "
+                + "--env-file, --env, --file. --all-from leaves out secrets whose names are no "
+                + "names of variables, with a warning.",
+            "In a .env file, a value is a reference if it begins with 'valet:'; in other "
+                + "values each '{{ REF }}' stands for a secret. In single quotes or backticks "
+                + "nothing is a reference. 'valet export --format dotenv' writes values that way.",
             SecretReference.discussion,
             "KEY alone is a secret of the valet that --app, --id and the other options choose.",
         ],
         arguments: [command],
-        options: [environment, environmentFile, file, input, mask]
+        options: [environment, environmentFile, valet, inherited, file, input, mask]
             + ItemOptions.all.filter { $0 != ItemOptions.json },
         takesProgram: true,
         exitCodes: [
@@ -55,6 +73,7 @@ struct RunCommand: Command {
             ("valet run --env PGPASSWORD=db-password -- psql", "For one program alone."),
             ("valet run --file KEY=valet://Mailer/Mailer/tls -- server", "As a file in memory."),
             ("valet run --env-file .env --mask -- make test", "With the variables of a file."),
+            ("valet run --all-from deploy -- ./deploy", "With every secret of a valet."),
         ])
 
     /// A name, and the reference to its value.
@@ -65,6 +84,8 @@ struct RunCommand: Command {
 
     private let environment: [Assignment]
     private let environmentFiles: [String]
+    private let valets: [String]
+    private let resolvesInherited: Bool
     private let files: [Assignment]
     private let input: String?
     private let isMasking: Bool
@@ -75,6 +96,8 @@ struct RunCommand: Command {
         environment = try Self.assignments(Self.environment, values)
         files = try Self.assignments(Self.file, values)
         environmentFiles = values.list(Self.environmentFile)
+        valets = values.list(Self.valet)
+        resolvesInherited = values.has(Self.inherited)
         input = values[Self.input]
         isMasking = values.has(Self.mask)
         wordCount = values.programWords.count
@@ -96,89 +119,61 @@ struct RunCommand: Command {
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
-        guard isMasking else { throw try prepare(in: context).launch.become(try context.signals()) }
+        let signals = try context.signals()
+        guard isMasking else {
+            let launch = try prepare(in: context).launch
+            throw launch.error(launch.become(signals))
+        }
         // No secret is in memory any more when this process ends.
-        try supervise(in: context).repeatHere()
+        try supervise(in: context, signals).repeatHere()
     }
 
-    private func supervise(in context: Context) throws(CLIError) -> ProgramEnding {
-        let (launch, secrets) = try prepare(in: context)
-        for _ in secrets.filter({ !OutputMask.hides($0) }) {
-            context.console.note("valet: warning: a secret is too short or too long to be hidden")
+    private func supervise(
+        in context: Context, _ signals: CallersSignals
+    ) throws(CLIError) -> ProgramEnding {
+        let program = try prepare(in: context)
+        for _ in program.secrets.filter({ !OutputMask.hides($0) }) {
+            context.console.note(
+                "valet: warning: a secret, or a line of one, is too short or too long to be hidden")
         }
-        var supervisor = MaskingSupervisor(launch, hiding: secrets, try context.signals())
+        var supervisor = MaskingSupervisor(program.launch, hiding: program.secrets, signals)
         return try supervisor.run()
     }
 
-    /// Reads all secrets. Returns them and the program that gets them.
-    private func prepare(
-        in context: Context
-    ) throws(CLIError) -> (launch: ProgramLaunch, secrets: [SecretValue]) {
+    /// Reads all secrets. What comes later replaces variables of the same name.
+    private func prepare(in context: Context) throws(CLIError) -> ProgramSecrets {
+        let readsInput = environmentFiles.contains("-")
+        guard !readsInput || PasscodeDescriptor.variableText() != "0" else {
+            throw .usage(
+                "'--env-file -' and $\(PasscodeDescriptor.variable) both read standard input")
+        }
         let resolver = ReferenceResolver(context, values)
-        var secrets: [SecretValue] = []
-        var launch = ProgramLaunch(lastWords: wordCount)
-        for path in environmentFiles { try read(path, resolver, &launch, &secrets) }
+        var program = ProgramSecrets(ProgramLaunch(lastWords: wordCount), resolver, context)
+        for identifier in valets {
+            var scope = try ItemOptions.scope(values)
+            scope.identifier = identifier
+            try program.setAll(
+                of: scope,
+                isChosen: values.isGiven(ItemOptions.accessibility)
+                    || values.has(ItemOptions.cloud))
+        }
+        for path in environmentFiles { try program.read(path) }
         for entry in environment {
-            let value = try resolver.value(of: entry.reference)
-            try value.withBytes { (bytes) throws(CLIError) in try launch.set(entry.name, to: bytes)
-            }
-            secrets.append(value)
+            try program.set(entry.name, to: try program.value(of: entry.reference))
         }
         for entry in files {
-            let value = try resolver.value(of: entry.reference)
-            let number = try ProgramLaunch.memoryFile(value)
-            try launch.set(entry.name, to: Array("/proc/self/fd/\(number)".utf8).span)
-            secrets.append(value)
+            let value = try program.value(of: entry.reference)
+            program.launch.set(entry.name, toFile: try ProgramLaunch.memoryFile(value))
         }
-        if let input {
-            let value = try resolver.value(of: input)
-            try ProgramLaunch.useAsInput(value)
-            secrets.append(value)
+        let input = try input.map { (reference) throws(CLIError) in
+            try program.value(of: reference)
         }
+        try program.takeInherited(resolving: resolvesInherited)
         ItemStore.closeAll()
-        return (launch, secrets)
-    }
-
-    /// Sets the variables of a file.
-    private func read(
-        _ path: String, _ resolver: ReferenceResolver, _ launch: inout ProgramLaunch,
-        _ secrets: inout [SecretValue]
-    ) throws(CLIError) {
-        let text: String? = try ProgramLaunch.contents(ofFile: path).withBytes { bytes in
-            guard TerminalText.isUTF8(bytes) else { return nil }
-            return String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
-        }
-        guard let text else { throw .usage("\(quoted(path)) is not UTF-8") }
-        for entry in try EnvironmentFile.entries(text, of: path) {
-            let place = "line \(entry.line) of \(quoted(path))"
-            let (value, found) = try value(of: entry.value, at: place, resolver)
-            try value.withBytes { (bytes) throws(CLIError) in try launch.set(entry.name, to: bytes)
-            }
-            secrets += found
-        }
-    }
-
-    /// The value of a variable of a file, and the secrets in it.
-    private func value(
-        of text: String, at place: String, _ resolver: ReferenceResolver
-    ) throws(CLIError) -> (SecretValue, [SecretValue]) {
-        if text.hasPrefix(SecretReference.scheme) {
-            do throws(CLIError) {
-                let value = try resolver.value(of: text)
-                return (value, [value])
-            } catch {
-                throw error.at(place)
-            }
-        }
-        let template = SecretValue(copying: Array(text.utf8).span)
-        let parts = try resolver.parts(of: template, at: place)
-        var joined = SecretBytes(byteCount: parts.reduce(0) { $0 + $1.value.byteCount })
-        var position = 0
-        for part in parts {
-            part.value.withBytes { joined.write($0, at: position) }
-            position += part.value.byteCount
-        }
-        return (SecretValue(joined), parts.filter(\.isSecret).map(\.value))
+        // What this command has read, or could have, is not for the program.
+        PasscodeDescriptor.keepFromPrograms(hasReadInput: readsInput)
+        if let input { try ProgramLaunch.useAsInput(input) }
+        return program
     }
 }
 

@@ -85,6 +85,25 @@ struct SecretReference: Hashable, Sendable {
             "\(quoted(text)) is not a reference to a secret", hint: "a reference is \(form)")
     }
 
+    /// The value of a digit. `UInt8(_:radix:)` would take a sign, too.
+    private static func hexadecimalDigit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
+    /// Whether ``scheme`` is at a position of a text.
+    static func hasScheme(_ bytes: Span<UInt8>, at position: Int) -> Bool {
+        let length = scheme.utf8.count
+        guard position < bytes.count, bytes[position] == UInt8(ascii: "v"),
+            length <= bytes.count - position
+        else { return false }
+        return zip(scheme.utf8, position..<position + length).allSatisfy { $0 == bytes[$1] }
+    }
+
     /// The text without percent signs; nil if they are malformed.
     private static func decoded(_ text: Substring) -> String? {
         var (bytes, rest) = ([UInt8](), Array(text.utf8)[...])
@@ -93,11 +112,9 @@ struct SecretReference: Hashable, Sendable {
                 bytes.append(byte)
                 continue
             }
-            let digits = String(decoding: rest.prefix(2), as: UTF8.self)
-            guard digits.utf8.count == 2, let code = UInt8(digits, radix: 16), code != 0 else {
-                return nil
-            }
-            bytes.append(code)
+            let digits = rest.prefix(2).compactMap(hexadecimalDigit)
+            guard digits.count == 2, digits != [0, 0] else { return nil }
+            bytes.append(digits[0] << 4 | digits[1])
             rest = rest.dropFirst(2)
         }
         return String(utf8: bytes)
@@ -119,123 +136,78 @@ final class ReferenceResolver {
     /// The value that a reference names.
     func value(of reference: String) throws(CLIError) -> SecretValue {
         let selection = try SecretReference(reference, defaults).selection
-        let requester = selection.scope.requester
-        if let keychain = keychains[requester] {
-            return try selection.target(in: keychain).value()
-        }
+        return try selection.target(in: try keychain(for: selection.scope.requester)).value()
+    }
+
+    /// The keychain as `requester` sees it.
+    func keychain(for requester: Requester) throws(CLIError) -> any ItemAccess {
+        if let keychain = keychains[requester] { return keychain }
         let keychain = try context.keychain(for: requester)
         keychains[requester] = keychain
-        return try selection.target(in: keychain).value()
+        return keychain
     }
 
-    /// The parts of `template`, with the value in place of each `{{ valet:… }}`.
+    /// `template` with a secret in place of each `{{ valet:… }}`.
     ///
     /// - Parameter place: Where the template is; nil if errors name a line and a column of it.
-    func parts(
-        of template: SecretValue, at place: String? = nil
-    ) throws(CLIError) -> [TemplatePart] {
+    func fill(_ template: SecretValue, at place: String? = nil) throws(CLIError) -> FilledText {
         let found = template.withBytes(TemplateReferences.init)
-        func located(_ error: CLIError, _ offset: Int) -> CLIError {
-            error.at(place ?? template.withBytes { TemplateReferences.place(of: offset, in: $0) })
+        func located(_ offset: Int) -> String {
+            place ?? template.withBytes { TemplateReferences.place(of: offset, in: $0) }
+        }
+        for suspect in found.suspects {
+            context.console.note(
+                "valet: warning: \(located(suspect)): this looks like a reference, but stays as it "
+                    + "is: write '{{ REF }}'")
         }
         if let flaw = found.flaw {
-            throw located(
-                .usage("a reference is not closed", hint: "write '{{ REF }}' on one line"), flaw)
+            throw CLIError.usage(
+                "a reference is not closed", hint: "write '{{ REF }}' on one line"
+            ).at(located(flaw))
         }
-        var parts: [TemplatePart] = []
+        var (parts, secrets): ([SecretValue], [SecretValue]) = ([], [])
         for (index, range) in found.texts.enumerated() {
-            if !range.isEmpty {
-                let text = template.withBytes { SecretValue(copying: $0.extracting(range)) }
-                parts.append(TemplatePart(value: text, isSecret: false))
-            }
+            parts.append(template.withBytes { SecretValue(copying: $0.extracting(range)) })
             guard index < found.references.count else { break }
+            let reference = found.references[index]
             do throws(CLIError) {
-                let value = try value(of: found.references[index])
-                parts.append(TemplatePart(value: value, isSecret: true))
+                secrets.append(try value(of: reference.text))
             } catch {
-                throw located(error, range.upperBound)
+                throw error.at(located(reference.position))
             }
+            parts.append(secrets[index])
         }
-        return parts
+        var joined = SecretBytes(byteCount: parts.reduce(0) { $0 + $1.byteCount })
+        var position = 0
+        for part in parts {
+            part.withBytes { joined.write($0, at: position) }
+            position += part.byteCount
+        }
+        return FilledText(value: SecretValue(joined), secrets: secrets)
+    }
+
+    /// The value of a variable: the secret, if `text` is a reference as a whole, else `text` with
+    /// its references filled.
+    func resolve(_ text: SecretValue, at place: String) throws(CLIError) -> FilledText {
+        guard text.withBytes({ SecretReference.hasScheme($0, at: 0) }) else {
+            return try fill(text, at: place)
+        }
+        let reference = text.withBytes { bytes in
+            String(utf8: bytes.indices.map { bytes[$0] })
+        }
+        guard let reference else { throw CLIError.usage("a reference is not UTF-8").at(place) }
+        do throws(CLIError) {
+            let value = try value(of: reference)
+            return FilledText(value: value, secrets: [value])
+        } catch {
+            throw error.at(place)
+        }
     }
 }
 
-/// A piece of a template: its own text, or the secret in place of a reference.
-struct TemplatePart {
+/// A text with secrets in place of its references.
+struct FilledText {
     let value: SecretValue
-    let isSecret: Bool
-}
-
-/// The references in a template. Braces around text that does not begin with `valet:` are text.
-struct TemplateReferences {
-    /// The ranges of the text around the references: one more than references.
-    private(set) var texts: [Range<Int>] = []
-    private(set) var references: [String] = []
-    /// The position of a reference that has no end on its line, or is not UTF-8.
-    private(set) var flaw: Int?
-
-    init(_ bytes: Span<UInt8>) {
-        var (start, position) = (0, 0)
-        while position + 1 < bytes.count {
-            guard Self.isPair(UInt8(ascii: "{"), bytes, position),
-                Self.isReference(bytes, position + 2)
-            else {
-                position += 1
-                continue
-            }
-            guard let (reference, end) = Self.reference(bytes, from: position + 2) else {
-                flaw = position
-                return
-            }
-            texts.append(start..<position)
-            references.append(reference)
-            (start, position) = (end, end)
-        }
-        texts.append(start..<bytes.count)
-    }
-
-    /// The line and the column of a position, both from 1, in words for messages.
-    static func place(of offset: Int, in bytes: Span<UInt8>) -> String {
-        var (line, column) = (1, 1)
-        for index in 0..<offset {
-            if bytes[index] == UInt8(ascii: "\n") {
-                (line, column) = (line + 1, 1)
-            } else if bytes[index] & 0xC0 != 0x80 {
-                // The first byte of a character in UTF-8.
-                column += 1
-            }
-        }
-        return "line \(line), column \(column)"
-    }
-
-    /// Whether a reference begins at `start`, after blanks.
-    private static func isReference(_ bytes: Span<UInt8>, _ start: Int) -> Bool {
-        var position = start
-        while position < bytes.count, isBlank(bytes[position]) { position += 1 }
-        let scheme = Array(SecretReference.scheme.utf8)
-        guard position + scheme.count <= bytes.count else { return false }
-        return scheme.indices.allSatisfy { bytes[position + $0] == scheme[$0] }
-    }
-
-    /// The reference that begins at `start`, and the position after its braces; nil if it is not
-    /// UTF-8, or has no end on its line.
-    private static func reference(_ bytes: Span<UInt8>, from start: Int) -> (String, Int)? {
-        var text: [UInt8] = []
-        var position = start
-        while position + 1 < bytes.count, bytes[position] != UInt8(ascii: "\n") {
-            if isPair(UInt8(ascii: "}"), bytes, position) {
-                let inside = text.drop(while: isBlank).reversed().drop(while: isBlank).reversed()
-                return String(utf8: Array(inside)).map { ($0, position + 2) }
-            }
-            text.append(bytes[position])
-            position += 1
-        }
-        return nil
-    }
-
-    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-
-    private static func isPair(_ byte: UInt8, _ bytes: Span<UInt8>, _ position: Int) -> Bool {
-        bytes[position] == byte && bytes[position + 1] == byte
-    }
+    /// The secrets in it.
+    let secrets: [SecretValue]
 }
