@@ -105,13 +105,12 @@ struct ProgramSecrets {
     /// Sets a variable for every secret of a valet, except those whose names or values no variable
     /// can have.
     ///
-    /// - Parameter isChosen: Whether the accessibility and kind of `scope` count; otherwise all
-    ///   valets with its identifier.
-    mutating func setAll(of scope: Scope, isChosen: Bool) throws(CLIError) {
+    /// - Parameter scope: The valet: all accessibilities and kinds, unless it chooses.
+    mutating func setAll(of scope: Scope) throws(CLIError) {
         let keychain = try resolver.keychain(for: scope.requester)
-        let (identifier, place) = (scope.identifier ?? "", scope.place(of: keychain))
+        let place = scope.place(of: keychain)
         var names: Set<String> = []
-        let items = try Self.items(keychain, scope, isChosen: isChosen)
+        let items = try Self.items(keychain, scope)
         for item in items.sorted(by: { $0.name < $1.name }) {
             guard VariableName.isValid(item.name) else {
                 leaveOut(item.name, "a variable cannot have that name")
@@ -120,15 +119,10 @@ struct ProgramSecrets {
             guard names.insert(item.name).inserted else {
                 throw .usage(
                     "there are several \(quoted(item.name)) in \(place)",
-                    hint: "choose with '--accessibility' or '--cloud'")
+                    hint: "choose with '--accessibility', '--cloud' or '--local'")
             }
-            var own = scope
-            own.identifier = identifier
-            own.isCloud = item.isCloud
-            own.accessibility =
-                ProtectionClass.allCases.first { $0.word == item.accessibility }
-                ?? own.accessibility
-            guard let value = try requesting(keychain.value(of: own.name(item.name))) else {
+            let name = PasswordName(item.name, in: Self.service(of: item, in: scope))
+            guard let value = try requesting(keychain.value(of: name)) else {
                 leaveOut(item.name, "it has no value")
                 continue
             }
@@ -149,20 +143,30 @@ struct ProgramSecrets {
     }
 
     private static func items(
-        _ keychain: any ItemAccess, _ scope: Scope, isChosen: Bool
+        _ keychain: any ItemAccess, _ scope: Scope
     ) throws(CLIError) -> [ListedItem] {
         let all = ItemQuery(
             .genericPassword, accessGroup: scope.requester.group, synchronizable: .any)
-        var listing = try requesting(keychain.list(isChosen ? scope.service.query : all))
+        var listing = try requesting(keychain.list(all))
         var items: [ListedItem] = []
         while !listing.isAtEnd {
             items += try requesting(listing.next()).filter { item in
                 !item.isCanary && item.owner.name == scope.identifier ?? ""
                     && (item.owner.kind == .valet || item.owner.kind == .cloudValet)
+                    && scope.allows(service(of: item, in: scope))
             }
         }
         if let omission = listing.omission { throw CLIError(omission) }
         return items
+    }
+
+    /// The service that a listed item of the valet is in.
+    private static func service(of item: ListedItem, in scope: Scope) -> PasswordService {
+        var own = scope
+        own.isCloud = item.isCloud
+        own.accessibility =
+            ProtectionClass.allCases.first { $0.word == item.accessibility } ?? own.accessibility
+        return own.service
     }
 
     // MARK: Inherited variables

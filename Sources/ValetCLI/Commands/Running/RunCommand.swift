@@ -152,10 +152,7 @@ struct RunCommand: Command {
         for identifier in valets {
             var scope = try ItemOptions.scope(values)
             scope.identifier = identifier
-            try program.setAll(
-                of: scope,
-                isChosen: values.isGiven(ItemOptions.accessibility)
-                    || values.has(ItemOptions.cloud))
+            try program.setAll(of: scope)
         }
         for path in environmentFiles { try program.read(path) }
         for entry in environment {
