@@ -273,7 +273,7 @@ extension FileDescriptor {
     package static func keepFromPrograms(_ number: Int32) {
         if number > 2 { _ = fcntl(number, F_SETFD, FD_CLOEXEC) }
         guard number == 0 else { return }
-        let null = FileDescriptor(owning: unsafe open("/dev/null", O_RDONLY | O_CLOEXEC))
+        let null = FileDescriptor(owning: unsafe valet_open("/dev/null", O_RDONLY))
         if null.number > 0 { _ = dup2(null.number, 0) }
     }
 
