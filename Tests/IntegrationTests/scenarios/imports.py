@@ -204,7 +204,7 @@ def of_what_was_exported(world):
     exported = world.run("export", "--format", "json", "--yes")
     expect(exported.code == 0 and json.loads(exported.out), exported)
     variables = world.run("export", "--format", "dotenv", "--yes")
-    expect(variables.code == 1 and variables.out == b'PLAIN="a\\n\\"b\\"\\\\\\$x\\`\xc3\xa9"\n',
+    expect(variables.code == 1 and variables.out == b"PLAIN='a\n\"b\"\\$x`\xc3\xa9'\n",
            variables)
     expect("left out" in variables.err, variables)
     listed = world.run("list", "--json").out
