@@ -67,8 +67,8 @@ struct Export: CustomTestStringConvertible, Sendable {
         Export(
             program: "KeePass 1 and 2",
             table: "\"Account\",\"Login Name\",\"Password\",\"Web Site\",\"Comments\"\n"
-                + "\"A\",\"ann\",\"p\",\"https://a.example\",\"n\"\n",
-            items: ["internet a.example ann = p", "valet default A/notes = n"]),
+                + #""A","ann","a\"b\\c\\","https://a.example","n\n""# + "\n",
+            items: [#"internet a.example ann = a"b\c\"#, #"valet default A/notes = n\n"#]),
         Export(
             program: "LastPass",
             table: "url,username,password,totp,extra,name,grouping,fav\n"

@@ -96,6 +96,13 @@ struct LoginHeader {
     /// Where pairs begin; nil if no column has them.
     var firstPair: Int? { columns.firstIndex { $0.column == .pairs } }
 
+    /// Whether KeePass 1, or KeePass 2 in its form, has written the table.
+    var isKeePass: Bool {
+        columns.map { $0.name.lowercased() } == [
+            "account", "login name", "password", "web site", "comments",
+        ]
+    }
+
     private static func trimmed(_ name: String) -> String {
         let isSpace: (Character) -> Bool = { $0 == " " }
         let start = name.drop(while: isSpace)

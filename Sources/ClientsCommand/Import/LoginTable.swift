@@ -17,6 +17,7 @@ struct LoginTable {
         var rows = try SeparatedRows(input)
         guard let names = try rows.next() else { throw CLIError(.damaged, "the CSV is empty") }
         let header = try LoginHeader(names.map { rows.value($0).publicText ?? "" })
+        rows.usesBackslashes = header.isKeePass
         var table = LoginTable(header, scope)
         while let row = try rows.next() {
             // An empty line.

@@ -11,8 +11,8 @@ struct SeparatedRows {
     struct Field {
         /// Without quotation marks around it.
         fileprivate let range: Range<Int>
-        /// Whether pairs of quotation marks in it stand for one.
-        fileprivate let hasPairs: Bool
+        /// Whether quotation marks in it have another one, or a backslash, in front.
+        fileprivate let hasEscapes: Bool
 
         var isEmpty: Bool { range.isEmpty }
     }
@@ -21,6 +21,9 @@ struct SeparatedRows {
     private var position = 0
     private var line = 1
     private let separator: UInt8
+    /// Whether a backslash stands in front of quotation marks and backslashes in quoted fields, as
+    /// KeePass 1 writes them.
+    var usesBackslashes = false
     /// The line that the last row began in, from 1.
     private(set) var rowLine = 1
 
@@ -62,19 +65,27 @@ struct SeparatedRows {
 
     /// A copy of a field.
     func value(_ field: Field) -> SecretValue {
-        guard field.hasPairs else { return text.part(field.range) }
+        guard field.hasEscapes else { return text.part(field.range) }
         var value = SecretText(capacity: field.range.count)
         text.withBytes { bytes in
-            var start = field.range.lowerBound
-            while start < field.range.upperBound {
-                var end = start
-                while end < field.range.upperBound, bytes[end] != UInt8(ascii: "\"") { end += 1 }
-                // With the first of two quotation marks.
-                value.append(bytes.extracting(start..<min(end + 1, field.range.upperBound)))
-                start = end + 2
+            let bytes = bytes.extracting(field.range)
+            var start = 0
+            for place in bytes.indices where place >= start && isPair(bytes, at: place) {
+                value.append(bytes.extracting(start..<place))
+                value.append(bytes[place + 1])
+                start = place + 2
             }
+            value.append(bytes.extracting(start..<bytes.count))
         }
         return value.value()
+    }
+
+    /// Whether two bytes stand for the second one.
+    private func isPair(_ bytes: Span<UInt8>, at place: Int) -> Bool {
+        let mark = UInt8(ascii: "\"")
+        let escape = usesBackslashes ? UInt8(ascii: "\\") : mark
+        guard bytes[place] == escape, place + 1 < bytes.count else { return false }
+        return bytes[place + 1] == mark || bytes[place + 1] == escape
     }
 
     /// The fields of the next row; nil at the end.
@@ -111,23 +122,23 @@ struct SeparatedRows {
         guard !hasMark else {
             throw .malformed("the CSV", line: rowLine, "a quotation mark inside a field")
         }
-        return Field(range: start..<position, hasPairs: false)
+        return Field(range: start..<position, hasEscapes: false)
     }
 
     private mutating func quotedField() throws(CLIError) -> Field {
         let start = position + 1
-        var (hasPairs, isClosed, lineCount) = (false, false, 0)
+        var (hasEscapes, isClosed, lineCount) = (false, false, 0)
         position = text.withBytes { bytes in
             var end = start
             while end < bytes.count {
-                if bytes[end] == UInt8(ascii: "\n") { lineCount += 1 }
-                if bytes[end] == UInt8(ascii: "\"") {
-                    guard end + 1 < bytes.count, bytes[end + 1] == UInt8(ascii: "\"") else {
-                        isClosed = true
-                        return end
-                    }
-                    hasPairs = true
+                if isPair(bytes, at: end) {
+                    hasEscapes = true
                     end += 1
+                } else if bytes[end] == UInt8(ascii: "\"") {
+                    isClosed = true
+                    return end
+                } else if bytes[end] == UInt8(ascii: "\n") {
+                    lineCount += 1
                 }
                 end += 1
             }
@@ -136,7 +147,7 @@ struct SeparatedRows {
         guard isClosed else {
             throw .malformed("the CSV", line: rowLine, "a quotation mark is never closed")
         }
-        let field = Field(range: start..<position, hasPairs: hasPairs)
+        let field = Field(range: start..<position, hasEscapes: hasEscapes)
         position += 1
         line += lineCount
         guard position == text.byteCount || isAt(separator) || isAt(0x0A) || isAt(0x0D) else {
