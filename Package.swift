@@ -256,8 +256,8 @@ var products: [Product] = [
             "KeychainStore",
             [
                 "Database", "KeyTestSupport", "Keybag", "KeychainKeys", "KeychainModel",
-                "KeychainRows", "LockState", "Sealing", "SecretMemory", "System", "TPM",
-                "TestValues",
+                "KeychainRows", "LockState", "Sealing", "SecretMemory", "System", "SystemSupport",
+                "TPM", "TestValues",
             ]),
         tests(
             "KeychainSync",

@@ -3,7 +3,7 @@
 package import ValetKeychainModel
 package import ValetSealing
 
-/// New keybags: of a new keychain, of the next epoch, and of the last epoch behind a new protector.
+/// New keybags: of a new keychain, and of the next epoch.
 extension LockedKeybag {
     /// Makes the keybag of a new keychain or epoch, with random keys throughout. It has the key
     /// of items that need a passcode if `protector` has a passcode.
@@ -21,7 +21,7 @@ extension LockedKeybag {
     /// Makes the keybag of the epoch after that of `old`, with random keys, and with the sync
     /// secrets of `old`.
     ///
-    /// Does not check the MAC of `old`: an epoch change also rewraps `old`, which does.
+    /// Does not check the MAC of `old`: a change of keys also unlocks `old`, which does.
     /// - Parameters:
     ///   - new: Where the device secret comes from, and which recovery key will open the keybag. To
     ///     keep the recovery key of `old`, pass the one of a keybag that was unlocked. Nil revokes
@@ -94,74 +94,8 @@ extension LockedKeybag {
     }
 }
 
-/// The keybag of an epoch while the next one takes over: docs/FORMAT.md §4.4.
+/// Names of keys.
 extension LockedKeybag {
-    /// The class keys and the index key of `old`, under a new root key and behind `protector`.
-    ///
-    /// Keys that `opener` does not open are replaced by new ones. Without a passcode the keybag has
-    /// no presence pairs and no key of ``ProtectionClass/whenPasscodeSetThisDeviceOnly``. The sync
-    /// secrets go to the keybag of the next epoch alone.
-    /// - Parameters:
-    ///   - new: Where the new device secret comes from, and which recovery key opens the keybag.
-    ///   - settings: The bytes beside the keybag that the MACs of both keybags cover.
-    /// - Throws: As ``unlock(with:settings:)``.
-    package init(
-        rewrapping old: LockedKeybag, openedBy opener: borrowing Protector,
-        as new: KeybagPlace, protector: borrowing Protector, settings: [UInt8]
-    ) throws(KeybagError) {
-        let root = try old.authenticatedRootKey(opener, settings: settings)
-        let keys = WrappingKeys(root: root, opener, keychainID: old.keychainID)
-        try self.init(rewrapping: old, keys, as: new, protector, settings)
-    }
-
-    /// The keys of `old` that a recovery key opens, under a new root key and behind `protector`.
-    ///
-    /// - Throws: As ``unlock(with:settings:)-(RecoveryProtector,_)``.
-    package init(
-        rewrapping old: LockedKeybag, recoveredBy opener: borrowing RecoveryProtector,
-        as new: KeybagPlace, protector: borrowing Protector, settings: [UInt8]
-    ) throws(KeybagError) {
-        let keys = try opener.wrappingKeys(of: old)
-        try old.checkMAC(root: keys.root, settings: settings)
-        try self.init(rewrapping: old, keys, as: new, protector, settings)
-    }
-
-    private init(
-        rewrapping old: LockedKeybag, _ oldKeys: borrowing WrappingKeys, as new: KeybagPlace,
-        _ protector: borrowing Protector, _ settings: [UInt8]
-    ) throws(KeybagError) {
-        let keys = WrappingKeys(root: .random(), protector, keychainID: old.keychainID)
-        self.init(old.keychainID, old.epoch, new.deviceSource, protector, keys)
-        for protectionClass in ProtectionClass.allCases {
-            try takeOver(protectionClass, from: old, oldKeys, keys)
-        }
-        for pair in PresencePair.allCases { try takeOver(pair, from: old, oldKeys, keys) }
-        let index: IndexKey = try old.unwrap(.indexKey, under: oldKeys.indexKEK)
-        records[.indexKey] =
-            KeyWrap.wrap(index, under: keys.indexKEK, binding: binding(.indexKey)).bytes
-        if let recovery = new.recovery { try seal(keys.root, to: recovery) }
-        mac = authenticationCode(root: keys.root, settings: settings)
-    }
-
-    /// Replaces the new class key by that of `old`, if it can be opened.
-    private mutating func takeOver(
-        _ protectionClass: ProtectionClass, from old: LockedKeybag,
-        _ oldKeys: borrowing WrappingKeys, _ keys: borrowing WrappingKeys
-    ) throws(KeybagError) {
-        let tag = KeybagTag.classKey(protectionClass)
-        guard old.records[tag] != nil, records[tag] != nil else { return }
-        switch oldKeys.kek(of: protectionClass) {
-        case .none: return
-        case .some(let oldKEK):
-            let key: ClassKey = try old.unwrap(tag, under: oldKEK)
-            switch keys.kek(of: protectionClass) {
-            case .none: return
-            case .some(let kek):
-                records[tag] = KeyWrap.wrap(key, under: kek, binding: binding(tag)).bytes
-            }
-        }
-    }
-
     /// The id of the key of `protectionClass`, by which rows name it; nil if the keybag lacks it.
     ///
     /// Trust it only if the keybag was unlocked, or has the digest of one that was.

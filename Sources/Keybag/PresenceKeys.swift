@@ -139,8 +139,25 @@ extension LockedKeybag {
         with protector: borrowing Protector, settings: [UInt8]
     ) throws(KeybagError) -> PresenceKeys {
         let root = try authenticatedRootKey(protector, settings: settings)
-        let keys = WrappingKeys(root: root, protector, keychainID: keychainID)
-        return PresenceKeys(
+        return try presenceKeys(
+            with: WrappingKeys(root: root, protector, keychainID: keychainID))
+    }
+
+    /// Opens the pairs that a recovery key can open: `person`, if the device secret is there.
+    ///
+    /// - Throws: As ``unlock(with:settings:)-(RecoveryProtector,_)``.
+    package func presenceKeys(
+        with protector: borrowing RecoveryProtector, settings: [UInt8]
+    ) throws(KeybagError) -> PresenceKeys {
+        let keys = try protector.wrappingKeys(of: self)
+        try checkMAC(root: keys.root, settings: settings)
+        return try presenceKeys(with: keys)
+    }
+
+    private func presenceKeys(
+        with keys: borrowing WrappingKeys
+    ) throws(KeybagError) -> PresenceKeys {
+        PresenceKeys(
             keychainID: keychainID, epoch: epoch, passcode: try open(.passcode, with: keys),
             person: try open(.person, with: keys))
     }
@@ -190,18 +207,6 @@ extension LockedKeybag {
     mutating func addNewPresencePairs(under keys: borrowing WrappingKeys) {
         guard protector != .device else { return }
         for pair in PresencePair.allCases { put(.random(), as: pair, under: keys) }
-    }
-
-    /// Replaces the new pair by that of `old`, if it can be opened.
-    mutating func takeOver(
-        _ pair: PresencePair, from old: LockedKeybag, _ oldKeys: borrowing WrappingKeys,
-        _ keys: borrowing WrappingKeys
-    ) throws(KeybagError) {
-        guard records[pair.tag] != nil else { return }
-        switch try old.open(pair, with: oldKeys) {
-        case .none: return
-        case .some(let opened): put(opened, as: pair, under: keys)
-        }
     }
 
     private mutating func put(

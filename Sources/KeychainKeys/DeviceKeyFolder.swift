@@ -14,9 +14,9 @@ package import ValetSystem
 package struct DeviceKeyFolder {
     /// The kinds of files whose names begin with `device.key`.
     package enum Entry: Hashable {
-        /// A device key that a keybag of this keychain names.
+        /// The device key that the keybag of this keychain names.
         case inUse(KeyID)
-        /// A device key of this keychain that no keybag names.
+        /// Another device key of this keychain.
         case outdated(KeyID)
         /// The remains of a device key whose writing or erasing was interrupted.
         case remnant
@@ -31,8 +31,8 @@ package struct DeviceKeyFolder {
     let folder: PrivateDirectory
     /// The keychain whose device keys this looks for.
     package let keychainID: KeychainID
-    /// The ids of the device keys that its keybags name.
-    let keyIDs: [KeyID]
+    /// The id of the device key that its keybag names.
+    let keyID: KeyID
 
     /// The folder of the keychain that `header` describes; nil if it does not exist.
     ///
@@ -45,7 +45,7 @@ package struct DeviceKeyFolder {
             return nil
         }
         keychainID = header.settings.keychainID
-        keyIDs = header.keybags.map(\.deviceKeyID)
+        keyID = header.keybag.deviceKeyID
     }
 
     /// The names of all files that are, or look like, device keys.
@@ -134,9 +134,9 @@ package struct DeviceKeyFolder {
     private func entry(_ name: String, _ bytes: Span<UInt8>) -> Entry {
         do throws(DeviceKeyFile.Flaw) {
             let file = try DeviceKeyFile(parsing: bytes)
-            let (owner, keyID) = (file.keychainID, file.secret.id)
+            let (owner, id) = (file.keychainID, file.secret.id)
             guard let owner, owner != keychainID else {
-                return keyIDs.contains(keyID) ? .inUse(keyID) : .outdated(keyID)
+                return id == keyID ? .inUse(id) : .outdated(id)
             }
             return .foreign(owner)
         } catch {
@@ -176,10 +176,10 @@ extension SystemError {
 /// The end of an epoch change, for device keys: docs/FORMAT.md §4.4, step 5.
 extension DeviceKeyFolder {
     /// Gives the device key in use its usual name, unless a foreign file has that name. Then erases
-    /// the device keys of this keychain that no keybag names.
+    /// the other device keys of this keychain.
     ///
     /// The caller holds the writers' lock.
-    /// - Parameter keybag: The only keybag of the keychain.
+    /// - Parameter keybag: The keybag of the keychain.
     /// - Throws: ``SystemError``, and ``KeychainFailure/Code/incomplete`` if the device key in
     ///   use cannot be found: then nothing is erased.
     func tidy(_ keybag: LockedKeybag) throws {

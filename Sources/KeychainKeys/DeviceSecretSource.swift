@@ -58,9 +58,9 @@ package struct DeviceSecretSource {
     package func secret(
         of header: KeychainHeader, until deadline: Deadline
     ) throws(KeychainFailure) -> DeviceSecret {
-        let source = header.newest.deviceSource
-        guard source != .tpm else { return try unsealedSecret(of: header.newest, until: deadline) }
-        let file = try file(of: header.newest)
+        let source = header.keybag.deviceSource
+        guard source != .tpm else { return try unsealedSecret(of: header.keybag, until: deadline) }
+        let file = try file(of: header.keybag)
         try check(file, isFor: header.settings.keychainID, source)
         return file.intoSecret()
     }
@@ -69,12 +69,12 @@ package struct DeviceSecretSource {
     ///
     /// - Throws: As ``secret(of:until:)``; `keyUnavailable` also if the secret has another id.
     package func check(_ header: KeychainHeader, until deadline: Deadline) throws(KeychainFailure) {
-        let keyID = header.newest.deviceKeyID
+        let keyID = header.keybag.deviceKeyID
         // The TPM has released this secret before, so it need not be asked again.
         if header.isBoundToTPM, kept.knows(keyID) { return }
         let secret = try secret(of: header, until: deadline)
         guard secret.id == keyID else {
-            throw .wrongDeviceKey(Self.operation, path: path(of: header.newest.deviceSource))
+            throw .wrongDeviceKey(Self.operation, path: path(of: header.keybag.deviceSource))
         }
     }
 

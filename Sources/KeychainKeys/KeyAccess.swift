@@ -88,7 +88,7 @@ package struct KeyAccess {
     package func protector(
         of header: KeychainHeader, _ passcode: KeychainPasscode?
     ) throws -> Protector {
-        guard header.newest.protector != .device else {
+        guard header.keybag.protector != .device else {
             return Protector(try source.secret(of: header, until: deadline))
         }
         guard let typed = passcode else {
@@ -97,13 +97,13 @@ package struct KeyAccess {
                 .interactionNotAllowed, during: operation, message: "the passcode is needed",
                 hint: "give the keychain's passcode")
         }
-        guard header.newest.protector != .tpmAndPasscode else {
+        guard header.keybag.protector != .tpmAndPasscode else {
             return try countingWrongPasscodes {
-                try source.protector(of: header.newest, typed, timeLimit)
+                try source.protector(of: header.keybag, typed, timeLimit)
             }
         }
         let secret = try source.secret(of: header, until: deadline)
-        return try Protector(secret, passcode: typed.passcode, opening: header.newest)
+        return try Protector(secret, passcode: typed.passcode, opening: header.keybag)
     }
 
     /// The present moment, to be taken before the passcode is checked: a lock after it wins.
@@ -139,10 +139,10 @@ package struct KeyAccess {
         let held = pool.directory.isReadOnly ? nil : try pool.lock.acquire(before: deadline)
         guard try pool.isInPlace(), try keychain.readHeader(deadline).settings == header.settings
         else { return false }
-        let proof = header.older == nil ? nil : try header.proof(with: protector)
-        try lockState.publish(header.published(opened), within: limits, since: moment)
-        // Kept only after publishing, so that a failed unlock leaves nothing behind.
-        if let proof { keychain.keep(forResealing: proof) }
+        try lockState.publish([header.published(opened)], within: limits, since: moment)
+        if !pool.directory.isReadOnly, let writer = try? pool.writer(deadline) {
+            OldKeyErasure(keychain).eraseIfDue(writer)
+        }
         _ = consume held
         keychain.announceLockState()
         return true
@@ -163,32 +163,29 @@ package struct KeyAccess {
         _ = consume held
     }
 
-    /// Replaces the keybags of `header` by changed ones, which have the same class keys. What is
+    /// Replaces the keybag of `header` by a changed one, which has the same class keys. What is
     /// open stays open.
     ///
-    /// - Parameter change: Makes the new keybag of an epoch from the present one, and from the
-    ///   settings beside the new one.
+    /// - Parameter change: Makes the new keybag from the present one, and from the settings beside
+    ///   the new one.
     /// - Returns: Whether it did; false if the keychain has changed since `header`.
     /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong passcode, `timedOut`,
     ///   `diskFull`, `readOnly`. Then nothing has changed.
-    package func replaceKeybags(
+    package func replaceKeybag(
         of header: KeychainHeader, openedBy opener: borrowing Protector,
         _ change: (LockedKeybag, _ settings: [UInt8]) throws(KeybagError) -> LockedKeybag
     ) throws -> Bool {
         var settings = header.settings
         settings.stamp = .random(in: .min ... .max)
         defer { keychain.announceLockState() }
-        let keybags = try header.keybags.map { keybag throws(KeybagError) in
-            try change(keybag, settings.authenticatedBytes(of: keybag.epoch))
-        }
         let new = KeychainHeader(
-            settings, newest: keybags[0], older: keybags.dropFirst().first, at: header.location)
+            settings, try change(header.keybag, settings.authenticatedBytes), at: header.location)
         let opened = try new.unlock(with: opener)
         var before: LockStatus?
-        return try keychain.replaceKeys(of: header, operation, deadline) { writer in
-            try EpochMigration.replaceKeybags(by: new, writer.connection)
+        return try keychain.replaceKeys(of: header, deadline) { writer in
+            try writer.replaceKeybag(by: new)
             before = header.lockStatus
-            try new.publishInPlace(of: header, opened)
+            try new.publishInPlace(of: header, [new.published(opened)])
         } onFailure: {
             if let before { try header.putBack(before) }
         }

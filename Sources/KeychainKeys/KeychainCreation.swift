@@ -222,6 +222,6 @@ struct NewKeybag {
             stamp: .random(in: .min ... .max), keychainID: keychainID, epoch: Epoch(1))
         locked = LockedKeybag(
             keychainID: keychainID, epoch: settings.epoch, deviceSource: source,
-            protector: protector, settings: settings.authenticatedBytes(of: settings.epoch))
+            protector: protector, settings: settings.authenticatedBytes)
     }
 }

@@ -8,7 +8,7 @@ package import ValetLockState
 internal import ValetSealing
 internal import ValetSystem
 
-/// The part of a keychain that is readable without a key: its settings, and one or two keybags.
+/// The part of a keychain that is readable without a key: its settings and its keybag.
 /// ``OpenKeychain`` reads it, and ``OpenKeys`` holds the keys that belong to it.
 ///
 /// Valid for as long as the database has the same stamp.
@@ -17,31 +17,25 @@ package final class KeychainHeader: Sendable {
     package let settings: KeychainSettings
     /// Where the keychain is.
     package let location: KeychainLocation
-    /// The keybag whose keys seal new and changed rows.
-    package let newest: LockedKeybag
-    /// The keybag of the previous epoch, while rows of that epoch are left: docs/FORMAT.md §4.4.
-    package let older: LockedKeybag?
-    /// The marks that opened keys have to match, oldest epoch first.
-    package let marks: [EpochMark]
+    /// The wrapped keys of the current epoch.
+    package let keybag: LockedKeybag
+    /// The mark that opened keys have to match.
+    package let mark: EpochMark
     /// Tells which keys are open; nil without a passcode.
     package let lockState: LockStateStore?
 
     /// - Parameter lockState: Where keys are published; nil for the one of this process.
     package init(
-        _ settings: KeychainSettings, newest: LockedKeybag, older: LockedKeybag?,
-        at location: KeychainLocation, lockState given: LockStateStore? = nil
+        _ settings: KeychainSettings, _ keybag: LockedKeybag, at location: KeychainLocation,
+        lockState given: LockStateStore? = nil
     ) {
         self.settings = settings
         self.location = location
-        self.newest = newest
-        self.older = older
-        marks = [older, newest].compactMap { $0 }.map { keybag in
-            EpochMark(
-                epoch: keybag.epoch,
-                digest: keybag.digest(settings: settings.authenticatedBytes(of: keybag.epoch)))
-        }
+        self.keybag = keybag
+        mark = EpochMark(
+            epoch: keybag.epoch, digest: keybag.digest(settings: settings.authenticatedBytes))
         lockState =
-            newest.protector == .device
+            keybag.protector == .device
             ? nil : given ?? LockStates.store(of: settings.keychainID, at: location)
     }
 
@@ -50,30 +44,26 @@ package final class KeychainHeader: Sendable {
         lockState ?? LockStates.store(of: settings.keychainID, at: location)
     }
 
-    /// The keybags, the newest first.
-    package var keybags: [LockedKeybag] { [newest] + (older.map { [$0] } ?? []) }
-
     /// Whether a TPM has the device secret.
-    package var isBoundToTPM: Bool { newest.deviceSource == .tpm }
+    package var isBoundToTPM: Bool { keybag.deviceSource == .tpm }
 
-    /// Opens all keybags with one protector: while there are two, both have the same protector.
+    /// Opens the keybag.
     ///
     /// - Throws: As ``LockedKeybag/unlock(with:settings:)``.
-    package func unlock(
-        with protector: borrowing Protector
-    ) throws(KeybagError) -> [UnlockedKeybag] {
-        var opened: [UnlockedKeybag] = []
-        for keybag in keybags {
-            opened.append(
-                try keybag.unlock(
-                    with: protector, settings: settings.authenticatedBytes(of: keybag.epoch)))
-        }
-        return opened
+    package func unlock(with protector: borrowing Protector) throws(KeybagError) -> UnlockedKeybag {
+        try keybag.unlock(with: protector, settings: settings.authenticatedBytes)
     }
 
-    /// The keys of `opened`, the newest first, in the form for publishing.
-    func published(_ opened: [UnlockedKeybag]) -> [EpochKeys] {
-        zip(opened.reversed(), marks).map { EpochKeys($0, digest: $1.digest) }
+    /// The proof that `protector` gives.
+    package func proof(with protector: borrowing Protector) throws(KeybagError) -> PresenceProof {
+        let keys = try keybag.presenceKeys(
+            with: protector, settings: settings.authenticatedBytes)
+        return PresenceProof(.passcode, keys: [keys])
+    }
+
+    /// The keys of `opened` in the form for publishing.
+    package func published(_ opened: UnlockedKeybag) -> EpochKeys {
+        EpochKeys(opened, digest: mark.digest)
     }
 }
 
@@ -93,39 +83,23 @@ extension KeychainHeader {
                     .newerFormat, during: operation, path: store.connection.path,
                     hint: "update this program")
             }
-            var keybags = try keybags(from: store)
-            guard let newest = keybags.popLast() else {
-                throw damaged(store, "the keybag is missing")
+            let keybag = try keybag(from: store)
+            guard keybag.epoch == settings.epoch, keybag.keychainID == settings.keychainID else {
+                throw damaged(store, "the keybag and the settings do not match")
             }
-            let older = keybags.popLast()
-            guard keybags.isEmpty, newest.epoch == settings.epoch,
-                older.map({ precedes($0, newest) }) ?? true,
-                newest.keychainID == settings.keychainID
-            else { throw damaged(store, "the keybag and the settings do not match") }
-            return KeychainHeader(settings, newest: newest, older: older, at: location)
+            return KeychainHeader(settings, keybag, at: location)
         }
     }
 
-    /// Whether `newer` is the keybag of the next epoch of the same keychain, with the same
-    /// protector.
-    private static func precedes(_ older: LockedKeybag, _ newer: LockedKeybag) -> Bool {
-        older.keychainID == newer.keychainID && older.epoch.rawValue + 1 == newer.epoch.rawValue
-            && older.protector == newer.protector && older.deviceKeyID == newer.deviceKeyID
-            && older.deviceSource == newer.deviceSource
-    }
-
-    /// In the order of their epochs.
-    private static func keybags(from store: RowConnection) throws -> [LockedKeybag] {
+    private static func keybag(from store: RowConnection) throws -> LockedKeybag {
         let run = try store.keybags.start()
-        var keybags: [LockedKeybag] = []
-        while try run.step() {
-            let keybag = try LockedKeybag(parsing: run.blob(1))
-            guard UInt64(exactly: run.int64(0)) == keybag.epoch.rawValue else {
-                throw damaged(store, "a keybag has the wrong epoch")
-            }
-            keybags.append(keybag)
+        guard try run.step() else { throw damaged(store, "the keybag is missing") }
+        let keybag = try LockedKeybag(parsing: run.blob(1))
+        guard UInt64(exactly: run.int64(0)) == keybag.epoch.rawValue else {
+            throw damaged(store, "a keybag has the wrong epoch")
         }
-        return keybags
+        guard try !run.step() else { throw damaged(store, "there is more than one keybag") }
+        return keybag
     }
 
     private static func settings(
@@ -149,44 +123,25 @@ extension KeychainHeader {
     }
 }
 
-/// Publishing keys during an epoch change, before its transaction commits: docs/FORMAT.md §4.4.
-/// The caller holds the writers' lock.
+/// Publishing keys before a transaction that changes them commits: docs/FORMAT.md §4.4. The caller
+/// holds the writers' lock.
 extension KeychainHeader {
     /// Which keys are open. A keychain without a passcode reads as before the first unlock.
     package var lockStatus: LockStatus {
-        lockState?.current(expecting: marks) ?? .beforeFirstUnlock(.notUnlocked)
+        lockState?.current(expecting: [mark]) ?? .beforeFirstUnlock(.notUnlocked)
     }
 
-    /// Publishes the keys of this header in place of those of `old` that are open. A locked
-    /// keychain stays locked, and an unlocked one keeps its time limits.
+    /// Publishes `keys` in place of those of `old` that are open. A locked keychain stays locked,
+    /// and an unlocked one keeps its time limits.
     ///
-    /// - Parameter opened: The keys, the newest first.
-    package func publishInPlace(of old: KeychainHeader, _ opened: [UnlockedKeybag])
-        throws(LockStateError)
-    {
-        try lockState?.replaceOpenKeys(expecting: old.marks, with: published(opened))
-    }
-
-    /// Publishes the keys of this header and unlocks the keychain without time limits. A keychain
-    /// that is already unlocked keeps its limits.
-    ///
-    /// - Parameters:
-    ///   - before: The ``lockStatus`` of `old`.
-    ///   - opened: The keys, the newest first.
-    ///   - moment: A moment before the passcode was checked: a lock since then wins.
-    func publishUnlocking(
-        _ before: LockStatus, of old: KeychainHeader, _ opened: [UnlockedKeybag],
-        since moment: LockMoment?
+    /// - Parameter keys: Of one epoch or of two, in rising order.
+    package func publishInPlace(
+        of old: KeychainHeader, _ keys: [EpochKeys]
     ) throws(LockStateError) {
-        switch before {
-        // If another process locks the keychain now, it stays locked.
-        case .unlocked: try publishInPlace(of: old, opened)
-        case .locked, .beforeFirstUnlock, .unknown:
-            try lockState?.publish(published(opened), within: .none, since: moment)
-        }
+        try lockState?.replaceOpenKeys(expecting: old.mark, with: keys)
     }
 
-    /// Restores the published keys after an epoch change failed. A keychain that was locked since
+    /// Restores the published keys after a change of keys failed. A keychain that was locked since
     /// then stays locked.
     ///
     /// - Parameter before: The ``lockStatus`` of this header, from before the change.
@@ -219,13 +174,13 @@ extension LockStateStore {
 
     /// Replaces the open keys by keys of the same scopes; unlocks nothing.
     ///
-    /// - Parameter marks: The epochs of the keys to replace.
+    /// - Parameter mark: The epoch of the keys to replace.
     func replaceOpenKeys(
-        expecting marks: [EpochMark], with keys: [EpochKeys]
+        expecting mark: EpochMark, with keys: [EpochKeys]
     ) throws(LockStateError) {
         for _ in 0...Self.lockCount {
             do throws(LockStateError) {
-                switch current(expecting: marks) {
+                switch current(expecting: [mark]) {
                 case .unlocked: return try replaceKeys(with: keys)
                 case .locked: return try replaceFirstUnlockKeys(with: keys)
                 case .beforeFirstUnlock, .unknown: return
@@ -234,27 +189,5 @@ extension LockStateStore {
                 guard error.code == .notUnlocked else { throw error }
             }
         }
-    }
-}
-
-extension KeychainHeader {
-    /// Opens the presence pairs of all epochs.
-    private func presenceKeys(
-        with protector: borrowing Protector
-    ) throws(KeybagError) -> [PresenceKeys] {
-        var opened: [PresenceKeys] = []
-        for keybag in keybags {
-            opened.append(
-                try keybag.presenceKeys(
-                    with: protector, settings: settings.authenticatedBytes(of: keybag.epoch)))
-        }
-        return opened
-    }
-
-    /// The proof that `protector` gives.
-    package func proof(
-        with protector: borrowing Protector
-    ) throws(KeybagError) -> PresenceProof {
-        PresenceProof(.passcode, keys: try presenceKeys(with: protector))
     }
 }

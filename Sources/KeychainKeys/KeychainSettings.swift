@@ -7,7 +7,7 @@ internal import ValetKeychainRows
 package import ValetSealing
 internal import ValetSystem
 
-/// The one row of table `keychain`: docs/FORMAT.md §7. The MAC of each keybag covers it.
+/// The one row of table `keychain`: docs/FORMAT.md §7. The MAC of the keybag covers it.
 /// ``KeychainHeader`` reads it.
 package struct KeychainSettings: Hashable, Sendable {
     /// The format that this version of the library writes, and the newest that it reads.
@@ -25,7 +25,7 @@ package struct KeychainSettings: Hashable, Sendable {
     var features: Int64 = 0
     /// The identity of the keychain, independent of its folder.
     package var keychainID: KeychainID
-    /// The epoch whose keys seal new rows.
+    /// The epoch of the keybag.
     package var epoch: Epoch
 
     /// The settings of a new keychain.
@@ -58,8 +58,8 @@ package struct KeychainSettings: Hashable, Sendable {
         return Int64(version)
     }
 
-    /// The bytes that the MAC of the keybag of `epoch` covers: docs/FORMAT.md §4.3.
-    package func authenticatedBytes(of epoch: Epoch) -> [UInt8] {
+    /// The bytes that the MAC of the keybag covers: docs/FORMAT.md §4.3.
+    package var authenticatedBytes: [UInt8] {
         var bytes: [UInt8] = []
         for version in [format, minReader, minWriter] {
             bytes.append(bigEndian: UInt32(truncatingIfNeeded: version))

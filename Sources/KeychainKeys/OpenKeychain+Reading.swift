@@ -5,7 +5,7 @@
 
 internal import ValetDatabase
 internal import ValetKeybag
-package import ValetKeychainModel
+internal import ValetKeychainModel
 package import ValetKeychainRows
 internal import ValetLockState
 package import ValetSystem
@@ -47,11 +47,11 @@ extension OpenKeychain {
     ) throws -> R {
         let reader = try pool.borrow(call.deadline)
         defer { pool.giveBack(reader) }
-        var doubts = EpochDoubts()
+        var look = RepeatedLook()
         while true {
             let lastCommit = kept.lastCommit(seenBy: reader.connection)
             let transaction = try ReadTransaction(on: reader.connection)
-            if let state = try believed(currentKeys(reader), &doubts) {
+            if let state = try believed(reader, &look) {
                 try RequiredLevel.check(state.header, call.operation)
                 let commit = kept.keep(state, at: lastCommit)
                 var snapshot = RowSnapshot(reader, state, commit, transaction)
@@ -64,7 +64,7 @@ extension OpenKeychain {
                 return result
             }
             _ = consume transaction
-            try awaitChange(call.operation, call.deadline, &doubts)
+            try awaitChange(call.operation, call.deadline, &look)
         }
     }
 
@@ -94,36 +94,35 @@ extension OpenKeychain {
         }
     }
 
-    /// The keys that a transaction sees; nil if an epoch change may explain why some do not fit,
-    /// or a TPM has to be asked first.
-    package func believed(
-        _ keys: CurrentKeys, _ doubts: inout EpochDoubts
-    ) throws(KeychainFailure) -> OpenKeys? {
+    /// The keys that the transaction of `store` sees; nil if another look is needed, because a
+    /// change of keys may explain why they do not fit, or a TPM has to be asked first.
+    package func believed(_ store: RowConnection, _ look: inout RepeatedLook) throws -> OpenKeys? {
+        let keys = try currentKeys(store)
         switch keys {
-        case .doubtful(let header, _, let cause) where doubts.areExcused(by: header, cause):
+        case .doubtful(let header, _, let cause) where look.isWorthwhile(at: header, cause):
             return nil
         case .sealed(let header):
-            doubts.sealed = header
+            look.sealed = header
             return nil
         case .certain, .doubtful: return try settled(keys)
         }
     }
 
-    /// Waits for a running epoch change or write if the keys do not fit, and for the TPM if that
-    /// keeps the keychain closed. Returns at once where another look is enough. Belongs outside of
+    /// Waits for the running write if the keys do not fit, and for the TPM if that keeps the
+    /// keychain closed. Returns at once where another look is enough. Belongs outside of
     /// transactions.
     ///
     /// - Throws: ``KeychainFailure``: `timedOut`, also if the keychain was replaced; as
     ///   ``unseal(_:_:)``.
     package func awaitChange(
-        _ operation: String, _ deadline: Deadline, _ doubts: inout EpochDoubts
+        _ operation: String, _ deadline: Deadline, _ look: inout RepeatedLook
     ) throws {
         guard !deadline.hasPassed else { throw KeychainFailure(.timedOut, during: operation) }
-        guard let header = doubts.sealed else {
-            if doubts.needWait { try pool.awaitWriters(deadline) }
+        guard let header = look.sealed else {
+            if look.waitsForWriters { try pool.awaitWriters(deadline) }
             return
         }
-        doubts.sealed = nil
+        look.sealed = nil
         try unseal(header, deadline)
         // Asking the TPM takes long.
         try pool.checkPlace()

@@ -25,11 +25,7 @@ package final class OpenKeychain: Sendable {
     let kept = KeptRows()
     private let header = Lock<KeychainHeader?>(nil)
     private let state = Lock<OpenKeys?>(nil)
-    /// Up to which row number an epoch change is known to have come.
-    private let resealed = Atomic<Int64>(.min)
-    private let resealedEntry = Lock<(epoch: Epoch, number: Int64)?>(nil)
     private let erasure = Atomic<Int64>(0)
-    private let opener = Lock<PresenceProof?>(nil)
     /// Calls that write items, of all threads.
     let writes = WriteQueue()
 
@@ -89,43 +85,9 @@ package final class OpenKeychain: Sendable {
         set { erasure.store(newValue, ordering: .relaxed) }
     }
 
-    /// The empty file that says that old keys are still to be erased.
-    static let erasePendingName = "erase.pending"
-
     /// Whether old keys may still be on the disk.
     package func isErasePending() throws(SystemError) -> Bool {
-        try directory.check(file: Self.erasePendingName) != nil
-    }
-
-    /// Keeps what opens values that require the user, from an unlock with the passcode to the end
-    /// of the epoch change that the unlock continues.
-    func keep(forResealing proof: PresenceProof?) {
-        opener.withLock { $0 = proof }
-    }
-
-    /// Hands over what was kept.
-    func takeProofForResealing() -> PresenceProof? {
-        opener.withLock { proof in
-            defer { proof = nil }
-            return proof
-        }
-    }
-
-    /// Up to which row number no row of the older epoch is left, as far as this process knows.
-    var resealedNumber: Int64 {
-        get { resealed.load(ordering: .relaxed) }
-        set { resealed.store(newValue, ordering: .relaxed) }
-    }
-
-    /// Up to which number no entry of sync is left of the epoch before `epoch`, as far as this
-    /// process knows.
-    func resealedEntry(in epoch: Epoch) -> Int64 {
-        resealedEntry.withLock { $0?.epoch == epoch ? $0?.number : nil } ?? .min
-    }
-
-    /// Notes what a committed transaction has sealed.
-    func noteResealed(entry number: Int64, in epoch: Epoch) {
-        resealedEntry.withLock { $0 = (epoch, number) }
+        try directory.check(file: OldKeyErasure.markerName) != nil
     }
 
     // What a transaction sees of the keychain.
@@ -205,7 +167,7 @@ package final class OpenKeychain: Sendable {
     /// What is open at this moment. Other keys are forgotten, except by calls that are using them:
     /// a locked process keeps no keys.
     package func lockStatus(_ header: KeychainHeader, of lockState: LockStateStore) -> LockStatus {
-        let reading = lockState.current(expecting: header.marks)
+        let reading = lockState.current(expecting: [header.mark])
         if case .unlocked = reading { return reading }
         forgetKeys(but: reading.keys)
         return reading
@@ -213,8 +175,7 @@ package final class OpenKeychain: Sendable {
 
     private func state(_ header: KeychainHeader, _ keys: OpenedKeys) throws -> OpenKeys {
         if let known = lastKnownState, hasSeen(header, keys) { return known }
-        let opened = header.keybags.compactMap { keys.keys(of: $0.epoch)?.keybag }
-        guard opened.count == header.keybags.count else {
+        guard let opened = keys.keys(of: header.keybag.epoch)?.keybag else {
             throw KeychainFailure.locked(Self.opening)
         }
         let fresh = try OpenKeys(header, opened, opened: keys)
@@ -231,10 +192,10 @@ package final class OpenKeychain: Sendable {
         if let known = lastKnownState, known.header === header { return .certain(known) }
         let lockState = header.sharedLockState
         // There may have been a passcode, and keys that ended with it.
-        lockState.forget(before: header.newest.epoch)
-        if header.isBoundToTPM, !source.kept.has(header.newest.deviceKeyID) {
+        lockState.forget(before: header.keybag.epoch)
+        if header.isBoundToTPM, !source.kept.has(header.keybag.deviceKeyID) {
             // Another process may have asked the TPM already.
-            guard case .unlocked(let keys) = lockState.current(expecting: header.marks) else {
+            guard case .unlocked(let keys) = lockState.current(expecting: [header.mark]) else {
                 return .sealed(header)
             }
             return .certain(try state(header, keys))
@@ -279,7 +240,7 @@ package final class OpenKeychain: Sendable {
         let held = try pool.lock.acquire(before: .immediately)
         let now = try readHeader(.immediately)
         if now.settings == header.settings {
-            try lockState.publish(header.published(opened), within: .none)
+            try lockState.publish([header.published(opened)], within: .none)
         }
         _ = consume held
     }
@@ -312,43 +273,34 @@ package final class OpenKeychain: Sendable {
 /// What a transaction sees of the keys that are open.
 package enum CurrentKeys {
     case certain(OpenKeys)
-    /// Not everything is open, and an epoch change may be why: one that is under way and has
-    /// published keys that do not fit yet, or one that came after the transaction had begun and
-    /// took the keys away with the passcode. If neither is the case, the state is that of a locked
-    /// keychain, or nothing is open at all.
+    /// Not all keys are open. A change of keys may be the cause: it was committed after the
+    /// transaction had begun, or it has published keys and is about to commit. If neither is the
+    /// case, the keychain is locked, or no key is open at all.
     case doubtful(KeychainHeader, OpenKeys?, LockCause)
-    /// Nothing is open before a TPM has released the device secret, which is waited for outside of
+    /// No key is open before a TPM has released the device secret, which is waited for outside of
     /// transactions: ``OpenKeychain/unseal(_:_:)``.
     case sealed(KeychainHeader)
 }
 
-/// What a reader has seen of a keychain that is not open to it, before it believes that.
-package struct EpochDoubts {
-    /// One change was begun and undone, and then another: after that the keys are the reason.
-    private static let limit = 3
-
+/// How often a reader has seen the same keychain without its keys. It looks again, because the keys
+/// may have been changed since its transaction began.
+package struct RepeatedLook {
     private var stamp: Int64?
-    private var cause: LockCause?
-    /// How often in a row the same keychain was seen.
     private var count = 0
-    /// Whether the reader has to wait for the end of a change, and not only to look again.
-    var needWait: Bool { cause == .otherEpoch }
+    /// Whether a change of keys may be about to commit, so that the reader waits for writers.
+    var waitsForWriters = false
     /// The keychain whose device secret a TPM has to release first.
     var sealed: KeychainHeader?
 
-    /// No doubts so far.
+    /// No look so far.
     package init() {}
 
-    /// Whether an epoch change may be why not everything of `header` is open.
-    ///
-    /// A reader that waited for the change then sees another keychain, or keys that fit this one.
-    /// One that sees the same keychain a second time knows that it belongs to the moment at which
-    /// its keys were missing.
-    package mutating func areExcused(by header: KeychainHeader, _ cause: LockCause) -> Bool {
-        let isSame = stamp == header.settings.stamp
-        let isConfirmed = isSame && self.cause == cause && cause != .otherEpoch
-        count = isSame ? count + 1 : 1
-        (stamp, self.cause) = (header.settings.stamp, cause)
-        return !isConfirmed && count < Self.limit
+    /// Whether to look again, outside of the present transaction. Once is enough, except where a
+    /// change of keys was undone and another one begun in between.
+    package mutating func isWorthwhile(at header: KeychainHeader, _ cause: LockCause) -> Bool {
+        count = stamp == header.settings.stamp ? count + 1 : 0
+        stamp = header.settings.stamp
+        waitsForWriters = cause == .otherEpoch
+        return count < (waitsForWriters ? 2 : 1)
     }
 }

@@ -21,12 +21,12 @@ package enum RequiredLevel {
     {
         // Fast path: one atomic load if no level is required.
         guard isSet else { return }
-        try check(header.newest.level, operation, hint: "set a passcode with `valet passcode set`")
+        try check(header.keybag.level, operation, hint: "set a passcode with `valet passcode set`")
     }
 
     /// Whether the keychain has the required level, according to `header`.
     static func isMet(by header: KeychainHeader) -> Bool {
-        !isSet || header.newest.level.rank >= rank.load(ordering: .sequentiallyConsistent)
+        !isSet || header.keybag.level.rank >= rank.load(ordering: .sequentiallyConsistent)
     }
 
     /// Whether this process requires any level.

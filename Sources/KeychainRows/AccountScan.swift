@@ -5,7 +5,7 @@ package import ValetKeychainModel
 internal import ValetSealing
 package import ValetSystem
 
-/// A walk over the rows of a service's items in one group and one epoch; opens names alone.
+/// A walk over the rows of a service's items in one group; opens names alone.
 package struct AccountScan: Sendable {
     /// The keys that open names.
     package let state: RowKeys
@@ -13,13 +13,10 @@ package struct AccountScan: Sendable {
     private let protectionClass: ProtectionClass
     private let isSynchronizable: Bool
 
-    /// A walk over the items of `service` in `group`, by the hashes of one epoch.
-    package init(
-        _ service: PasswordService, _ group: AccessGroup, _ state: RowKeys,
-        _ hasher: IndexHasher
-    ) {
+    /// A walk over the items of `service` in `group`.
+    package init(_ service: PasswordService, _ group: AccessGroup, _ state: RowKeys) {
         self.state = state
-        hashes = hasher.place(of: service, in: group).hashes
+        hashes = state.hasher.place(of: service, in: group).hashes
         protectionClass = service.protectionClass
         isSynchronizable = service.isSynchronizable
     }

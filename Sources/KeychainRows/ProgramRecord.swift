@@ -82,12 +82,9 @@ extension RowKeys {
         }
     }
 
-    /// Opens a row of table `program`, which is sealed under the newest epoch unless it is just
-    /// being changed.
-    package func open(
-        program sealed: [UInt8], _ id: Digest, in epoch: KeychainEpoch? = nil
-    ) throws(RowFailure) -> ProgramRecord {
-        guard let keys = (epoch ?? newest).keys.keys(of: .afterFirstUnlock),
+    /// Opens a row of table `program`.
+    package func open(program sealed: [UInt8], _ id: Digest) throws(RowFailure) -> ProgramRecord {
+        guard let keys = epoch.keys.keys(of: .afterFirstUnlock),
             let padded = try? associatedData(id, keys.keyID).withBytes({ data in
                 try AEAD.openIntoArray(
                     sealed.span, associatedData: data, under: keys.attributes)

@@ -5,43 +5,30 @@ package import ValetKeychainModel
 package import ValetSealing
 internal import ValetSystem
 
-/// The keys that open and seal the rows of a keychain, of one epoch or of two.
+/// The keys that open and seal the rows of a keychain.
 ///
-/// Valid for as long as the database shows the same stamp, and the lock state the same keys.
+/// Valid while the stamp of the database and the open keys stay the same.
 package final class RowKeys: Sendable {
     /// The keychain that every sealed part is bound to.
     package let keychainID: KeychainID
-    /// The epoch that is written under.
-    package let newest: KeychainEpoch
-    /// The epoch before it, while rows of it are left. They are still read.
-    package let older: KeychainEpoch?
-    /// Runs at each use of a key that a lock takes away.
+    /// The current epoch.
+    package let epoch: KeychainEpoch
+    /// Runs at each use of a key that a lock removes.
     private let onUse: (@Sendable () -> Void)?
     /// Programs that are known to be on record.
     private let recordedPrograms = Lock<Set<ProgramRecord>>([])
 
-    /// The opened keys of one epoch or of two.
+    /// The opened keys of the current epoch.
     package init(
-        _ keychainID: KeychainID, newest: KeychainEpoch, older: KeychainEpoch?,
-        onUse: (@Sendable () -> Void)?
+        _ keychainID: KeychainID, _ epoch: KeychainEpoch, onUse: (@Sendable () -> Void)? = nil
     ) {
         self.keychainID = keychainID
-        self.newest = newest
-        self.older = older
+        self.epoch = epoch
         self.onUse = onUse
     }
 
-    /// Whether all keys that there are are open.
-    package var isComplete: Bool { newest.isComplete && older?.isComplete != false }
-
-    /// Hashes what is written.
-    package var hasher: IndexHasher { newest.hasher }
-
-    /// Hashes what is searched: rows are found by the hashes of their own epoch.
-    package var hashers: [IndexHasher] {
-        guard let older else { return [newest.hasher] }
-        return [newest.hasher, older.hasher]
-    }
+    /// Hashes the names by which rows are found.
+    package var hasher: IndexHasher { epoch.hasher }
 
     /// What seals rows of `protectionClass`.
     ///
@@ -51,12 +38,11 @@ package final class RowKeys: Sendable {
     package func cipher(
         _ protectionClass: ProtectionClass, isUse: Bool = true
     ) throws(RowFailure) -> ItemCipher {
-        guard let keys = newest.keys.keys(of: protectionClass) else {
-            throw newest.hasKey(of: protectionClass) ? .locked : .needsPasscode
+        guard let keys = epoch.keys.keys(of: protectionClass) else {
+            throw epoch.hasKey(of: protectionClass) ? .locked : .needsPasscode
         }
         if isUse { noteUse(of: protectionClass) }
-        return ItemCipher(
-            keychainID: keychainID, keys: keys, recipients: newest.recipients)
+        return ItemCipher(keychainID: keychainID, keys: keys, recipients: epoch.recipients)
     }
 
     /// What opens the row of `header`.
@@ -71,38 +57,19 @@ package final class RowKeys: Sendable {
 
     /// As ``cipher(opening:)``, for maintenance of the keychain: that does not count as its use.
     package func cipher(examining header: RowHeader) throws(RowFailure) -> ItemCipher {
-        guard let epoch = epoch(of: header) else { throw .seal }
+        guard epoch.isNamed(by: header) else { throw .seal }
         guard let keys = epoch.keys.keys(of: header.protectionClass) else { throw .locked }
-        return ItemCipher(
-            keychainID: keychainID, keys: keys, recipients: epoch.recipients)
+        return ItemCipher(keychainID: keychainID, keys: keys, recipients: epoch.recipients)
     }
 
     /// A copy of the sync secret of a scope; nil if it is not open, or if the keychain has none. It
     /// does not count as use of the keychain: an agent must not keep it from locking itself.
-    package func syncSecret(_ scope: KeyScope) -> SyncSecret? { newest.keys.syncSecret(scope) }
+    package func syncSecret(_ scope: KeyScope) -> SyncSecret? { epoch.keys.syncSecret(scope) }
 
     /// Keeps an unlocked keychain from locking itself: docs/decisions/0020-auto-lock.md.
     private func noteUse(of protectionClass: ProtectionClass) {
         if protectionClass.scope == .whileUnlocked { onUse?() }
     }
-
-    /// The epoch whose key the row of `header` names.
-    private func epoch(of header: RowHeader) -> KeychainEpoch? {
-        if newest.isNamed(by: header) { return newest }
-        guard let older, older.isNamed(by: header) else { return nil }
-        return older
-    }
-
-    /// Whether the row of `header` names a key of one of these epochs.
-    package func knows(_ header: RowHeader) -> Bool { epoch(of: header) != nil }
-
-    /// What the row of `header` is found by.
-    package func hasher(of header: RowHeader) -> IndexHasher {
-        epoch(of: header)?.hasher ?? newest.hasher
-    }
-
-    /// Whether the row of `header` was written under the epoch that is written under now.
-    package func isNewest(_ header: RowHeader) -> Bool { newest.isNamed(by: header) }
 
     /// Whether this process has seen the program on record.
     func hasRecorded(_ program: ProgramRecord) -> Bool {
@@ -150,7 +117,7 @@ package struct KeychainEpoch: Sendable {
         classes.contains(protectionClass)
     }
 
-    /// Whether every key that there is is open.
+    /// Whether all keys of the keychain are open.
     package var isComplete: Bool {
         ProtectionClass.allCases.allSatisfy { !hasKey(of: $0) || keys.keys(of: $0) != nil }
     }
@@ -162,7 +129,7 @@ package struct KeychainEpoch: Sendable {
 }
 
 extension RowKeys {
-    /// Opens everything in a row; but for a value that takes a proof which is not here.
+    /// Opens everything in a row, except a value that needs more than `proof`.
     package func open(_ row: SealedRow, _ proof: PresenceProof?) throws(RowFailure) -> OpenedRow {
         let cipher = try cipher(opening: row.header)
         let content = try cipher.openContent(row)

@@ -13,7 +13,7 @@ extension RowTransaction {
     package func makeWay(
         for item: IndexedContent, _ itemClass: ItemClass, isSynchronizable: Bool
     ) throws -> Predecessor {
-        try makeWay(over: try row(of: item, itemClass, isSynchronizable: isSynchronizable))
+        try makeWay(over: try row(item.index.place))
     }
 
     /// Like ``makeWay(for:_:isSynchronizable:)``, with the row that was found in the place.

@@ -44,24 +44,9 @@ package struct RowTransaction {
         _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], group: AccessGroup,
         isSynchronizable: Bool
     ) throws -> FoundRow? {
-        for hasher in state.hashers {
-            let place = hasher.place(
-                itemClass, attributes, group: group, isSynchronizable: isSynchronizable)
-            if let row = try row(place) { return row }
-        }
-        return nil
-    }
-
-    /// The live row of an item to be written, or a tombstone in its place; nil for none.
-    package func row(
-        of item: IndexedContent, _ itemClass: ItemClass, isSynchronizable: Bool
-    ) throws -> FoundRow? {
-        if let row = try row(item.index.place) { return row }
-        guard let older = state.older else { return nil }
-        return try row(
-            older.hasher.place(
-                itemClass, item.content.attributes, group: item.content.accessGroup,
-                isSynchronizable: isSynchronizable))
+        try row(
+            state.hasher.place(
+                itemClass, attributes, group: group, isSynchronizable: isSynchronizable))
     }
 
     /// The row in a place, or a tombstone; nil for none.
@@ -80,7 +65,7 @@ package struct RowTransaction {
         return found
     }
 
-    /// Opens everything in a row; but for a value that takes a proof which is not here.
+    /// Opens everything in a row, except a value that needs more than ``access`` brings.
     package func open(_ row: SealedRow) throws(RowFailure) -> OpenedRow {
         try state.open(row, access.proof)
     }
@@ -99,7 +84,7 @@ package struct RowTransaction {
 
     // Writing.
 
-    /// Content with its hashes in the newest epoch.
+    /// Content with its hashes.
     package func hashed(
         _ content: ItemContent, _ itemClass: ItemClass, _ flags: RowFlags
     ) -> IndexedContent {
@@ -120,7 +105,7 @@ package struct RowTransaction {
         let header = RowHeader(
             number: try nextNumber(), salt: .random(in: .min ... .max), version: 1,
             itemClass: itemClass, protectionClass: kind.protectionClass, flags: kind.flags,
-            epoch: state.newest.keys.epoch, placeHash: index.place.service.place,
+            epoch: state.epoch.keys.epoch, placeHash: index.place.service.place,
             accountHash: index.place.account)
         let stored = kind.flags.contains(.password) ? try boxed(value, header) : value
         var row = try cipher.seal(
@@ -133,7 +118,6 @@ package struct RowTransaction {
         try run.finish()
         try insertAttributes(index.others.values, row.header.number)
         try checkIsFound(row, item)
-        try moveSyncItem(item.content, row.header)
         return row
     }
 
@@ -149,9 +133,9 @@ package struct RowTransaction {
         try write(row, over: old, item)
     }
 
-    /// Writes an item over its own row under the keys of the newest epoch. Nothing about the item
-    /// changes, so that no watcher has to be notified.
-    package func moveToNewestEpoch(_ opened: OpenedRow) throws {
+    /// Seals a row that the keys of the former epoch have opened, for a change of keys. Nothing
+    /// about the item changes, so that no watcher has to be notified.
+    package func sealAnew(_ opened: OpenedRow) throws {
         let old = opened.row
         let item = hashed(opened.content, old.header.itemClass, old.header.flags)
         let row = try seal(item, over: old, old.header.kind, value: opened.value)
@@ -167,7 +151,7 @@ package struct RowTransaction {
         header.version = try following(header.version)
         header.protectionClass = kind.protectionClass
         header.flags = kind.flags
-        header.epoch = state.newest.keys.epoch
+        header.epoch = state.epoch.keys.epoch
         header.placeHash = item.index.place.service.place
         header.accountHash = item.index.place.account
         var row = try cipher.seal(
@@ -195,24 +179,6 @@ package struct RowTransaction {
             if row.placeID != old.placeID { try deletePlaceIfEmpty(old.placeID) }
         }
         try checkIsFound(row, item)
-        try moveSyncItem(item.content, row.header)
-    }
-
-    /// Makes the number that sync has for an item lead to the row that was written. While there are
-    /// two epochs, the number may still be known by the hashes of the older one.
-    private func moveSyncItem(_ content: ItemContent, _ header: RowHeader) throws {
-        guard state.older != nil, header.flags.contains(.synchronizable) else { return }
-        try moveSyncItem(header.itemClass, content.attributes, content.accessGroup)
-    }
-
-    /// Makes the number that sync has for an item known by the hashes of the newest epoch.
-    package func moveSyncItem(
-        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], _ group: AccessGroup
-    ) throws {
-        guard let older = state.older else { return }
-        try store.sync.move(
-            older.hasher.place(itemClass, attributes, group: group, isSynchronizable: true),
-            to: state.hasher.place(itemClass, attributes, group: group, isSynchronizable: true))
     }
 
     /// Makes sure that readers find what was written: where an index is damaged, they may not.
@@ -394,8 +360,8 @@ package struct IndexedContent {
         self.index = index
     }
 
-    /// Content that differs from a row's in nothing that is hashed, in the same epoch. Opening the
-    /// row has shown that its hashes are those of what is in it.
+    /// Content that differs from a row's in nothing that is hashed. Opening the row has shown that
+    /// its hashes are those of what is in it.
     package init(_ content: ItemContent, sameKeyAs row: SealedRow) throws(RowFailure) {
         self.content = content
         index = IndexHashes(

@@ -17,18 +17,8 @@ extension RowKeys {
         var rows: [FoundRow] = []
         for group in groups {
             let hasItem = query.limit == 1 && !rows.isEmpty
-            let newest = try Search(query, in: group, hasher, self)
-                .rankedRows(store, hasItem: hasItem)
-            guard let older else {
-                rows += newest.joined()
-                continue
-            }
-            let others = try Search(query, in: group, older.hasher, self)
-                .rankedRows(store, hasItem: hasItem)
-            for rank in 0..<max(newest.count, others.count) {
-                let both = [newest, others].flatMap { $0.indices.contains(rank) ? $0[rank] : [] }
-                rows += both.sorted { $0.number < $1.number }
-            }
+            rows += try Search(query, in: group, hasher, self)
+                .rankedRows(store, hasItem: hasItem).joined()
         }
         return rows
     }
@@ -43,20 +33,15 @@ extension RowKeys {
     ) throws(SystemError) -> [Int64] {
         var numbers: [Int64] = []
         for group in groups {
-            var ofGroup: [Int64] = []
-            for hasher in hashers {
-                ofGroup += try Search(query, in: group, hasher, self)
-                    .candidates(store, limit: limit)
-            }
-            ofGroup.sort()
-            numbers += ofGroup
+            numbers += try Search(query, in: group, hasher, self)
+                .candidates(store, limit: limit).sorted()
         }
         return numbers
     }
 
-    /// What judges whether a row matches `query`, in each group and epoch.
+    /// What judges whether a row matches `query`, in each group.
     package func searches(_ query: ItemQuery, _ groups: [AccessGroup]) -> [Search] {
-        groups.flatMap { group in hashers.map { Search(query, in: group, $0, self) } }
+        groups.map { Search(query, in: $0, hasher, self) }
     }
 
     /// What the first of `searches` that knows it finds in the row of that number.
@@ -110,10 +95,8 @@ extension RowKeys {
         // The id is no other item's, whatever class the row says that it has.
         guard row.header.itemID == reference.itemID else { return [] }
         for group in groups {
-            for hasher in hashers {
-                let search = Search(query, in: group, hasher, self)
-                if let judged = search.judged(found, isNamed: false) { return [judged] }
-            }
+            let search = Search(query, in: group, hasher, self)
+            if let judged = search.judged(found, isNamed: false) { return [judged] }
         }
         return []
     }

@@ -64,30 +64,30 @@ package struct SealedSyncEntry: Sendable {
 extension RowKeys {
     private static let factsPadding = 32
 
-    /// Seals an entry under the newest epoch: facts under the keys of `ck`, which are open while
+    /// Seals an entry under the current epoch: facts under the keys of `ck`, which are open while
     /// the keychain is locked, and what is secret under the keys of its class.
     ///
     /// - Throws: ``RowFailure/locked``.
     package func seal(
         _ head: SyncEntryHead, facts: [UInt8], secret: SecretValue?
     ) throws(RowFailure) -> SealedSyncEntry {
-        let epoch = newest.keys.epoch
-        guard let factsKeys = newest.keys.keys(of: .afterFirstUnlock) else { throw .locked }
+        let number = epoch.keys.epoch
+        guard let factsKeys = epoch.keys.keys(of: .afterFirstUnlock) else { throw .locked }
         var padded = facts
         Padding.pad(&padded, toMultipleOf: Self.factsPadding)
-        let sealed = head.associatedData("F", keychainID, epoch).withBytes { data in
+        let sealed = head.associatedData("F", keychainID, number).withBytes { data in
             AEAD.seal(padded.span, associatedData: data, under: factsKeys.attributes)
         }
-        guard let secret else { return SealedSyncEntry(head, epoch, facts: sealed, secret: nil) }
-        guard let keys = newest.keys.keys(of: head.protectionClass) else { throw .locked }
+        guard let secret else { return SealedSyncEntry(head, number, facts: sealed, secret: nil) }
+        guard let keys = epoch.keys.keys(of: head.protectionClass) else { throw .locked }
         let plaintext = Padding.padded(
             secret, toMultipleOf: ItemCipher.valuePadding(secret.byteCount))
-        let sealedSecret = head.associatedData("S", keychainID, epoch).withBytes { data in
+        let sealedSecret = head.associatedData("S", keychainID, number).withBytes { data in
             plaintext.withBytes { plaintext in
                 AEAD.seal(plaintext, associatedData: data, under: keys.value)
             }
         }
-        return SealedSyncEntry(head, epoch, facts: sealed, secret: sealedSecret)
+        return SealedSyncEntry(head, number, facts: sealed, secret: sealedSecret)
     }
 
     /// Opens the facts of an entry.
@@ -130,16 +130,11 @@ extension RowKeys {
     }
 
     private func keys(
-        of protectionClass: ProtectionClass, _ epoch: Epoch
+        of protectionClass: ProtectionClass, _ number: Epoch
     ) throws(RowFailure) -> ClassKeys {
-        for known in [newest, older] {
-            guard let known, known.keys.epoch == epoch, known.hasKey(of: protectionClass) else {
-                continue
-            }
-            guard let keys = known.keys.keys(of: protectionClass) else { throw .locked }
-            return keys
-        }
-        throw .seal
+        guard epoch.keys.epoch == number, epoch.hasKey(of: protectionClass) else { throw .seal }
+        guard let keys = epoch.keys.keys(of: protectionClass) else { throw .locked }
+        return keys
     }
 }
 

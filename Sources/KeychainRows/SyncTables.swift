@@ -2,7 +2,7 @@
 
 package import ValetDatabase
 internal import ValetKeybag
-internal import ValetKeychainModel
+package import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSecretMemory
 package import ValetSystem
@@ -33,7 +33,7 @@ package final class SyncTables: @unchecked Sendable {
     private let deleteEntry: Statement
     private let deleteKind: Statement
     private let deleteIDs: Statement
-    private let olderEntries: Statement
+    private let formerEntries: Statement
     private let updateEntry: Statement
 
     init(_ connection: Connection) {
@@ -56,7 +56,7 @@ package final class SyncTables: @unchecked Sendable {
         deleteKind = Statement("DELETE FROM sync_entry WHERE kind = ?1", on: connection)
         deleteIDs = Statement(
             "DELETE FROM sync_entry WHERE kind = ?1 AND id >= ?2 AND id < ?3", on: connection)
-        olderEntries = Statement(Self.entriesOfOtherEpochs, on: connection)
+        formerEntries = Statement(Self.entriesOfOtherEpochs, on: connection)
         updateEntry = Statement(
             "UPDATE sync_entry SET epoch = ?2, facts = ?3, secret = ?4 WHERE number = ?1",
             on: connection)
@@ -233,58 +233,63 @@ package final class SyncTables: @unchecked Sendable {
 // MARK: - Change of keys
 
 extension RowTransaction {
-    private static let batchEntryCount = 128
     private static let batchByteCount = 4 << 20
 
-    /// Seals one batch of entries, whose numbers are above `number`, under the newest epoch. An
-    /// entry that does not open stays as it is: sync reports it.
-    ///
-    /// - Returns: The number up to which no entry is left; nil if this was the last batch.
-    package func sealSyncEntries(above number: Int64) throws -> Int64? {
+    /// Seals every entry that the keys of the former epoch open, for a change of keys. One that
+    /// does not open stays as it is: sync reports it. Holds 4 MiB of entries at most.
+    package func sealSyncEntriesAnew(from former: RowKeys) throws {
+        var last: Int64? = .min
+        while let number = last { last = try sealSyncEntries(above: number, from: former) }
+    }
+
+    /// - Returns: The number of the last entry that was read; nil if there are no more.
+    private func sealSyncEntries(above number: Int64, from former: RowKeys) throws -> Int64? {
         var batch: [SealedSyncEntry] = []
         var byteCount = 0
-        let isLast = try store.sync.forEachOlderEntry(
-            above: number, than: state.newest.keys.epoch
+        let isLast = try store.sync.forEachFormerEntry(
+            above: number, than: state.epoch.keys.epoch
         ) { entry in
-            guard batch.count < Self.batchEntryCount, byteCount < Self.batchByteCount else {
-                return false
-            }
             batch.append(entry)
             byteCount += entry.facts.count + (entry.secret?.count ?? 0)
-            return true
+            return byteCount < Self.batchByteCount
         }
-        for entry in batch { try sealAnew(entry) }
+        for entry in batch { try sealAnew(entry, from: former) }
         return isLast ? nil : batch.last?.number
     }
 
-    private func sealAnew(_ old: SealedSyncEntry) throws {
-        let secret: SecretParts?
+    private func sealAnew(_ old: SealedSyncEntry, from former: RowKeys) throws {
+        let facts: [UInt8]
+        let secret: SecretValue?
         do throws(RowFailure) {
-            secret = SecretParts(
-                facts: try state.openFacts(old), secret: try state.openSecret(old))
+            facts = try former.openFacts(old)
+            secret = try former.openSecret(old)
         } catch {
-            guard error.isDamage else { throw error }
-            secret = nil
+            return
         }
-        guard let secret else { return }
-        let new = try state.seal(old.head, facts: secret.facts, secret: secret.secret)
+        let new = try state.seal(old.head, facts: facts, secret: secret)
         try store.sync.replace(old.number, by: new)
-        guard let names = secret.secret.flatMap({ old.names(in: $0) }) else { return }
-        try moveSyncItem(names.0, names.1.attributes, names.1.accessGroup)
+        guard let (itemClass, content) = secret.flatMap({ old.names(in: $0) }) else { return }
+        try moveSyncItem(itemClass, content, from: former)
+    }
+
+    /// Makes the number that sync has for an item known by the hashes of the current epoch.
+    package func moveSyncItem(
+        _ itemClass: ItemClass, _ content: ItemContent, from former: RowKeys
+    ) throws {
+        let (attributes, group) = (content.attributes, content.accessGroup)
+        try store.sync.move(
+            former.hasher.place(itemClass, attributes, group: group, isSynchronizable: true),
+            to: state.hasher.place(itemClass, attributes, group: group, isSynchronizable: true))
     }
 }
 
-private struct SecretParts {
-    let facts: [UInt8]
-    let secret: SecretValue?
-}
-
 extension SyncTables {
+    /// - Parameter body: Returns whether to go on.
     /// - Returns: Whether there are no more.
-    fileprivate func forEachOlderEntry(
+    fileprivate func forEachFormerEntry(
         above number: Int64, than epoch: Epoch, _ body: (SealedSyncEntry) -> Bool
     ) throws -> Bool {
-        let run = try olderEntries.start()
+        let run = try formerEntries.start()
         try run.bind(number, at: 1)
         try run.bind(epoch.column, at: 2)
         while try run.step() {
@@ -321,7 +326,7 @@ extension RowConnection {
 extension RowKeys {
     /// Whether the keys of scope `u` are closed.
     package var isLocked: Bool {
-        newest.hasKey(of: .whenUnlocked) && newest.keys.keys(of: .whenUnlocked) == nil
+        epoch.hasKey(of: .whenUnlocked) && epoch.keys.keys(of: .whenUnlocked) == nil
     }
 
     /// Opens everything in a row, which does not count as use of the keychain.

@@ -111,7 +111,7 @@ extension SyncUpdate {
         item.attributes[.modificationDate] = .date(rows.now.date(after: item.modificationDate))
         let indexed = rows.hashed(item, content.itemClass, .synchronizable)
         let kind = RowKind(protectionClass: content.protectionClass, flags: .synchronizable)
-        let existing = try rows.row(of: indexed, content.itemClass, isSynchronizable: true)
+        let existing = try rows.row(indexed.index.place)
         if case .row(let row)? = existing, !row.header.flags.contains(.tombstone),
             try rows.openIfSound(row) != nil
         {

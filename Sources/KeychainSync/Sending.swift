@@ -146,15 +146,8 @@ extension SyncUpdate {
     /// The number of the item that `content` names.
     package func key(of content: RecordContent) throws -> ItemKey {
         let item = try content.itemContent
-        let state = rows.state
-        if let older = state.older {
-            let place = older.hasher.place(
-                content.itemClass, item.attributes, group: item.accessGroup,
-                isSynchronizable: true)
-            if let number = try tables.item(in: place) { return ItemKey(number) }
-        }
         return try key(
-            in: state.hasher.place(
+            in: rows.state.hasher.place(
                 content.itemClass, item.attributes, group: item.accessGroup,
                 isSynchronizable: true))
     }

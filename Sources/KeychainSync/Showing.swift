@@ -134,7 +134,7 @@ private struct Showing {
         let indexed = update.rows.hashed(item, content.itemClass, flags)
         let kind = RowKind(protectionClass: content.protectionClass, flags: flags)
         let rows = update.rows(at: record.time)
-        let existing = try rows.row(of: indexed, content.itemClass, isSynchronizable: true)
+        let existing = try rows.row(indexed.index.place)
         guard case .row(let row)? = existing, !row.header.flags.contains(.tombstone),
             let former = try unlessDamaged({ try reader.content(of: row) })
         else {

@@ -98,10 +98,6 @@ extension StatusReport {
                 member: "needsRecovery", label: "", value: flag(status.needsRecovery),
                 isShownAsText: false),
             Field(
-                member: "isRotating", label: "New keys", value: flag(status.isRotating),
-                remark: "they are replacing the old ones",
-                isShownAsText: status.isRotating),
-            Field(
                 member: "isErasePending", label: "Erasure", value: flag(status.isErasePending),
                 remark: "old keys may still be on the disk", isShownAsText: status.isErasePending),
         ]

@@ -82,48 +82,23 @@ import ValetSecretMemory
         #expect(try sample.locked.personKeys(of: locked) == nil)
     }
 
-    /// docs/FORMAT.md §4.4.
-    @Test func `Presence pairs go behind what opens the next epoch`() throws {
-        let next = try PasscodeSample()
-        let keybag = try LockedKeybag(
-            rewrapping: sample.locked, openedBy: sample.protector(),
-            as: KeybagPlace(deviceSource: .ownFile, recovery: nil), protector: next.protector(),
-            settings: PasscodeSample.settings)
-        let keys = try keys(keybag, next)
-        for pair in PresencePair.allCases {
-            let sealed = try seal(pair, in: sample.locked)
-            #expect(try open(sealed, pair, keys) == Array("value".utf8))
-        }
-    }
-
-    @Test func `Presence pairs end with the passcode`() throws {
-        let keybag = try LockedKeybag(
-            rewrapping: sample.locked, openedBy: sample.protector(),
-            as: KeybagPlace(deviceSource: .ownFile, recovery: nil),
-            protector: TestKeybag.protector(Randomness.bytes(32)),
-            settings: PasscodeSample.settings)
-        for pair in PresencePair.allCases { #expect(try keybag.publicKey(of: pair) == nil) }
-    }
-
     /// docs/FORMAT.md §4.6: what a recovery key opens, with the device secret and without.
     @Test(arguments: [true, false])
-    func `Presence pairs are lost to a recovery but for person`(_ hasSecret: Bool) throws {
+    func `A recovery opens the presence pair person with the device secret only`(
+        _ hasSecret: Bool
+    ) throws {
         let recovery = RecoveryKey(Randomness.bytes(20))
         let recoverable = try sample.locked.addingRecoveryKey(
             recovery.publicKey, with: sample.protector(), settings: PasscodeSample.settings)
-        let next = try PasscodeSample()
         let secret: DeviceSecret? =
             hasSecret ? try DeviceSecret(copying: sample.deviceSecret.span) : nil
-        let keybag = try LockedKeybag(
-            rewrapping: recoverable,
-            recoveredBy: RecoveryProtector(recovery, deviceSecret: secret),
-            as: KeybagPlace(deviceSource: .ownFile, recovery: nil), protector: next.protector(),
+        let keys = try recoverable.presenceKeys(
+            with: RecoveryProtector(recovery, deviceSecret: secret),
             settings: PasscodeSample.settings)
-        let old = sample.locked
-        let keepsPerson = try keybag.publicKey(of: .person) == old.publicKey(of: .person)
-        #expect(keepsPerson == hasSecret)
-        #expect(try keybag.publicKey(of: .passcode) != old.publicKey(of: .passcode))
-        _ = try keys(keybag, next)
+        let person = try seal(.person, in: recoverable)
+        #expect(try open(person, .person, keys) == (hasSecret ? Array("value".utf8) : nil))
+        let passcode = try seal(.passcode, in: recoverable)
+        #expect(try open(passcode, .passcode, keys) == nil)
     }
 
     @Test(arguments: PresencePair.allCases)

@@ -158,15 +158,6 @@ extension UnlockedKeybag {
         for tag in Self.tags { #expect(keybag.records[tag] != sample.locked.records[tag]) }
     }
 
-    @Test func `The keybag of an ending epoch has no sync secrets any more`() throws {
-        let next = try PasscodeSample()
-        let keybag = try LockedKeybag(
-            rewrapping: sample.locked, openedBy: sample.protector(),
-            as: KeybagPlace(deviceSource: .ownFile, recovery: nil), protector: next.protector(),
-            settings: PasscodeSample.settings)
-        #expect(!keybag.hasSyncSecrets)
-    }
-
     @Test(arguments: [true, false])
     func `A recovery keeps the sync secrets if it has the device secret`(
         _ hasDeviceSecret: Bool

@@ -49,7 +49,7 @@ import ValetTPM
         try bound.bind()
         let status = try store.keychain.status()
         #expect(status.level == .tpm && status.deviceKeySource == .tpm && status.epoch == 2)
-        #expect(status.state == .noPasscode && !status.isRotating && !status.isErasePending)
+        #expect(status.state == .noPasscode && !status.isErasePending)
         #expect(bound.deviceKeys == [])
         #expect(isWhole())
         try bound.forget()

@@ -86,7 +86,7 @@ import ValetSystem
         #expect(refusal.code == .damaged && refusal.message == "1 item is damaged")
         #expect(refusal.hint?.contains("--skip-damaged") == true)
         let status = try epochs.store.keychain.status()
-        #expect(status.epoch == epoch && !status.isRotating && !status.isErasePending)
+        #expect(status.epoch == epoch && !status.isErasePending)
         #expect(status.quarantinedRowCount == 0)
         #expect(try files == names)
         #expect(epochs.code { _ = try epochs.value("a") } == .damaged)
@@ -141,27 +141,6 @@ import ValetSystem
     @Test func `A missing item has no hint if nothing was set aside`() throws {
         try epochs.add("a")
         #expect(failure { _ = try epochs.value("b") }?.hint == nil)
-    }
-
-    @Test func `Damaged items are refused before an unfinished change of keys continues`() throws {
-        let numbers = try prepare(.rotating)
-        try epochs.beginEpoch()
-        try epochs.keychain.tamper(Self.damages[2], .number(numbers[0]))
-        #expect(epochs.code { try epochs.store.keychain.rotateKeys(nil) } == .damaged)
-        let status = try epochs.store.keychain.status()
-        #expect(status.epoch == 2 && status.isRotating && status.quarantinedRowCount == 0)
-        #expect(try make(.rotating, skipping: true) == 1)
-        #expect(try epochs.store.keychain.status().epoch == 3)
-    }
-
-    @Test func `A change of keys that has begun sets damaged items aside`() throws {
-        let numbers = try prepare(.rotating)
-        try epochs.beginEpoch()
-        try epochs.keychain.tamper(Self.damages[2], .number(numbers[0]))
-        try epochs.finishEpoch()
-        #expect(try epochs.store.keychain.status().quarantinedRowCount == 1)
-        let missing = try #require(failure { _ = try epochs.value("a") })
-        #expect(missing.hint?.contains("1 damaged item was set aside") == true)
     }
 
     @Test func `A change of keys refuses damaged items that need the user`() throws {

@@ -38,14 +38,13 @@ import ValetSystem
     /// The keys of the keychain as it is, and as it would be in a next epoch.
     private func published(_ keys: KeyAccess) throws -> Published {
         let header = try keys.header()
-        let change = try keys.change(
+        let plan = try keys.plan(
             header, .protector(keys.protector(of: header, passcode)),
             to: NextEpoch(passcode: passcode, stretching: .lowest))
-        let new = try change.keybags(after: header)
-        let opener = try keys.protector(of: header, passcode)
+        let new = try plan.successor(of: header)
         return Published(
-            before: header.published(try header.unlock(with: opener)),
-            after: new.published(try new.unlock(with: change.protector)),
+            before: [header.published(try plan.open(header).0)],
+            after: [new.published(try new.unlock(with: plan.protector))],
             lockState: header.sharedLockState)
     }
 
@@ -119,11 +118,11 @@ import ValetSystem
         let other = ItemStore(KeychainLocation(folder: epochs.keychain.folder + "/."))
         let name = "\(ProtectionClass.afterFirstUnlock)"
         try epochs.store.perform(.keys, Self.operation) { keys in
-            var doubts = EpochDoubts()
+            var look = RepeatedLook()
             let isBelieved = try keys.read { store in
                 _ = try keys.keychain.currentHeader(store)
                 try other.keychain.removePasscode(passcode)
-                return try keys.keychain.believed(keys.keychain.currentKeys(store), &doubts) != nil
+                return try keys.keychain.believed(store, &look) != nil
             }
             #expect(!isBelieved)
         }
@@ -147,79 +146,5 @@ import ValetSystem
         try epochs.store.keychain.unlock(passcode)
         let names = ProtectionClass.allCases.map { "\($0)" }
         #expect(epochs.readable(of: names) == Set(names))
-    }
-}
-
-@Suite struct `An epoch change that was left undone` {
-    let epochs = EpochStore()
-    let passcode: KeychainPasscode
-    static let names = ProtectionClass.allCases.map { "\($0)" }
-    static let open = ProtectionClass.allCases.filter { !EpochStore.lockable.contains($0) }
-        .map { "\($0)" }
-
-    init() throws {
-        passcode = try EpochStore.passcode("the passcode")
-        try epochs.store.keychain.setPasscode(passcode)
-        try epochs.addItems(ProtectionClass.allCases)
-        try epochs.beginEpoch(passcode)
-    }
-
-    @Test func `An unfinished change of keys does not close what is open`() throws {
-        #expect(epochs.readable(of: Self.names) == Set(Self.names))
-        epochs.store.close()
-        #expect(epochs.readable(of: Self.names) == Set(Self.names))
-        try epochs.store.keychain.lock()
-        #expect(epochs.readable(of: Self.names) == Set(Self.open))
-        for name in Set(Self.names).subtracting(Self.open) {
-            #expect(epochs.code { _ = try epochs.value(name) } == .locked)
-        }
-    }
-
-    @Test func `An unfinished change of keys waits in a locked keychain and lets others write`()
-        throws
-    {
-        try epochs.store.keychain.lock()
-        let name = "\(ProtectionClass.afterFirstUnlock)"
-        try epochs.set(.generic(name, as: .afterFirstUnlock), "value of \(name)")
-        try epochs.add(.generic("new", as: .always), "value of new")
-        try epochs.update(.exact("\(ProtectionClass.always)"), ItemChanges(attributes: [:]))
-        try epochs.delete(.exact("\(ProtectionClass.alwaysThisDeviceOnly)"))
-        #expect(try epochs.store.keychain.status().isRotating)
-        #expect(try epochs.rowCounts() == [4, 3])
-        try epochs.store.keychain.unlock(passcode)
-        #expect(try !epochs.store.keychain.status().isRotating)
-        let left = Set(Self.names + ["new"])
-            .subtracting(["\(ProtectionClass.alwaysThisDeviceOnly)"])
-        #expect(epochs.readable(of: Array(left)) == left)
-        #expect(epochs.keychain.damage() == [])
-        #expect(try epochs.store.keychain.status().quarantinedRowCount == 0)
-    }
-
-    @Test func `An unfinished change of keys ends before another is prepared`() throws {
-        try epochs.addFillers(forWrites: 2)
-        // The next change has no device key to be made with.
-        let next = epochs.code {
-            try epochs.store.keychain.rotateKeys(passcode, movingDeviceKeyTo: .credential)
-        }
-        #expect(next == .keyUnavailable)
-        #expect(try !epochs.store.keychain.status().isRotating)
-        #expect(epochs.readable(of: Self.names) == Set(Self.names))
-    }
-
-    @Test func `An unfinished change of keys is continued with the present keys only`() throws {
-        let stale = try epochs.store.perform(.read, "test") { $0.keys }
-        try epochs.finishEpoch()
-        try epochs.beginEpoch(passcode)
-        try epochs.add("new")
-        try epochs.finishEpoch()
-        try epochs.beginEpoch(passcode)
-        let epochs = epochs
-        _ = try epochs.store.perform(.write, "test") { _ in
-            // Another thread that was slow.
-            try epochs.store.perform(.keys, "test") { $0.keychain.lastKnownState = stale }
-        }
-        #expect(try epochs.store.keychain.status().quarantinedRowCount == 0)
-        try epochs.finishEpoch()
-        #expect(epochs.readable(of: Self.names + ["new"]) == Set(Self.names + ["new"]))
     }
 }

@@ -10,57 +10,38 @@ import ValetSystem
 @testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
-/// Epoch changes in single steps.
+/// Changes of keys in single steps.
 extension EpochStore {
     private static let operation = "test"
 
-    /// Begins the next epoch and leaves it at that: rows are still those of the older one.
-    ///
-    /// - Returns: What the rest of it takes.
-    @discardableResult
-    func beginEpoch(_ passcode: KeychainPasscode? = nil) throws -> BegunEpoch {
-        let begun = try store.perform(.keys, Self.operation) { keys in
-            let header = try keys.header()
-            let change = try keys.change(
-                header,
-                .protector(
-                    keys.protector(of: header, passcode)),
-                to: NextEpoch(passcode: passcode, stretching: .lowest))
-            return try keys.begin(change, after: header)
+    /// Changes the keys while a reader keeps the former ones from being erased.
+    func rotateKeysBesideReader() throws {
+        _ = try store.perform(.read, Self.operation) { snapshot in
+            // The first read fixes what the transaction sees.
+            _ = try snapshot.store.sync.readMark()
+            try store.keychain.rotateKeys(nil)
         }
-        return try #require(begun)
+        #expect(try store.keychain.status().isErasePending)
     }
 
-    /// Brings an epoch change to its end.
-    func finishEpoch(_ begun: BegunEpoch? = nil) throws {
-        let isDone = try store.perform(.keys, Self.operation) { keys in
-            try EpochFinisher(keychain: keys.keychain).finish(before: .never, of: begun)
+    /// Erases the former keys, as a write does.
+    func eraseFormerKeys() throws {
+        let isErased = try store.perform(.keys, Self.operation) { keys in
+            let pool = keys.keychain.pool
+            let held = try pool.lock.acquire(before: keys.deadline)
+            let isErased = try OldKeyErasure(keys.keychain).erase(pool.writer(keys.deadline))
+            _ = consume held
+            return isErased
         }
-        #expect(isDone)
-        #expect(try !store.keychain.status().isRotating)
+        #expect(isErased)
     }
 
-    /// Rows that come before all others: each write during an epoch change seals so many anew,
-    /// and leaves what is added afterwards as it is.
-    func addFillers(forWrites count: Int) throws {
+    /// Adds several batches of rows for a change of keys.
+    func addBatches(_ count: Int) throws {
         let additions = (0..<(128 * count)).map {
             Addition(.generic("filler \($0)", service: "fillers"), value: nil)
         }
         try store.perform(ItemTransfer(additions: additions), for: caller)
-    }
-
-    /// How many rows of service `service` there are under each epoch's keys, the older first.
-    func rowCounts() throws -> [Int] {
-        let counts = try store.perform(.read, Self.operation) { snapshot in
-            var counts = [0, 0]
-            let run = try snapshot.store.all.start()
-            while try run.step() {
-                let row = try SealedRow(run)
-                counts[snapshot.state.isNewest(row.header) ? 1 : 0] += 1
-            }
-            return counts
-        }
-        return try #require(counts)
     }
 
     func items(_ query: ItemQuery, _ parts: ItemParts = [.attributes, .value]) throws

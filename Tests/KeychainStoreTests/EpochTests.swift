@@ -33,7 +33,7 @@ import ValetSystem
         #expect(try epochs.state() == .noPasscode)
         #expect(epochs.readable(of: Self.names) == Set(Self.withoutPasscode.map { "\($0)" }))
         let status = try epochs.store.keychain.status()
-        #expect(status.epoch == 4 && !status.isRotating && !status.isErasePending)
+        #expect(status.epoch == 4 && !status.isErasePending)
         #expect(epochs.store.keychain.diagnose().allSatisfy { $0.severity == .fine })
     }
 
@@ -80,31 +80,68 @@ import ValetSystem
         #expect(try epochs.value("a") == "value of a")
     }
 
-    @Test func `A change of keys that stops on the way says that the new keys are in force`() throws
-    {
+    @Test func `A change of keys that fails on the way changes nothing`() throws {
         try epochs.addItems(Self.withoutPasscode)
-        // More than one batch of them.
-        for number in 0..<130 { try epochs.add("\(number)") }
+        try epochs.addBatches(2)
         try epochs.store.keychain.setPasscode(first.get())
-        let keychain = epochs.keychain
-        // Between the first batch and the next: settings that the keybag does not know.
+        let rows = try epochs.keychain.rows().map(\.header.version)
+        // Another file has the folder when the change commits.
+        let (path, away) = (epochs.keychain.folder, epochs.keychain.folder + ".away")
         let stop = EpochOptions { _, _ in
-            try? keychain.tamper("UPDATE keychain SET min_writer = 9, stamp = stamp + 1")
+            _ = try? FileManager.default.moveItem(atPath: path, toPath: away)
         }
-        let failure = #expect(throws: KeychainFailure.self) {
+        let code = epochs.code {
             try epochs.store.keychain.changePasscode(first.get(), to: second.get(), stop)
         }
-        #expect(failure?.message.contains("; the new keys are in force, and a new") == true)
-        try keychain.tamper("UPDATE keychain SET min_writer = 1, stamp = stamp + 1")
+        #expect(code == .itemNotFound)
+        try? FileManager.default.removeItem(atPath: path)
+        try FileManager.default.moveItem(atPath: away, toPath: path)
         epochs.store.close()
+        #expect(try epochs.store.keychain.status().epoch == 2)
+        #expect(try epochs.keychain.rows().map(\.header.version) == rows)
         try epochs.store.keychain.lock(all: true)
         #expect(
-            epochs.code { try epochs.store.keychain.unlock(first.get()) } == .authenticationFailed)
-        try epochs.store.keychain.unlock(second.get())
-        try epochs.add("b")
+            epochs.code { try epochs.store.keychain.unlock(second.get()) } == .authenticationFailed)
+        try epochs.store.keychain.unlock(first.get())
         #expect(epochs.readable(of: Self.names) == Set(Self.withoutPasscode.map { "\($0)" }))
-        let status = try epochs.store.keychain.status()
-        #expect(status.epoch == 3 && !status.isRotating && !status.isErasePending)
+        try epochs.add("b")
+        #expect(try !epochs.store.keychain.status().isErasePending)
+    }
+
+    @Test func `Writers that wait for a change of keys are told about it`() throws {
+        try epochs.addBatches(2)
+        let other = ItemStore(
+            KeychainLocation(folder: epochs.keychain.folder + "/."),
+            timeLimit: .milliseconds(50))
+        let caller = epochs.caller
+        var failures: [KeychainFailure] = []
+        let watching = EpochOptions { _, _ in
+            do throws(KeychainFailure) {
+                try other.set(Addition(.generic("x"), value: .text("v")), for: caller)
+            } catch {
+                failures.append(error)
+            }
+        }
+        try epochs.store.keychain.rotateKeys(nil, watching)
+        #expect(!failures.isEmpty && failures.allSatisfy { $0.code == .timedOut })
+        #expect(failures.first?.message == "another program is changing the keychain's keys")
+        try other.set(Addition(.generic("x"), value: .text("v")), for: caller)
+    }
+
+    @Test func `Readers see the former keys until a change of keys commits`() throws {
+        try epochs.addBatches(2)
+        try epochs.store.keychain.setPasscode(first.get())
+        try epochs.add("a")
+        let other = ItemStore(KeychainLocation(folder: epochs.keychain.folder + "/."))
+        let caller = epochs.caller
+        var values: [String?] = []
+        let watching = EpochOptions { _, _ in
+            let value = try? other.value(of: .exact("a"), for: caller)
+            values.append(value.map { String(decoding: $0.array, as: UTF8.self) })
+        }
+        try epochs.store.keychain.changePasscode(first.get(), to: second.get(), watching)
+        #expect(!values.isEmpty && values.allSatisfy { $0 == "value of a" })
+        #expect(try other.value(of: .exact("a"), for: caller) != nil)
     }
 
     @Test func `New keys take the passcode cost that the machine can spare, unless told otherwise`()

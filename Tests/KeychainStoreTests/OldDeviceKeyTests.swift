@@ -168,7 +168,7 @@ import ValetSystem
     @Test(arguments: Sight.allCases)
     func `An old device key stays while the present one is invisible`(_ sight: Sight) throws {
         let old = try #require(contents("device.key"))
-        try epochs.beginEpoch()
+        try epochs.rotateKeysBesideReader()
         // This process has the keys, and goes on with them.
         #expect(try epochs.value("a") == "value of a")
         let own = try #require(try names.first { $0 != "device.key" })
@@ -187,9 +187,9 @@ import ValetSystem
             try FileManager.default.setAttributes(
                 [.posixPermissions: 0o644], ofItemAtPath: folder + "/" + own)
         }
-        #expect(epochs.code { try epochs.finishEpoch() } == .incomplete)
+        #expect(epochs.code { try epochs.eraseFormerKeys() } == .incomplete)
         #expect(contents("device.key") == old && contents(own) == seen)
-        let mark = epochs.keychain.folder + "/" + OpenKeychain.erasePendingName
+        let mark = epochs.keychain.folder + "/" + OldKeyErasure.markerName
         #expect(FileManager.default.fileExists(atPath: mark))
         #expect(
             epochs.store.keychain.strayDeviceKeys().allSatisfy {
@@ -205,11 +205,11 @@ import ValetSystem
 
     @Test func `A new device key replaces no other file`() throws {
         let old = try #require(contents("device.key"))
-        try epochs.beginEpoch()
+        try epochs.rotateKeysBesideReader()
         let oldID = old[26..<42].map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
         try FileManager.default.createDirectory(
             atPath: folder + "/device.key." + oldID.joined(), withIntermediateDirectories: false)
-        try epochs.finishEpoch()
+        try epochs.eraseFormerKeys()
         #expect(try names == ["device.key", "device.key." + oldID.joined()])
         #expect(try !epochs.store.keychain.status().isErasePending)
         epochs.store.close()

@@ -73,7 +73,7 @@ import ValetSystem
         let (bound, gated) = (try epochs.keychain.row(item), try epochs.keychain.row(person))
         _ = try epochs.store.perform(.read, "test") { snapshot in
             let state = snapshot.state
-            #expect(state.isComplete)
+            #expect(state.epoch.isComplete)
             let cipher = try state.cipher(opening: bound.header)
             let parts = try ValueParts(bound)
             let secret = try #require(bound.secret)

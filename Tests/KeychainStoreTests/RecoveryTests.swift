@@ -16,75 +16,37 @@ import ValetSystem
 @testable import ValetKeychainRows
 @testable import ValetKeychainStore
 
-/// docs/FORMAT.md §4.6: new keys from the first transaction on.
-@Suite final class `A recovery in the middle of a change of keys` {
+/// docs/FORMAT.md §4.6.
+@Suite final class `A recovery` {
     let epochs = EpochStore()
-    let old: KeychainPasscode
     let text: SecretBytes
-    static let operation = "test"
     static let names = ProtectionClass.allCases.map { "\($0)" }
     static let lost = "\(ProtectionClass.whenPasscodeSetThisDeviceOnly)"
 
     init() throws {
-        old = try EpochStore.passcode("forgotten")
+        let old = try EpochStore.passcode("forgotten")
         try epochs.store.keychain.setPasscode(old)
-        try epochs.addFillers(forWrites: 8)
+        try epochs.addBatches(2)
         try epochs.addItems(ProtectionClass.allCases)
         text = try epochs.store.keychain.createRecoveryKey(old)
-        try epochs.beginEpoch(old)
-        // One item of the newer epoch, and all others of the older.
-        try epochs.update(.exact(Self.names[0]), ItemChanges(), "value of \(Self.names[0])")
-        let counts = try epochs.rowCounts()
-        #expect(counts[0] > Self.names.count && counts[1] >= 1, "\(counts)")
     }
 
-    /// Does the transaction of a recovery and leaves it at that, as a kill would.
-    private func beginRecovery(_ passcode: KeychainPasscode?) throws {
-        let text = text.withBytes { SecretBytes(copying: $0) }
-        let hasBegun = try epochs.store.perform(.keys, Self.operation) { keys in
-            let header = try keys.header()
-            let key = try text.withBytes { bytes throws(KeybagError) in
-                try RecoveryKey(parsing: bytes)
-            }
-            let opener = RecoveryProtector(
-                key, deviceSecret: try keys.source.secret(of: header, until: .immediately))
-            let change = try keys.change(
-                header, .recovery(opener), to: NextEpoch(passcode: passcode, stretching: .lowest))
-            return try keys.begin(change, after: header) != nil
-        }
-        #expect(hasBegun)
-    }
-
-    /// The epochs of all keybags, the newest first.
-    private var keybagEpochs: [UInt64] {
-        get throws {
-            let header = try epochs.store.perform(.keys, Self.operation) { keys in
-                try keys.header()
-            }
-            return header.keybags.map(\.epoch.rawValue)
-        }
-    }
-
-    @Test func `A recovery killed after its transaction has keys that nobody knows`() throws {
-        let epoch = try #require(try epochs.store.keychain.status().epoch)
-        try beginRecovery(EpochStore.passcode("new passcode"))
-        #expect(try epochs.store.keychain.status().epoch == epoch + 1)
-        // The oldest of the three is gone with its rows.
-        #expect(try keybagEpochs == [epoch + 1, epoch])
+    @Test func `A recovery of an open keychain leaves the former passcode nothing`() throws {
+        let new = try EpochStore.passcode("new passcode")
+        try epochs.store.keychain.recover(with: text, settingPasscode: new)
         let kept = Set(Self.names).subtracting([Self.lost])
         #expect(epochs.readable(of: Self.names) == kept)
         try epochs.add("new")
         try epochs.store.keychain.lock(all: true)
+        let old = try EpochStore.passcode("forgotten")
         #expect(epochs.code { try epochs.store.keychain.unlock(old) } == .authenticationFailed)
-        try epochs.store.keychain.unlock(EpochStore.passcode("new passcode"))
-        #expect(try !epochs.store.keychain.status().isRotating)
+        try epochs.store.keychain.unlock(new)
         #expect(epochs.readable(of: Self.names + ["new"]) == kept.union(["new"]))
-        // One of each epoch before may be set aside: the item that needs the old passcode.
         #expect(try epochs.store.keychain.status().quarantinedRowCount == 1)
         #expect(epochs.keychain.damage() == [])
     }
 
-    @Test func `A recovery in the middle of a change of keys restores everything that it opens`()
+    @Test func `A recovery restores everything that it opens`()
         throws
     {
         try epochs.store.keychain.lock(all: true)
@@ -93,13 +55,13 @@ import ValetSystem
         try epochs.store.keychain.recover(with: text, settingPasscode: nil)
         let status = try epochs.store.keychain.status()
         #expect(status.state == .noPasscode && status.epoch == epoch + 1)
-        #expect(!status.isRotating && !status.isErasePending)
+        #expect(!status.isErasePending)
         #expect(status.itemCount == count - 1)
         #expect(
             epochs.readable(of: Self.names) == Set(Self.names).subtracting([Self.lost]))
     }
 
-    @Test func `A recovery in the middle of a change of keys sets aside what needs the device key`()
+    @Test func `A recovery sets aside what needs a lost device key`()
         throws
     {
         try epochs.store.keychain.lock(all: true)
@@ -147,19 +109,6 @@ import ValetSystem
         try epochs.store.keychain.lock(all: true)
         let text = try epochs.store.keychain.createRecoveryKey(passcode)
         #expect(try epochs.state() == .beforeFirstUnlock)
-        try recover(with: text)
-    }
-
-    @Test
-    func `Creating a recovery key during a change of keys unlocks nothing and opens both epochs`()
-        throws
-    {
-        try epochs.addFillers(forWrites: 8)
-        try epochs.beginEpoch(passcode)
-        try epochs.store.keychain.lock()
-        let text = try epochs.store.keychain.createRecoveryKey(passcode)
-        #expect(try epochs.state() == .locked)
-        #expect(try epochs.store.keychain.status().isRotating)
         try recover(with: text)
     }
 

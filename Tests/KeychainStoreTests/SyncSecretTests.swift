@@ -174,24 +174,6 @@ extension ItemStore {
         #expect(try secretsOfOtherProcess() == secrets)
     }
 
-    @Test func `The sync secrets are open during a change of keys, and are stored after it`() throws
-    {
-        try store.keychain.setPasscode(passcode)
-        try store.set(secrets, passcode)
-        try epochs.addFillers(forWrites: 3)
-        try epochs.beginEpoch(passcode)
-        #expect(try store.keychain.status().isRotating)
-        #expect(try store.secrets() == secrets)
-        try store.keychain.lock()
-        #expect(try store.secrets() == secrets.locked)
-        let others = Secrets.random()
-        try store.set(others, passcode)
-        #expect(try !store.keychain.status().isRotating)
-        #expect(try store.secrets() == others.locked)
-        try store.keychain.unlock(passcode)
-        #expect(try store.secrets() == others)
-    }
-
     @Test func `A recovery with the device key keeps the sync secrets`() throws {
         try store.keychain.setPasscode(passcode)
         try store.set(secrets, passcode)

@@ -110,7 +110,7 @@ extension TestStore {
             let source = DeviceSecretSource(location: store.location)
             let header = try KeychainHeader.load(
                 from: RowConnection(connection), at: store.location)
-            var (settings, locked) = (header.settings, header.newest)
+            var (settings, locked) = (header.settings, header.keybag)
             let secret = try source.secret(of: header, until: .immediately)
             settings.stamp &+= 1
             change(&settings)
@@ -118,7 +118,7 @@ extension TestStore {
             let body = Array(locked.encoded.dropLast(Digest.byteCount))
             let mac = KeyedHash.digest(root, .keybagMAC) { hash in
                 hash.append(body)
-                hash.append(settings.authenticatedBytes(of: settings.epoch))
+                hash.append(settings.authenticatedBytes)
             }
             locked = try LockedKeybag(parsing: body + mac.bytes)
             let transaction = try Transaction(on: connection)

@@ -106,7 +106,7 @@ struct EpochVerbs {
 
     private func state() throws -> String {
         let status = try store.keychain.status()
-        return "\(status.state) epoch=\(status.epoch ?? 0) rotating=\(status.isRotating)"
+        return "\(status.state) epoch=\(status.epoch ?? 0)"
             + " erase=\(status.isErasePending) items=\(status.itemCount ?? 0)"
             + " quarantined=\(status.quarantinedRowCount ?? 0)"
             + " keys=\(status.lockStateProvider ?? "none")"

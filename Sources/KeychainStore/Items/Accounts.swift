@@ -33,7 +33,7 @@ extension ItemStore {
 /// The accounts that a search has found so far.
 private struct AccountList {
     var found = FoundItems<AttributeValue>()
-    /// The numbers of the rows. During a change of keys a service is in several places.
+    /// The numbers of the rows: a service may be in several places, as with view hints.
     private var numbers: [Int64] = []
 
     /// Adds the accounts of one group, in the order of adding.
@@ -42,15 +42,13 @@ private struct AccountList {
         _ store: RowConnection
     ) throws {
         var lists: [AccountList] = []
-        for hasher in state.hashers {
-            let scan = AccountScan(service, group, state, hasher)
-            for place in try scan.places(store) {
-                let reading = PlaceReading(scan, place)
-                for range in try scan.ranges(place, store) { try reading.read(range, store) }
-                var list = AccountList()
-                try reading.finish { number, account in try list.add(number, account) }
-                lists.append(list)
-            }
+        let scan = AccountScan(service, group, state)
+        for place in try scan.places(store) {
+            let reading = PlaceReading(scan, place)
+            for range in try scan.ranges(place, store) { try reading.read(range, store) }
+            var list = AccountList()
+            try reading.finish { number, account in try list.add(number, account) }
+            lists.append(list)
         }
         found.damage = found.damage ?? lists.compactMap(\.found.damage).first
         guard lists.count > 1 else {

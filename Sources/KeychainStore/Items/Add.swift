@@ -77,9 +77,7 @@ extension ItemTransaction {
 
     private func add(_ addition: Addition, _ prepared: IndexedContent) throws -> StoredItem {
         var prepared = prepared
-        let existing = try rows.row(
-            of: prepared, addition.item.itemClass,
-            isSynchronizable: addition.item.isSynchronizable)
+        let existing = try rows.row(prepared.index.place)
         try demandProof(for: existing)
         try demandPassword(for: addition, over: existing)
         let predecessor = try rows.makeWay(over: existing)
@@ -123,10 +121,7 @@ extension ItemTransaction {
         content.valueByteCount = value?.byteCount
         content.attributes[.modificationDate] = .date(
             rows.now.date(after: content.modificationDate))
-        let item =
-            state.isNewest(old.row.header)
-            ? try IndexedContent(content, sameKeyAs: old.row)
-            : rows.hashed(content, old.row.header.itemClass, old.row.header.flags)
+        let item = try IndexedContent(content, sameKeyAs: old.row)
         let stored =
             kind.flags.contains(.password) ? try rows.boxed(value, old.row.header) : value
         try rows.replace(old.row, kind, item, value: stored)

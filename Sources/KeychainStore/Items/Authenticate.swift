@@ -59,7 +59,7 @@ extension Keychain {
         let isCurrent = try? store.perform(.keys, ItemStore.proving) { keys in
             let header = try keys.header()
             return proof.keys.contains {
-                $0.keychainID == header.settings.keychainID && $0.epoch == header.newest.epoch
+                $0.keychainID == header.settings.keychainID && $0.epoch == header.keybag.epoch
             }
         }
         return isCurrent ?? true
@@ -76,21 +76,14 @@ extension KeychainHeader {
 }
 
 extension RowKeys {
-    /// The pairs `person` of all epochs.
+    /// The pair `person`; none if the keychain has no pairs.
     ///
-    /// - Throws: ``RowFailure/locked``; ``KeybagError`` if a pair is not that of its keybag.
+    /// - Throws: ``RowFailure/locked``; ``KeybagError`` if the pair is not that of its keybag.
     fileprivate func personKeys(of header: KeychainHeader) throws -> [PresenceKeys] {
-        var opened: [PresenceKeys] = []
-        for (epoch, keybag) in zip(epochs, header.keybags) {
-            guard try keybag.publicKey(of: .person) != nil else { continue }
-            guard let keys = try keybag.personKeys(of: epoch.keys) else {
-                throw RowFailure.locked
-            }
-            opened.append(keys)
+        guard try header.keybag.publicKey(of: .person) != nil else { return [] }
+        guard let keys = try header.keybag.personKeys(of: epoch.keys) else {
+            throw RowFailure.locked
         }
-        return opened
+        return [keys]
     }
-
-    /// The epochs, the newest first.
-    private var epochs: [KeychainEpoch] { [newest] + (older.map { [$0] } ?? []) }
 }

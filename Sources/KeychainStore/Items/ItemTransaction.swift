@@ -52,7 +52,7 @@ struct ItemTransaction {
                 message: "this access control can never be met")
         }
         guard let pair = accessControl.presencePair else { return }
-        guard state.newest.recipients[pair] != nil else {
+        guard state.epoch.recipients[pair] != nil else {
             throw KeychainFailure(
                 .passcodeNotSet, during: operation,
                 message: "the keychain needs a passcode before items can require the user",

@@ -109,15 +109,7 @@ private struct ValueLookup {
 
     /// - Returns: nil if something was committed since the keys were read.
     func run(_ read: inout NamedRead) throws -> ItemResult<SecretValue?>? {
-        let newest = try run(&read, state.hasher)
-        guard case .absent? = newest, let older = state.older else { return newest }
-        return try run(&read, older.hasher)
-    }
-
-    private func run(
-        _ read: inout NamedRead, _ hasher: IndexHasher
-    ) throws -> ItemResult<SecretValue?>? {
-        let service = hasher.place(of: name.service, in: group)
+        let service = state.hasher.place(of: name.service, in: group)
         if let row = read.keptRow(name.account, service) {
             guard fits(row.header) else { return .absent }
             guard opening || row.header.flags.presence == nil else {
@@ -150,18 +142,15 @@ private struct ValueLookup {
 
     /// Whether there is such an item; nil if something was committed since the keys were read.
     func isThere(_ read: inout NamedRead) throws -> Bool? {
-        for hasher in state.hashers {
-            let place = hasher.place(of: name.service, in: group).place(of: name.account)
-            let run = try read.connection().value.start()
-            try run.bind(place)
-            let isThere = try run.step()
-            guard read.isCurrent else { return nil }
-            guard isThere else { continue }
-            // Reading it says that such a row is damaged.
-            guard let header = try? RowHeader(value: run, place) else { return true }
-            if fits(header) { return true }
-        }
-        return false
+        let place = state.hasher.place(of: name.service, in: group).place(of: name.account)
+        let run = try read.connection().value.start()
+        try run.bind(place)
+        let isThere = try run.step()
+        guard read.isCurrent else { return nil }
+        guard isThere else { return false }
+        // Reading it says that such a row is damaged.
+        guard let header = try? RowHeader(value: run, place) else { return true }
+        return fits(header)
     }
 
     private func fits(_ header: RowHeader) -> Bool {

@@ -94,10 +94,8 @@ extension ItemStore {
         let items = try perform(.read, Self.watching) { moment in
             var items: [Int64: ServiceSnapshot.Item] = [:]
             for group in groups {
-                for hasher in moment.state.hashers {
-                    let scan = AccountScan(service, group, moment.state, hasher)
-                    try scan.collect(moment.store, after: snapshot, into: &items)
-                }
+                let scan = AccountScan(service, group, moment.state)
+                try scan.collect(moment.store, after: snapshot, into: &items)
             }
             return items
         }

@@ -143,12 +143,7 @@ extension ItemTransaction {
 
     /// Whether an item has the same primary key as the row that it replaces.
     private func keepsKey(_ match: OpenedRow, _ item: IndexedContent) -> Bool {
-        let header = match.row.header
-        guard !state.isNewest(header) else {
-            return item.index.place == match.row.place
-        }
-        let old = rows.hashed(match.content, header.itemClass, header.flags)
-        return item.index.place == old.index.place
+        item.index.place == match.row.place
     }
 }
 

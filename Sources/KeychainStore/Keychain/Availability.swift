@@ -36,7 +36,7 @@ extension Keychain {
     ///
     /// - Throws: As ``availability()``.
     package func protectionLevel() throws(KeychainFailure) -> ProtectionLevel? {
-        try store.perform(.inspect, Self.looking) { try $0.header().newest.level }
+        try store.perform(.inspect, Self.looking) { try $0.header().keybag.level }
     }
 }
 
@@ -68,9 +68,9 @@ extension KeyAccess {
         _ header: KeychainHeader, _ lockState: LockStateStore, isLast: Bool
     ) throws(KeychainFailure) -> KeychainAvailability? {
         var found = KeychainAvailability(
-            state: .unlocked, level: header.newest.level, openKeys: .all,
+            state: .unlocked, level: header.keybag.level, openKeys: .all,
             isAnnounced: !keychain.directory.isReadOnly)
-        switch lockState.current(expecting: header.marks) {
+        switch lockState.current(expecting: [header.mark]) {
         case .locked(_, .otherEpoch) where !isLast, .beforeFirstUnlock(.otherEpoch) where !isLast:
             return nil
         case .unlocked: found.end = lockState.unlockPeriod?.deadline
@@ -89,7 +89,7 @@ extension KeyAccess {
         _ header: KeychainHeader
     ) throws(KeychainFailure) -> KeychainAvailability {
         var found = KeychainAvailability(
-            state: .noPasscode, level: header.newest.level, openKeys: .all,
+            state: .noPasscode, level: header.keybag.level, openKeys: .all,
             isAnnounced: !keychain.directory.isReadOnly)
         // Keys that this process has opened stay open without the device key.
         guard keychain.lastKnownState?.header !== header else { return found }

@@ -182,7 +182,7 @@ struct KeychainExamination {
                 .warning, finding,
                 hint: "find out which program did that; `valet lock --all` removes them")
         }
-        if try header.newest.recoveryPublicKey != nil {
+        if try header.keybag.recoveryPublicKey != nil {
             findings.append(Finding(.fine, "a recovery key opens the keychain"))
         }
         findings += try changeFindings(header) + strayKeys(header)
@@ -202,15 +202,6 @@ struct KeychainExamination {
     }
 
     private func changeFindings(_ header: KeychainHeader) throws -> [Finding] {
-        if header.older != nil {
-            return [
-                Finding(
-                    .warning, "a change of keys is unfinished",
-                    hint: header.lockState == nil
-                        ? "the next change of an item continues it"
-                        : KeychainFailure.unlockAdvice.commandText)
-            ]
-        }
         guard try keys.keychain.isErasePending() else { return [] }
         return [
             Finding(
@@ -257,11 +248,11 @@ struct KeychainExamination {
     /// A finding for each of these files.
     func strayKeys(_ header: KeychainHeader) throws -> [Finding] {
         guard let folder = try DeviceKeyFolder(keys.keychain.location, header) else { return [] }
-        let isFile = header.newest.deviceSource == .ownFile
+        let isFile = header.keybag.deviceSource == .ownFile
         // While the device key in use is missing, another file may be its only copy.
-        let isSeen = try !isFile || folder.hasKey(header.newest.deviceKeyID)
+        let isSeen = try !isFile || folder.hasKey(header.keybag.deviceKeyID)
         // The previous device key keeps its name until a change of keys has ended.
-        let isChanging = try header.older != nil || keys.keychain.isErasePending()
+        let isChanging = try keys.keychain.isErasePending()
         return try folder.names().compactMap { name in
             let isUsual = name == KeychainFile.deviceKey
             switch try folder.entry(name) {
@@ -287,7 +278,7 @@ struct KeychainExamination {
         let path = keys.keychain.location.tpm.place.path
         do throws(TPMError) {
             let tpm = TPMSummary(try keys.keychain.location.tpm.status(until: keys.deadline))
-            let hasPasscode = header.newest.level == .tpmAndPasscode
+            let hasPasscode = header.keybag.level == .tpmAndPasscode
             return [
                 tpm.tries(path), tpm.lockout(path, hasPasscode: hasPasscode),
                 tpm.storageRootKey(path),
@@ -298,7 +289,7 @@ struct KeychainExamination {
     }
 
     private func registers(_ header: KeychainHeader, _ path: String) -> [Finding] {
-        guard let pcrs = try? keys.source.registers(of: header.newest), !pcrs.isEmpty else {
+        guard let pcrs = try? keys.source.registers(of: header.keybag), !pcrs.isEmpty else {
             return []
         }
         let numbers = pcrs.numbers.map(String.init).joined(separator: ", ")

@@ -5,8 +5,9 @@ internal import ValetKeychainModel
 internal import ValetKeychainRows
 internal import ValetSystem
 
-/// One call that changes the keys: it prepares the next epoch, begins it, and seals every row again
-/// (docs/FORMAT.md §4.4). Each change of the passcode is one, and so is a recovery.
+/// One call that changes the keys: it prepares the next epoch, and begins it in one transaction,
+/// which seals every row again (docs/FORMAT.md §4.4). Each change of the passcode is one, and so
+/// is a recovery.
 struct KeyChange {
     let store: ItemStore
     /// The name of the call in failures.
@@ -15,7 +16,7 @@ struct KeyChange {
     /// Rows whose loss is expected. They do not count as damaged.
     var expectedLoss: RowKinds?
 
-    /// Prepares, begins and finishes the change. Finishes an interrupted change first.
+    /// Prepares and makes the change.
     ///
     /// - Parameters:
     ///   - next: Describes the next epoch.
@@ -26,41 +27,16 @@ struct KeyChange {
         openedBy open: (KeyAccess, KeychainHeader) throws -> KeychainOpener
     ) throws(KeychainFailure) -> Int {
         let before = try quarantinedRowCount()
-        let begun: BegunEpoch = try store.perform(kind, operation) { keys, header in
+        try store.perform(kind, operation) { keys, header -> Void? in
             let moment = try keys.moment(of: header)
-            let opener = try open(keys, header)
-            // Rows that the old keys cannot open now are lost once those keys are erased.
-            if !options.skipsDamaged {
-                guard try keys.checkRows(of: header, openedBy: opener) else { return nil }
+            var plan = try keys.plan(header, open(keys, header), to: next(header))
+            plan.moment = moment
+            let isMade = try keys.countingWrongPasscodes {
+                try keys.make(plan, after: header, options)
             }
-            // Comes before any preparation: a change prepared from the present keys would be out of
-            // date.
-            guard try !keys.hasFinishedFirst(header, openedBy: opener) else { return nil }
-            var change = try keys.change(header, opener, to: next(header))
-            change.moment = moment
-            return try keys.countingWrongPasscodes { try keys.begin(change, after: header) }
-        }
-        do throws(KeychainFailure) {
-            try finish(begun)
-        } catch {
-            throw KeychainFailure(error, adding: Self.unfinished)
+            return isMade ? () : nil
         }
         return max(0, try quarantinedRowCount() - before)
-    }
-
-    /// The addition to a failure after the new keys are in force.
-    private static let unfinished =
-        "the new keys are in force, and a new passcode with them, but some items are still under "
-        + "the old keys: the next call that changes an item continues"
-
-    private func finish(_ begun: BegunEpoch) throws(KeychainFailure) {
-        try store.perform(.keys, operation) { keys in
-            let total = try keys.rowCount()
-            let isDone = try EpochFinisher(keychain: keys.keychain).finish(
-                before: .never, of: begun
-            ) { options.progress(min($0, total), total) }
-            if isDone { options.progress(total, total) }
-        }
     }
 
     private func quarantinedRowCount() throws(KeychainFailure) -> Int {

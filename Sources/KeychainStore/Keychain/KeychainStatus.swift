@@ -33,8 +33,6 @@ package struct KeychainStatus: Sendable {
     package var formatVersion: Int?
     /// The generation of keys; nil while there is no keychain.
     package var epoch: UInt64?
-    /// Whether rows of an older generation of keys are left.
-    package var isRotating = false
     /// Whether old keys may still be on the disk, because a reader still uses the old rows.
     package var isErasePending = false
     /// The public half of the recovery key that opens the keychain; nil without one. It is not

@@ -35,7 +35,7 @@ extension Keychain {
                     .passcodeNotSet, during: operation, message: "there is no passcode")
             }
             let protector = try keys.protector(of: header, passcode)
-            _ = try header.unlock(with: protector).count
+            _ = try header.unlock(with: protector)
         }
     }
 
@@ -55,7 +55,7 @@ extension Keychain {
             throw KeychainFailure(translating: error, during: operation)
         }
         try store.perform(.keys, operation) { keys in
-            let known = try keys.header().newest.recoveryPublicKey
+            let known = try keys.header().keybag.recoveryPublicKey
             guard known == publicKey else {
                 throw KeychainFailure(
                     .authenticationFailed, during: operation,

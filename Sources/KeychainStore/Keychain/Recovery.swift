@@ -33,10 +33,10 @@ extension Keychain {
     ) throws(KeychainFailure) -> SecretBytes {
         let key = RecoveryKey.random()
         try store.perform(.createKeys, Self.adding) { keys, header -> Void? in
-            try check(header.newest.recoveryPublicKey?.bytes)
+            try check(header.keybag.recoveryPublicKey?.bytes)
             let opener = try keys.protector(of: header, passcode)
             let isAdded = try keys.countingWrongPasscodes {
-                try keys.replaceKeybags(of: header, openedBy: opener) {
+                try keys.replaceKeybag(of: header, openedBy: opener) {
                     (keybag, settings) throws(KeybagError) in
                     try keybag.addingRecoveryKey(key.publicKey, with: opener, settings: settings)
                 }
@@ -64,7 +64,7 @@ extension Keychain {
             return LostItems(
                 count: try keys.rowCount(of: [lost]),
                 needingPasscodeCount: try keys.rowCount(of: [lost, needing]),
-                areSyncSecretsLost: header.newest.hasSyncSecrets && !hasDeviceKey)
+                areSyncSecretsLost: header.keybag.hasSyncSecrets && !hasDeviceKey)
         }
     }
 
@@ -124,7 +124,7 @@ extension KeyAccess {
     ) throws(KeychainFailure) -> DeviceSecret? {
         do throws(KeychainFailure) {
             let secret = try source.secret(of: header, until: deadline)
-            guard secret.id == header.newest.deviceKeyID else { return nil }
+            guard secret.id == header.keybag.deviceKeyID else { return nil }
             return secret
         } catch {
             switch error.code {

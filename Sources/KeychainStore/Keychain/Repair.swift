@@ -59,7 +59,7 @@ private struct IndexRepairer {
             operation: operation, location: keychain.location, deadline: deadline, now: now)
         while true {
             let state = try keychain.read(call) { $0.keys }
-            guard state.rows.isComplete else {
+            guard state.rows.epoch.isComplete else {
                 throw KeychainFailure(
                     .locked, during: operation,
                     message: "the keychain is locked, but the repair has to open every item",

@@ -166,7 +166,7 @@ private struct RestorePass {
 
     private mutating func restore(_ item: BackupItem) throws {
         let new = indexed(item)
-        switch try occupant(of: new, item) {
+        switch try occupant(of: new) {
         case .nothing:
             try add(item, new)
             report.addedCount += 1
@@ -188,11 +188,8 @@ private struct RestorePass {
         }
     }
 
-    private func occupant(of new: IndexedContent, _ item: BackupItem) throws -> Occupant {
-        let properties = item.properties
-        let found = try access.row(
-            of: new, properties.itemClass, isSynchronizable: properties.isSynchronizable)
-        guard let found else { return .nothing }
+    private func occupant(of new: IndexedContent) throws -> Occupant {
+        guard let found = try access.row(new.index.place) else { return .nothing }
         guard case .row(let row) = found,
             let opened = try unlessDamaged({ try access.open(row) })
         else { return .damage }

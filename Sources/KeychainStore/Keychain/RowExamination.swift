@@ -104,7 +104,7 @@ struct RowExamination {
         guard (row.changeNumber != nil) == row.header.flags.contains(.synchronizable) else {
             throw .column
         }
-        let hashes = state.hasher(of: row.header).hashes(
+        let hashes = state.hasher.hashes(
             row.header.itemClass, content,
             isSynchronizable: row.header.flags.contains(.synchronizable))
         guard hashes.place == row.place, hashes.encodedOthers == row.hashes

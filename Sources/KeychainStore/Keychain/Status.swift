@@ -24,9 +24,9 @@ extension Keychain {
             state: .absent, folder: store.location.folder, isReadOnly: false)
         do throws(KeychainFailure) {
             _ = try store.perform(.inspect, Self.inspecting) { keys in
-                var doubts = EpochDoubts()
-                while try !keys.describe(in: &status, &doubts) {
-                    try keys.keychain.awaitChange(keys.operation, keys.deadline, &doubts)
+                var look = RepeatedLook()
+                while try !keys.describe(in: &status, &look) {
+                    try keys.keychain.awaitChange(keys.operation, keys.deadline, &look)
                 }
             }
         } catch {
@@ -44,17 +44,16 @@ extension Keychain {
 extension KeyAccess {
     /// Fills in everything that needs no key, then the state, which may need one.
     ///
-    /// - Returns: Whether the status is complete; false during an epoch change, and until the TPM
-    ///   has been asked.
+    /// - Returns: Whether the status is complete; false if another look is needed.
     fileprivate func describe(
-        in status: inout KeychainStatus, _ doubts: inout EpochDoubts
+        in status: inout KeychainStatus, _ look: inout RepeatedLook
     ) throws -> Bool {
         status.isReadOnly = keychain.directory.isReadOnly
         var header = status
         let opened = try read { store in
             let known = try keychain.currentHeader(store)
             try describe(known, store, in: &header)
-            return Result { try state(known, store, &doubts) }
+            return Result { try state(known, store, &look) }
         }
         status = header
         guard let state = try opened.get() else { return false }
@@ -70,7 +69,7 @@ extension KeyAccess {
     private func describe(
         _ known: KeychainHeader, _ store: RowConnection, in status: inout KeychainStatus
     ) throws {
-        let (settings, keybag) = (known.settings, known.newest)
+        let (settings, keybag) = (known.settings, known.keybag)
         status.keychainID = settings.keychainID.description
         status.formatVersion = Int(settings.format)
         status.epoch = settings.epoch.rawValue
@@ -80,7 +79,6 @@ extension KeyAccess {
         status.pcrs = try source.registers(of: keybag).numbers
         try status.count(in: store.connection, hasPasscode: known.lockState != nil)
         status.fileByteCount = try byteCount()
-        status.isRotating = known.older != nil
         status.recoveryPublicKey = try keybag.recoveryPublicKey?.bytes
         status.isErasePending = try keychain.isErasePending()
         status.lockStateProvider = known.lockState.map { "\($0.provider.place.rawValue)" }
@@ -89,18 +87,18 @@ extension KeyAccess {
         status.lockStateWarning = findings.isEmpty ? nil : findings.joined(separator: "; ")
     }
 
-    /// - Returns: nil during an epoch change, and until the TPM has been asked.
+    /// - Returns: nil if another look is needed: the keys may have changed, or the TPM has to be
+    ///   asked.
     private func state(
-        _ header: KeychainHeader, _ store: RowConnection, _ doubts: inout EpochDoubts
+        _ header: KeychainHeader, _ store: RowConnection, _ look: inout RepeatedLook
     ) throws -> LockState? {
         guard let lockState = header.lockState else {
-            return try keychain.believed(keychain.currentKeys(store), &doubts) == nil
-                ? nil : .noPasscode
+            return try keychain.believed(store, &look) == nil ? nil : .noPasscode
         }
         // An unlocked keychain does not need its device key now, but the next unlock does.
         try source.check(header, until: deadline)
         let reading = keychain.lockStatus(header, of: lockState)
-        if let cause = reading.cause, doubts.areExcused(by: header, cause) { return nil }
+        if let cause = reading.cause, look.isWorthwhile(at: header, cause) { return nil }
         switch reading {
         case .unlocked: return .unlocked
         case .locked: return .locked

@@ -60,23 +60,21 @@ extension Keychain {
     /// - Throws: ``KeychainFailure``: `timedOut`, `newerFormat`, `keychainDamaged`.
     package func hasSyncSecrets() throws(KeychainFailure) -> Bool {
         try store.perform(.inspect, "look for the secrets of sync") { keys in
-            try keys.header().newest.hasSyncSecrets
+            try keys.header().keybag.hasSyncSecrets
         } ?? false
     }
 }
 
 extension KeyAccess {
-    /// Replaces the keybag of `header`, once there is only one.
+    /// Replaces the keybag of `header`.
     ///
     /// - Returns: nil if the keychain is no longer that of `header`.
     fileprivate func replaceOnlyKeybag(
         of header: KeychainHeader, openedBy opener: borrowing Protector,
         _ change: (LockedKeybag, _ settings: [UInt8]) throws(KeybagError) -> LockedKeybag
     ) throws -> Void? {
-        // An epoch change in progress holds keys that belong to the digests of its keybags.
-        guard try !hasFinishedFirst(header, openedBy: opener) else { return nil }
         let isReplaced = try countingWrongPasscodes {
-            try replaceKeybags(of: header, openedBy: opener, change)
+            try replaceKeybag(of: header, openedBy: opener, change)
         }
         return isReplaced ? () : nil
     }

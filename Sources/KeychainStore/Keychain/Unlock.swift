@@ -16,8 +16,7 @@ extension Keychain {
 
     /// Unlocks the keychain for every process that shares its lock state.
     ///
-    /// Does nothing for a keychain without a passcode. Continues an interrupted epoch change until
-    /// the call's deadline.
+    /// Does nothing for a keychain without a passcode.
     ///
     /// - Parameters:
     ///   - duration: The time after which it locks even if it is in use; nil for no limit.
@@ -40,7 +39,6 @@ extension Keychain {
                     header, openedBy: protector, within: limits, since: moment, deadline)
             }
             guard isPublished else { return nil }
-            _ = try? EpochFinisher(keychain: keys.keychain).finish(before: deadline)
             return ()
         }
     }

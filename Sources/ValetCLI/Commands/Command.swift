@@ -126,6 +126,7 @@ extension Context {
         of store: ItemStore, skippingDamaged skips: Bool = false,
         _ body: (EpochOptions) throws(KeychainFailure) -> Int
     ) throws(CLIError) {
+        noteDuration(of: store)
         let line = ProgressLine("sealing items again", on: console)
         defer { line.end() }
         let options = EpochOptions(skippingDamaged: skips) { line.show($0, of: $1) }
@@ -143,6 +144,15 @@ extension Context {
             console.note("valet: warning: \(finding.message)\(place)")
             if let hint = finding.hint { console.hint(hint) }
         }
+    }
+
+    /// Says how long other programs may have to wait, where that is longer than they do.
+    private func noteDuration(of store: ItemStore) {
+        guard let count = (try? store.keychain.status())?.itemCount, count >= 20_000 else { return }
+        // Sealing an item again takes 0.1 ms on a fast machine, and more on a slow disk.
+        console.note(
+            "valet: sealing \(count) items again may take \(max(2, count / 5_000)) seconds; "
+                + "other programs cannot write until then")
     }
 
     /// Reports how many damaged items a change of keys has set aside, if any.

@@ -35,7 +35,6 @@ struct StatusCommand: Command {
             ("autoLock", "after which time without use it locks, as 15m; null for never"),
             ("recoveryKey", "whether a recovery key opens the keychain"),
             ("needsRecovery", "true if the device key is lost, and a recovery key can replace it"),
-            ("isRotating", "true while a change of keys is not finished"),
             ("isErasePending", "true while old keys may still be on the disk"),
         ] + StatusReport.passcodeSchema + StatusReport.tpmSchema,
         examples: [("valet status --json | jq -r .level", "The level of protection.")])

@@ -31,12 +31,10 @@ class Change:
     def needs_tpm(self):
         return any("bind tpm" in line for line in (*self.before, self.line))
 
-    def __init__(self, before, line, old, new, readable=None, interrupted=None, loses_key=False):
+    def __init__(self, before, line, old, new, readable=None, loses_key=False):
         self.before, self.line, self.old, self.new = before, line, old, new
         # Whether the device key is missing when the change begins.
         self.loses_key = loses_key
-        # A change that was killed before this one.
-        self.interrupted = interrupted
         self.readable = readable or [ALL if old != "-" else CLASSES]
 
 
@@ -52,10 +50,6 @@ CHANGES = {
     "creating_recovery_key": Change(WITH, "recovery create one", "one", "one"),
     "recovering": Change(WITH + ("recovery create one",), "recovery use {text} two", "one", "two",
                       [ALL, CLASSES | {GATED}]),
-    "recovering_in_between": Change(
-        ("passcode set one", "fill 900", "classes", "guarded", "recovery create one"),
-        "recovery use {text} two", "one", "two", [ALL, CLASSES | {GATED}],
-        interrupted="rotate one"),
     "recovering_a_lost_key": Change(
         WITH + ("recovery create one",), "recovery use {text} two", "one", "two", [MIGRATABLE],
         loses_key=True),
@@ -92,8 +86,6 @@ def prepare(world, change):
         text = answer if line.startswith("recovery create") else text
     world.first_epoch = epoch(agent)
     close(agent, change.old)
-    if change.interrupted:
-        interrupt(world, change)
     if change.loses_key:
         os.remove(world.path("device/device.key"))
     world.variables["VALET_DEVICE_KEY_FILE"] = key
@@ -130,28 +122,6 @@ def start_tpm(world):
     return path
 
 
-def interrupt(world, change):
-    """Kills a change halfway: rows of both epochs, and the items of all classes in the older
-    one."""
-    whole = f"{world.home}-whole"
-    shutil.copytree(world.home, whole)
-    for number in range(20, 400, 10):
-        shutil.rmtree(world.home)
-        shutil.copytree(whole, world.home)
-        world.run("1", command=AGENT, env=world.variables,
-                  input=f"unlock {change.old}\n{change.interrupted}\n".encode(),
-                  prefix=("strace", "-f", "-o", "/dev/null", "-e", "trace=pwrite64", "-e",
-                          f"inject=pwrite64:signal=KILL:when={number}"))
-        agent = Agent(world, world.variables)
-        world.interrupted_state = agent.do("state")
-        agent.do("lock all")
-        agent.end()
-        if "rotating=true" in world.interrupted_state:
-            shutil.rmtree(whole)
-            return
-    expect(False, "never in the middle of the change")
-
-
 def close(agent, passcode):
     """Takes the keys out of the kernel and ends the agent."""
     if passcode != "-":
@@ -164,8 +134,7 @@ def attempt(world, change, *options):
     """Makes the change in an unlocked process of its own, under strace."""
     shutil.rmtree(world.home)
     shutil.copytree(world.template, world.home)
-    # An unlock would finish the interrupted change.
-    opens = change.old != "-" and not change.interrupted and not change.loses_key
+    opens = change.old != "-" and not change.loses_key
     unlock = f"unlock {change.old}\n" if opens else ""
     lines = f"{unlock}mark begin\n{world.line}\nmark end\nreadable\nstate\n"
     outcome = world.run("1", command=AGENT, input=lines.encode(), env=world.variables,
@@ -240,11 +209,9 @@ def chosen(world, every):
 
 def verify(world, change, expected=None):
     """Checks that all items are there, that the old or the new passcode opens them, and that the
-    change was completed. Returns "old" or "new"."""
+    change left nothing behind. Returns "old" or "new"."""
     agent = Agent(world, world.variables)
     which, passcode = open_with(world, agent, change)
-    if change.interrupted:
-        check_epoch(world, agent, which)
     expect(expected in (None, which), "it is the", which, "state")
     readable = set(agent.do(f"readable {passcode}").split())
     allowed = change.readable[0 if which == "old" else -1]
@@ -280,13 +247,6 @@ def change_again(world, agent, passcode, which, allowed):
     readable = set(agent.do("readable three" if passcode != "-" else "readable").split())
     expect(readable == allowed, which, "after a second change:", readable)
     return "three" if passcode != "-" else "-"
-
-
-def check_epoch(world, agent, which):
-    """Checks that a new passcode never opens an epoch from before the change."""
-    before = int(re.search(r"epoch=(\d+)", world.interrupted_state)[1])
-    now = epoch(agent)
-    expect(now == before + (which == "new"), which, "passcode, epoch", now, "after", before)
 
 
 def epoch(agent):
@@ -330,12 +290,12 @@ def has_changed(world, agent, change):
 
 
 def tidy(state):
-    return "rotating=false" in state and "erase=false" in state
+    return "erase=false" in state
 
 
 def check_files(world, change, which):
     """Checks that there is no other device key and no marker."""
-    names = {name for name in world.names() if name.startswith(("device/", "erase"))}
+    names = {name for name in world.names() if name.startswith(("device/", "erase", "keys."))}
     expect(names <= {"device/device.key"}, "left over:", names)
     if "bind" not in change.line and not change.needs_tpm:
         expect(names == {"device/device.key"}, "no device key")
@@ -384,12 +344,6 @@ def recovering(world):
 
 
 @scenario(script=CRASH_TEST)
-def recovering_in_between(world):
-    """A kill of a recovery that finishes a killed rotation leaves the old keys or the new ones."""
-    kill_at_each(world, CHANGES["recovering_in_between"])
-
-
-@scenario(script=CRASH_TEST)
 def recovering_a_lost_key(world):
     """A kill of a recovery without the device key leaves the old keys or the new ones."""
     kill_at_each(world, CHANGES["recovering_a_lost_key"])
@@ -417,7 +371,7 @@ def changes_while_locked(world):
     expect(set(answers[3].split()[1:]) == open_classes, answers[3])
     calls = open(log).read()
     made = re.findall(r'add_key\("user", "valet:2:[0-9a-f]+:(\w):', calls)
-    # Keys are added once for the recovery key, and before and after the rows move to the new keys.
+    # Keys are added once for the recovery key, and before and after the commit of the new keys.
     expect(set(made) == {"f"} and len(made) >= 3, "keys that were made:", made)
     close(agent, "one")
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The values of an epoch change: its options, the wanted epoch, the prepared change, and the begun
-// change that is left to finish. `KeyChange` makes the first two.
+// The values of a change of keys: its options, the wanted epoch, and the prepared change.
+// `KeyChange` makes the first two.
 
 package import ValetKeybag
 package import ValetKeychainModel
@@ -13,7 +13,7 @@ package import ValetTPM
 
 /// The options of a change of keys.
 package struct EpochOptions {
-    /// Called with the number of rows sealed again, and the number of all rows.
+    /// Called with the number of rows that were sealed again, and the number of all rows.
     package typealias Progress = (_ count: Int, _ total: Int) -> Void
 
     /// Whether to set damaged rows aside. If false, a damaged row makes the change fail.
@@ -66,8 +66,8 @@ package enum KeychainOpener: ~Copyable {
     case recovery(RecoveryProtector)
 }
 
-/// A prepared epoch change: everything that is needed to begin it in one transaction.
-package struct EpochPlan: ~Copyable {
+/// A prepared change of keys: everything that its transaction needs.
+package struct KeyChangePlan: ~Copyable {
     /// Opens the present epoch.
     let opener: KeychainOpener
     /// Will open the next epoch.
@@ -83,79 +83,55 @@ package struct EpochPlan: ~Copyable {
     /// A moment before the passcode was checked: a lock since then wins.
     package var moment: LockMoment?
 
-    /// The header after the change: the keybag of the next epoch, and that of the present one
-    /// wrapped for the new protector.
+    /// The header after the change, with the keybag of the next epoch.
     ///
     /// - Throws: As ``LockedKeybag/unlock(with:settings:)``; `malformed` if the epoch number would
     ///   exceed what a database can store.
-    package func keybags(after header: KeychainHeader) throws(KeybagError) -> KeychainHeader {
+    func successor(of header: KeychainHeader) throws(KeybagError) -> KeychainHeader {
         var settings = header.settings
         settings.stamp = .random(in: .min ... .max)
-        settings.epoch = Epoch(header.newest.epoch.rawValue + 1)
+        settings.epoch = Epoch(header.keybag.epoch.rawValue + 1)
         let place = KeybagPlace(
             deviceSource: deviceSource,
-            recovery: keepsRecoveryKey ? try header.newest.recoveryPublicKey : nil)
-        // Checks the MAC of the present keybag, on which the next one relies.
-        let older = try rewrapped(header.newest, header.settings, as: place)
-        return KeychainHeader(
-            settings, newest: try successor(of: header.newest, settings, as: place),
-            older: older, at: header.location)
-    }
-
-    /// The keybag of the next epoch.
-    private func successor(
-        of keybag: LockedKeybag, _ settings: KeychainSettings, as place: KeybagPlace
-    ) throws(KeybagError) -> LockedKeybag {
-        let settings = settings.authenticatedBytes(of: settings.epoch)
+            recovery: keepsRecoveryKey ? try header.keybag.recoveryPublicKey : nil)
+        let keybag: LockedKeybag
         switch opener {
         case .protector(let opener):
-            return try LockedKeybag(
-                succeeding: keybag, openedBy: opener, as: place, protector: protector,
-                settings: settings)
+            keybag = try LockedKeybag(
+                succeeding: header.keybag, openedBy: opener, as: place, protector: protector,
+                settings: settings.authenticatedBytes)
         case .recovery(let opener):
-            return try LockedKeybag(
-                succeeding: keybag, recoveredBy: opener, as: place, protector: protector,
-                settings: settings)
+            keybag = try LockedKeybag(
+                succeeding: header.keybag, recoveredBy: opener, as: place, protector: protector,
+                settings: settings.authenticatedBytes)
         }
+        return KeychainHeader(settings, keybag, at: header.location)
     }
 
-    /// The header with which rows move from the oldest of three epochs straight to `next`; nil if
-    /// `header` has only one epoch. No database ever contains it.
+    /// The keys that the present protector or the recovery key opens, and the proof that they give.
+    /// A recovery opens neither the class that needs the passcode, nor, without the device secret,
+    /// any class of this device.
     ///
-    /// - Throws: As ``keybags(after:)``.
-    func keybagsOfOldest(
-        of header: KeychainHeader, before next: LockedKeybag
-    ) throws(KeybagError) -> KeychainHeader? {
-        guard let oldest = header.older else { return nil }
-        let place = KeybagPlace(deviceSource: deviceSource, recovery: nil)
-        return KeychainHeader(
-            header.settings, newest: next,
-            older: try rewrapped(oldest, header.settings, as: place), at: header.location)
-    }
-
-    /// The keybag with its root key wrapped for the new protector.
-    private func rewrapped(
-        _ keybag: LockedKeybag, _ settings: KeychainSettings, as place: KeybagPlace
-    ) throws(KeybagError) -> LockedKeybag {
-        let settings = settings.authenticatedBytes(of: keybag.epoch)
+    /// - Throws: As ``LockedKeybag/unlock(with:settings:)``.
+    func open(_ header: KeychainHeader) throws(KeybagError) -> (UnlockedKeybag, PresenceProof) {
         switch opener {
         case .protector(let opener):
-            return try LockedKeybag(
-                rewrapping: keybag, openedBy: opener, as: place, protector: protector,
-                settings: settings)
+            return (try header.unlock(with: opener), try header.proof(with: opener))
         case .recovery(let opener):
-            return try LockedKeybag(
-                rewrapping: keybag, recoveredBy: opener, as: place, protector: protector,
-                settings: settings)
+            let settings = header.settings.authenticatedBytes
+            let pairs = try header.keybag.presenceKeys(with: opener, settings: settings)
+            return (
+                try header.keybag.unlock(with: opener, settings: settings),
+                PresenceProof(.passcode, keys: [pairs])
+            )
         }
     }
-}
 
-/// A begun epoch change, with the keys to finish it. It lives as long as the call that began it:
-/// docs/FORMAT.md §4.7.
-package struct BegunEpoch {
-    /// The opened keys of both epochs. They are not looked up, because the keychain may be locked.
-    package let keys: OpenKeys
-    /// Opens values that require the user's presence; nil without a passcode.
-    package let proof: PresenceProof?
+    /// Whether a recovery key opens the keychain.
+    var isRecovery: Bool {
+        switch opener {
+        case .protector: false
+        case .recovery: true
+        }
+    }
 }
