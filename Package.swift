@@ -65,7 +65,7 @@ func tests(_ subject: String, _ folders: [String], exclude: [String] = []) -> Ta
 }
 
 // In dependency order; docs/ARCHITECTURE.md says what each module may use.
-var targets: [Target] = [library("KeychainModel")]
+var targets: [Target] = []
 var products: [Product] = [
     .library(name: "Valet", targets: ["Valet"]),
     .library(name: "KeychainSwift", targets: ["KeychainSwift"]),
@@ -92,6 +92,7 @@ var products: [Product] = [
         library("SecretMemory", ["CSodium", "CLinux"]),
         library("Sealing", ["CSodium", "SecretMemory"]),
         library("System", ["CLinux"]),
+        library("KeychainModel", ["System"]),
         library("Database", ["CSQLite", "System"]),
         library("UserPresence", ["CLinux", "SecretMemory", "System"]),
         library("Fingerprint", ["Sealing", "System"]),
@@ -112,7 +113,7 @@ var products: [Product] = [
         library(
             "KeychainKeys",
             [
-                "Backup", "Database", "KeychainModel", "KeychainRows", "Keybag", "LockState",
+                "Database", "KeychainModel", "KeychainRows", "Keybag", "LockState",
                 "SecretMemory", "Sealing", "System", "TPM",
             ]),
         library(
@@ -333,7 +334,9 @@ var products: [Product] = [
     valet.exclude = ["StoreKeychain.swift", "KeyChanges.swift"]
     let keychainSwift = library("KeychainSwift", ["KeychainModel", "SecItemRequests"])
     keychainSwift.exclude = ["StorePasswords.swift"]
-    targets += [library("SecItemRequests", ["KeychainModel"]), valet, keychainSwift]
+    let model = library("KeychainModel")
+    model.exclude = ["KeychainFailure+System.swift"]
+    targets += [model, library("SecItemRequests", ["KeychainModel"]), valet, keychainSwift]
 #endif
 
 // Names of test targets, separated by commas: only these are built, which links faster.

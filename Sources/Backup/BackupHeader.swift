@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetKeychainModel
 package import ValetSealing
 
 /// The first 236 bytes of a backup: docs/FORMAT.md §11.1.
@@ -85,28 +86,28 @@ enum CostBounds {
 extension BackupHeader {
     /// Reads the header from the first bytes of a file, at most 236.
     ///
-    /// - Throws: ``BackupError``: `notABackup`, `newer`, `truncated`, `damaged`.
+    /// - Throws: ``KeychainFailure``: `damaged`, `newerFormat`.
     init(
         parsing bytes: [UInt8], path: String, costs: CostBounds
-    ) throws(BackupError) {
+    ) throws(KeychainFailure) {
         guard bytes.starts(with: Self.magic) else {
-            throw BackupError(.notABackup, during: .open, path: path)
+            throw KeychainFailure(.notABackup, during: .open, path: path)
         }
-        let truncated = BackupError(.truncated, during: .open, path: path, place: .header)
+        let truncated = KeychainFailure(.truncated, during: .open, path: path, at: .header)
         var reader = ByteReader(
             Array(bytes.dropFirst(Self.magic.count)), malformed: truncated)
         let version: UInt16 = try reader.integer()
         guard version <= Self.version else {
-            throw BackupError(.newer, during: .open, path: path)
+            throw KeychainFailure(.newer, during: .open, path: path)
         }
         guard bytes.count == Self.byteCount else { throw truncated }
         let body = bytes.span.extracting(first: bytes.count - Digest.byteCount)
         guard version == Self.version, Digest(of: body).bytes == bytes.suffix(Digest.byteCount)
-        else { throw BackupError(.damaged, during: .open, path: path, place: .header) }
+        else { throw KeychainFailure(.damaged, during: .open, path: path, at: .header) }
         do throws(SealingError) {
             try self.init(checked: bytes, costs: costs)
         } catch {
-            throw BackupError(error, during: .open, path: path, place: .header)
+            throw KeychainFailure(error, during: .open, path: path, at: .header)
         }
     }
 

@@ -21,23 +21,22 @@ package struct BackupItem: Sendable {
 
     /// Checks an item, which may come from a file.
     ///
-    /// - Throws: ``BackupError/Code/notMigratable`` for a protection class of this device only, or
-    ///   an access control; ``BackupError/Code/invalidItem`` without a group, or with an attribute
-    ///   that the class lacks or that is a property of its own; ``BackupError/Code/tooLarge`` above
-    ///   ``maximalByteCount``.
+    /// - Throws: ``KeychainFailure``: `internalFault` for a protection class of this device only,
+    ///   for an access control, without a group, or with an attribute that the class lacks or that
+    ///   is a property of its own; `inputOutput` above ``maximalByteCount``.
     package init(
         _ properties: NewItem, logicalTime: Int64, value: SecretValue?
-    ) throws(BackupError) {
+    ) throws(KeychainFailure) {
         guard !properties.protectionClass.isThisDeviceOnly,
             !properties.attributes.contains(where: { Self.isAccessControl($0, $1) })
-        else { throw BackupError(.notMigratable, during: .check) }
+        else { throw KeychainFailure(.notMigratable, during: .check) }
         guard let accessGroup = properties.accessGroup,
             properties.attributes.keys.allSatisfy({ $0.isInBackup(of: properties.itemClass) })
-        else { throw BackupError(.invalidItem, during: .check) }
+        else { throw KeychainFailure(.invalidItem, during: .check) }
         guard value.map({ $0.byteCount <= Self.maximalByteCount }) ?? true,
             BackupAttributes(properties.attributes, accessGroup).list.encodedByteCount
                 <= Self.maximalByteCount
-        else { throw BackupError(.tooLarge, during: .check) }
+        else { throw KeychainFailure(.tooLarge, during: .check) }
         self.properties = properties
         self.accessGroup = accessGroup
         self.logicalTime = logicalTime

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetKeychainModel
+package import ValetKeychainModel
 internal import ValetSealing
 package import ValetSecretMemory
 internal import ValetSystem
@@ -19,13 +19,13 @@ package struct LockedBackup: Sendable {
     /// The file stays open: replacing it under that name later changes nothing. `path` must not
     /// name a keychain's own database: closing that would drop the locks of this process.
     ///
-    /// - Throws: ``BackupError``: `notABackup`, `newer`, `truncated`, `damaged`; `missing`,
-    ///   `denied`, `unsuitablePath`, `io`.
-    package init(_ path: String) throws(BackupError) {
+    /// - Throws: ``KeychainFailure``: `damaged`, also for a file that is no backup or ends too
+    ///   early; `newerFormat`, `inputOutput`, `invalidRequest`.
+    package init(_ path: String) throws(KeychainFailure) {
         try self.init(path, costs: .format)
     }
 
-    init(_ path: String, costs: CostBounds) throws(BackupError) {
+    init(_ path: String, costs: CostBounds) throws(KeychainFailure) {
         var bytes = [UInt8](repeating: 0, count: BackupHeader.byteCount)
         do throws(SystemError) {
             file =
@@ -38,19 +38,20 @@ package struct LockedBackup: Sendable {
             let count = try file.read(at: 0, into: &bytes)
             bytes.removeSubrange(count...)
         } catch {
-            throw BackupError(error, during: .open)
+            throw KeychainFailure(ofFile: error, during: .open)
         }
         header = try BackupHeader(parsing: bytes, path: file.path, costs: costs)
     }
 
     /// Opens the backup, with the memory and time that its header asks for, within bounds.
     ///
-    /// - Throws: ``BackupError``: `wrongPassphrase`, `emptyPassphrase`, `damaged`, `outOfMemory`.
+    /// - Throws: ``KeychainFailure``: `authenticationFailed`, `invalidRequest` for an empty
+    ///   passphrase, `damaged`, `outOfMemory`.
     package func unlock(
         with passphrase: borrowing SecretBytes
-    ) throws(BackupError) -> BackupReader {
+    ) throws(KeychainFailure) -> BackupReader {
         guard passphrase.byteCount > 0 else {
-            throw BackupError(.emptyPassphrase, during: .open, path: file.path)
+            throw KeychainFailure(.emptyPassphrase, during: .open, path: file.path)
         }
         do throws(SealingError) {
             let preamble = header.preamble
@@ -61,7 +62,7 @@ package struct LockedBackup: Sendable {
                 binding: preamble.binding)
             return BackupReader(file, header: header, key: key)
         } catch {
-            throw BackupError(error, during: .open, path: file.path, place: .header)
+            throw KeychainFailure(error, during: .open, path: file.path, at: .header)
         }
     }
 }
@@ -89,8 +90,8 @@ package final class BackupReader: Sendable {
     /// Reads the whole file and returns its summary. A restore does this first, and compares it
     /// with the summary of the reading that follows: docs/FORMAT.md §11.4.
     ///
-    /// - Throws: ``BackupError``: `damaged`, `truncated`, `io`, with the place.
-    package func verify() throws(BackupError) -> BackupSummary {
+    /// - Throws: ``KeychainFailure``: `damaged`, `inputOutput`, with the place.
+    package func verify() throws(KeychainFailure) -> BackupSummary {
         var items = items()
         while try items.next() != nil {}
         return try items.end()
@@ -103,7 +104,7 @@ package final class BackupReader: Sendable {
 package struct BackupItems: ~Copyable {
     private var chunks: ChunkReader
     private var itemCount: UInt64 = 0
-    private var outcome: Result<BackupSummary, BackupError>?
+    private var outcome: Result<BackupSummary, KeychainFailure>?
 
     init(_ chunks: consuming ChunkReader) {
         self.chunks = chunks
@@ -111,14 +112,14 @@ package struct BackupItems: ~Copyable {
 
     /// The next item; nil after the last one, once the whole file has been authenticated.
     ///
-    /// - Throws: ``BackupError``, from then on always: `damaged`, `truncated`, `io`, at a place.
-    package mutating func next() throws(BackupError) -> BackupItem? {
+    /// - Throws: ``KeychainFailure``, from then on always: `damaged`, `inputOutput`.
+    package mutating func next() throws(KeychainFailure) -> BackupItem? {
         switch outcome {
         case .success: return nil
         case .failure(let error): throw error
         case nil: break
         }
-        do throws(BackupError) {
+        do throws(KeychainFailure) {
             return try readRecord()
         } catch {
             outcome = .failure(error)
@@ -129,13 +130,13 @@ package struct BackupItems: ~Copyable {
     /// Reads the rest and returns the summary of the whole file.
     ///
     /// - Throws: As ``next()``.
-    package mutating func end() throws(BackupError) -> BackupSummary {
+    package mutating func end() throws(KeychainFailure) -> BackupSummary {
         while try next() != nil {}
         guard let outcome else { throw chunks.damaged }
         return try outcome.get()
     }
 
-    private mutating func readRecord() throws(BackupError) -> BackupItem? {
+    private mutating func readRecord() throws(KeychainFailure) -> BackupItem? {
         var start = try fields(byteCount: 5)
         let kind = RecordKind(rawValue: try start.integer())
         let byteCount: UInt32 = try start.integer()
@@ -154,7 +155,7 @@ package struct BackupItems: ~Copyable {
         }
     }
 
-    private mutating func readItem(byteCount: Int) throws(BackupError) -> BackupItem {
+    private mutating func readItem(byteCount: Int) throws(KeychainFailure) -> BackupItem {
         guard byteCount >= BackupItem.fixedByteCount else { throw chunks.damaged }
         var fixed = try fields(byteCount: BackupItem.fixedByteCount)
         var left = byteCount - BackupItem.fixedByteCount
@@ -175,7 +176,7 @@ package struct BackupItems: ~Copyable {
         let properties = NewItem(
             itemClass, attributes: list.attributes, accessGroup: list.accessGroup,
             isSynchronizable: flags.contains(.synchronizable), protectionClass: protection)
-        do throws(BackupError) {
+        do throws(KeychainFailure) {
             return try BackupItem(properties, logicalTime: logicalTime, value: value)
         } catch {
             throw chunks.damaged
@@ -183,7 +184,7 @@ package struct BackupItems: ~Copyable {
     }
 
     /// Reads LP(value), which takes up `byteCount` bytes.
-    private mutating func readValue(byteCount: Int) throws(BackupError) -> SecretValue {
+    private mutating func readValue(byteCount: Int) throws(KeychainFailure) -> SecretValue {
         guard byteCount >= 4 else { throw chunks.damaged }
         var prefix = try fields(byteCount: 4)
         let valueByteCount = byteCount - 4
@@ -194,7 +195,9 @@ package struct BackupItems: ~Copyable {
     }
 
     /// A reader of the next `byteCount` bytes.
-    private mutating func fields(byteCount: Int) throws(BackupError) -> ByteReader<BackupError> {
+    private mutating func fields(byteCount: Int) throws(KeychainFailure) -> ByteReader<
+        KeychainFailure
+    > {
         let bytes = try chunks.bytes(byteCount)
         return ByteReader(bytes, malformed: chunks.damaged)
     }
@@ -221,8 +224,8 @@ struct ChunkReader: ~Copyable {
 
     /// The next `count` bytes, in memory that is not wiped.
     ///
-    /// - Throws: ``BackupError``: `truncated`, `damaged`, `io`.
-    mutating func bytes(_ count: Int) throws(BackupError) -> [UInt8] {
+    /// - Throws: ``KeychainFailure``: `damaged`, `inputOutput`.
+    mutating func bytes(_ count: Int) throws(KeychainFailure) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
         try forEachPiece(of: count) { piece in
@@ -234,7 +237,7 @@ struct ChunkReader: ~Copyable {
     /// The next `count` bytes, which are secret.
     ///
     /// - Throws: As ``bytes(_:)``.
-    mutating func secret(_ count: Int) throws(BackupError) -> SecretBytes {
+    mutating func secret(_ count: Int) throws(KeychainFailure) -> SecretBytes {
         var secret = SecretBytes(byteCount: count)
         var filled = 0
         try forEachPiece(of: count) { piece in
@@ -247,28 +250,28 @@ struct ChunkReader: ~Copyable {
     /// Checks that nothing but zeros follows in this chunk, and that it is the last.
     ///
     /// - Returns: The last 16 bytes of that chunk.
-    /// - Throws: ``BackupError``: `damaged`, `io`.
-    mutating func finish() throws(BackupError) -> [UInt8] {
+    /// - Throws: ``KeychainFailure``: `damaged`, `inputOutput`.
+    mutating func finish() throws(KeychainFailure) -> [UInt8] {
         let isZero = content.withBytes { content in
             (used..<content.count).allSatisfy { content[$0] == 0 }
         }
         guard isLast, isZero else { throw damaged }
         let ending = Array(sealed.suffix(SealedStream.tagByteCount))
         guard try readChunk() == 0 else {
-            throw BackupError(.damaged, during: .read, path: file.path, place: .end)
+            throw KeychainFailure(.damaged, during: .read, path: file.path, at: .end)
         }
         return ending
     }
 
     /// The error for a record of another form.
-    var damaged: BackupError {
-        BackupError(
-            .damaged, during: .read, path: file.path, place: .chunk(max(0, chunkCount - 1)))
+    var damaged: KeychainFailure {
+        KeychainFailure(
+            .damaged, during: .read, path: file.path, at: .chunk(max(0, chunkCount - 1)))
     }
 
     private mutating func forEachPiece(
         of count: Int, _ body: (Span<UInt8>) -> Void
-    ) throws(BackupError) {
+    ) throws(KeychainFailure) {
         var left = count
         while left > 0 {
             if used == Chunk.contentByteCount { try openChunk() }
@@ -279,28 +282,28 @@ struct ChunkReader: ~Copyable {
         }
     }
 
-    private mutating func openChunk() throws(BackupError) {
+    private mutating func openChunk() throws(KeychainFailure) {
         guard !isLast else { throw damaged }
-        let place = BackupError.Place.chunk(chunkCount)
+        let place = BackupPlace.chunk(chunkCount)
         guard try readChunk() == Chunk.byteCount else {
-            throw BackupError(.truncated, during: .read, path: file.path, place: place)
+            throw KeychainFailure(.truncated, during: .read, path: file.path, at: place)
         }
         let (sealed, header) = (sealed, header)
         do throws(SealingError) {
             isLast = try opener.open(sealed.span, associatedData: header.span, into: &content)
         } catch {
-            throw BackupError(error, during: .read, path: file.path, place: place)
+            throw KeychainFailure(error, during: .read, path: file.path, at: place)
         }
         chunkCount += 1
         used = 0
     }
 
-    private mutating func readChunk() throws(BackupError) -> Int {
+    private mutating func readChunk() throws(KeychainFailure) -> Int {
         let offset = BackupHeader.byteCount + chunkCount * Chunk.byteCount
         do throws(SystemError) {
             return try file.read(at: offset, into: &sealed)
         } catch {
-            throw BackupError(error, during: .read)
+            throw KeychainFailure(ofFile: error, during: .read)
         }
     }
 }

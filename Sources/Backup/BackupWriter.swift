@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetKeychainModel
+package import ValetKeychainModel
 package import ValetSealing
 package import ValetSecretMemory
 internal import ValetSystem
@@ -23,14 +23,15 @@ package struct BackupWriter: ~Copyable {
     ///   - replacing: Whether to replace an existing file.
     ///   - passphrase: Taken byte for byte: normalise it before.
     ///   - cost: The cost of one guess; readers accept costs within the format's bounds.
-    /// - Throws: ``BackupError``: `emptyPassphrase`; `destinationExists` unless `replacing`;
-    ///   `unsuitablePath`, `missing`, `denied`, `diskFull`, `outOfMemory`, `io`.
+    /// - Throws: ``KeychainFailure``: `invalidRequest` for an empty passphrase, for a path that
+    ///   cannot be written to, and for an existing file unless `replacing`; `diskFull`, `readOnly`,
+    ///   `inputOutput`, `outOfMemory`.
     package init(
         to path: String, replacing: Bool = false, origin: BackupOrigin,
         passphrase: borrowing SecretBytes, cost: Argon2Cost
-    ) throws(BackupError) {
+    ) throws(KeychainFailure) {
         guard passphrase.byteCount > 0 else {
-            throw BackupError(.emptyPassphrase, during: .write, path: path)
+            throw KeychainFailure(.emptyPassphrase, during: .write, path: path)
         }
         let file: StagedFile
         do throws(SystemError) {
@@ -38,7 +39,7 @@ package struct BackupWriter: ~Copyable {
                 path == "-"
                 ? try StagedFile(sendingTo: 1) : try StagedFile(at: path, replacing: replacing)
         } catch {
-            throw BackupError(error, during: .write)
+            throw KeychainFailure(ofFile: error, during: .write)
         }
         let preamble = BackupHeader.Preamble(origin: origin, salt: .random(), cost: cost)
         let key = BackupKey.random()
@@ -50,31 +51,30 @@ package struct BackupWriter: ~Copyable {
             header = BackupHeader(
                 preamble, key: key, kek: preamble.kek(from: stretched), stream: sealer.header)
         } catch {
-            throw BackupError(error, during: .write, path: path)
+            throw KeychainFailure(error, during: .write, path: path)
         }
         chunks = try ChunkWriter(into: file, sealer: sealer, header: header)
     }
 
     /// Checks that a backup could be written to `path`, and leaves no file there.
     ///
-    /// - Throws: ``BackupError``: `destinationExists` unless `replacing`; `unsuitablePath`,
-    ///   `missing`, `denied`, `diskFull`, `io`.
-    package static func check(path: String, replacing: Bool) throws(BackupError) {
+    /// - Throws: ``KeychainFailure``: as ``init(to:replacing:origin:passphrase:cost:)``.
+    package static func check(path: String, replacing: Bool) throws(KeychainFailure) {
         do throws(SystemError) {
             if path != "-" { _ = try StagedFile(at: path, replacing: replacing) }
         } catch {
-            throw BackupError(error, during: .write)
+            throw KeychainFailure(ofFile: error, during: .write)
         }
     }
 
     /// Appends an item.
     ///
-    /// - Throws: ``BackupError``: `diskFull`, `tooLarge` at the limit for files, `io`. After that
-    ///   nothing can be appended, and the backup cannot be finished.
-    package mutating func append(_ item: BackupItem) throws(BackupError) {
+    /// - Throws: ``KeychainFailure``: `diskFull`; `inputOutput`, also at the limit for files. After
+    ///   that nothing can be appended, and the backup cannot be finished.
+    package mutating func append(_ item: BackupItem) throws(KeychainFailure) {
         try chunks.append(item.recordStart.span)
         if let value = item.value {
-            try value.withBytes { (bytes: Span<UInt8>) throws(BackupError) in
+            try value.withBytes { (bytes: Span<UInt8>) throws(KeychainFailure) in
                 try chunks.append(bytes)
             }
         }
@@ -84,9 +84,9 @@ package struct BackupWriter: ~Copyable {
     /// Writes the end, brings the file to disk and gives it its name.
     ///
     /// - Returns: The summary that a reader of the whole file will get.
-    /// - Throws: ``BackupError``, and then there is no file: the error of ``append(_:)``,
-    ///   `destinationExists`, `unsuitablePath`, `diskFull`, `io`.
-    package consuming func finish() throws(BackupError) -> BackupSummary {
+    /// - Throws: ``KeychainFailure``, and then there is no file: the error of ``append(_:)``,
+    ///   `invalidRequest`, `diskFull`, `inputOutput`.
+    package consuming func finish() throws(KeychainFailure) -> BackupSummary {
         var trailer = [RecordKind.trailer.rawValue]
         trailer.append(bigEndian: UInt32(8))
         trailer.append(bigEndian: itemCount)
@@ -118,7 +118,7 @@ struct ChunkWriter: ~Copyable {
     /// Writes the header, which contains the stream header of `sealer`.
     init(
         into file: consuming StagedFile, sealer: consuming StreamSealer, header: BackupHeader
-    ) throws(BackupError) {
+    ) throws(KeychainFailure) {
         self.file = file
         self.sealer = sealer
         self.header = header.bytes
@@ -127,8 +127,8 @@ struct ChunkWriter: ~Copyable {
 
     /// Appends content.
     ///
-    /// - Throws: ``BackupError``: `diskFull`, `io`, `tooLarge`; from then on always.
-    mutating func append(_ bytes: Span<UInt8>) throws(BackupError) {
+    /// - Throws: ``KeychainFailure``: `diskFull`, `inputOutput`; from then on always.
+    mutating func append(_ bytes: Span<UInt8>) throws(KeychainFailure) {
         var done = 0
         while done < bytes.count {
             // A full chunk waits for more content, because it may be the last one.
@@ -143,19 +143,19 @@ struct ChunkWriter: ~Copyable {
     /// Seals the rest as the last chunk, and gives the file its name.
     ///
     /// - Returns: The last 16 bytes of that chunk.
-    /// - Throws: As ``append(_:)``; `destinationExists`, `unsuitablePath`.
-    consuming func finish() throws(BackupError) -> [UInt8] {
+    /// - Throws: As ``append(_:)``; `invalidRequest`.
+    consuming func finish() throws(KeychainFailure) -> [UInt8] {
         try sealChunk(isLast: true)
         let ending = Array(sealed.suffix(SealedStream.tagByteCount))
         do throws(SystemError) {
             try file.commit()
         } catch {
-            throw BackupError(error, during: .write)
+            throw KeychainFailure(ofFile: error, during: .write)
         }
         return ending
     }
 
-    private mutating func sealChunk(isLast: Bool) throws(BackupError) {
+    private mutating func sealChunk(isLast: Bool) throws(KeychainFailure) {
         let header = header
         content.withBytes { content in
             sealer.seal(content, associatedData: header.span, isLast: isLast, into: &sealed)
@@ -166,11 +166,11 @@ struct ChunkWriter: ~Copyable {
         try write(sealed)
     }
 
-    private mutating func write(_ bytes: [UInt8]) throws(BackupError) {
+    private mutating func write(_ bytes: [UInt8]) throws(KeychainFailure) {
         do throws(SystemError) {
             try file.append(bytes.span)
         } catch {
-            throw BackupError(error, during: .write)
+            throw KeychainFailure(ofFile: error, during: .write)
         }
     }
 }

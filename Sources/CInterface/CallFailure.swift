@@ -112,11 +112,7 @@ extension KeychainFailure.Code {
         case .diskFull: VALET_REASON_DISK_FULL
         case .insufficientProtection: VALET_REASON_UNPROTECTED
         case .outOfMemory: VALET_REASON_NO_MEMORY
-        case .itemNotFound, .duplicateItem, .invalidRequest, .noSuchAttribute, .noSuchClass,
-            .missingEntitlement, .unimplemented, .interactionNotAllowed, .authenticationFailed,
-            .userCancelled, .invalidEncoding, .valueTooLarge, .internalFault:
-            VALET_REASON_OTHER
-        @unknown default: VALET_REASON_OTHER
+        default: VALET_REASON_OTHER
         }
     }
 }

@@ -108,10 +108,7 @@ extension KeyAccess {
     ) throws {
         try writer.replaceKeybag(by: new.header)
         if new.header.keybag.protector == .device { try writer.deleteItemsOfPasscode() }
-        let total = try RowKinds.count(
-            "SELECT protection, flags & 768, count(*) FROM item GROUP BY protection, flags & 768",
-            on: writer.connection
-        ) { _ in true }
+        let total = try RowCount.rows(in: writer.connection)
         let count = try Rekeying(
             former: OpenKeys(former.header, former.keys, opened: nil).rows, proof: former.proof,
             rows: RowTransaction(
@@ -133,7 +130,7 @@ extension KeyAccess {
     func publish(
         _ new: KeychainHeader, _ opened: UnlockedKeybag, of header: KeychainHeader,
         _ former: UnlockedKeybag, _ plan: borrowing KeyChangePlan
-    ) throws(LockStateError) {
+    ) throws(KeychainFailure) {
         let isUnlocked = if case .unlocked = header.lockStatus { true } else { false }
         var keys = [new.published(opened)]
         // Without a passcode, keys are not published. A recovery may lack some: readers then wait

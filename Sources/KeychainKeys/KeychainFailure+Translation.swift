@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
-package import ValetBackup
 internal import ValetKeybag
 package import ValetKeychainModel
 internal import ValetKeychainRows
 internal import ValetLockState
-package import ValetSystem
+internal import ValetSystem
 package import ValetTPM
 
 // How errors of the lower modules become a `KeychainFailure`: code, message and hint. Every call of
@@ -33,7 +31,6 @@ extension KeychainFailure {
         case let failure as KeychainFailure: self = failure
         case let error as SystemError: self.init(error, during: operation)
         case let error as KeybagError: self.init(error, during: operation)
-        case let error as BackupError: self.init(error, during: operation)
         case let error as RowFailure: self.init(error, during: operation)
         case PersonDemand.proofs, PersonDemand.passwords:
             self.init(.interactionNotAllowed, during: operation)
@@ -42,8 +39,6 @@ extension KeychainFailure {
                 .interactionNotAllowed, during: operation,
                 message: "the item requires an application password, and none was given",
                 hint: "remove the item first, or give the password with SecItemUpdate")
-        case let error as LockStateError:
-            self.init(.inputOutput, during: operation, message: "\(error)")
         default: self.init(.internalFault, during: operation, message: "\(type(of: error))")
         }
     }
@@ -116,81 +111,9 @@ extension KeychainFailure {
 }
 
 extension KeychainFailure {
-    /// The failure of `operation` for an error of the file system or of SQLite.
-    package init(_ error: SystemError, during operation: String) {
-        let failure = KeychainFailure(
-            error.code.meaning, during: operation, message: error.explanation(during: operation),
-            path: error.path,
-            hint: error.hint ?? error.hintOnDenial ?? error.code.usualHint)
-        self.init(failure, systemError: error.systemError ?? 0)
-    }
-}
-
-extension KeychainFailure {
     /// Whether the failure says only that the keychain was replaced during the call.
     var isOfReplacement: Bool {
         code == .timedOut && message == SystemError.Code.replaced.reason
-    }
-}
-
-extension SystemError {
-    /// The message for an error during `outer`. Leaves out the path, which the failure has in a
-    /// property.
-    fileprivate func explanation(during outer: String) -> String {
-        // For a file with wrong owner, mode or kind, the path and the reason say everything.
-        guard code.meaning != .insecureFiles, code != .replaced else { return code.reason }
-        let isToldByPath = path != nil && code.isAboutWholeFile
-        let step = operation.hasPrefix(outer) || isToldByPath ? "" : "\(operation): "
-        let number = sqliteCode.map { ", sqlite \($0)" } ?? ""
-        return "\(step)\(code.meaning.explanation)\(number)"
-    }
-}
-
-extension SystemError {
-    /// The hint for access that the kernel denied.
-    fileprivate var hintOnDenial: String? {
-        guard code == .cannotOpen, systemError == EACCES || systemError == EPERM else { return nil }
-        return "let user \(geteuid()) read and write it"
-    }
-}
-
-extension SystemError.Code {
-    /// Whether the error concerns the whole file, so that the step that met it does not matter.
-    fileprivate var isAboutWholeFile: Bool {
-        switch self {
-        case .cannotOpen, .missing, .readOnly: true
-        case .busy, .diskFull, .inputOutput, .outOfMemory, .corrupt, .notADatabase, .constraint,
-            .schemaMismatch, .wrongOwner, .wrongMode, .symbolicLink, .notARegularFile,
-            .notADirectory, .unsupportedFileSystem, .alreadyExists, .tooLarge, .misuse, .other,
-            .replaced:
-            false
-        }
-    }
-
-    fileprivate var meaning: KeychainFailure.Code {
-        switch self {
-        case .busy, .replaced: .timedOut
-        case .diskFull: .diskFull
-        case .readOnly: .readOnly
-        case .inputOutput, .cannotOpen, .missing: .inputOutput
-        case .outOfMemory: .outOfMemory
-        case .corrupt, .notADatabase, .schemaMismatch, .tooLarge: .keychainDamaged
-        case .wrongOwner, .wrongMode, .symbolicLink, .notARegularFile, .notADirectory:
-            .insecureFiles
-        case .unsupportedFileSystem: .unsupportedFileSystem
-        case .constraint, .alreadyExists, .misuse, .other: .internalFault
-        }
-    }
-
-    fileprivate var usualHint: String? {
-        switch self {
-        case .busy: "another process holds the keychain; `valet doctor` says more"
-        case .diskFull: "make room on the disk; nothing was changed"
-        case .readOnly:
-            "make the keychain's folder writable, or set VALET_HOME to a writable folder"
-        case .corrupt, .notADatabase, .schemaMismatch: "run `valet doctor`"
-        default: nil
-        }
     }
 }
 
@@ -242,32 +165,6 @@ extension KeychainFailure {
             "wait until the TPM allows more tries, or run `valet unlock --insist`: one more wrong "
                 + "try may lock the TPM"
         default: error.hint
-        }
-    }
-}
-
-extension KeychainFailure {
-    /// The failure of `operation` for an error of a backup file.
-    package init(_ error: BackupError, during operation: String) {
-        let failure = KeychainFailure(
-            error.code.meaning, during: operation, message: error.reason, path: error.path,
-            hint: error.hint)
-        self.init(failure, systemError: error.systemError ?? 0)
-    }
-}
-
-extension BackupError.Code {
-    fileprivate var meaning: KeychainFailure.Code {
-        switch self {
-        case .wrongPassphrase: .authenticationFailed
-        case .damaged, .truncated, .notABackup: .damaged
-        case .newer: .newerFormat
-        case .emptyPassphrase, .destinationExists, .unsuitablePath: .invalidRequest
-        case .missing, .denied, .tooLarge, .io: .inputOutput
-        case .diskFull: .diskFull
-        case .outOfMemory: .outOfMemory
-        case .notMigratable, .invalidItem: .internalFault
-        @unknown default: .internalFault
         }
     }
 }

@@ -2,7 +2,7 @@
 
 internal import ValetDatabase
 package import ValetKeybag
-internal import ValetKeychainModel
+package import ValetKeychainModel
 package import ValetKeychainRows
 package import ValetLockState
 internal import ValetSealing
@@ -137,7 +137,7 @@ extension KeychainHeader {
     /// - Parameter keys: Of one epoch or of two, in rising order.
     package func publishInPlace(
         of old: KeychainHeader, _ keys: [EpochKeys]
-    ) throws(LockStateError) {
+    ) throws(KeychainFailure) {
         try lockState?.replaceOpenKeys(expecting: old.mark, with: keys)
     }
 
@@ -145,12 +145,12 @@ extension KeychainHeader {
     /// then stays locked.
     ///
     /// - Parameter before: The ``lockStatus`` of this header, from before the change.
-    package func putBack(_ before: LockStatus) throws(LockStateError) {
+    package func putBack(_ before: LockStatus) throws(KeychainFailure) {
         let lockState = sharedLockState
-        do throws(LockStateError) {
+        do throws(KeychainFailure) {
             switch before {
             case .unlocked(let opened):
-                do throws(LockStateError) {
+                do throws(KeychainFailure) {
                     try lockState.replaceKeys(with: opened.epochs)
                 } catch {
                     guard error.code == .notUnlocked else { throw error }
@@ -177,9 +177,9 @@ extension LockStateStore {
     /// - Parameter mark: The epoch of the keys to replace.
     func replaceOpenKeys(
         expecting mark: EpochMark, with keys: [EpochKeys]
-    ) throws(LockStateError) {
+    ) throws(KeychainFailure) {
         for _ in 0...Self.lockCount {
-            do throws(LockStateError) {
+            do throws(KeychainFailure) {
                 switch current(expecting: [mark]) {
                 case .unlocked: return try replaceKeys(with: keys)
                 case .locked: return try replaceFirstUnlockKeys(with: keys)

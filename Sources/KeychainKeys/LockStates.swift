@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Synchronization
-internal import ValetKeychainModel
+package import ValetKeychainModel
 internal import ValetKeychainRows
 package import ValetLockState
 package import ValetSealing
@@ -74,7 +74,7 @@ package final class LockStates: Sendable {
     package static func lock(
         _ keychainID: KeychainID?, at location: KeychainLocation, all: Bool,
         orEveryKeychain isSweeping: Bool
-    ) throws(LockStateError) -> Locked {
+    ) throws(KeychainFailure) -> Locked {
         if let keychainID {
             let store = store(of: keychainID, at: location)
             let hasKeys = try store.hasKeys()

@@ -119,8 +119,7 @@ package final class OpenKeychain: Sendable {
             let state = try state(header, keys)
             return isKnown ? .certain(state) : .doubtful(header, state, cause)
         case .beforeFirstUnlock(let cause): return .doubtful(header, nil, cause)
-        case .unknown(let error):
-            throw KeychainFailure(.inputOutput, during: Self.opening, message: "\(error)")
+        case .unknown(let failure): throw failure
         }
     }
 

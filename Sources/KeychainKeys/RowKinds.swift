@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
+package import ValetDatabase
 package import ValetKeybag
 package import ValetKeychainModel
 internal import ValetKeychainRows
 internal import ValetSealing
-internal import ValetSystem
+package import ValetSystem
 
 /// A set of rows, given by protection classes and presence pairs. Both are visible in a row
 /// without any key. Counts of items and epoch changes use it.
@@ -48,5 +48,36 @@ package struct RowKinds {
             if isCounted(row) { sum += Int(run.int64(2)) }
         }
         return sum
+    }
+}
+
+/// Counts of rows, which need no key.
+package enum RowCount {
+    /// The number of items of each presence kind, where kind 0 needs no presence. Bits 8 and 9 of
+    /// the flags are the kind, and bit 1 marks a tombstone (docs/FORMAT.md §5). Reads all rows.
+    package static func items(in connection: Connection) throws(SystemError) -> [Int64: Int] {
+        let statement = Statement(
+            """
+            SELECT flags >> 8 & 3, count(*) FROM item WHERE flags & 2 = 0 GROUP BY flags >> 8 & 3
+            """, on: connection)
+        var counts: [Int64: Int] = [:]
+        let run = try statement.start()
+        while try run.step() { counts[run.int64(0)] = Int(run.int64(1)) }
+        return counts
+    }
+
+    /// The number of rows of all items, tombstones included.
+    package static func rows(in connection: Connection) throws(SystemError) -> Int {
+        try count(Statement("SELECT count(*) FROM item", on: connection))
+    }
+
+    /// The number of damaged rows that were set aside.
+    package static func quarantined(in connection: Connection) throws(SystemError) -> Int {
+        try count(Statement("SELECT count(*) FROM quarantine", on: connection))
+    }
+
+    private static func count(_ statement: Statement) throws(SystemError) -> Int {
+        let run = try statement.start()
+        return try run.step() ? Int(run.int64(0)) : 0
     }
 }

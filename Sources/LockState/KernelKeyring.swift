@@ -2,6 +2,7 @@
 
 internal import Glibc
 internal import ValetCLinux
+internal import ValetKeychainModel
 internal import ValetSecretMemory
 internal import ValetSystem
 
@@ -32,7 +33,7 @@ enum KernelKeyring {
     /// two threads of one process would overwrite each other's keys.
     static func makeKey(
         named description: String, payload: Span<UInt8>
-    ) throws(LockStateError) -> KeySerial {
+    ) throws(KeychainFailure) -> KeySerial {
         let result = unsafe payload.withUnsafeBufferPointer { bytes in
             unsafe valet_add_thread_key(description, bytes.baseAddress, bytes.count)
         }
@@ -48,11 +49,11 @@ enum KernelKeyring {
 
     /// Reads the payload, which has at most `limit` bytes, and lends it to `body`.
     ///
-    /// - Throws: ``LockStateError/Code/malformed`` if it has more; what `body` throws.
+    /// - Throws: ``KeychainFailure``: `payloadDamaged` if it has more; what `body` throws.
     static func read<R>(
         _ key: KeySerial, atMost limit: Int,
-        _ body: (Span<UInt8>) throws(LockStateError) -> R
-    ) throws(LockStateError) -> R {
+        _ body: (Span<UInt8>) throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
         var room = SecretBytes(byteCount: limit, for: .keys)
         let result = room.withMutableBytes { bytes in
             unsafe bytes.withUnsafeMutableBufferPointer { bytes in
@@ -60,8 +61,8 @@ enum KernelKeyring {
             }
         }
         let count = Int(try check(result, during: .read))
-        guard count <= limit else { throw LockStateError(.malformed, during: .parse) }
-        return try room.withBytes { (bytes: Span<UInt8>) throws(LockStateError) in
+        guard count <= limit else { throw KeychainFailure(.payloadDamaged, during: .parse) }
+        return try room.withBytes { (bytes: Span<UInt8>) throws(KeychainFailure) in
             try body(bytes.extracting(first: count))
         }
     }
@@ -110,7 +111,7 @@ enum KernelKeyring {
 
     /// Replaces the payload atomically for all readers. A revoked key stays revoked. The key loses
     /// its timeout.
-    static func update(_ key: KeySerial, payload: Span<UInt8>) throws(LockStateError) {
+    static func update(_ key: KeySerial, payload: Span<UInt8>) throws(KeychainFailure) {
         let result = unsafe payload.withUnsafeBufferPointer { bytes in
             unsafe valet_update_key(key.rawValue, bytes.baseAddress, bytes.count)
         }
@@ -118,23 +119,23 @@ enum KernelKeyring {
     }
 
     /// Lets every process of the user read the key, and nobody else.
-    static func share(_ key: KeySerial) throws(LockStateError) {
+    static func share(_ key: KeySerial) throws(KeychainFailure) {
         try control(KEYCTL_SETPERM, key, permissions, during: .publish)
     }
 
     /// Makes the kernel drop the key after `seconds`, by a clock that can be set; 0 for never.
-    static func setTimeout(_ seconds: UInt32, of key: KeySerial) throws(LockStateError) {
+    static func setTimeout(_ seconds: UInt32, of key: KeySerial) throws(KeychainFailure) {
         try control(KEYCTL_SET_TIMEOUT, key, Int64(seconds), during: .publish)
     }
 
     /// Links the key into the user keyring, or where that is revoked or closed into the user's
     /// persistent one, so that it outlives this thread.
-    static func publish(_ key: KeySerial) throws(LockStateError) {
-        do throws(LockStateError) {
+    static func publish(_ key: KeySerial) throws(KeychainFailure) {
+        do throws(KeychainFailure) {
             try control(KEYCTL_LINK, key, Int64(KEY_SPEC_USER_KEYRING), during: .publish)
         } catch {
             switch error.code {
-            case .revoked, .expired, .refused:
+            case .keyRevoked, .keyExpired, .kernelRefuses:
                 let result = withSerial(of: .persistent) { keyring in
                     valet_keyctl(KEYCTL_LINK, key.rawValue, Int64(keyring))
                 }
@@ -142,7 +143,7 @@ enum KernelKeyring {
             // The key is this thread's, so what is missing is the user keyring itself, which the
             // kernel makes at first use: there was no room for it.
             case .keyNotFound:
-                throw LockStateError(
+                throw KeychainFailure(
                     .quotaExceeded, during: .publish, systemError: error.systemError)
             default: throw error
             }
@@ -194,19 +195,19 @@ enum KernelKeyring {
     }
 
     /// Why the kernel or a sandbox refuses keyrings to this process; nil if it does not.
-    static func refusal() -> LockStateError? {
+    static func refusal() -> KeychainFailure? {
         let result = valet_keyctl(KEYCTL_GET_KEYRING_ID, KEY_SPEC_USER_KEYRING, 0)
         guard result < 0 else { return nil }
-        let error = LockStateError(errno: Int32(-result), during: .probe)
+        let error = KeychainFailure(errno: Int32(-result), during: .probe)
         // A used-up quota gives ENOKEY here; there may be room later.
-        guard error.code == .refused else { return nil }
+        guard error.code == .kernelRefuses else { return nil }
         return withSerial(of: .persistent) { _ in true } == nil ? error : nil
     }
 
     /// Why the user keyring itself cannot be used; nil if it can.
-    static func userKeyringError() -> LockStateError? {
+    static func userKeyringError() -> KeychainFailure? {
         let result = valet_keyctl(KEYCTL_GET_KEYRING_ID, KEY_SPEC_USER_KEYRING, 0)
-        return result < 0 ? LockStateError(errno: Int32(-result), during: .probe) : nil
+        return result < 0 ? KeychainFailure(errno: Int32(-result), during: .probe) : nil
     }
 
     /// The used part of the user's quota, in words (proc_keys(5)); nil if the kernel does not tell.
@@ -225,17 +226,17 @@ enum KernelKeyring {
 
     private static func control(
         _ operation: Int32, _ key: KeySerial, _ argument: Int64,
-        during purpose: LockStateError.Operation
-    ) throws(LockStateError) {
+        during purpose: LockStateOperation
+    ) throws(KeychainFailure) {
         try check(valet_keyctl(operation, key.rawValue, argument), during: purpose)
     }
 
     @discardableResult
     private static func check(
-        _ result: Int64, during operation: LockStateError.Operation
-    ) throws(LockStateError) -> Int64 {
+        _ result: Int64, during operation: LockStateOperation
+    ) throws(KeychainFailure) -> Int64 {
         guard result >= 0 else {
-            throw LockStateError(errno: Int32(-result), during: operation)
+            throw KeychainFailure(errno: Int32(-result), during: operation)
         }
         return result
     }

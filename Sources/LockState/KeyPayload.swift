@@ -53,19 +53,19 @@ final class KeyPayload: Sendable {
     /// Makes the payload of `scope` from opened keys.
     ///
     /// - Parameter period: Ignored for the scope `afterFirstUnlock`, which has no end.
-    /// - Throws: ``LockStateError/Code/wrongKeys`` unless there are one or two epochs of this
+    /// - Throws: ``KeychainFailure``: `wrongKeys` unless there are one or two epochs of this
     ///   keychain, in rising order, with a key of each required class.
     convenience init(
         _ scope: KeyScope, of keychainID: KeychainID, from epochs: [EpochKeys],
         period: UnlockPeriod
-    ) throws(LockStateError) {
+    ) throws(KeychainFailure) {
         guard (1...2).contains(epochs.count),
             epochs.count == 1 || epochs[0].keybag.epoch < epochs[1].keybag.epoch
-        else { throw LockStateError(.wrongKeys, during: .encode) }
+        else { throw KeychainFailure(.wrongKeys, during: .encode) }
         var parts: [Part] = []
         for keys in epochs {
             guard keys.keybag.keychainID == keychainID, keys.keybag.epoch.rawValue > 0 else {
-                throw LockStateError(.wrongKeys, during: .encode)
+                throw KeychainFailure(.wrongKeys, during: .encode)
             }
             parts.append(try Part(scope, of: keys))
         }
@@ -82,7 +82,7 @@ final class KeyPayload: Sendable {
         KeyPayload(keychainID: keychainID, scope: scope, epochs: epochs, period: period)
     }
 
-    /// Whether the keys are those of `other`, for whatever period.
+    /// Whether the keys are those of `inputOutput`, for whatever period.
     func holdsSameKeys(as other: KeyPayload) -> Bool {
         keychainID == other.keychainID && scope == other.scope
             && epochs.elementsEqual(other.epochs) { $0.holdsSameKeys(as: $1) }
@@ -96,10 +96,10 @@ final class KeyPayload: Sendable {
 
 extension KeyPayload.Part {
     /// Makes the part of `scope` from the keys of an epoch.
-    convenience init(_ scope: KeyScope, of keys: EpochKeys) throws(LockStateError) {
+    convenience init(_ scope: KeyScope, of keys: EpochKeys) throws(KeychainFailure) {
         let classes = keys.keybag.keys(in: scope)
         guard classes.map(\.protectionClass).starts(with: scope.requiredClasses) else {
-            throw LockStateError(.wrongKeys, during: .encode)
+            throw KeychainFailure(.wrongKeys, during: .encode)
         }
         let sync = keys.keybag.syncSecret(scope)
         switch scope {
@@ -236,14 +236,16 @@ extension KeyPayload.Part {
 extension KeyPayload {
     /// Opens a payload and parses it.
     ///
-    /// - Throws: ``LockStateError/Code/newer`` for an unknown version,
-    ///   ``LockStateError/Code/changedByOthers`` if it was not sealed under `key`,
-    ///   ``LockStateError/Code/malformed`` for every other defect.
+    /// - Throws: ``KeychainFailure``: `payloadNewer` for an unknown version,
+    ///   ``KeychainFailure``: `changedByOthers` if it was not sealed under `key`,
+    ///   ``KeychainFailure``: `payloadDamaged` for every other defect.
     static func open(
         _ bytes: Span<UInt8>, under key: borrowing SharedPayloadKey
-    ) throws(LockStateError) -> KeyPayload {
+    ) throws(KeychainFailure) -> KeyPayload {
         guard starts(bytes, with: magic), bytes.count > head.count else { throw .changedPayload }
-        guard starts(bytes, with: head) else { throw LockStateError(.newer, during: .parse) }
+        guard starts(bytes, with: head) else {
+            throw KeychainFailure(.payloadNewer, during: .parse)
+        }
         let head = head
         let body: SecretBytes
         do throws(SealingError) {
@@ -261,12 +263,12 @@ extension KeyPayload {
         return true
     }
 
-    private typealias Reader = SecretReader<LockStateError>
+    private typealias Reader = SecretReader<KeychainFailure>
 
     /// Parses the plaintext.
     ///
-    /// - Throws: ``LockStateError/Code/malformed``.
-    convenience init(body: consuming SecretBytes) throws(LockStateError) {
+    /// - Throws: ``KeychainFailure``: `payloadDamaged`.
+    convenience init(body: consuming SecretBytes) throws(KeychainFailure) {
         var reader = Reader(body, malformed: .malformedPayload)
         let keychainID = try reader.fixedBytes(as: KeychainID.self)
         guard let scope = KeyScope(rawValue: try reader.integer()) else { throw reader.malformed }
@@ -282,7 +284,7 @@ extension KeyPayload {
 
     private static func epochs(
         _ scope: KeyScope, from reader: inout Reader
-    ) throws(LockStateError) -> [Part] {
+    ) throws(KeychainFailure) -> [Part] {
         let count = try reader.integer(UInt8.self)
         guard (1...2).contains(count) else { throw reader.malformed }
         var parts: [Part] = []
@@ -299,7 +301,7 @@ extension KeyPayload {
 
     private static func part(
         _ mark: EpochMark, _ scope: KeyScope, from reader: inout Reader
-    ) throws(LockStateError) -> Part {
+    ) throws(KeychainFailure) -> Part {
         switch scope {
         case .whileUnlocked:
             let classes = try classes(scope, from: &reader)
@@ -316,7 +318,7 @@ extension KeyPayload {
 
     private static func classes(
         _ scope: KeyScope, from reader: inout Reader
-    ) throws(LockStateError) -> [ClassKeys] {
+    ) throws(KeychainFailure) -> [ClassKeys] {
         let count = Int(try reader.integer(UInt8.self))
         let expected = scope.classes.prefix(count)
         guard expected.count == count, expected.starts(with: scope.requiredClasses) else {
@@ -336,12 +338,12 @@ extension KeyPayload {
     }
 }
 
-extension LockStateError {
-    fileprivate static var malformedPayload: LockStateError {
-        LockStateError(.malformed, during: .parse)
+extension KeychainFailure {
+    fileprivate static var malformedPayload: KeychainFailure {
+        KeychainFailure(.payloadDamaged, during: .parse)
     }
 
-    fileprivate static var changedPayload: LockStateError {
-        LockStateError(.changedByOthers, during: .parse)
+    fileprivate static var changedPayload: KeychainFailure {
+        KeychainFailure(.changedByOthers, during: .parse)
     }
 }

@@ -39,8 +39,8 @@ struct LockPage: Sendable {
 
     /// The marks; nil if the file has no page.
     ///
-    /// - Throws: ``LockStateError/Code/other`` if the file cannot be read.
-    func marks() throws(LockStateError) -> LockMarks? {
+    /// - Throws: ``KeychainFailure``: `inputOutput` if the file cannot be read.
+    func marks() throws(KeychainFailure) -> LockMarks? {
         var bytes = InlineArray<48, UInt8>(repeating: 0)
         var span = bytes.mutableSpan
         let count: Int
@@ -49,7 +49,7 @@ struct LockPage: Sendable {
         } catch {
             // Another part of the program closed the descriptor: the caller opens the file again.
             guard error.code != .misuse else { return nil }
-            throw LockStateError(error, during: .readPage)
+            throw KeychainFailure(error, during: LockStateOperation.readPage.rawValue)
         }
         guard count == Self.headByteCount else { return nil }
         return Self.marks(in: bytes.span)
@@ -127,8 +127,8 @@ final class PageWatch: Sendable {
     /// The marks at this moment, by one system call; nil if there is no page. Checks every 100 ms
     /// which file the name leads to.
     ///
-    /// - Throws: ``LockStateError/Code/other`` if the marks cannot be read.
-    func marks(at now: BootTime) throws(LockStateError) -> LockMarks? {
+    /// - Throws: ``KeychainFailure``: `inputOutput` if the marks cannot be read.
+    func marks(at now: BootTime) throws(KeychainFailure) -> LockMarks? {
         if let page = known(at: now) {
             // A descriptor that gives no page may lead to another file by now.
             if let marks = try? page.marks() { return marks }
@@ -157,7 +157,7 @@ final class PageWatch: Sendable {
 
     /// The marks from a newly opened file, in case other code has replaced descriptors of this
     /// process.
-    func freshMarks() throws(LockStateError) -> LockMarks? {
+    func freshMarks() throws(KeychainFailure) -> LockMarks? {
         memory.value.held.withLock { $0 = nil }
         return try marks(at: .now)
     }
@@ -174,7 +174,7 @@ final class PageWatch: Sendable {
         ).map(LockPage.init)
     }
 
-    private func open(_ access: HeldFile.Access) throws(LockStateError) -> LockPage? {
+    private func open(_ access: HeldFile.Access) throws(KeychainFailure) -> LockPage? {
         do throws(SystemError) {
             let directory = try PrivateDirectory.open(folder, creating: false)
             return try HeldFile.open(LockPage.fileName, in: directory, for: access)
@@ -182,7 +182,7 @@ final class PageWatch: Sendable {
         } catch {
             // A file or folder that other users can change counts as missing.
             guard error.isTransient else { return nil }
-            throw LockStateError(error, during: .readPage)
+            throw KeychainFailure(error, during: LockStateOperation.readPage.rawValue)
         }
     }
 }

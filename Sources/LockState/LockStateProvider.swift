@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+package import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSystem
 
@@ -41,7 +42,7 @@ package struct LockStateProvider: Hashable, Sendable {
         /// Whether the process has more rights than its caller.
         package var isElevated = false
         /// Why the kernel refuses keyrings; nil if it does not.
-        package var refusal: LockStateError?
+        package var refusal: KeychainFailure?
         /// Whether the kernel gives an id of this run of the machine.
         package var hasBootID = true
         /// The sign that this is a container; nil outside of one.
@@ -92,7 +93,7 @@ package struct LockStateProvider: Hashable, Sendable {
 
     /// Why the kernel or a sandbox refuses keyrings to this process; nil if it does not. One system
     /// call.
-    package static func kernelRefusal() -> LockStateError? { KernelKeyring.refusal() }
+    package static func kernelRefusal() -> KeychainFailure? { KernelKeyring.refusal() }
 }
 
 extension LockStateProvider.Circumstances {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetKeybag
-internal import ValetKeychainModel
+package import ValetKeychainModel
 package import ValetSealing
 internal import ValetSystem
 
@@ -57,7 +57,7 @@ package final class LockStateStore: Sendable {
 
     /// Why opened keys could not be shared and are in this process alone; nil if they are shared,
     /// or none are open.
-    package var fallback: LockStateError? { process.fallback }
+    package var fallback: KeychainFailure? { process.fallback }
 
     /// The state at this moment.
     ///
@@ -77,7 +77,9 @@ package final class LockStateStore: Sendable {
             return better(reading, own)
         }
         let reading = shared.current(expecting: marks, now: now)
-        guard case .unknown(let error) = reading, error.code == .refused else { return reading }
+        guard case .unknown(let error) = reading, error.code == .kernelRefuses else {
+            return reading
+        }
         return .beforeFirstUnlock(.kernelRefuses(error))
     }
 
@@ -105,7 +107,7 @@ package final class LockStateStore: Sendable {
         switch shared {
         case .unlocked, .locked: shared
         case .beforeFirstUnlock: own
-        case .unknown(let error): error.code == .refused ? own : shared
+        case .unknown(let error): error.code == .kernelRefuses ? own : shared
         }
     }
 
@@ -120,7 +122,7 @@ package final class LockStateStore: Sendable {
     package var hasPage: Bool { (try? page.marks(at: .now)) != nil }
 
     /// The moment before a passcode is checked. A lock after this moment stays in force.
-    package func moment() throws(LockStateError) -> LockMoment {
+    package func moment() throws(KeychainFailure) -> LockMoment {
         LockMoment(marks: try page.freshMarks())
     }
 
@@ -132,11 +134,11 @@ package final class LockStateStore: Sendable {
     ///
     /// - Parameter moment: The moment before the passcode was checked; nil for now. It matters for
     ///   keys of this process.
-    /// - Throws: ``LockStateError/Code/wrongKeys`` for keys that are not of this keychain,
-    ///   ``LockStateError/Code/other``.
+    /// - Throws: ``KeychainFailure``: `wrongKeys` for keys that are not of this keychain,
+    ///   ``KeychainFailure``: `inputOutput`.
     package func publish(
         _ epochs: [EpochKeys], within limits: UnlockLimits, since moment: LockMoment? = nil
-    ) throws(LockStateError) {
+    ) throws(KeychainFailure) {
         let period = UnlockPeriod(limits, from: now())
         let (firstUnlock, unlocked) = try payloads(epochs, period)
         let marks: LockMarks?
@@ -150,7 +152,7 @@ package final class LockStateStore: Sendable {
             try process.publish(firstUnlock: firstUnlock, unlocked: unlocked, under: marks)
             return
         }
-        do throws(LockStateError) {
+        do throws(KeychainFailure) {
             _ = try shared.publish(
                 SharedLockState.Publication(
                     payloads: [firstUnlock, unlocked], onlyOpenScopes: false),
@@ -167,22 +169,22 @@ package final class LockStateStore: Sendable {
     /// folder. Takes a millisecond, after which no process uses them.
     ///
     /// - Parameter all: Also takes the keys of the scope `afterFirstUnlock`, as a reboot does.
-    /// - Throws: ``LockStateError/Code/cannotTellOthers``: processes with keys of their own may
+    /// - Throws: ``KeychainFailure``: `inputOutput`: processes with keys of their own may
     ///   still have them.
-    package func lock(all: Bool) throws(LockStateError) {
+    package func lock(all: Bool) throws(KeychainFailure) {
         process.lock(all: all)
         try shared.lock(all: all)
     }
 
     /// Whether this process or the kernel has opened keys of the keychain, of any epoch.
     ///
-    /// - Throws: ``LockStateError/Code/other``.
-    package func hasKeys() throws(LockStateError) -> Bool {
+    /// - Throws: ``KeychainFailure``: `inputOutput`.
+    package func hasKeys() throws(KeychainFailure) -> Bool {
         if process.hasKeys { return true }
-        do throws(LockStateError) {
+        do throws(KeychainFailure) {
             return try shared.hasKeys()
         } catch {
-            guard error.code == .refused else { throw error }
+            guard error.code == .kernelRefuses else { throw error }
             return false
         }
     }
@@ -196,7 +198,7 @@ package final class LockStateStore: Sendable {
     /// - Throws: As ``lock(all:)``.
     package static func lockEveryKeychain(
         all: Bool, in places: SharingPlaces
-    ) throws(LockStateError) {
+    ) throws(KeychainFailure) {
         try SharedLockState.lockEveryKeychain(all: all, places, PageWatch(folder: places.folder))
     }
 
@@ -214,7 +216,7 @@ package final class LockStateStore: Sendable {
 
     func payloads(
         _ epochs: [EpochKeys], _ period: UnlockPeriod
-    ) throws(LockStateError) -> (firstUnlock: KeyPayload, unlocked: KeyPayload) {
+    ) throws(KeychainFailure) -> (firstUnlock: KeyPayload, unlocked: KeyPayload) {
         (
             try KeyPayload(.afterFirstUnlock, of: keychainID, from: epochs, period: .unlimited),
             try KeyPayload(.whileUnlocked, of: keychainID, from: epochs, period: period)
@@ -241,8 +243,8 @@ extension LockStateStore {
     ///
     /// If keys are shared, the caller holds the lock of writers, so that no other keys are
     /// published concurrently.
-    /// - Throws: ``LockStateError/Code/refused``, `other`.
-    package func renew() throws(LockStateError) {
+    /// - Throws: ``KeychainFailure``: `kernelRefuses`, `inputOutput`.
+    package func renew() throws(KeychainFailure) {
         if isShared { try shared.renew(now) } else { process.renew(now: now()) }
     }
 
@@ -269,21 +271,21 @@ extension LockStateStore {
     ///
     /// If the keys cannot be shared, they stay in this process; for other processes the keychain is
     /// as before its first unlock. ``provider`` tells.
-    /// - Throws: ``LockStateError/Code/notUnlocked`` if the keychain is not unlocked;
-    ///   ``LockStateError/Code/wrongKeys``, `other`.
-    package func replaceKeys(with epochs: [EpochKeys]) throws(LockStateError) {
+    /// - Throws: ``KeychainFailure``: `notUnlocked` if the keychain is not unlocked;
+    ///   ``KeychainFailure``: `wrongKeys`, `inputOutput`.
+    package func replaceKeys(with epochs: [EpochKeys]) throws(KeychainFailure) {
         guard isShared else {
-            try process.update(now: now()) { unlocked throws(LockStateError) in
+            try process.update(now: now()) { unlocked throws(KeychainFailure) in
                 try payloads(epochs, unlocked.period)
             }
             return
         }
         guard case .found(let found) = try shared.lookUp(.whileUnlocked, [], now) else {
-            throw LockStateError(.notUnlocked, during: .update)
+            throw KeychainFailure(.notUnlocked, during: .update)
         }
         let (firstUnlock, unlocked) = try payloads(epochs, found.payload.period)
         try replace([firstUnlock, unlocked], stillOpen: .whileUnlocked) {
-            (marks, error) throws(LockStateError) in
+            (marks, error) throws(KeychainFailure) in
             try process.publish(
                 firstUnlock: firstUnlock, unlocked: unlocked, under: marks, fallback: error)
         }
@@ -293,14 +295,14 @@ extension LockStateStore {
     /// a lock of all.
     ///
     /// If they cannot be shared: as ``replaceKeys(with:)``.
-    /// - Throws: ``LockStateError/Code/notUnlocked`` if the keychain was not unlocked since it was
-    ///   locked with all; ``LockStateError/Code/wrongKeys``, `other`.
-    package func replaceFirstUnlockKeys(with epochs: [EpochKeys]) throws(LockStateError) {
+    /// - Throws: ``KeychainFailure``: `notUnlocked` if the keychain was not unlocked since it was
+    ///   locked with all; ``KeychainFailure``: `wrongKeys`, `inputOutput`.
+    package func replaceFirstUnlockKeys(with epochs: [EpochKeys]) throws(KeychainFailure) {
         let firstUnlock = try KeyPayload(
             .afterFirstUnlock, of: keychainID, from: epochs, period: .unlimited)
         guard isShared else { return try process.update(firstUnlock: firstUnlock) }
         try replace([firstUnlock], stillOpen: .afterFirstUnlock) {
-            (marks, error) throws(LockStateError) in
+            (marks, error) throws(KeychainFailure) in
             try process.publish(firstUnlock: firstUnlock, under: marks, fallback: error)
         }
     }
@@ -313,20 +315,20 @@ extension LockStateStore {
     ///     theirs first, which belong to an epoch that is over.
     private func replace(
         _ payloads: [KeyPayload], stillOpen scope: KeyScope,
-        _ keepOwn: (LockMarks?, LockStateError) throws(LockStateError) -> Void
-    ) throws(LockStateError) {
+        _ keepOwn: (LockMarks?, KeychainFailure) throws(KeychainFailure) -> Void
+    ) throws(KeychainFailure) {
         // A lock at any later moment stays in force, also for keys of this process.
         let moment = try moment()
-        do throws(LockStateError) {
+        do throws(KeychainFailure) {
             let open = try shared.publish(
                 SharedLockState.Publication(payloads: payloads, onlyOpenScopes: true), now: now())
             guard open.contains(scope) else {
-                throw LockStateError(.notUnlocked, during: .update)
+                throw KeychainFailure(.notUnlocked, during: .update)
             }
         } catch {
             guard error.meansKeepingOwn else { throw error }
             guard case .found = try shared.lookUp(scope, [], now) else {
-                throw LockStateError(.notUnlocked, during: .update)
+                throw KeychainFailure(.notUnlocked, during: .update)
             }
             shared.endAll()
             try keepOwn(moment.marks, error)
@@ -334,9 +336,9 @@ extension LockStateStore {
     }
 }
 
-extension LockStateError {
+extension KeychainFailure {
     /// Whether the keys cannot be shared and stay in the process.
     fileprivate var meansKeepingOwn: Bool {
-        [.quotaExceeded, .refused, .cannotShare].contains(code)
+        [.quotaExceeded, .kernelRefuses, .cannotShare].contains(code)
     }
 }

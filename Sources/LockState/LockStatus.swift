@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import ValetKeybag
+package import ValetKeychainModel
 package import ValetSealing
 
 /// Whether a keychain with a passcode is unlocked, and which keys are open (keys and states, 1.5).
@@ -12,7 +13,7 @@ package enum LockStatus: Sendable {
     /// State B: no key is open.
     case beforeFirstUnlock(LockCause)
     /// The state could not be determined: neither "locked" nor "unlocked" is known to be true.
-    case unknown(LockStateError)
+    case unknown(KeychainFailure)
 
     /// Why not all keys are open; nil if they are, or if the state is unknown.
     package var cause: LockCause? {
@@ -40,11 +41,11 @@ package enum LockCause: Hashable, Sendable {
     /// The published keys are of another epoch: the database was changed or restored.
     case otherEpoch
     /// The published keys are invalid: somebody changed them, or a newer version made them.
-    case invalid(LockStateError)
+    case invalid(KeychainFailure)
     /// The keys of the scope `afterFirstUnlock` were lost, so all keys count as lost.
     case firstUnlockKeysLost
     /// The kernel gives no keys here, for this reason, and this process has not unlocked.
-    case kernelRefuses(LockStateError)
+    case kernelRefuses(KeychainFailure)
 
     /// One lower-case line, for people.
     package var explanation: String {
@@ -87,7 +88,7 @@ package final class OpenedKeys: Sendable {
     /// Combines the keys that two payloads have of the same epochs.
     ///
     /// - Parameter unlocked: Nil while the keychain is locked.
-    init(firstUnlock: KeyPayload, unlocked: KeyPayload?) throws(LockStateError) {
+    init(firstUnlock: KeyPayload, unlocked: KeyPayload?) throws(KeychainFailure) {
         var epochs: [EpochKeys] = []
         for first in firstUnlock.epochs {
             let more = unlocked?.epochs.first { $0.mark == first.mark }
@@ -102,7 +103,7 @@ extension KeyPayload.Part {
     /// The keys of this epoch, with those of `more` while the keychain is unlocked.
     fileprivate func opened(
         _ keychainID: KeychainID, and more: KeyPayload.Part?
-    ) throws(LockStateError) -> EpochKeys {
+    ) throws(KeychainFailure) -> EpochKeys {
         switch index {
         case .some(let index):
             var secrets = OpenedSecrets(firstUnlockSync: SyncSecret.copy(of: sync))
@@ -114,7 +115,7 @@ extension KeyPayload.Part {
                 keychainID: keychainID, epoch: mark.epoch, index: index.copied(),
                 classes: classes + (more?.classes ?? []), secrets)
             return EpochKeys(keybag, digest: mark.digest)
-        case .none: throw LockStateError(.malformed, during: .parse)
+        case .none: throw KeychainFailure(.payloadDamaged, during: .parse)
         }
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSecretMemory
 internal import ValetSystem
@@ -31,7 +32,7 @@ final class ProcessLockState: Sendable {
         /// Why nothing is unlocked.
         var cause = LockCause.notUnlocked
         /// Why the keys could not be shared.
-        var fallback: LockStateError?
+        var fallback: KeychainFailure?
     }
 
     private final class Held: Sendable {
@@ -39,7 +40,7 @@ final class ProcessLockState: Sendable {
     }
 
     /// Why the stored keys could not be shared; nil if none are stored.
-    var fallback: LockStateError? { held.value.state.withLock { $0.fallback } }
+    var fallback: KeychainFailure? { held.value.state.withLock { $0.fallback } }
 
     /// Whether keys are stored.
     var hasKeys: Bool { held.value.state.withLock { $0.lockedKeys != nil } }
@@ -49,7 +50,7 @@ final class ProcessLockState: Sendable {
 
     /// The state at this moment.
     func current(expecting marks: [EpochMark], now: () -> BootTime) -> LockStatus {
-        do throws(LockStateError) {
+        do throws(KeychainFailure) {
             return try followingLocks(at: .now) { state in
                 if let unlocked = state.unlocked, let keys = state.unlockedKeys {
                     if unlocked.period.hasEnded(at: now()) {
@@ -72,10 +73,10 @@ final class ProcessLockState: Sendable {
     /// Drops keys that a lock has ended since they were opened, then calls `body` on the rest
     /// before another thread can change it.
     ///
-    /// - Throws: ``LockStateError/Code/other`` if the marks cannot be read.
+    /// - Throws: ``KeychainFailure``: `inputOutput` if the marks cannot be read.
     private func followingLocks<R>(
         at moment: BootTime, _ body: (inout State) -> R
-    ) throws(LockStateError) -> R {
+    ) throws(KeychainFailure) -> R {
         while true {
             let (hasKeys, known) = held.value.state.withLock { ($0.lockedKeys != nil, $0.marks) }
             let marks = hasKeys ? try page.marks(at: moment) : nil
@@ -99,7 +100,7 @@ final class ProcessLockState: Sendable {
             state.lastCheck == moment ? isHeld(&state) : nil
         }
         if let known { return known }
-        do throws(LockStateError) {
+        do throws(KeychainFailure) {
             return try followingLocks(at: moment) { isHeld(&$0) }
         } catch {
             return false
@@ -113,8 +114,8 @@ final class ProcessLockState: Sendable {
     ///   - fallback: Why the keys could not be shared.
     func publish(
         firstUnlock: KeyPayload, unlocked: KeyPayload, under marks: LockMarks?,
-        fallback: LockStateError? = nil
-    ) throws(LockStateError) {
+        fallback: KeychainFailure? = nil
+    ) throws(KeychainFailure) {
         let lockedKeys = try OpenedKeys(firstUnlock: firstUnlock, unlocked: nil)
         let unlockedKeys = try OpenedKeys(firstUnlock: firstUnlock, unlocked: unlocked)
         held.value.state.withLock { state in
@@ -129,8 +130,8 @@ final class ProcessLockState: Sendable {
     ///
     /// - Parameter fallback: Why the keys could not be shared.
     func publish(
-        firstUnlock: KeyPayload, under marks: LockMarks?, fallback: LockStateError
-    ) throws(LockStateError) {
+        firstUnlock: KeyPayload, under marks: LockMarks?, fallback: KeychainFailure
+    ) throws(KeychainFailure) {
         let lockedKeys = try OpenedKeys(firstUnlock: firstUnlock, unlocked: nil)
         held.value.state.withLock {
             $0 = State(lockedKeys: lockedKeys, marks: marks, fallback: fallback)
@@ -139,12 +140,12 @@ final class ProcessLockState: Sendable {
 
     /// Replaces the keys of the scope `afterFirstUnlock`; the keychain stays locked.
     ///
-    /// - Throws: ``LockStateError/Code/notUnlocked`` if none are stored.
-    func update(firstUnlock: KeyPayload) throws(LockStateError) {
+    /// - Throws: ``KeychainFailure``: `notUnlocked` if none are stored.
+    func update(firstUnlock: KeyPayload) throws(KeychainFailure) {
         let lockedKeys = try OpenedKeys(firstUnlock: firstUnlock, unlocked: nil)
-        try held.value.state.withLock { state throws(LockStateError) in
+        try held.value.state.withLock { state throws(KeychainFailure) in
             guard state.lockedKeys != nil else {
-                throw LockStateError(.notUnlocked, during: .update)
+                throw KeychainFailure(.notUnlocked, during: .update)
             }
             state = State(
                 lockedKeys: lockedKeys, marks: state.marks, cause: state.cause,
@@ -168,15 +169,15 @@ final class ProcessLockState: Sendable {
     /// Replaces the stored keys while the keychain stays unlocked.
     ///
     /// - Parameter change: Makes the new payloads from the stored one.
-    /// - Throws: ``LockStateError/Code/notUnlocked`` if the keychain is not unlocked.
+    /// - Throws: ``KeychainFailure``: `notUnlocked` if the keychain is not unlocked.
     func update(
         now: BootTime,
-        _ change: (_ unlocked: KeyPayload) throws(LockStateError) -> (KeyPayload, KeyPayload)
-    ) throws(LockStateError) {
-        try held.value.state.withLock { state throws(LockStateError) in
+        _ change: (_ unlocked: KeyPayload) throws(KeychainFailure) -> (KeyPayload, KeyPayload)
+    ) throws(KeychainFailure) {
+        try held.value.state.withLock { state throws(KeychainFailure) in
             guard let unlocked = state.unlocked,
                 !unlocked.period.hasEnded(at: now)
-            else { throw LockStateError(.notUnlocked, during: .update) }
+            else { throw KeychainFailure(.notUnlocked, during: .update) }
             let (first, second) = try change(unlocked)
             state = State(
                 unlocked: second,

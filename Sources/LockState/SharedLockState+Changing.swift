@@ -28,23 +28,23 @@ extension SharedLockState {
     /// A kill at any moment leaves the old keys or the new ones.
     ///
     /// - Returns: The scopes that are open now, without those that a concurrent lock has ended.
-    /// - Throws: ``LockStateError/Code/quotaExceeded`` if there was no room for half a second (the
-    ///   kernel frees room with a delay); `refused`; `cannotShare`. The old keys stay published
-    ///   then. `other`, with nothing published, if an unlock cannot read the page of locks
-    ///   afterwards.
+    /// - Throws: ``KeychainFailure``: `quotaExceeded` if there was no room for half a second (the
+    ///   kernel frees room with a delay); `kernelRefuses`; `cannotShare`. The old keys stay
+    ///   published then. `inputOutput`, with nothing published, if an unlock cannot read the page
+    ///   of locks afterwards.
     func publish(
         _ publication: Publication, now: BootTime
-    ) throws(LockStateError) -> Set<KeyScope> {
+    ) throws(KeychainFailure) -> Set<KeyScope> {
         defer { forget() }
         let binding = try binding()
         let page = try writablePage()
         guard let marks = try page.marks() else {
-            throw LockStateError(.cannotShare, during: .share)
+            throw KeychainFailure(.cannotShare, during: .share)
         }
         let old = try places.files(of: binding, for: .changing)
         var keys: [NewKey] = []
         let file: OpenSharingFile
-        do throws(LockStateError) {
+        do throws(KeychainFailure) {
             for payload in publication.payloads {
                 keys.append(try makeKey(payload, binding, marks, now))
             }
@@ -58,7 +58,7 @@ extension SharedLockState {
         BootTime.wait(milliseconds: 1)
         sweep(but: keys.map(\.entry.serial))
         // A concurrent lock stays in force. Unreadable marks count as a lock.
-        let marksNow = Result { () throws(LockStateError) in try page.marks() }
+        let marksNow = Result { () throws(KeychainFailure) in try page.marks() }
         for scope in KeyScope.allCases where (try? marksNow.get())?[scope] != marks[scope] {
             ended.insert(scope)
         }
@@ -68,7 +68,7 @@ extension SharedLockState {
         }
         // An unlock that has opened nothing must not report success.
         if !publication.onlyOpenScopes, try marksNow.get() == nil {
-            throw LockStateError(.other, during: .readPage)
+            throw KeychainFailure(.inputOutput, during: .readPage)
         }
         return Set(keys.map(\.scope)).subtracting(ended)
     }
@@ -88,7 +88,7 @@ extension SharedLockState {
     }
 
     /// The page of locks, made if missing.
-    func writablePage() throws(LockStateError) -> LockPage {
+    func writablePage() throws(KeychainFailure) -> LockPage {
         do throws(SystemError) {
             guard let page = try page.changeable(making: true) else {
                 throw SystemError(.missing, during: "share opened keys", path: page.folder)
@@ -96,18 +96,18 @@ extension SharedLockState {
             if (try? page.marks()) == nil { _ = try page.make() }
             return page
         } catch {
-            throw LockStateError(error, .cannotShare, during: .share)
+            throw KeychainFailure(cannotShare: error)
         }
     }
 
     private func makeKey(
         _ payload: KeyPayload, _ binding: SharingBinding, _ marks: LockMarks, _ now: BootTime
-    ) throws(LockStateError) -> NewKey {
+    ) throws(KeychainFailure) -> NewKey {
         let scope = payload.scope
         let sharingKey = SharingKey.random()
         let sealed = payload.sealed(
             under: binding.payloadKey(sharingKey, scope, marks[scope]))
-        let serial = try Self.untilThereIsRoom { () throws(LockStateError) in
+        let serial = try Self.untilThereIsRoom { () throws(KeychainFailure) in
             let name = scope.randomName(of: keychainID)
             let serial = try KernelKeyring.makeKey(named: name, payload: sealed.span)
             defer { KernelKeyring.dropFromThread(serial) }
@@ -124,10 +124,10 @@ extension SharedLockState {
     /// Runs `body`, repeatedly for half a second if there is no room: the kernel frees room with a
     /// delay.
     private static func untilThereIsRoom<R>(
-        _ body: () throws(LockStateError) -> R
-    ) throws(LockStateError) -> R {
+        _ body: () throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
         for _ in 0..<10 {
-            do throws(LockStateError) {
+            do throws(KeychainFailure) {
                 return try body()
             } catch {
                 guard error.code == .quotaExceeded else { throw error }
@@ -141,14 +141,14 @@ extension SharedLockState {
     /// keychain.
     private func write(
         _ keys: [NewKey], _ binding: SharingBinding
-    ) throws(LockStateError) -> OpenSharingFile {
+    ) throws(KeychainFailure) -> OpenSharingFile {
         let contents = SharingContents(
             Dictionary(keys.map { ($0.scope, $0.entry) }) { first, _ in first })
         let encoded = contents.encoded(for: binding)
-        var failure = LockStateError(.cannotShare, during: .share, path: places.deviceFolder)
+        var failure = KeychainFailure(.cannotShare, during: .share, path: places.deviceFolder)
         for isInMemory in [true, false] {
             guard let place = try places.place(inMemory: isInMemory, making: true) else { continue }
-            do throws(LockStateError) {
+            do throws(KeychainFailure) {
                 let file = try Self.write(encoded, in: place, keychainID)
                 return OpenSharingFile(file, contents, isInMemory: place.isInMemory)
             } catch {
@@ -160,11 +160,11 @@ extension SharedLockState {
 
     private static func write(
         _ bytes: borrowing SecretBytes, in place: SharingPlaces.Place, _ keychainID: KeychainID
-    ) throws(LockStateError) -> HeldFile {
+    ) throws(KeychainFailure) -> HeldFile {
         do throws(SystemError) {
             return try writeFile(bytes, in: place, keychainID)
         } catch {
-            throw LockStateError(error, .cannotShare, during: .share)
+            throw KeychainFailure(cannotShare: error)
         }
     }
 
@@ -235,7 +235,7 @@ extension SharedLockState {
 
     /// Extends the period after a use. It cannot undo a lock, which changes the mark that the
     /// payload is bound to.
-    func renew(_ now: () -> BootTime) throws(LockStateError) {
+    func renew(_ now: () -> BootTime) throws(KeychainFailure) {
         guard case .found(let found) = try lookUp(.whileUnlocked, [], now) else {
             return use.follow(nil)
         }
@@ -255,7 +255,7 @@ extension SharedLockState {
     /// - Returns: Whether the key exists and the sharing file names it.
     private func reseal(
         _ payload: KeyPayload, _ serial: KeySerial, _ now: BootTime
-    ) throws(LockStateError) -> Bool {
+    ) throws(KeychainFailure) -> Bool {
         let binding = try binding()
         guard let marks = try page.marks(at: .now) else { return false }
         let entries = try places.files(of: binding, for: .reading)
@@ -264,12 +264,12 @@ extension SharedLockState {
             binding.sharingID(entry.key, payload.scope, marks[payload.scope]) == entry.id
         else { return false }
         let key = binding.payloadKey(entry.key, payload.scope, marks[payload.scope])
-        do throws(LockStateError) {
+        do throws(KeychainFailure) {
             try KernelKeyring.update(serial, payload: payload.sealed(under: key).span)
             try KernelKeyring.setTimeout(payload.timeout(from: now), of: serial)
             return true
         } catch {
-            guard error.meansGone || error.code == .refused else { throw error }
+            guard error.code.meansGone || error.code == .kernelRefuses else { throw error }
             return false
         }
     }
@@ -280,9 +280,9 @@ extension SharedLockState {
     /// Takes keys from every process: those of the scope `whileUnlocked`, or with `all` of both
     /// scopes.
     ///
-    /// - Throws: ``LockStateError/Code/cannotTellOthers`` if the marks could not be changed. Shared
+    /// - Throws: ``KeychainFailure``: `inputOutput` if the marks could not be changed. Shared
     ///   keys are gone nevertheless.
-    func lock(all: Bool) throws(LockStateError) {
+    func lock(all: Bool) throws(KeychainFailure) {
         forget()
         let scopes = all ? KeyScope.allCases : [.whileUnlocked]
         let files = (try? binding()).map { places.changeableFiles(of: $0) } ?? []
@@ -296,7 +296,7 @@ extension SharedLockState {
         for file in files where !file.isInMemory { try? file.sync() }
         Self.awaitChecks(isNew: change.isNew)
         if let failure = change.failure {
-            throw LockStateError(failure, .cannotTellOthers, during: .lock)
+            throw KeychainFailure(cannotTellOthers: failure)
         }
     }
 
@@ -332,7 +332,7 @@ extension SharedLockState {
     /// - Throws: As ``lock(all:)``.
     static func lockEveryKeychain(
         all: Bool, _ places: SharingPlaces, _ page: PageWatch
-    ) throws(LockStateError) {
+    ) throws(KeychainFailure) {
         let scopes = all ? KeyScope.allCases : [.whileUnlocked]
         let named = named(nil).filter { key in scopes.contains { $0.isNamed(by: key.name) } }
         let change = change(page, all: all)
@@ -342,7 +342,7 @@ extension SharedLockState {
         }
         awaitChecks(isNew: change.isNew)
         if let failure = change.failure {
-            throw LockStateError(failure, .cannotTellOthers, during: .lock)
+            throw KeychainFailure(cannotTellOthers: failure)
         }
     }
 
@@ -374,7 +374,7 @@ extension SharedLockState {
     }
 
     /// Whether the kernel or a sharing file has keys of this keychain, valid or not.
-    func hasKeys() throws(LockStateError) -> Bool {
+    func hasKeys() throws(KeychainFailure) -> Bool {
         if !named().isEmpty { return true }
         let files = try places.files(of: try binding(), for: .reading)
         return files.contains { file in KeyScope.allCases.contains { file.contents?[$0] != nil } }

@@ -83,9 +83,11 @@ final class SharedLockState: Sendable {
 
     /// What sharing keys are bound to in this process.
     ///
-    /// - Throws: ``LockStateError/Code/refused`` if the kernel gives no id of this run.
-    func binding() throws(LockStateError) -> SharingBinding {
-        guard let bootID = BootID.current else { throw LockStateError(.refused, during: .probe) }
+    /// - Throws: ``KeychainFailure``: `kernelRefuses` if the kernel gives no id of this run.
+    func binding() throws(KeychainFailure) -> SharingBinding {
+        guard let bootID = BootID.current else {
+            throw KeychainFailure(.kernelRefuses, during: .probe)
+        }
         return SharingBinding(keychainID: keychainID, bootID: bootID, user: geteuid())
     }
 }
@@ -97,7 +99,7 @@ extension SharedLockState {
     /// - Parameter marks: The epochs of the database; keys of other epochs are ignored.
     func current(expecting marks: [EpochMark], now: () -> BootTime) -> LockStatus {
         let last = remembered
-        do throws(LockStateError) {
+        do throws(KeychainFailure) {
             if let last, last.keys.contains(marks), last.unlocked != nil || !last.cause.tellsMore,
                 last.unlocked?.payload.period.hasEnded(at: now()) != true,
                 try holds(last, at: .now)
@@ -120,7 +122,7 @@ extension SharedLockState {
         // Taken before the check, so that the check never counts for longer than it should.
         let moment = BootTime.now
         if last.lastCheck == moment { return true }
-        do throws(LockStateError) {
+        do throws(KeychainFailure) {
             guard try holds(last, at: moment) else { return false }
         } catch {
             return false
@@ -132,7 +134,7 @@ extension SharedLockState {
     }
 
     /// Whether there was no lock and no other unlock since `last` was read.
-    private func holds(_ last: Remembered, at moment: BootTime) throws(LockStateError) -> Bool {
+    private func holds(_ last: Remembered, at moment: BootTime) throws(KeychainFailure) -> Bool {
         guard let marks = try page.marks(at: moment), marks.firstUnlock == last.marks.firstUnlock,
             last.unlocked == nil || marks.unlocked == last.marks.unlocked,
             KernelKeyring.isGood((last.unlocked ?? last.firstUnlock).key)
@@ -150,7 +152,7 @@ extension SharedLockState {
     }
 
     /// Whether the sharing files name the keys of `last`, and no others that would open.
-    private func areNamed(_ last: Remembered) throws(LockStateError) -> Bool {
+    private func areNamed(_ last: Remembered) throws(KeychainFailure) -> Bool {
         let binding = try binding()
         let files = try places.files(of: binding, for: .reading)
         for scope in KeyScope.allCases {
@@ -180,10 +182,10 @@ extension SharedLockState {
 
     /// Reads marks, sharing files and keys of one moment.
     ///
-    /// - Throws: ``LockStateError/Code/other`` if one could not be read.
+    /// - Throws: ``KeychainFailure``: `inputOutput` if one could not be read.
     private func read(
         expecting epochs: [EpochMark], _ now: () -> BootTime
-    ) throws(LockStateError) -> LockStatus {
+    ) throws(KeychainFailure) -> LockStatus {
         for _ in 0..<Self.attemptCount {
             guard let seen = try look() else {
                 forget()
@@ -200,7 +202,7 @@ extension SharedLockState {
             }
             return try conclude(unlocked, firstUnlock, seen)
         }
-        throw LockStateError(.revoked, during: .read)
+        throw KeychainFailure(.keyRevoked, during: .read)
     }
 
     /// Marks and sharing files of one moment.
@@ -212,7 +214,7 @@ extension SharedLockState {
     }
 
     /// - Returns: nil if the folder has no page of locks.
-    private func look() throws(LockStateError) -> Seen? {
+    private func look() throws(KeychainFailure) -> Seen? {
         let (moment, binding) = (BootTime.now, try binding())
         guard let marks = try page.marks(at: moment) else { return nil }
         let files = try places.files(of: binding, for: .reading)
@@ -221,7 +223,7 @@ extension SharedLockState {
 
     private func conclude(
         _ unlocked: LookUp, _ firstUnlock: LookUp, _ seen: Seen
-    ) throws(LockStateError) -> LockStatus {
+    ) throws(KeychainFailure) -> LockStatus {
         switch (unlocked, firstUnlock) {
         case (.found(let unlocked), .found(let firstUnlock)):
             return .unlocked(try remember(firstUnlock, unlocked, .notUnlocked, seen))
@@ -247,7 +249,7 @@ extension SharedLockState {
 
     private func remember(
         _ firstUnlock: Found, _ unlocked: Found?, _ cause: LockCause, _ seen: Seen
-    ) throws(LockStateError) -> OpenedKeys {
+    ) throws(KeychainFailure) -> OpenedKeys {
         let keys =
             if let known = knownKeys(firstUnlock, unlocked) { known } else {
                 try OpenedKeys(firstUnlock: firstUnlock.payload, unlocked: unlocked?.payload)
@@ -273,14 +275,14 @@ extension SharedLockState {
     /// The payload of `scope`, as the sharing files and marks of this moment have it.
     func lookUp(
         _ scope: KeyScope, _ epochs: [EpochMark], _ now: () -> BootTime
-    ) throws(LockStateError) -> LookUp {
+    ) throws(KeychainFailure) -> LookUp {
         guard let seen = try look() else { return .absent(.notUnlocked) }
         return try lookUp(scope, in: seen, epochs, now)
     }
 
     private func lookUp(
         _ scope: KeyScope, in seen: Seen, _ epochs: [EpochMark], _ now: () -> BootTime
-    ) throws(LockStateError) -> LookUp {
+    ) throws(KeychainFailure) -> LookUp {
         var cause = LockCause.notUnlocked
         for file in seen.files {
             guard let entry = file.contents?[scope],
@@ -306,18 +308,20 @@ extension SharedLockState {
 
     private func open(
         _ entry: SharingEntry, _ scope: KeyScope, _ seen: Seen
-    ) throws(LockStateError) -> LookUp {
+    ) throws(KeychainFailure) -> LookUp {
         let key = seen.binding.payloadKey(entry.key, scope, seen.marks[scope])
-        do throws(LockStateError) {
+        do throws(KeychainFailure) {
             let payload = try KernelKeyring.read(
                 entry.serial, atMost: KeyPayload.maximumByteCount
-            ) { bytes throws(LockStateError) in try KeyPayload.open(bytes, under: key) }
+            ) { bytes throws(KeychainFailure) in try KeyPayload.open(bytes, under: key) }
             return .found(Found(key: entry.serial, payload: payload))
         } catch {
-            guard error.operation == .read else { return .absent(.invalid(error)) }
+            guard error.operation == LockStateOperation.read.rawValue else {
+                return .absent(.invalid(error))
+            }
             switch error.code {
-            case .keyNotFound, .revoked, .refused: return .absent(.notUnlocked)
-            case .expired: return .absent(.deadlinePassed)
+            case .keyNotFound, .keyRevoked, .kernelRefuses: return .absent(.notUnlocked)
+            case .keyExpired: return .absent(.deadlinePassed)
             default: throw error
             }
         }
@@ -327,7 +331,7 @@ extension SharedLockState {
     /// key that another process has renewed since it was read.
     private func endUnlessRenewed(
         _ found: Found, _ entry: SharingEntry, _ seen: Seen, _ judge: (Found) -> LookUp
-    ) throws(LockStateError) -> LookUp {
+    ) throws(KeychainFailure) -> LookUp {
         let again = try open(entry, found.payload.scope, seen)
         if let renewed = again.found, renewed.payload.period != found.payload.period {
             let answer = judge(renewed)
@@ -342,11 +346,11 @@ extension SharedLockState {
     ) -> LookUp {
         let payload = found.payload
         guard payload.scope == scope, payload.keychainID == keychainID else {
-            return .absent(.invalid(LockStateError(.wrongKeys, during: .read)))
+            return .absent(.invalid(KeychainFailure(.wrongKeys, during: .read)))
         }
         guard !payload.period.hasEnded(at: now()) else { return .absent(.deadlinePassed) }
         guard !payload.period.isRenewedLater(than: now()) else {
-            return .absent(.invalid(LockStateError(.malformed, during: .read)))
+            return .absent(.invalid(KeychainFailure(.payloadDamaged, during: .read)))
         }
         guard payload.contains(epochs) else { return .absent(.otherEpoch) }
         return .found(found)

@@ -137,10 +137,10 @@ struct OpenSharingFile: Sendable {
         self.isInMemory = isInMemory
     }
 
-    /// - Throws: ``LockStateError/Code/other`` if the file cannot be read.
+    /// - Throws: ``KeychainFailure``: `inputOutput` if the file cannot be read.
     init(
         _ file: HeldFile, of binding: SharingBinding, isInMemory: Bool
-    ) throws(LockStateError) {
+    ) throws(KeychainFailure) {
         self.file = file
         self.isInMemory = isInMemory
         // One byte more than a valid file has: if it is filled, the file is too long.
@@ -153,7 +153,7 @@ struct OpenSharingFile: Sendable {
                 SharingContents(parsing: bytes.extracting(first: count), of: binding)
             }
         } catch {
-            throw LockStateError(error, during: .readSharingFile)
+            throw KeychainFailure(error, during: LockStateOperation.readSharingFile.rawValue)
         }
     }
 
@@ -208,8 +208,8 @@ package struct SharingPlaces: Hashable, Sendable {
     /// The usable folders, the preferred one first. A folder that other users can enter is
     /// unusable.
     ///
-    /// - Throws: ``LockStateError/Code/other`` if a folder cannot be examined.
-    private func places() throws(LockStateError) -> [Place] {
+    /// - Throws: ``KeychainFailure``: `inputOutput` if a folder cannot be examined.
+    private func places() throws(KeychainFailure) -> [Place] {
         var found: [Place] = []
         for isInMemory in [true, false] {
             if let place = try place(inMemory: isInMemory, making: false) { found.append(place) }
@@ -220,8 +220,8 @@ package struct SharingPlaces: Hashable, Sendable {
     /// One of the two folders; nil if it does not exist, or other users can enter it.
     ///
     /// - Parameter making: Whether a missing folder is made.
-    /// - Throws: ``LockStateError/Code/other`` if it cannot be examined.
-    func place(inMemory: Bool, making: Bool) throws(LockStateError) -> Place? {
+    /// - Throws: ``KeychainFailure``: `inputOutput` if it cannot be examined.
+    func place(inMemory: Bool, making: Bool) throws(KeychainFailure) -> Place? {
         var path = deviceFolder
         if inMemory {
             let runtime = "\(runtimeRoot)/\(geteuid())"
@@ -238,7 +238,7 @@ package struct SharingPlaces: Hashable, Sendable {
 
     private static func directory(
         _ path: String, making: Bool, mustBeInMemory: Bool
-    ) throws(LockStateError) -> PrivateDirectory? {
+    ) throws(KeychainFailure) -> PrivateDirectory? {
         do throws(SystemError) {
             return try PrivateDirectory.open(path, creating: making) {
                 (descriptor, path) throws(SystemError) in
@@ -251,16 +251,16 @@ package struct SharingPlaces: Hashable, Sendable {
             }
         } catch {
             guard error.isTransient else { return nil }
-            throw LockStateError(error, during: .readSharingFile)
+            throw KeychainFailure(error, during: LockStateOperation.readSharingFile.rawValue)
         }
     }
 
     /// The sharing files of a keychain, the preferred one first.
     ///
-    /// - Throws: ``LockStateError/Code/other`` if one cannot be read.
+    /// - Throws: ``KeychainFailure``: `inputOutput` if one cannot be read.
     func files(
         of binding: SharingBinding, for access: HeldFile.Access
-    ) throws(LockStateError) -> [OpenSharingFile] {
+    ) throws(KeychainFailure) -> [OpenSharingFile] {
         var files: [OpenSharingFile] = []
         for place in try places() {
             if let file = try Self.file(of: binding, in: place, for: access) { files.append(file) }
@@ -277,7 +277,7 @@ package struct SharingPlaces: Hashable, Sendable {
 
     private static func file(
         of binding: SharingBinding, in place: Place, for access: HeldFile.Access
-    ) throws(LockStateError) -> OpenSharingFile? {
+    ) throws(KeychainFailure) -> OpenSharingFile? {
         let held: HeldFile?
         do throws(SystemError) {
             held = try HeldFile.open(
@@ -285,7 +285,7 @@ package struct SharingPlaces: Hashable, Sendable {
         } catch {
             // A file that other users can change counts as missing.
             guard error.isTransient else { return nil }
-            throw LockStateError(error, during: .readSharingFile)
+            throw KeychainFailure(error, during: LockStateOperation.readSharingFile.rawValue)
         }
         guard let held else { return nil }
         return try OpenSharingFile(held, of: binding, isInMemory: place.isInMemory)

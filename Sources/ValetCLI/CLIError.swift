@@ -68,11 +68,7 @@ extension ExitCode {
             case .missingEntitlement, .insecureFiles, .authenticationFailed, .userCancelled,
                 .interactionNotAllowed:
                 .denied
-            case .duplicateItem, .invalidRequest, .noSuchAttribute, .noSuchClass, .unimplemented,
-                .passcodeNotSet, .keyUnavailable, .incomplete, .newerFormat, .diskFull,
-                .inputOutput, .readOnly, .unsupportedFileSystem, .insufficientProtection, .noHome,
-                .outOfMemory, .internalFault, .invalidEncoding:
-                .failure
+            default: .failure
             }
     }
 }

@@ -9,13 +9,13 @@ import ValetSecretMemory
 @Suite struct `An item for a backup` {
     private func code(
         _ properties: NewItem, value: SecretValue? = nil
-    ) -> BackupError.Code? {
-        do throws(BackupError) {
+    ) -> BackupFault? {
+        do throws(KeychainFailure) {
             _ = try BackupItem(properties, logicalTime: 0, value: value)
             return nil
         } catch {
             #expect(error.operation == "put an item into a backup")
-            return error.code
+            return error.fault
         }
     }
 
@@ -65,15 +65,15 @@ import ValetSecretMemory
 
 @Suite struct `What a failed backup says` {
     @Test func `The error of a backup helps, and names the file and the place`() {
-        let error = BackupError(.damaged, during: .read, path: "/tmp/b", place: .chunk(3))
-        #expect("\(error)" == "could not read the backup: it is damaged (/tmp/b), in chunk 3")
+        let error = KeychainFailure(.damaged, during: .read, path: "/tmp/b", at: .chunk(3))
+        #expect("\(error)" == "could not read the backup: it is damaged, in chunk 3 (/tmp/b)")
         #expect(error.hint == "use another copy of this backup, or an older backup")
     }
 
     @Test func `The error of a backup is one line in lower case for every code`() {
-        for code in BackupError.Code.allCases {
-            let text = "\(BackupError(code, during: .write))"
-            #expect(text.hasPrefix("could not write the backup: "))
+        for fault in BackupFault.allCases {
+            let text = "\(KeychainFailure(fault, during: .write))"
+            #expect(text.hasPrefix("could not make a backup: "))
             #expect(!text.contains("\n") && !text.hasSuffix("."))
         }
     }

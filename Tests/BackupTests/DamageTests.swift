@@ -2,6 +2,7 @@
 
 import Foundation
 import Testing
+import ValetKeychainModel
 import ValetSealing
 import ValetTestValues
 
@@ -56,13 +57,13 @@ private struct ChangingFile {
     }
 
     private func expect(
-        _ code: BackupError.Code, at place: BackupError.Place?,
+        _ code: BackupFault, at place: String?,
         _ location: SourceLocation = #_sourceLocation
     ) {
-        let error = #expect(throws: BackupError.self, sourceLocation: location) {
+        let error = #expect(throws: KeychainFailure.self, sourceLocation: location) {
             try TestBackup.open(folder.backup).verify()
         }
-        #expect(error?.code == code, sourceLocation: location)
+        #expect(error?.fault == code, sourceLocation: location)
         #expect(error?.place == place, sourceLocation: location)
         #expect(error?.path == folder.backup, sourceLocation: location)
     }
@@ -72,13 +73,13 @@ private struct ChangingFile {
             for bit in [0x01, 0x80] as [UInt8] {
                 var bytes = Array(good.prefix(236))
                 bytes[index] ^= bit
-                let error = #expect(throws: BackupError.self) {
+                let error = #expect(throws: KeychainFailure.self) {
                     try BackupHeader(parsing: bytes, path: "-", costs: .any)
                 }
                 switch index {
-                case 0..<8: #expect(error?.code == .notABackup)
-                case 8, 9: #expect([.newer, .damaged].contains(error?.code))
-                default: #expect(error?.code == .damaged)
+                case 0..<8: #expect(error?.fault == .notABackup)
+                case 8, 9: #expect([.newer, .damaged].contains(error?.fault))
+                default: #expect(error?.fault == .damaged)
                 }
             }
         }
@@ -92,9 +93,9 @@ private struct ChangingFile {
         _ = try reader.verify()
         for index in places(in: 236..<bytes.count) {
             try file.put([bytes[index] ^ 1 << UInt8(index % 8)], at: index)
-            let error = #expect(throws: BackupError.self) { try reader.verify() }
-            #expect(error?.code == .damaged)
-            #expect(error?.place == .chunk(0))
+            let error = #expect(throws: KeychainFailure.self) { try reader.verify() }
+            #expect(error?.fault == .damaged)
+            #expect(error?.place == "in chunk 0")
             try file.put([bytes[index]], at: index)
         }
         _ = try reader.verify()
@@ -107,36 +108,36 @@ private struct ChangingFile {
         let reader = try TestBackup.open(folder.path("small"))
         for byteCount in places(in: 236..<bytes.count).reversed() {
             try file.cut(to: byteCount)
-            let error = #expect(throws: BackupError.self) { try reader.verify() }
-            #expect(error?.code == .truncated)
-            #expect(error?.place == .chunk(0))
+            let error = #expect(throws: KeychainFailure.self) { try reader.verify() }
+            #expect(error?.fault == .truncated)
+            #expect(error?.place == "in chunk 0")
         }
         for byteCount in 0..<236 {
-            let error = #expect(throws: BackupError.self) {
+            let error = #expect(throws: KeychainFailure.self) {
                 try BackupHeader(parsing: Array(bytes.prefix(byteCount)), path: "-", costs: .any)
             }
-            #expect(error?.code == (byteCount < 8 ? .notABackup : .truncated))
+            #expect(error?.fault == (byteCount < 8 ? .notABackup : .truncated))
         }
     }
 
     @Test func `A damaged backup is refused between chunks, too`() throws {
         for count in 0..<chunks.count {
             try write(Array(chunks.prefix(count)))
-            expect(.truncated, at: .chunk(count))
+            expect(.truncated, at: "in chunk \(count)")
         }
         try folder.write(Array(good.dropLast()))
-        expect(.truncated, at: .chunk(chunks.count - 1))
+        expect(.truncated, at: "in chunk \(chunks.count - 1)")
     }
 
     @Test(arguments: [1, 2, 16, 65_553, 70_000])
     func `A damaged backup is refused with bytes after its end`(_ count: Int) throws {
         try folder.write(good + [UInt8](repeating: 0, count: count))
-        expect(.damaged, at: .end)
+        expect(.damaged, at: "after the last chunk")
     }
 
     @Test func `A damaged backup is refused with its last chunk twice`() throws {
         try write(chunks + chunks.suffix(1))
-        expect(.damaged, at: .end)
+        expect(.damaged, at: "after the last chunk")
     }
 
     @Test(arguments: [[1, 0, 2], [0, 2, 1], [0, 0, 1, 2], [0, 1, 1, 2], [1, 2], [0, 2], [2]])
@@ -145,7 +146,7 @@ private struct ChangingFile {
     {
         try write(order.map { chunks[$0] })
         let place = zip(order + [-1], 0...).first { $0 != $1 }?.1 ?? 0
-        expect(.damaged, at: .chunk(place))
+        expect(.damaged, at: "in chunk \(place)")
     }
 
     @Test(arguments: [0, 1, 2])
@@ -159,13 +160,13 @@ private struct ChangingFile {
         let end = start + TestBackup.chunkByteCount
         spliced.replaceSubrange(start..<end, with: other[start..<end])
         try folder.write(spliced)
-        expect(.damaged, at: .chunk(index))
+        expect(.damaged, at: "in chunk \(index)")
     }
 
     @Test func `A damaged backup is refused with the header of another backup`() throws {
         try TestBackup.write([], to: folder.path("other"))
         try folder.write(Array(folder.read("other").prefix(236)) + good.dropFirst(236))
-        expect(.damaged, at: .chunk(0))
+        expect(.damaged, at: "in chunk 0")
     }
 
     @Test(arguments: [10, 26, 59, 60, 120, 179])
@@ -174,12 +175,12 @@ private struct ChangingFile {
         var bytes = Array(good.prefix(204))
         bytes[index] ^= 1
         try folder.write(bytes + Digest(of: bytes.span).bytes + good.dropFirst(236))
-        let error = #expect(throws: BackupError.self) { try TestBackup.open(folder.backup) }
+        let error = #expect(throws: KeychainFailure.self) { try TestBackup.open(folder.backup) }
         switch index {
-        case 59: #expect(error?.code == .newer)
+        case 59: #expect(error?.fault == .newer)
         // The keychain's id makes the key, and the commitment says which key it is.
-        case 10, 76..<108: #expect(error?.code == .wrongPassphrase)
-        default: #expect(error?.code == .damaged)
+        case 10, 76..<108: #expect(error?.fault == .wrongPassphrase)
+        default: #expect(error?.fault == .damaged)
         }
     }
 
@@ -187,7 +188,7 @@ private struct ChangingFile {
         var bytes = Array(good.prefix(204))
         bytes[180] ^= 1
         try folder.write(bytes + Digest(of: bytes.span).bytes + good.dropFirst(236))
-        expect(.damaged, at: .chunk(0))
+        expect(.damaged, at: "in chunk 0")
     }
 }
 
@@ -206,9 +207,9 @@ private struct ChangingFile {
         try TestBackup.write(
             [.sample("c", value: .init(repeating: 1, count: 70_000))], to: folder.path("other"))
         try ChangingFile(folder.backup).put(folder.read("other"), at: 0)
-        let error = #expect(throws: BackupError.self) { try reader.verify() }
-        #expect(error?.code == .damaged)
-        #expect(error?.place == .chunk(0))
+        let error = #expect(throws: KeychainFailure.self) { try reader.verify() }
+        #expect(error?.fault == .damaged)
+        #expect(error?.place == "in chunk 0")
     }
 
     @Test func `A backup being read is still the one that was opened when its name is another's`()
@@ -231,20 +232,20 @@ private struct ChangingFile {
             [.sample("a", value: .init(repeating: 1, count: 70_000))], to: folder.backup)
         try ChangingFile(folder.backup).cut(to: 70_000)
         var reading = try TestBackup.open(folder.backup).items()
-        var codes: [BackupError.Code?] = []
+        var codes: [BackupFault?] = []
         for _ in 0..<2 {
-            do throws(BackupError) {
+            do throws(KeychainFailure) {
                 _ = try reading.next()
                 codes.append(nil)
             } catch {
-                codes.append(error.code)
+                codes.append(error.fault)
             }
         }
-        do throws(BackupError) {
+        do throws(KeychainFailure) {
             _ = try reading.end()
             codes.append(nil)
         } catch {
-            codes.append(error.code)
+            codes.append(error.fault)
         }
         #expect(codes == [.truncated, .truncated, .truncated])
     }

@@ -2,6 +2,7 @@
 
 import Foundation
 import Testing
+import ValetKeychainModel
 import ValetTestValues
 
 @testable import ValetBackup
@@ -12,12 +13,12 @@ import ValetTestValues
     init() throws { folder = try TestFolder() }
 
     /// What starting a backup there throws.
-    private func code(_ path: String, replacing: Bool = false) -> BackupError.Code? {
+    private func code(_ path: String, replacing: Bool = false) -> BackupFault? {
         do {
             _ = try TestBackup.writer(path, replacing: replacing)
             return nil
         } catch {
-            return (error as? BackupError)?.code
+            return (error as? KeychainFailure)?.fault
         }
     }
 
@@ -61,7 +62,7 @@ import ValetTestValues
         let writer = try TestBackup.writer(folder.backup)
         try folder.write([1, 2, 3])
         let error = writer.errorOfFinishing()
-        #expect(error?.code == .destinationExists)
+        #expect(error?.fault == .destinationExists)
         #expect(try folder.read() == [1, 2, 3])
         #expect(try folder.names() == ["keys.backup"])
     }
@@ -104,7 +105,7 @@ import ValetTestValues
 
     @Test func `A backup's destination is on a file system that may be written to`() {
         // Nothing can be made there, not even by root.
-        #expect([.denied, .missing, .io].contains(code("/proc/keys.backup")))
+        #expect([.denied, .missing].contains(code("/proc/keys.backup")))
     }
 
     @Test(.enabled(if: Place.hasMemory, "needs root, to mount"))
@@ -114,9 +115,11 @@ import ValetTestValues
         let path = place.path + "/keys.backup"
         var writer = try TestBackup.writer(path)
         let item = try BackupItem.sample("a", value: .init(repeating: 1, count: 100_000))
-        var codes: [BackupError.Code] = []
+        var codes: [KeychainFailure.Code] = []
         for _ in 0..<10 {
-            do throws(BackupError) { try writer.append(item) } catch { codes.append(error.code) }
+            do throws(KeychainFailure) { try writer.append(item) } catch {
+                codes.append(error.code)
+            }
         }
         #expect(codes.count >= 4)
         #expect(codes.allSatisfy { $0 == .diskFull })
@@ -133,15 +136,15 @@ import ValetTestValues
     @Test func `The path of a backup to read is one of a regular file`() throws {
         let folder = try TestFolder()
         folder.makePipe("pipe")
-        let cases: [(String, BackupError.Code)] = [
+        let cases: [(String, BackupFault)] = [
             ("none", .missing), ("pipe", .unsuitablePath), ("", .unsuitablePath),
             ("pipe/x", .unsuitablePath),
         ]
         for (name, code) in cases {
-            let error = #expect(throws: BackupError.self) {
+            let error = #expect(throws: KeychainFailure.self) {
                 try LockedBackup(folder.path(name))
             }
-            #expect(error?.code == code)
+            #expect(error?.fault == code)
             #expect(error?.path == folder.path(name))
         }
     }

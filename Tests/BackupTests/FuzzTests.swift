@@ -66,8 +66,8 @@ import ValetTestValues
                 accepted += 1
                 let records = items.flatMap(\.record)
                 #expect(content.starts(with: records))
-            } catch let error as BackupError {
-                #expect(error.code == .damaged)
+            } catch let error as KeychainFailure {
+                #expect(error.fault == .damaged)
             }
         }
         #expect(accepted > 30)
@@ -78,8 +78,8 @@ import ValetTestValues
         var random = SplitMix(seed: 4)
         for count in [0, 1, 7, 8, 100, 236, 70_000] {
             try folder.write((0..<count).map { _ in UInt8.random(in: 0...255, using: &random) })
-            let error = #expect(throws: BackupError.self) { try LockedBackup(folder.backup) }
-            #expect(error?.code == .notABackup)
+            let error = #expect(throws: KeychainFailure.self) { try LockedBackup(folder.backup) }
+            #expect(error?.fault == .notABackup)
         }
     }
 }

@@ -2,6 +2,7 @@
 
 import Foundation
 import Testing
+import ValetKeychainModel
 import ValetTestValues
 
 @testable import ValetBackup
@@ -35,12 +36,12 @@ import ValetTestValues
             #expect(unsafe setrlimit(__rlimit_resource_t(1), &limit) == 0)
             let item = try BackupItem.sample("a", value: .init(repeating: 1, count: 65_536))
             var writer = try TestBackup.writer(folder.backup)
-            var codes: [BackupError.Code] = []
+            var codes: [BackupFault?] = []
             for _ in 0..<10 {
-                do throws(BackupError) {
+                do throws(KeychainFailure) {
                     try writer.append(item)
                 } catch {
-                    codes.append(error.code)
+                    codes.append(error.fault)
                 }
             }
             #expect(codes.count >= 4 && codes.allSatisfy { $0 == .tooLarge })

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import ValetKeychainModel
 import ValetSealing
 import ValetSecretMemory
 import ValetTestValues
@@ -16,10 +17,10 @@ import ValetTestValues
     func `The passphrase of a backup is not another one`(_ other: String) throws {
         try TestBackup.write([.sample("a")], to: folder.backup)
         let locked = try LockedBackup(folder.backup, costs: .any)
-        let error = #expect(throws: BackupError.self) {
+        let error = #expect(throws: KeychainFailure.self) {
             _ = try locked.unlock(with: TestBackup.secret(other))
         }
-        #expect(error?.code == .wrongPassphrase)
+        #expect(error?.fault == .wrongPassphrase)
         #expect(error?.path == folder.backup)
         #expect(error?.hint != nil)
         #expect(try locked.unlock(with: TestBackup.secret()).verify().itemCount == 1)
@@ -27,18 +28,18 @@ import ValetTestValues
 
     @Test func `The passphrase of a backup is never empty`() throws {
         let nothing = SecretBytes(byteCount: 0)
-        let writing = #expect(throws: BackupError.self) {
+        let writing = #expect(throws: KeychainFailure.self) {
             _ = try BackupWriter(
                 to: folder.backup, origin: TestBackup.origin(), passphrase: nothing,
                 cost: TestBackup.cost)
         }
-        #expect(writing?.code == .emptyPassphrase)
+        #expect(writing?.fault == .emptyPassphrase)
         #expect(try folder.names() == [])
         try TestBackup.write([], to: folder.backup)
-        let reading = #expect(throws: BackupError.self) {
+        let reading = #expect(throws: KeychainFailure.self) {
             _ = try LockedBackup(folder.backup, costs: .any).unlock(with: nothing)
         }
-        #expect(reading?.code == .emptyPassphrase)
+        #expect(reading?.fault == .emptyPassphrase)
     }
 
     @Test func `The passphrase of a backup may be of any bytes and length`() throws {
@@ -66,8 +67,8 @@ import ValetTestValues
 
     @Test func `The passphrase of a backup is not asked for where a guess would be cheap`() throws {
         try TestBackup.write([], to: folder.backup)
-        let error = #expect(throws: BackupError.self) { try LockedBackup(folder.backup) }
-        #expect(error?.code == .damaged)
-        #expect(error?.place == .header)
+        let error = #expect(throws: KeychainFailure.self) { try LockedBackup(folder.backup) }
+        #expect(error?.fault == .damaged)
+        #expect(error?.place == "in the header")
     }
 }

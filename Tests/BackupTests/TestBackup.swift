@@ -56,10 +56,25 @@ enum TestBackup {
     }
 }
 
+extension KeychainFailure {
+    /// What is wrong with the backup; nil for a failure of the system.
+    var fault: BackupFault? {
+        BackupFault.allCases.first {
+            message == $0.rawValue || message.hasPrefix("\($0.rawValue), ")
+        }
+    }
+
+    /// The place in the file, in words.
+    var place: String? {
+        guard let fault, message != fault.rawValue else { return nil }
+        return String(message.dropFirst(fault.rawValue.count + 2))
+    }
+}
+
 extension BackupWriter {
     /// What finishing throws.
-    consuming func errorOfFinishing() -> BackupError? {
-        do throws(BackupError) {
+    consuming func errorOfFinishing() -> KeychainFailure? {
+        do throws(KeychainFailure) {
             _ = try finish()
             return nil
         } catch {

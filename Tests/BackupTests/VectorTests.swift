@@ -72,13 +72,13 @@ extension Vector {
 
     /// Runs `body`, which must do what the file says: end well, or throw such a code.
     func check(_ body: () throws -> Void) throws {
-        try check({ (error: BackupError) in error.outcome }, body)
+        try check({ (error: KeychainFailure) in error.outcome }, body)
     }
 }
 
-extension BackupError {
+extension KeychainFailure {
     fileprivate var outcome: Vector.Outcome? {
-        switch code {
+        switch fault {
         case .wrongPassphrase: .wrongSecret
         case .damaged: .tampered
         case .notABackup, .truncated: .malformed

@@ -353,7 +353,7 @@ extension Kernel {
                 .whileUnlocked, of: sample.samples.keychainID, from: sample.samples.epochs([1]),
                 period: period)
             try sample.plant(sample.seal(payload), as: .whileUnlocked)
-            #expect(try sample.read() == "locked 1\(KernelSample.first) invalid:malformed")
+            #expect(try sample.read() == "locked 1\(KernelSample.first) invalid:payloadDamaged")
             sample.clock.advance(by: 1)
             #expect(sample.isUnlocked())
         }

@@ -49,7 +49,7 @@ extension Kernel {
                 changed[offset] ^= 0x10
                 try sample.plant(changed, as: scope)
                 let state = scope == .whileUnlocked ? first : "before"
-                let cause = 8...9 ~= offset ? "newer" : "changedByOthers"
+                let cause = 8...9 ~= offset ? "payloadNewer" : "changedByOthers"
                 let answer = try sample.read(sample.fresh())
                 #expect(answer == "\(state) invalid:\(cause)", "\(offset)")
             }
@@ -64,7 +64,7 @@ extension Kernel {
             try sample.publish()
             #expect(try sample.read() == "unlocked 1\(KernelSample.all)")
             try sample.plant([UInt8](repeating: 7, count: count), as: .whileUnlocked)
-            let code = count > 1_024 ? "malformed" : "changedByOthers"
+            let code = count > 1_024 ? "payloadDamaged" : "changedByOthers"
             // A process that has read the keys before uses them: the key is the same, and no lock
             // came.
             #expect(try sample.read() == "unlocked 1\(KernelSample.all)")
@@ -325,8 +325,8 @@ extension Kernel {
             #expect(sample.store.fallback?.code == .cannotShare)
             #expect(try sample.read() == unlocked)
             #expect(try sample.read(reader) == "before notUnlocked")
-            let error = #expect(throws: LockStateError.self) { try sample.store.lock(all: false) }
-            #expect(error?.code == .cannotTellOthers)
+            let error = #expect(throws: KeychainFailure.self) { try sample.store.lock(all: false) }
+            #expect(error?.code == .inputOutput)
             #expect(try sample.read() == "locked 1\(KernelSample.first) notUnlocked")
             _ = unsafe chmod(sample.folder, 0o700)
         }

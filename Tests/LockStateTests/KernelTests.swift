@@ -65,7 +65,7 @@ final class KernelSample: Sendable {
     func entry(_ scope: KeyScope) throws -> SharingEntry {
         let files = try store.shared.places.files(of: store.shared.binding(), for: .reading)
         guard let entry = files.compactMap({ $0.contents?[scope] }).first else {
-            throw LockStateError(.keyNotFound, during: .find)
+            throw KeychainFailure(.keyNotFound, during: .find)
         }
         return entry
     }
@@ -210,12 +210,12 @@ extension Kernel {
             sample.clock.advance(by: 700)
             try sample.store.lock(all: false)
             try sample.store.renew()
-            let error = #expect(throws: LockStateError.self) {
+            let error = #expect(throws: KeychainFailure.self) {
                 try sample.store.replaceKeys(with: sample.samples.epochs([1, 2]))
             }
             #expect(error?.code == .notUnlocked)
             // Even who found the key before the lock cannot bring it back.
-            let late = #expect(throws: LockStateError.self) {
+            let late = #expect(throws: KeychainFailure.self) {
                 try KernelKeyring.update(key, payload: [UInt8(1)].span)
             }
             #expect(late != nil)
@@ -248,10 +248,10 @@ extension Kernel {
                 #expect(
                     try sample.read(store, [2]) == "locked 2\(KernelSample.first) notUnlocked")
             }
-            let error = #expect(throws: LockStateError.self) {
+            let error = #expect(throws: KeychainFailure.self) {
                 _ = try sample.serial(.whileUnlocked)
             }
-            #expect(error?.meansGone == true)
+            #expect(error?.code.meansGone == true)
         }
 
         @Test func `Keys in the kernel that stay after a lock are not brought back by others`()
@@ -259,7 +259,7 @@ extension Kernel {
         {
             try sample.publish()
             try sample.store.lock(all: true)
-            let error = #expect(throws: LockStateError.self) {
+            let error = #expect(throws: KeychainFailure.self) {
                 try sample.store.replaceFirstUnlockKeys(with: sample.samples.epochs([2]))
             }
             #expect(error?.code == .notUnlocked)

@@ -16,8 +16,8 @@ extension KeyPayload {
     /// The bytes, out of guarded memory: the keys of tests are no secrets.
     var bytes: [UInt8] { body().withBytes(copy) }
 
-    static func error(parsing bytes: [UInt8]) -> LockStateError? {
-        do throws(LockStateError) {
+    static func error(parsing bytes: [UInt8]) -> KeychainFailure? {
+        do throws(KeychainFailure) {
             _ = try KeyPayload(body: SecretBytes(copying: bytes.span))
             return nil
         } catch {
@@ -27,8 +27,8 @@ extension KeyPayload {
 
     static func error(
         opening bytes: [UInt8], under key: borrowing SharedPayloadKey
-    ) -> LockStateError? {
-        do throws(LockStateError) {
+    ) -> KeychainFailure? {
+        do throws(KeychainFailure) {
             _ = try KeyPayload.open(bytes.span, under: key)
             return nil
         } catch {
@@ -138,7 +138,8 @@ extension KeyPayload {
                 var changed = bytes
                 changed[offset] ^= 1 << bit
                 // Another version is refused before the seal, which may be another one.
-                let expected: LockStateError.Code = 8...9 ~= offset ? .newer : .changedByOthers
+                let expected: KeychainFailure.Code =
+                    8...9 ~= offset ? .payloadNewer : .changedByOthers
                 let code = KeyPayload.error(opening: changed, under: key)?.code
                 #expect(code == expected, "\(offset) \(bit)")
             }
@@ -188,16 +189,16 @@ extension KeyPayload {
     func `A payload of keys is not made of other epochs than one or two that rise`(
         _ epochs: [UInt64]
     ) {
-        let error = #expect(throws: LockStateError.self) {
+        let error = #expect(throws: KeychainFailure.self) {
             try payload(.whileUnlocked, epochs)
         }
         #expect(error?.code == .wrongKeys)
-        #expect(error?.operation == .encode)
+        #expect(error?.operation == LockStateOperation.encode.rawValue)
     }
 
     @Test func `A payload of keys is not made of the keys of another keychain`() throws {
         let keys = try SampleKeys(.random()).epochs([1])
-        let error = #expect(throws: LockStateError.self) {
+        let error = #expect(throws: KeychainFailure.self) {
             try KeyPayload(
                 .afterFirstUnlock, of: samples.keychainID, from: keys, period: .unlimited)
         }
@@ -207,7 +208,7 @@ extension KeyPayload {
     @Test func `A payload of keys is not made of what was open while locked`() throws {
         let first = try payload(.afterFirstUnlock)
         let locked = try OpenedKeys(firstUnlock: first, unlocked: nil).epochs
-        let error = #expect(throws: LockStateError.self) {
+        let error = #expect(throws: KeychainFailure.self) {
             try KeyPayload(.whileUnlocked, of: samples.keychainID, from: locked, period: .unlimited)
         }
         #expect(error?.code == .wrongKeys)
@@ -230,8 +231,8 @@ extension Vector {
         case (.success, .success(let payload)):
             try expectSuccess(vector, payload)
             #expect(try seal(vector) == vector.bytes("payload"))
-        case (.malformed, .failure(.malformed)), (.tampered, .failure(.changedByOthers)),
-            (.unsupported, .failure(.newer)):
+        case (.malformed, .failure(.payloadDamaged)), (.tampered, .failure(.changedByOthers)),
+            (.unsupported, .failure(.payloadNewer)):
             break
         case (_, let result): Issue.record("\(result)")
         }
@@ -239,13 +240,13 @@ extension Vector {
 
     private enum Opened {
         case success(KeyPayload)
-        case failure(LockStateError.Code)
+        case failure(KeychainFailure.Code)
     }
 
     private func open(_ vector: Vector) throws -> Opened {
         let bytes = try vector.bytes("payload")
         let key = try payloadKey(vector)
-        do throws(LockStateError) {
+        do throws(KeychainFailure) {
             return .success(try KeyPayload.open(bytes.span, under: key))
         } catch {
             return .failure(error.code)

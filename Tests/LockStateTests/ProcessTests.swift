@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 import ValetCForkSupport
 import ValetKeyTestSupport
+import ValetKeychainModel
 import ValetSealing
 
 @testable import ValetLockState
@@ -131,7 +132,7 @@ private let forked = ProcessSample()
     {
         try sample.publish()
         try sample.store.lock(all: true)
-        let error = #expect(throws: LockStateError.self) {
+        let error = #expect(throws: KeychainFailure.self) {
             try sample.store.replaceFirstUnlockKeys(with: sample.samples.epochs([2]))
         }
         #expect(error?.code == .notUnlocked)

@@ -3,13 +3,14 @@
 import Foundation
 import Synchronization
 import Testing
+import ValetKeychainModel
 
 @testable import ValetLockState
 
 /// docs/FORMAT.md §10.7.
 @Suite struct `The place of opened keys` {
     typealias Circumstances = LockStateProvider.Circumstances
-    private static let refused = LockStateError(errno: ENOSYS, during: .probe)
+    private static let refused = KeychainFailure(errno: ENOSYS, during: .probe)
 
     private func provider(_ change: (inout Circumstances) -> Void) -> LockStateProvider {
         var process = Circumstances()
@@ -181,20 +182,19 @@ import Testing
 @Suite struct `An error number of the kernel` {
     @Test(
         arguments: [
-            (ENOKEY, .keyNotFound), (ENOENT, .keyNotFound), (EKEYEXPIRED, .expired),
-            (EKEYREVOKED, .revoked), (EDQUOT, .quotaExceeded), (ENFILE, .quotaExceeded),
-            (EPERM, .refused), (EACCES, .refused), (ENOSYS, .refused), (EOPNOTSUPP, .refused),
-            (ENOMEM, .other), (EINVAL, .other),
-        ] as [(Int32, LockStateError.Code)])
+            (ENOKEY, .keyNotFound), (ENOENT, .keyNotFound), (EKEYEXPIRED, .keyExpired),
+            (EKEYREVOKED, .keyRevoked), (EDQUOT, .quotaExceeded), (ENFILE, .quotaExceeded),
+            (EPERM, .kernelRefuses), (EACCES, .kernelRefuses), (ENOSYS, .kernelRefuses),
+            (EOPNOTSUPP, .kernelRefuses),
+            (ENOMEM, .inputOutput), (EINVAL, .inputOutput),
+        ] as [(Int32, KeychainFailure.Code)])
     func `An error number of the kernel says what the caller can do`(
-        _ number: Int32, _ code: LockStateError.Code
+        _ number: Int32, _ code: KeychainFailure.Code
     ) {
-        let error = LockStateError(errno: number, during: .find)
+        let error = KeychainFailure(errno: number, during: .find)
         #expect(error.code == code)
         #expect(error.systemError == number)
-        #expect(error.operation == .find)
         #expect(error.description.hasPrefix("could not find keys in the kernel: "))
-        #expect(error.description.hasSuffix(", errno \(number)"))
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ValetKeychainModel
 import Foundation
 import Synchronization
 import ValetCLinux
@@ -21,7 +22,7 @@ struct LockStateVerbs {
             let answer: String
             do {
                 answer = try agent.perform(words)
-            } catch let error as LockStateError {
+            } catch let error as KeychainFailure {
                 answer = "error \(error.code)"
             } catch {
                 answer = "mistake \(error)"

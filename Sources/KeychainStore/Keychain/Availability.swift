@@ -76,8 +76,7 @@ extension KeyAccess {
         case .unlocked: found.end = lockState.unlockPeriod?.deadline
         case .locked: (found.state, found.openKeys) = (.locked, [.afterFirstUnlock])
         case .beforeFirstUnlock: (found.state, found.openKeys) = (.beforeFirstUnlock, [])
-        case .unknown(let error):
-            throw KeychainFailure(.inputOutput, during: Keychain.looking, message: "\(error)")
+        case .unknown(let failure): throw failure
         }
         found.isOfProcess = lockState.provider.place == .process
         // Only opening further keys needs the device key.

@@ -26,9 +26,7 @@ extension Keychain {
         if request.path != "-" {
             try store.location.refuseOwnFolder(request.path, during: Self.backingUp)
         }
-        try translating(Self.backingUp) {
-            try BackupWriter.check(path: request.path, replacing: request.isReplacing)
-        }
+        try BackupWriter.check(path: request.path, replacing: request.isReplacing)
         let isThere = try store.perform(.read, Self.backingUp) { snapshot in
             try snapshot.state.checkMigratableClasses()
             return true

@@ -24,7 +24,7 @@ package struct BackupFile: Sendable {
     ///   is not a backup; `newerFormat`; `inputOutput`; `invalidRequest`.
     package init(at path: String, besides store: ItemStore) throws(KeychainFailure) {
         try store.location.refuseOwnFile(path, during: Self.opening)
-        locked = try translating(Self.opening) { try LockedBackup(path) }
+        locked = try LockedBackup(path)
     }
 
     /// Opens the backup. Takes about a quarter of a second, and up to 1 GiB of memory.
@@ -34,18 +34,12 @@ package struct BackupFile: Sendable {
     package func open(
         with passphrase: borrowing SecretBytes
     ) throws(KeychainFailure) -> OpenedBackup {
-        do throws(BackupError) {
-            return OpenedBackup(try locked.unlock(with: passphrase))
-        } catch {
-            throw KeychainFailure(error, during: Self.opening)
-        }
+        OpenedBackup(try locked.unlock(with: passphrase))
     }
 }
 
 /// A backup file that its passphrase has opened.
 package struct OpenedBackup: Sendable {
-    private static let reading = "read the backup"
-
     let reader: BackupReader
 
     init(_ reader: BackupReader) {
@@ -63,7 +57,7 @@ package struct OpenedBackup: Sendable {
     /// - Returns: The number of items.
     /// - Throws: ``KeychainFailure``: `damaged`, `inputOutput`.
     package func verify() throws(KeychainFailure) -> Int {
-        try translating(Self.reading) { Int(clamping: try reader.verify().itemCount) }
+        Int(clamping: try reader.verify().itemCount)
     }
 
     /// Reads the file to its end, and calls `body` with each item, without its value, in the order
@@ -71,16 +65,14 @@ package struct OpenedBackup: Sendable {
     ///
     /// - Throws: As ``verify()``. Then do not rely on the items seen so far.
     package func forEachItem(_ body: (BackedUpItem) -> Void) throws(KeychainFailure) {
-        try translating(Self.reading) {
-            var reading = reader.items()
-            while let item = try reading.next() {
-                body(
-                    BackedUpItem(
-                        properties: item.properties, accessGroup: item.accessGroup,
-                        valueByteCount: item.value?.byteCount))
-            }
-            _ = try reading.end()
+        var reading = reader.items()
+        while let item = try reading.next() {
+            body(
+                BackedUpItem(
+                    properties: item.properties, accessGroup: item.accessGroup,
+                    valueByteCount: item.value?.byteCount))
         }
+        _ = try reading.end()
     }
 }
 
@@ -118,7 +110,7 @@ extension Keychain {
     package func restore(
         _ backup: OpenedBackup, _ policy: RestorePolicy?, isDryRun: Bool = false
     ) throws(KeychainFailure) -> RestoreReport {
-        let expected = try translating(Self.restoring) { try backup.reader.verify() }
+        let expected = try backup.reader.verify()
         let report = try store.perform(isDryRun ? .write : .create, Self.restoring) { access in
             try access.state.checkMigratableClasses()
             var pass = RestorePass(access, policy, isDryRun: isDryRun)

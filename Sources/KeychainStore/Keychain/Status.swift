@@ -103,9 +103,7 @@ extension KeyAccess {
         case .unlocked: return .unlocked
         case .locked: return .locked
         case .beforeFirstUnlock: return .beforeFirstUnlock
-        case .unknown(let error):
-            throw KeychainFailure(
-                .inputOutput, during: operation, message: "\(error)")
+        case .unknown(let failure): throw failure
         }
     }
 
@@ -129,36 +127,5 @@ extension KeychainStatus {
         guard hasPasscode else { return }
         passcodeBoundCount = counts[1] ?? 0
         fingerprintGatedCount = counts[2] ?? 0
-    }
-}
-
-/// Counts of rows, which need no key.
-enum RowCount {
-    /// The number of items of each presence kind, where kind 0 needs no presence. Bits 8 and 9 of
-    /// the flags are the kind, and bit 1 marks a tombstone (docs/FORMAT.md §5). Reads all rows.
-    fileprivate static func items(in connection: Connection) throws(SystemError) -> [Int64: Int] {
-        let statement = Statement(
-            """
-            SELECT flags >> 8 & 3, count(*) FROM item WHERE flags & 2 = 0 GROUP BY flags >> 8 & 3
-            """, on: connection)
-        var counts: [Int64: Int] = [:]
-        let run = try statement.start()
-        while try run.step() { counts[run.int64(0)] = Int(run.int64(1)) }
-        return counts
-    }
-
-    /// The number of rows of all items, tombstones included.
-    static func rows(in connection: Connection) throws(SystemError) -> Int {
-        try count(Statement("SELECT count(*) FROM item", on: connection))
-    }
-
-    /// The number of damaged rows that were set aside.
-    static func quarantined(in connection: Connection) throws(SystemError) -> Int {
-        try count(Statement("SELECT count(*) FROM quarantine", on: connection))
-    }
-
-    private static func count(_ statement: Statement) throws(SystemError) -> Int {
-        let run = try statement.start()
-        return try run.step() ? Int(run.int64(0)) : 0
     }
 }

@@ -137,7 +137,7 @@ extension Keychain {
         _ known: KeychainID?, all: Bool, orEveryKeychain isSweeping: Bool,
         because failure: KeychainFailure
     ) -> KeychainFailure {
-        do throws(LockStateError) {
+        do throws(KeychainFailure) {
             defer { announceLockState() }
             let locked = try LockStates.lock(
                 known ?? deviceKeyOwner, at: store.location, all: all, orEveryKeychain: isSweeping)

@@ -149,7 +149,7 @@ extension Context {
     /// Says how long other programs may have to wait, where that is longer than they do.
     private func noteDuration(of store: ItemStore) {
         guard let count = (try? store.keychain.status())?.itemCount, count >= 20_000 else { return }
-        // Sealing an item again takes 0.1 ms on a fast machine, and more on a slow disk.
+        // Sealing an item again takes 0.02 ms on a fast machine, and 0.1 ms on a slow one.
         console.note(
             "valet: sealing \(count) items again may take \(max(2, count / 5_000)) seconds; "
                 + "other programs cannot write until then")

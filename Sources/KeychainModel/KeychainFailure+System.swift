@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+package import ValetSystem
+
+// The one place where an error of the platform's modules becomes a failure of the keychain.
+
+extension KeychainFailure {
+    /// The failure of `operation` for an error of the file system or of SQLite.
+    package init(_ error: SystemError, during operation: String) {
+        let failure = KeychainFailure(
+            error.code.meaning, during: operation, message: error.explanation(during: operation),
+            path: error.path,
+            hint: error.hint ?? error.hintOnDenial ?? error.code.usualHint)
+        self.init(failure, systemError: error.systemError ?? 0)
+    }
+}
+
+extension SystemError {
+    /// The message for an error during `outer`. Leaves out the path, which the failure has in a
+    /// property.
+    fileprivate func explanation(during outer: String) -> String {
+        // For a file with wrong owner, mode or kind, the path and the reason say everything.
+        guard code.meaning != .insecureFiles, code != .replaced else { return code.reason }
+        let isToldByPath = path != nil && code.isAboutWholeFile
+        let step = operation.hasPrefix(outer) || isToldByPath ? "" : "\(operation): "
+        let number = sqliteCode.map { ", sqlite \($0)" } ?? ""
+        return "\(step)\(code.meaning.explanation)\(number)"
+    }
+}
+
+extension SystemError {
+    /// The hint for access that the kernel denied.
+    fileprivate var hintOnDenial: String? {
+        guard code == .cannotOpen, systemError == EACCES || systemError == EPERM else { return nil }
+        return "let user \(geteuid()) read and write it"
+    }
+}
+
+extension SystemError.Code {
+    /// Whether the error concerns the whole file, so that the step that met it does not matter.
+    fileprivate var isAboutWholeFile: Bool {
+        switch self {
+        case .cannotOpen, .missing, .readOnly: true
+        case .busy, .diskFull, .inputOutput, .outOfMemory, .corrupt, .notADatabase, .constraint,
+            .schemaMismatch, .wrongOwner, .wrongMode, .symbolicLink, .notARegularFile,
+            .notADirectory, .unsupportedFileSystem, .alreadyExists, .tooLarge, .misuse, .other,
+            .replaced:
+            false
+        }
+    }
+
+    fileprivate var meaning: KeychainFailure.Code {
+        switch self {
+        case .busy, .replaced: .timedOut
+        case .diskFull: .diskFull
+        case .readOnly: .readOnly
+        case .inputOutput, .cannotOpen, .missing: .inputOutput
+        case .outOfMemory: .outOfMemory
+        case .corrupt, .notADatabase, .schemaMismatch, .tooLarge: .keychainDamaged
+        case .wrongOwner, .wrongMode, .symbolicLink, .notARegularFile, .notADirectory:
+            .insecureFiles
+        case .unsupportedFileSystem: .unsupportedFileSystem
+        case .constraint, .alreadyExists, .misuse, .other: .internalFault
+        }
+    }
+
+    fileprivate var usualHint: String? {
+        switch self {
+        case .busy: "another process holds the keychain; `valet doctor` says more"
+        case .diskFull: "make room on the disk; nothing was changed"
+        case .readOnly:
+            "make the keychain's folder writable, or set VALET_HOME to a writable folder"
+        case .corrupt, .notADatabase, .schemaMismatch: "run `valet doctor`"
+        default: nil
+        }
+    }
+}
