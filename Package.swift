@@ -335,7 +335,7 @@ var products: [Product] = [
     let keychainSwift = library("KeychainSwift", ["KeychainModel", "SecItemRequests"])
     keychainSwift.exclude = ["StorePasswords.swift"]
     let model = library("KeychainModel")
-    model.exclude = ["KeychainFailure+System.swift"]
+    model.exclude = ["PlatformFailures.swift"]
     targets += [model, library("SecItemRequests", ["KeychainModel"]), valet, keychainSwift]
 #endif
 

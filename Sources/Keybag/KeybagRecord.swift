@@ -88,16 +88,16 @@ package struct Argon2Record: Hashable, Sendable {
 
     /// Parses a record.
     ///
-    /// - Throws: ``KeybagError/Code/malformed`` for another length, a cost out of bounds (which
-    ///   could stop the machine, or make guessing cheap), more than one lane.
-    package init(parsing body: [UInt8]) throws(KeybagError) {
-        var reader = ByteReader(body, malformed: KeybagError.malformedKeybag)
+    /// - Throws: ``KeychainFailure/Code/keychainDamaged`` for another length, a cost out of bounds
+    ///   (which could stop the machine, or make guessing cheap), more than one lane.
+    package init(parsing body: [UInt8]) throws(KeychainFailure) {
+        var reader = ByteReader(body, malformed: KeychainFailure.malformedKeybag)
         salt = try reader.fixedBytes()
         let (memoryKiB, passes): (UInt32, UInt32) = (try reader.integer(), try reader.integer())
         do throws(SealingError) {
             cost = try Argon2Cost(memoryKiB: memoryKiB, passes: passes)
         } catch {
-            throw KeybagError(error, during: "read the keybag")
+            throw KeychainFailure(error)
         }
         guard try reader.integer(UInt8.self) == 1, reader.isAtEnd else { throw .malformedKeybag }
     }
@@ -117,9 +117,9 @@ package struct Argon2Record: Hashable, Sendable {
 enum TPMObjectRecord {
     /// Four parts, 34 bytes of name, no or ten bytes of registers.
     ///
-    /// - Throws: ``KeybagError/Code/malformed``.
-    static func check(_ body: [UInt8]) throws(KeybagError) {
-        var reader = ByteReader(body, malformed: KeybagError.malformedKeybag)
+    /// - Throws: ``KeychainFailure/Code/keychainDamaged``.
+    static func check(_ body: [UInt8]) throws(KeychainFailure) {
+        var reader = ByteReader(body, malformed: KeychainFailure.malformedKeybag)
         for _ in 0..<2 {
             let area = try part(&reader)
             guard area.count > 2, area.count <= 1026,
@@ -141,8 +141,8 @@ enum TPMObjectRecord {
     }
 
     private static func part(
-        _ reader: inout ByteReader<KeybagError>
-    ) throws(KeybagError) -> [UInt8] {
+        _ reader: inout ByteReader<KeychainFailure>
+    ) throws(KeychainFailure) -> [UInt8] {
         let count = try reader.integer(UInt32.self)
         guard count <= UInt32(Int32.max) else { throw reader.malformed }
         return try reader.bytes(Int(count))

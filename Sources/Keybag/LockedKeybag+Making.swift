@@ -27,12 +27,12 @@ extension LockedKeybag {
     ///     keep the recovery key of `old`, pass the one of a keybag that was unlocked. Nil revokes
     ///     the recovery key.
     ///   - settings: The bytes beside the new keybag that its MAC covers.
-    /// - Throws: As ``unlock(with:settings:)``; ``KeybagError/Code/malformed`` for a recovery key
-    ///   that nothing can be sealed to, or after the last possible epoch.
+    /// - Throws: As ``unlock(with:settings:)``; ``KeychainFailure/Code/keychainDamaged`` for a
+    ///   recovery key that nothing can be sealed to, or after the last possible epoch.
     package init(
         succeeding old: LockedKeybag, openedBy opener: borrowing Protector,
         as new: KeybagPlace, protector: borrowing Protector, settings: [UInt8]
-    ) throws(KeybagError) {
+    ) throws(KeychainFailure) {
         let oldKeys = try opener.wrappingKeys(of: old)
         try self.init(succeeding: old, oldKeys, as: new, protector, settings)
     }
@@ -42,7 +42,7 @@ extension LockedKeybag {
     package init(
         succeeding old: LockedKeybag, recoveredBy opener: borrowing RecoveryProtector,
         as new: KeybagPlace, protector: borrowing Protector, settings: [UInt8]
-    ) throws(KeybagError) {
+    ) throws(KeychainFailure) {
         let oldKeys = try opener.wrappingKeys(of: old)
         try self.init(succeeding: old, oldKeys, as: new, protector, settings)
     }
@@ -50,10 +50,10 @@ extension LockedKeybag {
     private init(
         succeeding old: LockedKeybag, _ oldKeys: borrowing WrappingKeys, as new: KeybagPlace,
         _ protector: borrowing Protector, _ settings: [UInt8]
-    ) throws(KeybagError) {
+    ) throws(KeychainFailure) {
         // The database counts in 63 bits, and a keybag that a recovery key opens may be forged.
         guard old.epoch.rawValue < UInt64(Int64.max) else {
-            throw KeybagError(.malformed, during: "make a keybag")
+            throw KeychainFailure(.malformed)
         }
         let keys = WrappingKeys(root: .random(), protector, keychainID: old.keychainID)
         self.init(
@@ -99,8 +99,8 @@ extension LockedKeybag {
     /// The id of the key of `protectionClass`, by which rows name it; nil if the keybag lacks it.
     ///
     /// Trust it only if the keybag was unlocked, or has the digest of one that was.
-    /// - Throws: ``KeybagError/Code/malformed``, ``KeybagError/Code/newer``.
-    package func keyID(of protectionClass: ProtectionClass) throws(KeybagError) -> KeyID? {
+    /// - Throws: ``KeychainFailure/Code/keychainDamaged``, ``KeychainFailure/Code/newerFormat``.
+    package func keyID(of protectionClass: ProtectionClass) throws(KeychainFailure) -> KeyID? {
         let tag = KeybagTag.classKey(protectionClass)
         guard records[tag] != nil else { return nil }
         return try wrappedKey(tag).keyID

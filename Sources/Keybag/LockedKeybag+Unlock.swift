@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetKeychainModel
+package import ValetKeychainModel
 package import ValetSealing
 
 /// Opening a keybag, with a protector or a recovery key.
@@ -8,13 +8,12 @@ extension LockedKeybag {
     /// Opens the keybag: every class that it has a key of.
     ///
     /// - Parameter settings: The bytes beside the keybag that its MAC covers: docs/FORMAT.md §4.3.
-    /// - Throws: ``KeybagError/Code/needsProtector`` for a protector of another kind,
-    ///   ``KeybagError/Code/wrongDeviceSecret``, ``KeybagError/Code/wrongPasscode``,
-    ///   ``KeybagError/Code/tampered``; ``KeybagError/Code/malformed`` and
-    ///   ``KeybagError/Code/newer`` for a wrapped key that is malformed or of a later version.
+    /// - Throws: ``KeychainFailure``: `locked` for a protector of another kind; `keyUnavailable`
+    ///   for another device secret; `authenticationFailed` for a wrong passcode; `keychainDamaged`;
+    ///   `newerFormat` for a wrapped key of a later version.
     package func unlock(
         with protector: borrowing Protector, settings: [UInt8]
-    ) throws(KeybagError) -> UnlockedKeybag {
+    ) throws(KeychainFailure) -> UnlockedKeybag {
         let root = try authenticatedRootKey(protector, settings: settings)
         return try open(with: WrappingKeys(root: root, protector, keychainID: keychainID))
     }
@@ -22,24 +21,24 @@ extension LockedKeybag {
     /// The root key, if the MAC is right.
     func authenticatedRootKey(
         _ protector: borrowing Protector, settings: [UInt8]
-    ) throws(KeybagError) -> RootKey {
+    ) throws(KeychainFailure) -> RootKey {
         guard protector.kind == self.protector else {
-            throw KeybagError(.needsProtector, during: "open the keybag")
+            throw KeychainFailure(.needsProtector)
         }
         let root = try protector.rootKey(of: self)
         try checkMAC(root: root, settings: settings)
         return root
     }
 
-    /// - Throws: ``KeybagError/Code/tampered``.
-    func checkMAC(root: borrowing RootKey, settings: [UInt8]) throws(KeybagError) {
+    /// - Throws: ``KeychainFailure/Code/keychainDamaged``.
+    func checkMAC(root: borrowing RootKey, settings: [UInt8]) throws(KeychainFailure) {
         guard mac == authenticationCode(root: root, settings: settings) else {
-            throw KeybagError(.tampered, during: "open the keybag")
+            throw KeychainFailure(.tampered)
         }
     }
 
     /// Opens the index key and each class that `keys` suffice for.
-    func open(with keys: borrowing WrappingKeys) throws(KeybagError) -> UnlockedKeybag {
+    func open(with keys: borrowing WrappingKeys) throws(KeychainFailure) -> UnlockedKeybag {
         var classes: [ClassKeys] = []
         for protectionClass in ProtectionClass.allCases {
             switch keys.kek(of: protectionClass) {
@@ -63,12 +62,12 @@ extension LockedKeybag {
 
     func unwrap<P, K: WrapsKeys>(
         _ tag: KeybagTag, under kek: borrowing SymmetricKey<K>
-    ) throws(KeybagError) -> SymmetricKey<P> {
+    ) throws(KeychainFailure) -> SymmetricKey<P> {
         let wrapped = try wrappedKey(tag)
         do throws(SealingError) {
             return try KeyWrap.unwrap(wrapped, under: kek, binding: binding(tag))
         } catch {
-            throw KeybagError(error)
+            throw KeychainFailure(error)
         }
     }
 }
@@ -102,14 +101,14 @@ extension LockedKeybag {
     ///
     /// Trust it only if the keybag was unlocked, or has the digest of one that was: a writer of the
     /// database could have put another one here.
-    /// - Throws: ``KeybagError/Code/malformed`` unless the record has 32 bytes.
+    /// - Throws: ``KeychainFailure/Code/keychainDamaged`` unless the record has 32 bytes.
     package var recoveryPublicKey: PublicKey? {
-        get throws(KeybagError) {
+        get throws(KeychainFailure) {
             guard let body = records[.recoveryPublicKey] else { return nil }
             do throws(SealingError) {
                 return try PublicKey(body)
             } catch {
-                throw KeybagError(error)
+                throw KeychainFailure(error)
             }
         }
     }
@@ -118,12 +117,12 @@ extension LockedKeybag {
     ///
     /// An earlier recovery key no longer opens it, but still opens earlier copies: only a new epoch
     /// revokes it.
-    /// - Throws: As ``unlock(with:settings:)``; ``KeybagError/Code/malformed`` for a public key
-    ///   that nothing can be sealed to.
+    /// - Throws: As ``unlock(with:settings:)``; ``KeychainFailure/Code/keychainDamaged`` for a
+    ///   public key that nothing can be sealed to.
     package func addingRecoveryKey(
         _ publicKey: PublicKey, with protector: borrowing Protector,
         settings: [UInt8]
-    ) throws(KeybagError) -> LockedKeybag {
+    ) throws(KeychainFailure) -> LockedKeybag {
         let root = try authenticatedRootKey(protector, settings: settings)
         var keybag = self
         try keybag.seal(root, to: publicKey)
@@ -134,14 +133,14 @@ extension LockedKeybag {
     /// Writes the two records of recovery.
     mutating func seal(
         _ root: borrowing RootKey, to publicKey: PublicKey
-    ) throws(KeybagError) {
+    ) throws(KeychainFailure) {
         do throws(SealingError) {
             let sealed = try SealedToPublicKey(
                 wrapping: root, to: publicKey, binding: binding(.rootByRecoveryKey))
             records[.rootByRecoveryKey] = sealed.bytes
             records[.recoveryPublicKey] = publicKey.bytes
         } catch {
-            throw KeybagError(error, during: "add a recovery key")
+            throw KeychainFailure(error)
         }
     }
 
@@ -151,11 +150,12 @@ extension LockedKeybag {
     /// Use the keys to reseal items in a new epoch, and not to write: without the device secret,
     /// anybody could have made this keybag for the same public key.
     /// - Parameter settings: The bytes beside the keybag that its MAC covers: docs/FORMAT.md §4.3.
-    /// - Throws: ``KeybagError``: `noRecoveryKey`, `wrongRecoveryKey`, `wrongDeviceSecret` for the
-    ///   device secret of another keychain, `tampered`, `malformed`, `newer`.
+    /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong recovery key or if there is
+    ///   none; `keyUnavailable` for the device secret of another keychain; `keychainDamaged`;
+    ///   `newerFormat`.
     package func unlock(
         with protector: borrowing RecoveryProtector, settings: [UInt8]
-    ) throws(KeybagError) -> UnlockedKeybag {
+    ) throws(KeychainFailure) -> UnlockedKeybag {
         let keys = try protector.wrappingKeys(of: self)
         try checkMAC(root: keys.root, settings: settings)
         return try open(with: keys)

@@ -25,30 +25,30 @@ package struct LockedKeybag: Sendable {
 
     /// Checks by its id that the keybag was made with `secret`.
     ///
-    /// - Throws: ``KeybagError/Code/wrongDeviceSecret``.
+    /// - Throws: ``KeychainFailure/Code/keyUnavailable``.
     func check(
         _ secret: borrowing DeviceSecret, during operation: String = "open the keybag"
-    ) throws(KeybagError) {
+    ) throws(KeychainFailure) {
         guard deviceKeyID == secret.id else {
-            throw KeybagError(.wrongDeviceSecret, during: operation)
+            throw KeychainFailure(.wrongDeviceSecret)
         }
     }
 
     /// The body of a required record.
-    func body(_ tag: KeybagTag) throws(KeybagError) -> [UInt8] {
+    func body(_ tag: KeybagTag) throws(KeychainFailure) -> [UInt8] {
         guard let body = records[tag] else {
-            throw KeybagError(.malformed, during: "open the keybag")
+            throw KeychainFailure(.malformed)
         }
         return body
     }
 
     /// The wrapped key in record `tag`.
-    func wrappedKey(_ tag: KeybagTag) throws(KeybagError) -> WrappedKey {
+    func wrappedKey(_ tag: KeybagTag) throws(KeychainFailure) -> WrappedKey {
         let body = try body(tag)
         do throws(SealingError) {
             return try WrappedKey(parsing: body.span)
         } catch {
-            throw KeybagError(error)
+            throw KeychainFailure(error)
         }
     }
 }
@@ -81,11 +81,11 @@ extension LockedKeybag {
 
     /// Parses the bytes of a keybag.
     ///
-    /// - Throws: ``KeybagError/Code/newer`` for a version, protector, source or tag that this
-    ///   version does not know, ``KeybagError/Code/malformed`` for anything else that is wrong:
-    ///   a record that is missing or out of place, a cost out of bounds.
-    package init(parsing bytes: [UInt8]) throws(KeybagError) {
-        var reader = ByteReader(bytes, malformed: KeybagError.malformedKeybag)
+    /// - Throws: ``KeychainFailure/Code/newerFormat`` for a version, protector, source or tag that
+    ///   this version does not know, ``KeychainFailure/Code/keychainDamaged`` for anything else
+    ///   that is wrong: a record that is missing or out of place, a cost out of bounds.
+    package init(parsing bytes: [UInt8]) throws(KeychainFailure) {
+        var reader = ByteReader(bytes, malformed: KeychainFailure.malformedKeybag)
         guard try reader.bytes(8) == Self.magic else { throw .malformedKeybag }
         guard try reader.integer(UInt16.self) == Self.version else { throw .newerKeybag }
         keychainID = try reader.fixedBytes()
@@ -104,8 +104,8 @@ extension LockedKeybag {
     }
 
     private static func records(
-        from reader: inout ByteReader<KeybagError>
-    ) throws(KeybagError) -> [KeybagTag: [UInt8]] {
+        from reader: inout ByteReader<KeychainFailure>
+    ) throws(KeychainFailure) -> [KeybagTag: [UInt8]] {
         let count = try reader.integer(UInt16.self)
         guard count <= maximalRecordCount else { throw .malformedKeybag }
         var records: [KeybagTag: [UInt8]] = [:]
@@ -145,17 +145,17 @@ extension LockedKeybag {
     }
 }
 
-extension KeybagError {
-    static var malformedKeybag: KeybagError { KeybagError(.malformed, during: "read the keybag") }
-    static var newerKeybag: KeybagError { KeybagError(.newer, during: "read the keybag") }
+extension KeychainFailure {
+    static var malformedKeybag: KeychainFailure { KeychainFailure(.malformed) }
+    static var newerKeybag: KeychainFailure { KeychainFailure(.newer) }
 }
 
 /// Which records a keybag has: docs/FORMAT.md §4.2, the column "present".
 extension LockedKeybag {
     /// Checks the presence of every record, and the content of those that hold no wrapped key.
     ///
-    /// - Throws: ``KeybagError/Code/malformed``.
-    func checkRecords() throws(KeybagError) {
+    /// - Throws: ``KeychainFailure/Code/keychainDamaged``.
+    func checkRecords() throws(KeychainFailure) {
         for tag in KeybagTag.allCases {
             guard let isExpected = isExpected(tag) else { continue }
             guard isExpected == (records[tag] != nil) else { throw .malformedKeybag }

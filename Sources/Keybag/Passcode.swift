@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import ValetKeychainModel
 package import ValetSealing
 package import ValetSecretMemory
 
@@ -17,13 +18,13 @@ package struct Passcode: ~Copyable, Sendable {
 
     /// Takes ownership of the typed bytes, without the end of the line.
     ///
-    /// - Throws: ``KeybagError``: `emptyPasscode`, or `passcodeTooLong` above 1,024 bytes.
-    package init(_ bytes: consuming SecretBytes) throws(KeybagError) {
+    /// - Throws: ``KeychainFailure``: `invalidRequest` for no bytes, or above 1,024.
+    package init(_ bytes: consuming SecretBytes) throws(KeychainFailure) {
         guard bytes.byteCount > 0 else {
-            throw KeybagError(.emptyPasscode, during: "take the passcode")
+            throw KeychainFailure(.emptyPasscode, during: "take the passcode")
         }
         guard bytes.byteCount <= Self.maximalByteCount else {
-            throw KeybagError(.passcodeTooLong, during: "take the passcode")
+            throw KeychainFailure(.passcodeTooLong, during: "take the passcode")
         }
         self.bytes = bytes.asKeys()
     }
@@ -56,30 +57,30 @@ package struct StretchedRecord: ~Copyable, Sendable {
 
     /// Stretches a new passcode with a new salt, for a new keybag.
     ///
-    /// - Throws: ``KeybagError/Code/outOfMemory``.
-    package init(_ passcode: borrowing Passcode, cost: Argon2Cost) throws(KeybagError) {
+    /// - Throws: ``KeychainFailure/Code/outOfMemory``.
+    package init(_ passcode: borrowing Passcode, cost: Argon2Cost) throws(KeychainFailure) {
         try self.init(passcode, argon2: Argon2Record(salt: .random(), cost: cost))
     }
 
     /// Stretches a passcode with the salt and cost of `keybag`, for the TPM that verifies it.
     ///
-    /// - Throws: ``KeybagError``: `needsProtector` if no TPM verifies a passcode of the keybag;
-    ///   `malformed`; `outOfMemory`.
+    /// - Throws: ``KeychainFailure``: `locked` if no TPM verifies a passcode of the keybag;
+    ///   `keychainDamaged`; `outOfMemory`.
     package init(
         _ passcode: borrowing Passcode, opening keybag: LockedKeybag
-    ) throws(KeybagError) {
+    ) throws(KeychainFailure) {
         guard keybag.protector == .tpmAndPasscode else {
-            throw KeybagError(.needsProtector, during: "open the keybag")
+            throw KeychainFailure(.needsProtector)
         }
         try self.init(passcode, argon2: Argon2Record(parsing: keybag.body(.argon2)))
     }
 
-    init(_ passcode: borrowing Passcode, argon2: Argon2Record) throws(KeybagError) {
+    init(_ passcode: borrowing Passcode, argon2: Argon2Record) throws(KeychainFailure) {
         do throws(SealingError) {
             stretched = try PassphraseKDF.stretch(
                 passcode.bytes, salt: argon2.salt, cost: argon2.cost)
         } catch {
-            throw KeybagError(error, during: "stretch the passcode")
+            throw KeychainFailure(error)
         }
         self.argon2 = argon2
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import ValetKeychainModel
 package import ValetSealing
 package import ValetSecretMemory
 internal import ValetSystem
@@ -126,9 +127,9 @@ extension LockedKeybag {
     ///
     /// Trust it only if the keybag was unlocked, or has the digest of one that was: a writer of the
     /// database could have put another one here.
-    /// - Throws: ``KeybagError/Code/malformed`` unless the record has 153 bytes;
-    ///   ``KeybagError/Code/newer`` for a wrap of a later version.
-    package func publicKey(of pair: PresencePair) throws(KeybagError) -> PublicKey? {
+    /// - Throws: ``KeychainFailure/Code/keychainDamaged`` unless the record has 153 bytes;
+    ///   ``KeychainFailure/Code/newerFormat`` for a wrap of a later version.
+    package func publicKey(of pair: PresencePair) throws(KeychainFailure) -> PublicKey? {
         try presenceRecord(pair)?.publicKey
     }
 
@@ -137,7 +138,7 @@ extension LockedKeybag {
     /// - Throws: As ``unlock(with:settings:)``.
     package func presenceKeys(
         with protector: borrowing Protector, settings: [UInt8]
-    ) throws(KeybagError) -> PresenceKeys {
+    ) throws(KeychainFailure) -> PresenceKeys {
         let root = try authenticatedRootKey(protector, settings: settings)
         return try presenceKeys(
             with: WrappingKeys(root: root, protector, keychainID: keychainID))
@@ -148,7 +149,7 @@ extension LockedKeybag {
     /// - Throws: As ``unlock(with:settings:)-(RecoveryProtector,_)``.
     package func presenceKeys(
         with protector: borrowing RecoveryProtector, settings: [UInt8]
-    ) throws(KeybagError) -> PresenceKeys {
+    ) throws(KeychainFailure) -> PresenceKeys {
         let keys = try protector.wrappingKeys(of: self)
         try checkMAC(root: keys.root, settings: settings)
         return try presenceKeys(with: keys)
@@ -156,7 +157,7 @@ extension LockedKeybag {
 
     private func presenceKeys(
         with keys: borrowing WrappingKeys
-    ) throws(KeybagError) -> PresenceKeys {
+    ) throws(KeychainFailure) -> PresenceKeys {
         PresenceKeys(
             keychainID: keychainID, epoch: epoch, passcode: try open(.passcode, with: keys),
             person: try open(.person, with: keys))
@@ -165,15 +166,16 @@ extension LockedKeybag {
     /// The pair `person`, which is open while the keychain is unlocked; nil if `opened`, the opened
     /// keys of this keybag, lack it.
     ///
-    /// - Throws: ``KeybagError/Code/tampered`` if the secret is not that of the public half.
-    package func personKeys(of opened: UnlockedKeybag) throws(KeybagError) -> PresenceKeys? {
+    /// - Throws: ``KeychainFailure/Code/keychainDamaged`` if the secret is not that of the public
+    ///   half.
+    package func personKeys(of opened: UnlockedKeybag) throws(KeychainFailure) -> PresenceKeys? {
         guard let record = try presenceRecord(.person) else { return nil }
         switch opened.person {
         case .none: return nil
         case .some(let secret):
             let pair = KeyAgreementPair(secret: secret.copied())
             guard pair.publicKey == record.publicKey else {
-                throw KeybagError(.tampered, during: "open the keybag")
+                throw KeychainFailure(.tampered)
             }
             return PresenceKeys(
                 keychainID: keychainID, epoch: epoch, passcode: nil, person: pair)
@@ -183,7 +185,7 @@ extension LockedKeybag {
     /// Opens a pair; nil if the keybag lacks it, or `keys` cannot open it.
     func open(
         _ pair: PresencePair, with keys: borrowing WrappingKeys
-    ) throws(KeybagError) -> KeyAgreementPair? {
+    ) throws(KeychainFailure) -> KeyAgreementPair? {
         guard let record = try presenceRecord(pair) else { return nil }
         switch keys.kek(of: pair) {
         case .none: return nil
@@ -193,11 +195,11 @@ extension LockedKeybag {
                 secret = try KeyWrap.unwrap(
                     record.secret, under: kek, binding: binding(pair.tag))
             } catch {
-                throw KeybagError(error)
+                throw KeychainFailure(error)
             }
             let opened = KeyAgreementPair(secret: secret)
             guard opened.publicKey == record.publicKey else {
-                throw KeybagError(.tampered, during: "open the keybag")
+                throw KeychainFailure(.tampered)
             }
             return opened
         }
@@ -224,7 +226,7 @@ extension LockedKeybag {
     /// public key 32 ‖ wrap of the secret 121.
     private func presenceRecord(
         _ pair: PresencePair
-    ) throws(KeybagError) -> (publicKey: PublicKey, secret: WrappedKey)? {
+    ) throws(KeychainFailure) -> (publicKey: PublicKey, secret: WrappedKey)? {
         guard let body = records[pair.tag] else { return nil }
         guard body.count == PublicKey.byteCount + WrappedKey.byteCount else {
             throw .malformedKeybag
@@ -236,7 +238,7 @@ extension LockedKeybag {
                 try WrappedKey(parsing: bytes.extracting(droppingFirst: PublicKey.byteCount))
             )
         } catch {
-            throw KeybagError(error, during: "read the keybag")
+            throw KeychainFailure(error)
         }
     }
 }

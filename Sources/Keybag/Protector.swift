@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import ValetKeychainModel
 package import ValetSealing
 
 /// The secrets that open a keybag: the device secret, and whatever else the keybag demands. It also
@@ -30,7 +31,7 @@ package struct Protector: ~Copyable, Sendable {
 
     private init(
         _ secret: consuming DeviceSecret, _ share: consuming Share, deviceObject: [UInt8]?
-    ) throws(KeybagError) {
+    ) throws(KeychainFailure) {
         if let deviceObject { try TPMObjectRecord.check(deviceObject) }
         self.secret = secret
         self.share = share
@@ -47,18 +48,18 @@ package struct Protector: ~Copyable, Sendable {
     /// A protector for new keybags, made of only the device secret, which a TPM releases.
     ///
     /// - Parameter object: The TPM's object, as it is stored: docs/FORMAT.md §4.8.
-    /// - Throws: ``KeybagError/Code/malformed`` for an object of another form.
-    package init(_ secret: consuming DeviceSecret, object: [UInt8]) throws(KeybagError) {
+    /// - Throws: ``KeychainFailure/Code/keychainDamaged`` for an object of another form.
+    package init(_ secret: consuming DeviceSecret, object: [UInt8]) throws(KeychainFailure) {
         try self.init(secret, .none, deviceObject: object)
     }
 
     /// A protector for new keybags, made of the device secret and a new passcode, which it
     /// stretches with a new salt.
     ///
-    /// - Throws: ``KeybagError/Code/outOfMemory``.
+    /// - Throws: ``KeychainFailure/Code/outOfMemory``.
     package init(
         _ secret: consuming DeviceSecret, passcode: borrowing Passcode, cost: Argon2Cost
-    ) throws(KeybagError) {
+    ) throws(KeychainFailure) {
         try self.init(secret, passcode: StretchedRecord(passcode, cost: cost))
     }
 
@@ -66,15 +67,15 @@ package struct Protector: ~Copyable, Sendable {
     /// stretches with the salt and cost of `keybag`.
     ///
     /// Throws before stretching whatever would fail anyway.
-    /// - Throws: ``KeybagError``: `needsProtector` if the keybag has no passcode, or a TPM verifies
-    ///   it; `wrongDeviceSecret`; `malformed`; `outOfMemory`. Only opening the keybag detects a
+    /// - Throws: ``KeychainFailure``: `locked` if the keybag has no passcode, or a TPM verifies
+    ///   it; `keyUnavailable`; `keychainDamaged`; `outOfMemory`. Only opening the keybag detects a
     ///   wrong passcode.
     package init(
         _ secret: consuming DeviceSecret, passcode: borrowing Passcode,
         opening keybag: LockedKeybag
-    ) throws(KeybagError) {
+    ) throws(KeychainFailure) {
         guard keybag.protector == .passcode else {
-            throw KeybagError(.needsProtector, during: "open the keybag")
+            throw KeychainFailure(.needsProtector)
         }
         try keybag.check(secret)
         let argon2 = try Argon2Record(parsing: keybag.body(.argon2))
@@ -96,11 +97,11 @@ package struct Protector: ~Copyable, Sendable {
     ///     what was sealed under it.
     ///   - object: The TPM's object of that, as it is stored.
     ///   - deviceObject: The TPM's object of the device secret, to make keybags of source `tpm`.
-    /// - Throws: ``KeybagError/Code/malformed`` for an object of another form.
+    /// - Throws: ``KeychainFailure/Code/keychainDamaged`` for an object of another form.
     package init(
         _ secret: consuming DeviceSecret, passcode: consuming StretchedRecord,
         unsealed: consuming TPMPasscodeSecret, object: [UInt8], deviceObject: [UInt8]? = nil
-    ) throws(KeybagError) {
+    ) throws(KeychainFailure) {
         try TPMObjectRecord.check(object)
         let share = TPMShare(passcode: passcode, unsealed: unsealed, object: object)
         try self.init(secret, .tpm(share), deviceObject: deviceObject)
@@ -120,10 +121,10 @@ package struct Protector: ~Copyable, Sendable {
 
     /// Unwraps the root key of `keybag`, which must be of this kind.
     ///
-    /// - Throws: ``KeybagError``: `wrongDeviceSecret` if the keybag names another secret;
-    ///   `needsProtector` if the passcode was stretched, or the TPM's object made, for another
-    ///   keybag; `wrongPasscode`; `tampered` if the keybag was changed.
-    package func rootKey(of keybag: LockedKeybag) throws(KeybagError) -> RootKey {
+    /// - Throws: ``KeychainFailure``: `keyUnavailable` if the keybag names another secret;
+    ///   `locked` if the passcode was stretched, or the TPM's object made, for another
+    ///   keybag; `authenticationFailed`; `keychainDamaged` if the keybag was changed.
+    package func rootKey(of keybag: LockedKeybag) throws(KeychainFailure) -> RootKey {
         try keybag.check(secret)
         let keychainID = keybag.keychainID
         switch share {
@@ -146,7 +147,7 @@ package struct Protector: ~Copyable, Sendable {
     /// The keys that the keys of `keybag` are wrapped under.
     ///
     /// - Throws: As ``rootKey(of:)``.
-    func wrappingKeys(of keybag: LockedKeybag) throws(KeybagError) -> WrappingKeys {
+    func wrappingKeys(of keybag: LockedKeybag) throws(KeychainFailure) -> WrappingKeys {
         WrappingKeys(root: try rootKey(of: keybag), self, keychainID: keybag.keychainID)
     }
 
@@ -221,21 +222,21 @@ extension LockedKeybag {
     /// - Parameter wrongKey: What it means that the record was wrapped under another key.
     fileprivate func rootKey<K: WrapsKeys>(
         in tag: KeybagTag, under kek: borrowing SymmetricKey<K>, parameters: [UInt8] = [],
-        wrongKey: KeybagError.Code = .tampered
-    ) throws(KeybagError) -> RootKey {
+        wrongKey: KeybagFault = .tampered
+    ) throws(KeychainFailure) -> RootKey {
         let wrapped = try wrappedKey(tag)
         let binding = WrapBinding(
             .root, keychainID: keychainID, epoch: epoch, parameters: parameters)
         do throws(SealingError) {
             return try KeyWrap.unwrap(wrapped, under: kek, binding: binding)
         } catch {
-            throw KeybagError(error, wrongKey: wrongKey)
+            throw KeychainFailure(error, wrongKey: wrongKey)
         }
     }
 
-    fileprivate func check(_ tag: KeybagTag, is expected: [UInt8]) throws(KeybagError) {
+    fileprivate func check(_ tag: KeybagTag, is expected: [UInt8]) throws(KeychainFailure) {
         guard try body(tag) == expected else {
-            throw KeybagError(.needsProtector, during: "open the keybag")
+            throw KeychainFailure(.needsProtector)
         }
     }
 }
@@ -264,7 +265,7 @@ package struct RecoveryProtector: ~Copyable, Sendable {
     /// The keys that open the recoverable classes of `keybag`.
     ///
     /// - Throws: As ``LockedKeybag/unlock(with:settings:)-(RecoveryProtector,_)``, but for the MAC.
-    func wrappingKeys(of keybag: LockedKeybag) throws(KeybagError) -> WrappingKeys {
+    func wrappingKeys(of keybag: LockedKeybag) throws(KeychainFailure) -> WrappingKeys {
         let root = try rootKey(of: keybag)
         switch secret {
         case .none: return WrappingKeys(root: root, device: nil, passcode: nil)
@@ -275,19 +276,19 @@ package struct RecoveryProtector: ~Copyable, Sendable {
         }
     }
 
-    private func rootKey(of keybag: LockedKeybag) throws(KeybagError) -> RootKey {
+    private func rootKey(of keybag: LockedKeybag) throws(KeychainFailure) -> RootKey {
         guard let publicKey = try keybag.recoveryPublicKey else {
-            throw KeybagError(.noRecoveryKey, during: LockedKeybag.recovering)
+            throw KeychainFailure(.noRecoveryKey)
         }
         guard publicKey == key.publicKey else {
-            throw KeybagError(.wrongRecoveryKey, during: LockedKeybag.recovering)
+            throw KeychainFailure(.wrongRecoveryKey)
         }
         let body = try keybag.body(.rootByRecoveryKey)
         do throws(SealingError) {
             return try SealedToPublicKey(parsing: body.span)
                 .unwrap(with: key.pair, binding: keybag.binding(.rootByRecoveryKey))
         } catch {
-            throw KeybagError(error, during: LockedKeybag.recovering)
+            throw KeychainFailure(error)
         }
     }
 }

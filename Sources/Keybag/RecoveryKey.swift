@@ -53,8 +53,9 @@ extension RecoveryKey {
     ///
     /// Lower-case letters count as capitals, `O` as 0, `I` and `L` as 1. Spaces, tabs, ends of
     /// lines and hyphens are ignored.
-    /// - Throws: ``KeybagError``: `mistypedRecoveryKey`; `newer` for the text of a later version.
-    package init(parsing text: Span<UInt8>) throws(KeybagError) {
+    /// - Throws: ``KeychainFailure``: `authenticationFailed`; `newerFormat` for the text of a later
+    ///   version.
+    package init(parsing text: Span<UInt8>) throws(KeychainFailure) {
         let values = try Self.payload(of: text)
         self.init(
             seed: SecretBytes(byteCount: Self.seedByteCount, for: .keys) { seed in
@@ -67,11 +68,11 @@ extension RecoveryKey {
             })
     }
 
-    private static func payload(of text: Span<UInt8>) throws(KeybagError) -> SecretBytes {
+    private static func payload(of text: Span<UInt8>) throws(KeychainFailure) -> SecretBytes {
         do throws(CheckedText.Mistake) {
             return try CheckedText.recoveryKey.payload(of: text)
         } catch {
-            throw KeybagError(error)
+            throw KeychainFailure(error)
         }
     }
 }
@@ -91,9 +92,9 @@ extension RecoveryKey {
     }
 }
 
-extension KeybagError {
+extension KeychainFailure {
     fileprivate init(_ mistake: CheckedText.Mistake) {
-        let code: Code =
+        let fault: KeybagFault =
             switch mistake {
             case .character(let position):
                 .mistypedRecoveryKey(.character(position: position))
@@ -102,7 +103,7 @@ extension KeybagError {
             case .check: .mistypedRecoveryKey(.check)
             case .newer: .newer
             }
-        self.init(code, during: "read the recovery key")
+        self.init(fault, during: "read the recovery key")
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetKeychainModel
+package import ValetKeychainModel
 package import ValetSealing
 
 /// The two secrets that the keys of a device in a circle are made from: docs/SYNC.md §2, and
@@ -18,7 +18,7 @@ extension LockedKeybag {
     package func settingSyncSecrets(
         _ first: borrowing SyncSecret, _ unlocked: borrowing SyncSecret,
         with protector: borrowing Protector, settings: [UInt8]
-    ) throws(KeybagError) -> LockedKeybag {
+    ) throws(KeychainFailure) -> LockedKeybag {
         let root = try authenticatedRootKey(protector, settings: settings)
         let keys = WrappingKeys(root: root, protector, keychainID: keychainID)
         var keybag = self
@@ -33,7 +33,7 @@ extension LockedKeybag {
     /// - Throws: As ``unlock(with:settings:)``.
     package func removingSyncSecrets(
         with protector: borrowing Protector, settings: [UInt8]
-    ) throws(KeybagError) -> LockedKeybag {
+    ) throws(KeychainFailure) -> LockedKeybag {
         let root = try authenticatedRootKey(protector, settings: settings)
         var keybag = self
         for scope in KeyScope.allCases { keybag.records[.syncSecret(scope)] = nil }
@@ -44,7 +44,7 @@ extension LockedKeybag {
     /// Opens the sync secret of a scope; nil if the keybag has none, or `keys` cannot open it.
     func openSyncSecret(
         _ scope: KeyScope, with keys: borrowing WrappingKeys
-    ) throws(KeybagError) -> SyncSecret? {
+    ) throws(KeychainFailure) -> SyncSecret? {
         guard hasSyncSecrets else { return nil }
         switch keys.syncKEK(scope) {
         case .none: return nil
@@ -55,7 +55,7 @@ extension LockedKeybag {
     /// Wraps the sync secrets of `old` again, if they can be opened.
     mutating func takeOverSyncSecrets(
         from old: LockedKeybag, _ oldKeys: borrowing WrappingKeys, _ keys: borrowing WrappingKeys
-    ) throws(KeybagError) {
+    ) throws(KeychainFailure) {
         for scope in KeyScope.allCases {
             switch try old.openSyncSecret(scope, with: oldKeys) {
             case .none: return

@@ -54,11 +54,7 @@ extension DeviceSecretSource {
                 isForced: typed.isInsisting, until: Deadline(after: patience))
         }
         let unsealed: TPMPasscodeSecret = try Self.key(bytes, Self.opening)
-        do throws(KeybagError) {
-            return try Protector(secret, passcode: passcode, unsealed: unsealed, object: stored)
-        } catch {
-            throw KeychainFailure(translating: error, during: Self.opening)
-        }
+        return try Protector(secret, passcode: passcode, unsealed: unsealed, object: stored)
     }
 
     /// Makes a new device secret for the epoch after that of `keybag`, sealed by the TPM.
@@ -102,17 +98,13 @@ extension DeviceSecretSource {
         _ held: consuming TPMHeldSecret, _ share: consuming TPMPasscodeShare?
     ) throws(KeychainFailure) -> Protector {
         let object = held.object.bytes
-        do throws(KeybagError) {
-            switch consume share {
-            case .none:
-                kept.keep(held.secret, of: .device)
-                return try Protector(held.intoSecret(), object: object)
-            case .some(let share):
-                kept.keep(held.secret, of: .tpmAndPasscode)
-                return try share.protector(held.intoSecret(), object: object)
-            }
-        } catch {
-            throw KeychainFailure(translating: error, during: Self.binding)
+        switch consume share {
+        case .none:
+            kept.keep(held.secret, of: .device)
+            return try Protector(held.intoSecret(), object: object)
+        case .some(let share):
+            kept.keep(held.secret, of: .tpmAndPasscode)
+            return try share.protector(held.intoSecret(), object: object)
         }
     }
 
@@ -186,7 +178,7 @@ package struct TPMPasscodeShare: ~Copyable {
     /// The protector made of this secret and the device secret.
     package consuming func protector(
         _ secret: consuming DeviceSecret, object deviceObject: [UInt8]
-    ) throws(KeybagError) -> Protector {
+    ) throws(KeychainFailure) -> Protector {
         try Protector(
             secret, passcode: passcode, unsealed: unsealed, object: object.bytes,
             deviceObject: deviceObject)

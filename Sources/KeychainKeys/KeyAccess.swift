@@ -173,7 +173,7 @@ package struct KeyAccess {
     ///   `diskFull`, `readOnly`. Then nothing has changed.
     package func replaceKeybag(
         of header: KeychainHeader, openedBy opener: borrowing Protector,
-        _ change: (LockedKeybag, _ settings: [UInt8]) throws(KeybagError) -> LockedKeybag
+        _ change: (LockedKeybag, _ settings: [UInt8]) throws(KeychainFailure) -> LockedKeybag
     ) throws -> Bool {
         var settings = header.settings
         settings.stamp = .random(in: .min ... .max)

@@ -87,7 +87,7 @@ package struct KeyChangePlan: ~Copyable {
     ///
     /// - Throws: As ``LockedKeybag/unlock(with:settings:)``; `malformed` if the epoch number would
     ///   exceed what a database can store.
-    func successor(of header: KeychainHeader) throws(KeybagError) -> KeychainHeader {
+    func successor(of header: KeychainHeader) throws(KeychainFailure) -> KeychainHeader {
         var settings = header.settings
         settings.stamp = .random(in: .min ... .max)
         settings.epoch = Epoch(header.keybag.epoch.rawValue + 1)
@@ -113,7 +113,7 @@ package struct KeyChangePlan: ~Copyable {
     /// any class of this device.
     ///
     /// - Throws: As ``LockedKeybag/unlock(with:settings:)``.
-    func open(_ header: KeychainHeader) throws(KeybagError) -> (UnlockedKeybag, PresenceProof) {
+    func open(_ header: KeychainHeader) throws(KeychainFailure) -> (UnlockedKeybag, PresenceProof) {
         switch opener {
         case .protector(let opener):
             return (try header.unlock(with: opener), try header.proof(with: opener))

@@ -28,9 +28,10 @@ extension KeychainFailure {
     /// unchanged.
     package init(translating error: any Error, during operation: String) {
         switch error {
-        case let failure as KeychainFailure: self = failure
+        case let failure as KeychainFailure:
+            let isOfKeybag = failure.operation == Self.openingKeybag
+            self = isOfKeybag ? KeychainFailure(failure, during: operation) : failure
         case let error as SystemError: self.init(error, during: operation)
-        case let error as KeybagError: self.init(error, during: operation)
         case let error as RowFailure: self.init(error, during: operation)
         case PersonDemand.proofs, PersonDemand.passwords:
             self.init(.interactionNotAllowed, during: operation)
@@ -61,26 +62,6 @@ extension KeychainFailure {
         }
     }
 
-    /// The failure of `operation` for an error of the keybag.
-    private init(_ error: KeybagError, during operation: String) {
-        switch error.code {
-        case .newer:
-            self.init(.newerFormat, during: operation, hint: "update this program")
-        case .wrongDeviceSecret: self = .wrongDeviceKey(operation)
-        case .needsProtector: self = .locked(operation)
-        case .wrongPasscode, .wrongRecoveryKey, .noRecoveryKey, .mistypedRecoveryKey,
-            .emptyPasscode, .passcodeTooLong:
-            self.init(.authenticationFailed, during: operation, message: error.explanation)
-        case .outOfMemory: self.init(.outOfMemory, during: operation)
-        case .malformed, .tampered:
-            self.init(
-                .keychainDamaged, during: operation,
-                message: "the keybag or the settings beside it were changed",
-                hint: "restore the keychain from a copy")
-        @unknown default: self.init(.keychainDamaged, during: operation)
-        }
-    }
-
     static let damageHint = "run `valet doctor`"
 
     /// The advice for a keychain that is locked for this process.
@@ -94,14 +75,6 @@ extension KeychainFailure {
         return .call(
             .unlock,
             alternative: "set $VALET_PASSCODE_FD to a descriptor that supplies the passcode")
-    }
-
-    /// The failure for a device key whose id is not the one that the keybag names.
-    static func wrongDeviceKey(_ operation: String, path: String? = nil) -> KeychainFailure {
-        KeychainFailure(
-            .keyUnavailable, during: operation,
-            message: "the device key is not the one that this keychain was made with",
-            path: path, hint: "put this keychain's own device key back")
     }
 
     /// The failure for a protection class that is locked now.

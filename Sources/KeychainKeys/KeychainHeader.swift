@@ -50,12 +50,15 @@ package final class KeychainHeader: Sendable {
     /// Opens the keybag.
     ///
     /// - Throws: As ``LockedKeybag/unlock(with:settings:)``.
-    package func unlock(with protector: borrowing Protector) throws(KeybagError) -> UnlockedKeybag {
+    package func unlock(with protector: borrowing Protector) throws(KeychainFailure)
+        -> UnlockedKeybag
+    {
         try keybag.unlock(with: protector, settings: settings.authenticatedBytes)
     }
 
     /// The proof that `protector` gives.
-    package func proof(with protector: borrowing Protector) throws(KeybagError) -> PresenceProof {
+    package func proof(with protector: borrowing Protector) throws(KeychainFailure) -> PresenceProof
+    {
         let keys = try keybag.presenceKeys(
             with: protector, settings: settings.authenticatedBytes)
         return PresenceProof(.passcode, keys: [keys])

@@ -24,12 +24,7 @@ package final class KeychainPasscode: Sendable {
         _ typed: consuming SecretBytes, insisting: Bool = false
     ) throws(KeychainFailure) {
         isInsisting = insisting
-        do throws(KeybagError) {
-            passcode = try Passcode(typed)
-        } catch {
-            throw KeychainFailure(
-                .invalidRequest, during: "take the passcode", message: error.explanation)
-        }
+        passcode = try Passcode(typed)
     }
 
     /// Whether it has fewer than eight characters: a thief of the disk soon guesses such a

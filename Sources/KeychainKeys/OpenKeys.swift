@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetKeybag
+internal import ValetKeychainModel
 package import ValetKeychainRows
 internal import ValetLockState
 
@@ -21,10 +22,10 @@ package final class OpenKeys: Sendable {
     /// - Parameters:
     ///   - keys: The keys of the keybag of `header`.
     ///   - opened: The keys in the lock state that `keys` come from, if they do.
-    /// - Throws: ``KeybagError``: `malformed`, `newer`.
+    /// - Throws: ``KeychainFailure``: `keychainDamaged`, `newerFormat`.
     init(
         _ header: KeychainHeader, _ keys: UnlockedKeybag, opened: OpenedKeys?
-    ) throws(KeybagError) {
+    ) throws(KeychainFailure) {
         self.header = header
         self.opened = opened
         var onUse: (@Sendable () -> Void)?

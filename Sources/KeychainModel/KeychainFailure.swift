@@ -39,7 +39,7 @@ public struct KeychainFailure: Error, Hashable, Sendable {
     /// What a caller can do about it.
     public let code: Code
     /// The operation that failed: "add an item", "open the keychain".
-    public let operation: String
+    public private(set) var operation: String
     /// What is wrong, in words: lower case, no full stop, no secret.
     public private(set) var message: String
     /// The file or folder concerned.
@@ -67,6 +67,12 @@ public struct KeychainFailure: Error, Hashable, Sendable {
     public init(_ failure: KeychainFailure, systemError: Int32) {
         self = failure
         self.systemError = systemError
+    }
+
+    /// The same failure of another operation.
+    package init(_ failure: KeychainFailure, during operation: String) {
+        self = failure
+        self.operation = operation
     }
 
     /// The same failure, with `addition` after its message. The addition also begins in lower case.

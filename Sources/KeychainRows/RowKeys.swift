@@ -93,8 +93,8 @@ package struct KeychainEpoch: Sendable {
     /// The classes that have a key.
     private let classes: Set<ProtectionClass>
 
-    /// - Throws: ``KeybagError``: `malformed`, `newer`.
-    package init(_ locked: LockedKeybag, _ keys: UnlockedKeybag) throws(KeybagError) {
+    /// - Throws: ``KeychainFailure``: `keychainDamaged`, `newerFormat`.
+    package init(_ locked: LockedKeybag, _ keys: UnlockedKeybag) throws(KeychainFailure) {
         self.keys = keys
         hasher = IndexHasher(keys)
         var classes: Set<ProtectionClass> = []

@@ -197,9 +197,9 @@ extension SyncCall {
                 guard error.code == .authenticationFailed else { throw CLIError(error) }
                 return .refused(CLIError(.denied, error.message))
             }
-            do throws(KeybagError) {
+            do throws(KeychainFailure) {
                 return .accepted(
-                    try answer.withBytes { (bytes) throws(KeybagError) in
+                    try answer.withBytes { (bytes) throws(KeychainFailure) in
                         try RecoveryKey(parsing: bytes)
                     })
             } catch {

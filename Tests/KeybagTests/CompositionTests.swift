@@ -25,7 +25,7 @@ import ValetSealing
         ]
     }
 
-    private func code(_ keybag: LockedKeybag) -> KeybagError.Code? {
+    private func code(_ keybag: LockedKeybag) -> KeybagFault? {
         ValetKeybagTests.code { _ = try LockedKeybag(parsing: keybag.encoded) }
     }
 

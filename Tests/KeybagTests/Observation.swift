@@ -18,10 +18,12 @@ extension SymmetricKey {
 
 extension Passcode {
     /// What was typed.
-    init(_ bytes: [UInt8]) throws(KeybagError) { try self.init(SecretBytes(copying: bytes.span)) }
+    init(_ bytes: [UInt8]) throws(KeychainFailure) {
+        try self.init(SecretBytes(copying: bytes.span))
+    }
 
     /// The text in UTF-8.
-    init(_ text: String) throws(KeybagError) { try self.init(Array(text.utf8)) }
+    init(_ text: String) throws(KeychainFailure) { try self.init(Array(text.utf8)) }
 }
 
 extension UnlockedKeybag {
@@ -37,12 +39,30 @@ extension UnlockedKeybag {
     }
 }
 
-/// The code of what `body` throws; nil if it throws nothing.
-func code(_ body: () throws -> Void) -> KeybagError.Code? {
+extension KeychainFailure {
+    /// What is wrong with the keybag or the text, by its words.
+    var fault: KeybagFault? {
+        let plain: [KeybagFault] = [
+            .malformed, .newer, .tampered, .wrongDeviceSecret, .wrongPasscode, .wrongRecoveryKey,
+            .noRecoveryKey, .emptyPasscode, .passcodeTooLong, .outOfMemory, .needsProtector,
+            .mistypedRecoveryKey(.check),
+        ]
+        let numbered = (0...2000).lazy.flatMap {
+            [
+                KeybagFault.mistypedRecoveryKey(.character(position: $0)),
+                .mistypedRecoveryKey(.length(characterCount: $0)),
+            ]
+        }
+        return plain.first { $0.words == message } ?? numbered.first { $0.words == message }
+    }
+}
+
+/// What is wrong by what `body` throws; nil if it throws nothing.
+func code(_ body: () throws -> Void) -> KeybagFault? {
     do {
         try body()
         return nil
     } catch {
-        return (error as? KeybagError)?.code
+        return (error as? KeychainFailure)?.fault
     }
 }

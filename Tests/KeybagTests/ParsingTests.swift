@@ -16,7 +16,7 @@ import ValetTestValues
         bytes = sample.locked.encoded
     }
 
-    private func code(_ bytes: [UInt8]) -> KeybagError.Code? {
+    private func code(_ bytes: [UInt8]) -> KeybagFault? {
         ValetKeybagTests.code { _ = try LockedKeybag(parsing: bytes) }
     }
 
@@ -86,9 +86,9 @@ import ValetTestValues
         #expect(code(raw.bytes) == .malformed)
     }
 
-    @Test(arguments: [(4096, nil), (4097, .malformed)] as [(Int, KeybagError.Code?)])
+    @Test(arguments: [(4096, nil), (4097, .malformed)] as [(Int, KeybagFault?)])
     func `Parsing a keybag takes bodies of up to 4,096 bytes`(
-        _ count: Int, _ expected: KeybagError.Code?
+        _ count: Int, _ expected: KeybagFault?
     ) {
         var changed = sample.locked
         for scope in KeyScope.allCases {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import ValetKeychainModel
 import ValetSecretMemory
 import ValetTestValues
 
@@ -10,7 +11,7 @@ import ValetTestValues
     /// The text of one.
     let text = RecoveryKey([UInt8](repeating: 0x5a, count: 20)).text.array
 
-    private func code(_ text: [UInt8]) -> KeybagError.Code? {
+    private func code(_ text: [UInt8]) -> KeybagFault? {
         ValetKeybagTests.code { _ = try RecoveryKey(parsing: text.span) }
     }
 
@@ -31,7 +32,7 @@ import ValetTestValues
         for _ in 0..<100 {
             let key = RecoveryKey.random()
             let text = key.text
-            let again = try text.withBytes { (text: Span<UInt8>) throws(KeybagError) in
+            let again = try text.withBytes { (text: Span<UInt8>) throws(KeychainFailure) in
                 try RecoveryKey(parsing: text)
             }
             #expect(again.seed.array == key.seed.array)
@@ -112,13 +113,15 @@ import ValetTestValues
 
     @Test func `A recovery key is described without what was typed`() {
         let text = Array("V1-SECRET-U".utf8)
-        let error = #expect(throws: KeybagError.self) { _ = try RecoveryKey(parsing: text.span) }
+        let error = #expect(throws: KeychainFailure.self) {
+            _ = try RecoveryKey(parsing: text.span)
+        }
         let reading = "could not read the recovery key: "
         #expect(
             error?.description
                 == reading + "invalid character at position 11")
         let short = Array("V1-SECRET".utf8)
-        let other = #expect(throws: KeybagError.self) {
+        let other = #expect(throws: KeychainFailure.self) {
             _ = try RecoveryKey(parsing: short.span)
         }
         #expect(

@@ -33,7 +33,7 @@ import ValetSecretMemory
 
     @Test func `A keybag behind a TPM needs device secret, passcode and the TPM's secret`() throws {
         let other = Randomness.bytes(32)
-        let cases: [(KeybagError.Code, () throws -> Protector)] = [
+        let cases: [(KeybagFault, () throws -> Protector)] = [
             (.wrongDeviceSecret, { try sample.protector(secret: other) }),
             (.wrongPasscode, { try sample.protector(passcode: [1]) }),
             (.wrongPasscode, { try sample.protector(unsealed: other) }),

@@ -46,7 +46,7 @@ import ValetSecretMemory
             for offset in sample.locked.records[tag, default: []].indices {
                 let changed = try sample.resealed { $0[tag]?[offset] ^= 1 }
                 let code = code { _ = try sample.unlock(changed) }
-                let allowed: [KeybagError.Code] =
+                let allowed: [KeybagFault] =
                     switch (tag, offset) {
                     case (.argon2, _): [.needsProtector]
                     case (.presencePasscode, 32), (.presencePerson, 32): [.newer]
@@ -66,7 +66,7 @@ import ValetSecretMemory
         for offset in 0..<121 {
             var changed = sample.locked
             changed.records[.rootByPasscode]?[offset] ^= 1
-            let expected: KeybagError.Code =
+            let expected: KeybagFault =
                 switch offset {
                 case 0: .newer
                 case 17..<49: .wrongPasscode
@@ -90,7 +90,7 @@ import ValetSecretMemory
                 let code = code {
                     _ = try changed.unlock(with: protector, settings: PasscodeSample.settings)
                 }
-                let expected: [KeybagError.Code] =
+                let expected: [KeybagFault] =
                     switch tag {
                     case .argon2: [.needsProtector]
                     case .rootByPasscode: [.wrongPasscode, .tampered]

@@ -35,12 +35,12 @@ struct TestKeybag {
     }
 
     /// The code that opening changed bytes ends with; nil if they open.
-    func code(opening bytes: [UInt8]) -> KeybagError.Code? {
+    func code(opening bytes: [UInt8]) -> KeybagFault? {
         do {
             _ = try unlock(LockedKeybag(parsing: bytes))
             return nil
         } catch {
-            return (error as? KeybagError)?.code
+            return (error as? KeychainFailure)?.fault
         }
     }
 

@@ -94,7 +94,7 @@ import ValetSecretMemory
             var changed = bytes
             changed[offset] ^= 1 << UInt8(offset % 8)
             let code = try #require(sample.code(opening: changed), "\(offset)")
-            let allowed: Set<KeybagError.Code> =
+            let allowed: Set<KeybagFault> =
                 switch offset {
                 case 0..<8: [.malformed]
                 case 8..<10: [.newer]
@@ -119,7 +119,7 @@ import ValetSecretMemory
         sample = try TestKeybag()
     }
 
-    private func code(_ keybag: LockedKeybag) -> KeybagError.Code? {
+    private func code(_ keybag: LockedKeybag) -> KeybagFault? {
         ValetKeybagTests.code { _ = try sample.unlock(keybag) }
     }
 
@@ -183,9 +183,12 @@ import ValetSecretMemory
 @Suite struct `An error of the keybag` {
     @Test func `An error of the keybag says what was being done and not with what`() throws {
         let sample = try TestKeybag()
-        let error = #expect(throws: KeybagError.self) {
+        let error = #expect(throws: KeychainFailure.self) {
             _ = try sample.unlock(sample.locked, secret: Randomness.bytes(32))
         }
-        #expect(error?.description == "could not open the keybag: wrong device key")
+        #expect(
+            error?.description
+                == "could not open the keybag: the device key is not the one that this "
+                + "keychain was made with")
     }
 }

@@ -117,11 +117,11 @@ import ValetTestValues
 extension Vector {
     /// Runs `body`, which must do what the file says: end well, or throw that very code.
     func check(_ body: () throws -> Void) throws {
-        try check({ (error: KeybagError) in error.code.outcome }, body)
+        try check({ (error: KeychainFailure) in error.fault?.outcome }, body)
     }
 }
 
-extension KeybagError.Code {
+extension KeybagFault {
     fileprivate var outcome: Vector.Outcome? {
         switch self {
         case .malformed, .mistypedRecoveryKey: .malformed

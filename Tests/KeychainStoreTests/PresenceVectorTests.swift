@@ -32,7 +32,7 @@ import ValetTestValues
             #expect(vector.outcome == .success)
             #expect(try content == vector.content(valueByteCount: value.count))
             #expect(try value == vector.bytes("value"))
-        } catch let error as KeybagError {
+        } catch let error as KeychainFailure {
             #expect(vector.outcome == error.outcome, "\(error)")
         } catch is RowFailure {
             #expect(vector.outcome == .tampered)

@@ -62,7 +62,7 @@ import ValetTestValues
                 }
             }
             #expect(try syncs == vector.list("sync"))
-        } catch let error as KeybagError {
+        } catch let error as KeychainFailure {
             #expect(vector.outcome == error.outcome, "\(error)")
         }
     }
@@ -182,17 +182,14 @@ extension Vector {
     }
 }
 
-extension KeybagError {
+extension KeychainFailure {
+    /// What a vector calls the failure of a keybag.
     var outcome: Vector.Outcome? {
         switch code {
-        case .malformed: .malformed
-        case .newer: .unsupported
-        case .tampered: .tampered
-        case .wrongDeviceSecret: .wrongSecret
-        case .wrongPasscode, .wrongRecoveryKey, .noRecoveryKey, .mistypedRecoveryKey,
-            .emptyPasscode, .passcodeTooLong, .outOfMemory, .needsProtector:
-            nil
-        @unknown default: nil
+        case .keychainDamaged: message.contains("form") ? .malformed : .tampered
+        case .newerFormat: .unsupported
+        case .keyUnavailable: .wrongSecret
+        default: nil
         }
     }
 }

@@ -46,13 +46,8 @@ extension Keychain {
     ///   another keychain, and if there is no recovery key; `itemNotFound`.
     package func checkRecoveryKey(_ text: borrowing SecretBytes) throws(KeychainFailure) {
         let operation = "check the recovery key"
-        let publicKey: PublicKey
-        do throws(KeybagError) {
-            publicKey = try text.withBytes { bytes throws(KeybagError) in
-                try RecoveryKey(parsing: bytes).publicKey
-            }
-        } catch {
-            throw KeychainFailure(translating: error, during: operation)
+        let publicKey = try text.withBytes { bytes throws(KeychainFailure) in
+            try RecoveryKey(parsing: bytes).publicKey
         }
         try store.perform(.keys, operation) { keys in
             let known = try keys.header().keybag.recoveryPublicKey

@@ -37,7 +37,7 @@ extension Keychain {
             let opener = try keys.protector(of: header, passcode)
             let isAdded = try keys.countingWrongPasscodes {
                 try keys.replaceKeybag(of: header, openedBy: opener) {
-                    (keybag, settings) throws(KeybagError) in
+                    (keybag, settings) throws(KeychainFailure) in
                     try keybag.addingRecoveryKey(key.publicKey, with: opener, settings: settings)
                 }
             }
@@ -104,7 +104,7 @@ extension Keychain {
         } openedBy: { keys, header in
             if place == .keyFile { try keys.source.checkGivenFileIsElsewhere() }
             let secret = try keys.deviceSecretAtHand(header)
-            let key = try text.withBytes { bytes throws(KeybagError) in
+            let key = try text.withBytes { bytes throws(KeychainFailure) in
                 try RecoveryKey(parsing: bytes)
             }
             return .recovery(RecoveryProtector(key, deviceSecret: secret))

@@ -30,7 +30,7 @@ extension Keychain {
         try store.perform(.createKeys, operation) { keys, header -> Void? in
             let opener = try keys.protector(of: header, passcode)
             return try keys.replaceOnlyKeybag(of: header, openedBy: opener) {
-                (keybag, settings) throws(KeybagError) in
+                (keybag, settings) throws(KeychainFailure) in
                 try keybag.settingSyncSecrets(first, unlocked, with: opener, settings: settings)
             }
         }
@@ -48,7 +48,7 @@ extension Keychain {
         try store.perform(.changeKeys, operation) { keys, header -> Void? in
             let opener = try keys.protector(of: header, passcode)
             return try keys.replaceOnlyKeybag(of: header, openedBy: opener) {
-                (keybag, settings) throws(KeybagError) in
+                (keybag, settings) throws(KeychainFailure) in
                 try keybag.removingSyncSecrets(with: opener, settings: settings)
             }
         }
@@ -71,7 +71,7 @@ extension KeyAccess {
     /// - Returns: nil if the keychain is no longer that of `header`.
     fileprivate func replaceOnlyKeybag(
         of header: KeychainHeader, openedBy opener: borrowing Protector,
-        _ change: (LockedKeybag, _ settings: [UInt8]) throws(KeybagError) -> LockedKeybag
+        _ change: (LockedKeybag, _ settings: [UInt8]) throws(KeychainFailure) -> LockedKeybag
     ) throws -> Void? {
         let isReplaced = try countingWrongPasscodes {
             try replaceKeybag(of: header, openedBy: opener, change)

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainModel
+internal import ValetSealing
+
+/// Why a keybag does not open. ``KeychainFailure`` carries its words.
+///
+/// The key hierarchy is that of docs/FORMAT.md §4. The module knows bytes and keys only; its
+/// callers store keybags and secrets.
+enum KeybagFault: Hashable {
+    /// The bytes are not a keybag.
+    case malformed
+    /// A newer version made the keybag.
+    case newer
+    /// The keybag or the settings beside it were changed.
+    case tampered
+    /// The device secret is not the one that this keybag was made with.
+    case wrongDeviceSecret
+    /// The passcode is not the one that this keybag was made with. A changed salt, cost or
+    /// commitment looks the same.
+    case wrongPasscode
+    /// The recovery key is not the one that this keybag was made for.
+    case wrongRecoveryKey
+    /// No recovery key was made for this keybag.
+    case noRecoveryKey
+    /// The text is not a recovery key.
+    case mistypedRecoveryKey(RecoveryKeyMistake)
+    /// A passcode of no bytes.
+    case emptyPasscode
+    /// A passcode of more than 1,024 bytes.
+    case passcodeTooLong
+    /// There is not enough memory to stretch the passcode.
+    case outOfMemory
+    /// The keybag needs a protector of another kind: its keychain has been locked, or its passcode
+    /// was set or removed.
+    case needsProtector
+
+    /// What is wrong, in words without secrets.
+    var words: String {
+        switch self {
+        case .malformed: "the keybag has the wrong form"
+        case .newer: KeychainFailure.Code.newerFormat.explanation
+        case .tampered: "the keybag or the settings beside it were changed"
+        case .wrongDeviceSecret:
+            "the device key is not the one that this keychain was made with"
+        case .wrongPasscode: "wrong passcode"
+        case .wrongRecoveryKey: "wrong recovery key"
+        case .noRecoveryKey: "there is no recovery key"
+        case .mistypedRecoveryKey(let mistake): mistake.description
+        case .emptyPasscode: "a passcode cannot be empty"
+        case .passcodeTooLong: "a passcode has at most \(Passcode.maximalByteCount) bytes"
+        case .outOfMemory: KeychainFailure.Code.outOfMemory.explanation
+        case .needsProtector: KeychainFailure.Code.locked.explanation
+        }
+    }
+
+    fileprivate var code: KeychainFailure.Code {
+        switch self {
+        case .malformed, .tampered: .keychainDamaged
+        case .newer: .newerFormat
+        case .wrongDeviceSecret: .keyUnavailable
+        case .wrongPasscode, .wrongRecoveryKey, .noRecoveryKey, .mistypedRecoveryKey:
+            .authenticationFailed
+        case .emptyPasscode, .passcodeTooLong: .invalidRequest
+        case .outOfMemory: .outOfMemory
+        case .needsProtector: .locked
+        }
+    }
+
+    fileprivate var hint: String? {
+        switch self {
+        case .malformed, .tampered: "restore the keychain from a copy"
+        case .newer: "update this program"
+        case .wrongDeviceSecret: "put this keychain's own device key back"
+        case .needsProtector: "run `valet unlock`"
+        case .wrongPasscode, .wrongRecoveryKey, .noRecoveryKey, .mistypedRecoveryKey,
+            .emptyPasscode, .passcodeTooLong, .outOfMemory:
+            nil
+        }
+    }
+}
+
+extension KeychainFailure {
+    /// What is being done when a keybag does not open. Callers name their own operation instead.
+    package static let openingKeybag = "open the keybag"
+
+    init(
+        _ fault: KeybagFault, during operation: String = Self.openingKeybag, path: String? = nil
+    ) {
+        self.init(
+            fault.code, during: operation, message: fault.words, path: path, hint: fault.hint)
+    }
+
+    /// The failure for a failed unwrap.
+    ///
+    /// - Parameter wrongKey: What is wrong if the given key is not the wrapping key. That means a
+    ///   changed keybag, unless the user typed the key.
+    init(_ error: SealingError, wrongKey: KeybagFault = .tampered) {
+        let fault: KeybagFault =
+            switch error.code {
+            case .wrongKey: wrongKey
+            case .tampered: .tampered
+            case .outOfMemory: .outOfMemory
+            case .malformed: .malformed
+            case .unsupported: .newer
+            }
+        self.init(fault)
+    }
+
+    /// The failure for a device key whose id is not the one that the keybag names.
+    package static func wrongDeviceKey(
+        _ operation: String, path: String? = nil
+    ) -> KeychainFailure {
+        KeychainFailure(.wrongDeviceSecret, during: operation, path: path)
+    }
+}
