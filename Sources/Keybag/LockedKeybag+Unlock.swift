@@ -150,8 +150,8 @@ extension LockedKeybag {
     /// Use the keys to reseal items in a new epoch, and not to write: without the device secret,
     /// anybody could have made this keybag for the same public key.
     /// - Parameter settings: The bytes beside the keybag that its MAC covers: docs/FORMAT.md §4.3.
-    /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong recovery key or if there is
-    ///   none; `keyUnavailable` for the device secret of another keychain; `keychainDamaged`;
+    /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong recovery key, or if there
+    ///   is none; `keyUnavailable` for the device secret of another keychain; `keychainDamaged`;
     ///   `newerFormat`.
     package func unlock(
         with protector: borrowing RecoveryProtector, settings: [UInt8]
