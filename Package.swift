@@ -175,7 +175,7 @@ var products: [Product] = [
             "ValetCLI",
             [
                 "CLinux", "KeychainKeys", "KeychainModel", "KeychainServices", "KeychainStore",
-                "SecretMemory", "UserPresence",
+                "SecretMemory", "System", "UserPresence",
             ]),
         library(
             "CInterface",

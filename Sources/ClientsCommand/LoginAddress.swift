@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetCLI
+
 /// The address of a server as browsers read it (https://url.spec.whatwg.org). Imports and docker's
 /// helper use it: another reading would give a password to another server.
 ///
@@ -80,5 +82,12 @@ struct LoginAddress {
         let digits = port.dropFirst()
         return digits.allSatisfy { (UInt8(ascii: "0")...0x39).contains($0) }
             && (UInt16(String(decoding: digits, as: UTF8.self)) ?? 0) > 0
+    }
+}
+
+extension LoginPlace {
+    /// The place of an address; without a scheme, one of `https`.
+    init?(_ address: LoginAddress, path: String?) {
+        self.init(scheme: address.scheme ?? "https", host: address.host, path: path)
     }
 }

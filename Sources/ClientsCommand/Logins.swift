@@ -119,6 +119,15 @@ struct Logins {
         }
     }
 
+    /// Those of `services` that have an item of this name, readable or not.
+    func services(
+        having name: String, among services: [PasswordService]
+    ) throws(CLIError) -> [PasswordService] {
+        try call { () throws(KeychainFailure) in
+            try session.services(having: name, among: services)
+        }
+    }
+
     /// Stores an item. An item with the same whole primary key gets the value, and keeps the rest.
     /// Writes nothing if that item has the value.
     func store(
@@ -313,9 +322,10 @@ extension [Attribute: AttributeValue] {
         LoginPlace(self).map { merging($0.attributes) { $1 } } ?? self
     }
 
-    /// Whether an attribute has this value. Compares as searches do, whatever the types.
+    /// Whether an attribute has this value. Compares as searches do, whatever the types; what is
+    /// missing in a primary key is empty.
     fileprivate func has(_ attribute: Attribute, _ value: AttributeValue) -> Bool {
-        self[attribute].map { attribute.matches(value, $0) } ?? false
+        (self[attribute] ?? attribute.defaultValue).map { attribute.matches(value, $0) } ?? false
     }
 
     /// Whether the primary key of items is the same. What is missing is empty.

@@ -137,7 +137,7 @@ struct ItemTarget {
             guard let name = try located() else { return nil }
             return try requesting(keychain.details(of: name.query)).first
         }
-        let found = try requesting(keychain.details(of: query))
+        let found = try matches(query)
         guard found.count > 1 else { return found.first }
         let shown = found.prefix(5).map { "\(quoted($0.name)) of \(quoted($0.owner.name))" }
         let rest = found.count > 5 ? ", and \(found.count - 5) more" : ""
@@ -145,6 +145,13 @@ struct ItemTarget {
             "\(found.count) passwords match: \(shown.joined(separator: ", "))\(rest)",
             hint: "name one with KEY, --service, --server, --port, --protocol, --label, --cloud, "
                 + "--local or --accessibility")
+    }
+
+    /// The passwords that match; if none does, those for the same server in its canonical form.
+    private func matches(_ query: ItemQuery) throws(CLIError) -> [ItemDetails] {
+        let found = try requesting(keychain.details(of: query))
+        guard found.isEmpty, let other = query.canonical else { return found }
+        return try requesting(keychain.details(of: other))
     }
 
     /// Whether there is such an item, damaged or not. Never reads the value.
@@ -163,7 +170,7 @@ struct ItemTarget {
         case .secret:
             guard let name = try located() else { return false }
             return try requesting(keychain.contains(name))
-        case .password(let query): return try !requesting(keychain.details(of: query)).isEmpty
+        case .password(let query): return try !matches(query).isEmpty
         }
     }
 
@@ -223,8 +230,10 @@ struct ItemTarget {
                 .invalidRequest, during: "store a password",
                 message: "a new password needs an account, and a service or server")
         }
+        var attributes = query.attributes
+        if let server = query.canonical?.attributes[.server] { attributes[.server] = server }
         return NewItem(
-            query.itemClass, attributes: query.attributes, accessGroup: query.accessGroup,
+            query.itemClass, attributes: attributes, accessGroup: query.accessGroup,
             isSynchronizable: scope.isCloud, protectionClass: scope.accessibility)
     }
 

@@ -46,7 +46,7 @@ package struct Scope: Hashable, Sendable {
 
     /// All valets of that application and identifier, that of new secrets first. To the command
     /// they are one, and a name in them is one secret.
-    var services: [PasswordService] {
+    package var services: [PasswordService] {
         let local = ProtectionClass.offered.map { service($0, isCloud: false) }
         let shared = ProtectionClass.offered.filter { !$0.isThisDeviceOnly }
             .map { service($0, isCloud: true) }
@@ -58,7 +58,7 @@ package struct Scope: Hashable, Sendable {
     package var chosenServices: [PasswordService] { services.filter(allows) }
 
     /// Whether the command line allows a secret to be there.
-    func allows(_ service: PasswordService) -> Bool {
+    package func allows(_ service: PasswordService) -> Bool {
         (!isAccessibilityChosen || service.protectionClass == accessibility)
             && (!isCloudChosen || service.isSynchronizable == isCloud)
     }

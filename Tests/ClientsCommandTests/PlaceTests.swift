@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import ValetCLI
 import ValetKeychainModel
+import ValetSystem
 
 @testable import ValetClientsCommand
 

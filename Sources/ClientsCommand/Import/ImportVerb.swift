@@ -64,7 +64,8 @@ struct ImportVerb {
                     + "nothing was changed",
                 hint: policy == nil
                     ? "choose '--replace' or '--skip-existing'"
-                    : "remove those with another accessibility, or choose '--skip-existing'")
+                    : "remove those with another accessibility, choose one of several with the "
+                        + "options that 'valet get' names, or use '--skip-existing'")
         }
         return .success
     }
@@ -87,7 +88,12 @@ struct ImportVerb {
     private func plan(_ items: [ImportedItem]) throws(CLIError) -> [Step] {
         var steps: [Step] = []
         var places: [Key: Int] = [:]
-        for item in items {
+        for source in items {
+            guard let item = try located(source) else {
+                let isKept = policy == .skipExisting
+                steps.append(Step(imported: source, action: isKept ? .keep : .conflict))
+                continue
+            }
             let key = Key(item, in: scope)
             let other = places[key]
             if let other, !steps[other].imported.value.isEqual(to: item.value) {
@@ -110,6 +116,25 @@ struct ImportVerb {
             }
         }
         return steps
+    }
+
+    /// A secret of the chosen valet, as the one that has its name already: a name is one secret,
+    /// of whatever accessibility, shared or not (docs/decisions/0065-one-name.md).
+    ///
+    /// - Returns: nil if the options say that it is elsewhere, or do not choose among several.
+    private func located(_ item: ImportedItem) throws(CLIError) -> ImportedItem? {
+        guard item.accessibility == nil, item.isCloud == nil,
+            let name = item.name(in: scope.service)
+        else { return item }
+        let found = try logins.services(having: name, among: scope.services)
+        guard !found.isEmpty else { return item }
+        let chosen = found.filter(scope.allows)
+        guard let service = chosen.first, chosen.count == 1 else { return nil }
+        var item = item
+        item.attributes[.service] = .text(service.service)
+        item.accessibility = service.protectionClass
+        item.isCloud = service.isSynchronizable
+        return item
     }
 
     private func action(for item: ImportedItem) throws(CLIError) -> Action {

@@ -77,6 +77,14 @@ struct ImportedItem {
         .authenticationType,
     ]
 
+    /// The name of a secret of `service`; nil for other items.
+    func name(in service: PasswordService) -> String? {
+        guard itemClass == .genericPassword, attributes[.service] == .text(service.service),
+            case .text(let name)? = attributes[.account]
+        else { return nil }
+        return name
+    }
+
     /// The item as it is shown: its kind, its owner, and its name.
     var description: (kind: String, owner: String, name: String) {
         func text(_ attribute: Attribute) -> String { attributes[attribute]?.shown ?? "" }

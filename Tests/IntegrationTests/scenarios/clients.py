@@ -49,6 +49,25 @@ SITE = ("protocol=https", "host=example.com")
 
 
 @scenario
+def servers_in_any_form(world):
+    """The command finds and stores the password of a server in the form that git's helper has."""
+    named = ("protocol=https", "host=github.example", "username=u")
+    git(world, "store", *named, "password=p")
+    for host in ("GitHub.example", "github.EXAMPLE.", "github.example"):
+        world.run("set", "--server", host, "u", input=host.encode())
+        outcome = world.run("get", "--server", host, "u")
+        expect(outcome.out.rstrip(b"\n") == host.encode(), outcome)
+        expect(f"password={host}" in git(world, "get", *named), "a second password was made", host)
+    for words in (["--protocol", "https", "--port", "443"], ["--protocol", "https"]):
+        outcome = world.run("get", "--server", "GITHUB.example", *words, "u")
+        expect(outcome.code == 0, words, outcome)
+    # A new password has that form, too.
+    world.run("set", "--server", "B\u00dcCHER.example", "--protocol", "https", "v", input=b"w")
+    outcome = world.run("get", "--server", "xn--bcher-kva.example", "v")
+    expect(outcome.out.rstrip(b"\n") == b"w", outcome)
+
+
+@scenario
 def of_git(world):
     """git-credential-valet keeps what git sends, and returns it to git alone."""
     expect(git(world, "get", *SITE) == [], "a new keychain has a password")

@@ -82,6 +82,29 @@ def with_collisions(world):
         expect(outcome.code in (64, 65) and outcome.err.count("\n") <= 2, source, outcome)
 
 
+@scenario
+def of_names_that_are_there(world):
+    """An import replaces a secret where it is: shared, or of another accessibility."""
+    world.run("set", "A", "--cloud", input=b"1")
+    world.run("set", "B", "--accessibility", "after-first-unlock", input=b"2")
+    before = json.loads(world.run("list", "--all", "--json").out)
+    expect(counts(imported(world, "dotenv", input=b"A=1\nB=2\n")) == {"same": 2}, "same")
+    imported(world, "dotenv", input=b"A=x\nB=y\n", code=73)
+    report = imported(world, "dotenv", "--replace", input=b"A=x\nB=y\nC=z\n")
+    expect(counts(report) == {"added": 1, "replaced": 2}, report)
+    for name, value in (("A", "x"), ("B", "y"), ("C", "z")):
+        expect(world.get(name) == value, name, "was stored twice, or not replaced")
+    after = json.loads(world.run("list", "--all", "--json").out)
+    places = lambda items: {(item["name"], item["accessibility"], item["cloud"]) for item in items}
+    expect(places(before["items"]) < places(after["items"]), before, after)
+    # Options that say otherwise do not make a second secret.
+    for words in (("--local",), ("--accessibility", "when-unlocked-this-device-only")):
+        report = imported(world, "dotenv", "--replace", *words, input=b"A=other\n", code=73)
+        expect(counts(report) == {"conflicts": 1}, words, report)
+        report = imported(world, "dotenv", "--skip-existing", *words, input=b"A=other\n")
+        expect(counts(report) == {"kept": 1} and world.get("A") == "x", words, report)
+
+
 @scenario(script=CRASH_TEST)
 def that_are_killed(world):
     """A kill of valet import leaves everything imported or nothing."""

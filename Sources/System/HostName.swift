@@ -3,12 +3,12 @@
 internal import Glibc
 
 /// Names and addresses of servers in the one form that items have. ``LoginPlace`` writes them.
-enum HostName {
+package enum HostName {
     /// The form that browsers compare: small letters, international names in ASCII, IPv6 addresses
     /// at their shortest and in brackets, no dot at the end.
     ///
     /// Text that is no name of a server only loses its capitals: git may keep passwords for it.
-    static func canonical(_ text: String) -> String {
+    package static func canonical(_ text: String) -> String {
         if let address = address(text) { return address }
         var name = text
         if !text.utf8.allSatisfy({ $0 < 0x80 }) { name = ascii(text) ?? text }
@@ -23,7 +23,7 @@ enum HostName {
     /// A host and the port after its last colon; 0 for none.
     ///
     /// An IPv6 address has brackets if it has a port. What cannot be a port stays where it is.
-    static func split(_ host: String) -> (name: String, port: UInt16) {
+    package static func split(_ host: String) -> (name: String, port: UInt16) {
         guard let colon = host.utf8.lastIndex(of: UInt8(ascii: ":")) else { return (host, 0) }
         let name = host.utf8[..<colon]
         let digits = host.utf8[host.utf8.index(after: colon)...]
@@ -39,7 +39,7 @@ enum HostName {
     }
 
     /// The text with small letters of ASCII.
-    static func lowercased(_ text: String) -> String {
+    package static func lowercased(_ text: String) -> String {
         let bytes = text.utf8.map { byte in
             (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
         }

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetKeychainModel
+package import ValetKeychainModel
 internal import ValetKeychainStore
+internal import ValetSystem
 
 /// Where an internet password is used: the attributes that name it, besides its account.
 ///
 /// All helpers and all sources of imports name their items by it, so that each finds what another
 /// one stored.
-struct LoginPlace: Hashable, Sendable {
+package struct LoginPlace: Hashable, Sendable {
     /// A protocol as URLs write it: "https".
-    let scheme: String
+    package let scheme: String
     /// A name or address in its canonical form (``HostName``); "" for none.
-    let server: String
+    package let server: String
     /// 0 for none, and for the port that the protocol has anyway.
-    let port: UInt16
+    package let port: UInt16
     /// Without the slash at its start; nil for any when searching.
-    let path: String?
+    package let path: String?
 
     /// The protocols whose names in items differ from those in URLs (`kSecAttrProtocol…`).
     private static let codes = [
@@ -37,13 +38,13 @@ struct LoginPlace: Hashable, Sendable {
     ///
     /// - Parameter path: Without a slash at its start.
     /// - Returns: nil for a protocol that would be mistaken for another one.
-    init?(scheme: String, host: String, path: String?) {
+    package init?(scheme: String, host: String, path: String?) {
         let (name, port) = HostName.split(host)
         self.init(scheme: scheme, server: name, port: port, path: path)
     }
 
     /// The place of a server whose port is known apart; 0 for none.
-    init?(scheme: String, server: String, port: UInt16, path: String?) {
+    package init?(scheme: String, server: String, port: UInt16, path: String?) {
         let scheme = HostName.lowercased(scheme)
         guard !Self.codes.values.contains(scheme), !scheme.isEmpty else { return nil }
         self.scheme = scheme
@@ -52,14 +53,9 @@ struct LoginPlace: Hashable, Sendable {
         self.path = path
     }
 
-    /// The place of an address; without a scheme, one of `https`.
-    init?(_ address: LoginAddress, path: String?) {
-        self.init(scheme: address.scheme ?? "https", host: address.host, path: path)
-    }
-
     /// The place that an item's attributes name, in its canonical form; nil without a server or
     /// protocol.
-    init?(_ attributes: [Attribute: AttributeValue]) {
+    package init?(_ attributes: [Attribute: AttributeValue]) {
         guard let code = attributes[.protocol]?.asText, let server = attributes[.server]?.asText,
             let port = UInt16(exactly: attributes[.port]?.asNumber ?? 0)
         else { return nil }
@@ -68,7 +64,7 @@ struct LoginPlace: Hashable, Sendable {
     }
 
     /// The attributes of an item for this place.
-    var attributes: [Attribute: AttributeValue] {
+    package var attributes: [Attribute: AttributeValue] {
         var attributes: [Attribute: AttributeValue] = [
             .server: .text(server), .protocol: .text(Self.codes[scheme] ?? scheme),
             .port: .number(Int64(port)),
@@ -78,12 +74,12 @@ struct LoginPlace: Hashable, Sendable {
     }
 
     /// The server and the port, as a URL has them.
-    var host: String { port == 0 ? server : "\(server):\(port)" }
+    package var host: String { port == 0 ? server : "\(server):\(port)" }
 }
 
 extension AttributeValue {
     /// The value as text; nil for other values.
-    var asText: String? {
+    package var asText: String? {
         switch self {
         case .text(let text): text
         case .bytes(let bytes): String(utf8: bytes)
@@ -92,8 +88,21 @@ extension AttributeValue {
     }
 
     /// The value as a number; nil for other values.
-    var asNumber: Int64? {
+    package var asNumber: Int64? {
         guard case .number(let number) = self else { return nil }
         return number
+    }
+}
+
+extension ItemQuery {
+    /// The query for the same server in the form that helpers and imports write; nil if this is it.
+    var canonical: ItemQuery? {
+        guard let server = attributes[.server]?.asText else { return nil }
+        var other = self
+        other.attributes[.server] = .text(HostName.canonical(server))
+        if attributes[.port] != nil, let place = LoginPlace(other.attributes) {
+            other.attributes[.port] = .number(Int64(place.port))
+        }
+        return other.attributes == attributes ? nil : other
     }
 }
