@@ -41,31 +41,38 @@ extension Connection {
         return result
     }
 
+    /// Sets whether pages that become free are overwritten with zeros, as they are from the
+    /// opening on. Bytes inside a page always are.
+    package func overwriteFreePages(_ isOn: Bool) throws(SystemError) {
+        try Statement(isOn ? "PRAGMA secure_delete = ON" : "PRAGMA secure_delete = FAST", on: self)
+            .execute()
+    }
+
     /// Reserves the room that a checkpoint will need for the open write transaction, which makes
     /// the database `pageCount` pages long. Without it, the transaction would be durable in the
     /// log, and on a full disk no checkpoint could ever empty the log again.
     ///
     /// A file that is longer than the database is as valid as any. Two system calls, and only if
     /// the transaction makes the database longer.
-    /// - Returns: Whether it does.
+    /// - Returns: How many bytes were reserved; 0 if it does not.
     /// - Throws: ``SystemError``: `diskFull`, `inputOutput`. The transaction can be rolled back.
-    package func reserveRoom(forPages pageCount: Int64) throws(SystemError) -> Bool {
+    package func reserveRoom(forPages pageCount: Int64) throws(SystemError) -> Int {
         let operation = "reserve room for the database"
         guard pageCount > Int64(try LogIndex(of: self)?.header.pageCount ?? 0),
             let file = openFiles.first
-        else { return false }
+        else { return 0 }
         guard let size = HeldDescriptor.byteCount(of: file.number, file.identity) else {
             throw SystemError(.misuse, during: operation, path: path)
         }
         let (target, isTooLong) = pageCount.multipliedReportingOverflow(
             by: Int64(LogFormat.pageByteCount))
-        guard !isTooLong, target > size else { return false }
+        guard !isTooLong, target > size else { return 0 }
         let code = valet_reserve(file.number, size, target)
         // A file system that cannot reserve is left to the checkpoint.
         guard code == 0 || SystemError.Code(systemError: code) != .diskFull else {
             throw SystemError(errno: code, during: operation, path: path)
         }
-        return true
+        return Int(clamping: target - size)
     }
 
     /// Appends zeros to the log's file until it is `byteCount` bytes long. The caller holds the

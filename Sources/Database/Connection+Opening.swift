@@ -34,6 +34,7 @@ extension Connection {
         if access == .create { try directory.createEmptyFile(name) }
         do throws(SystemError) {
             let file = try Self.file(name, in: directory)
+            if access != .readOnly { try Self.checkRoomForIndex(of: name, in: directory) }
             try self.init(existing: name, in: directory, for: access, deadline: deadline)
             do throws(SystemError) {
                 try configure()
@@ -57,6 +58,20 @@ extension Connection {
             }
             throw Self.explained(error, directory.path(of: name))
         }
+    }
+
+    /// The first read writes to the index of the log, which has no room of its own yet where the
+    /// blocks of the file system are smaller than pages of memory: on a full disk that would end
+    /// the process. ``allocate(_:_:)`` gives it room afterwards.
+    private static func checkRoomForIndex(
+        of name: String, in directory: PrivateDirectory
+    ) throws(SystemError) {
+        guard directory.hasSmallBlocks,
+            try directory.availableByteCount() < indexByteCount
+        else { return }
+        throw SystemError(
+            .diskFull, during: "reserve room for the index of the log",
+            path: directory.path(of: name + "-shm"))
     }
 
     /// Adds the remedy for files that their owner may not write.
@@ -234,6 +249,9 @@ extension Connection {
     /// The size to which a checkpoint may leave the log's file: 1,000 pages, and room for the
     /// transaction that exceeds them. A shorter file would have to grow again.
     package static let keptLogByteCount = 1080 * 4120
+
+    /// The size of the first part of the log's index.
+    private static let indexByteCount = 32 << 10
 
     /// The size of an empty log's file: about 30 pages, so that items can be deleted while the disk
     /// is full.

@@ -278,14 +278,21 @@ extension ConnectionPool {
     private static let busyFrameCount = 16
     /// Where there is less, the log gets only the room that it needs.
     private static let spaceForLog = 64 << 20
+    /// What stays free where files get room in blocks smaller than pages of memory.
+    private static let spaceToOpen = 192 << 10
     /// Where there is less, the log must not grow if that can be helped.
     private static let tightSpace = 8 << 20
 
     /// Restarts the log where the disk is full or nearly so: the room that its file has is then
-    /// room for this transaction, which may be one that removes items.
+    /// room for this transaction, which may be one that removes items. The pages of a large item
+    /// are not overwritten there, because the log would get each of them.
     package func makeRoomInLog(_ writer: RowWriter) {
-        guard hasTightSpace else { return }
-        _ = try? writer.connection.checkpoint(.passive)
+        let isTight = hasTightSpace
+        if isTight { _ = try? writer.connection.checkpoint(.passive) }
+        guard writer.overwritesFreePages == isTight else { return }
+        // Otherwise this transaction only writes more.
+        try? writer.connection.overwriteFreePages(!isTight)
+        writer.overwritesFreePages = !isTight
     }
 
     private var hasTightSpace: Bool {
@@ -301,7 +308,15 @@ extension ConnectionPool {
         let run = try writer.pageCount.start()
         let pageCount = try run.step() ? run.int64(0) : 0
         try run.finish()
-        guard try writer.connection.reserveRoom(forPages: pageCount) else { return }
+        let growth = try writer.connection.reserveRoom(forPages: pageCount)
+        guard growth > 0 else { return }
+        // There, a program needs room to open the keychain. The log grows as much as the database.
+        if directory.hasSmallBlocks,
+            try directory.availableByteCount() - growth < Self.spaceToOpen
+        {
+            throw SystemError(
+                .diskFull, during: "reserve room for the database", path: directory.path)
+        }
         guard !writer.hasReserveInLog else { return }
         try writer.connection.lengthenLog(to: Connection.reservedLogByteCount)
         writer.hasReserveInLog = true

@@ -186,6 +186,8 @@ package final class RowWriter: @unchecked Sendable {
     package var hasRoomInLog = false
     /// Whether this process has seen to it that the log's file has room for removing items.
     package var hasReserveInLog = false
+    /// Whether pages that become free are overwritten.
+    var overwritesFreePages = true
     let place: Statement
     let addPlace: Statement
     let fewPlaces: Statement

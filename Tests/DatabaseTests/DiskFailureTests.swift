@@ -82,7 +82,7 @@ func locksOfThisProcess(on path: String) throws -> [String] {
             let run = try pageCount.start()
             let count = try run.step() ? run.int64(0) : 0
             try run.finish()
-            let isLonger = try connection.reserveRoom(forPages: count)
+            let isLonger = try connection.reserveRoom(forPages: count) > 0
             let size = try directory.check(file: "keychain.db")?.byteCount ?? 0
             #expect(size >= count * 4096)
             _ = consume transaction

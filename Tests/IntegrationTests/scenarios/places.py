@@ -181,6 +181,13 @@ def filled_by_items_of_any_size(world):
 
 
 @scenario
+def filled_by_large_items(world):
+    """On a disk that items of some hundred kilobytes have filled every item can be removed."""
+    private_mounts()
+    self_filled(world, (150_000, 400_000), 4)
+
+
+@scenario
 def no_inode_left(world):
     """A file system without free inodes counts as a full disk."""
     private_mounts()
