@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import ValetKeychainModel
 import Foundation
 import Synchronization
 import ValetCLinux
 import ValetKeyTestSupport
+import ValetKeychainModel
 import ValetLockState
 import ValetSealing
 
