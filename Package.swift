@@ -72,6 +72,9 @@ var products: [Product] = [
 ]
 
 #if os(Linux)
+    let sync = library("Sync", ["KeychainModel", "Keybag", "SecretMemory", "Sealing"])
+    // Tests leave out one rule of the algorithm at a time. Releases have no such switch.
+    sync.swiftSettings = strict + [.define("SYNC_RULES", .when(configuration: .debug))]
     products += [
         .library(name: "LocalAuthentication", targets: ["LocalAuthentication"]),
         .library(name: "Security", targets: ["Security"]),
@@ -103,7 +106,7 @@ var products: [Product] = [
             "LockState",
             ["CLinux", "KeychainModel", "Keybag", "SecretMemory", "Sealing", "System"]),
         library("Backup", ["KeychainModel", "SecretMemory", "Sealing", "System"]),
-        library("Sync", ["KeychainModel", "Keybag", "SecretMemory", "Sealing"]),
+        sync,
         library("SyncStores", ["KeychainModel", "Sealing", "Sync", "System"]),
         library(
             "EtcdStore", ["CCurl", "KeychainModel", "SecretMemory", "Sync", "SyncStores", "System"]),

@@ -43,8 +43,8 @@ esac
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 scripts/bootstrap.sh
 say "Building the valet command for release …"
-build=(scripts/build -c release --enable-all-traits --static-swift-stdlib --product valet)
-"${build[@]}" >&2
+build=(scripts/build -c release --enable-all-traits --static-swift-stdlib)
+{ "${build[@]}" --product valet; "${build[@]}" --target ValetSync; } >&2
 valet="$("${build[@]}" --show-bin-path)/valet"
 scripts/check-libraries "$valet"
 

@@ -361,8 +361,6 @@ extension Replica {
         return self[other].position(of: message.log).number < message.number
     }
 
-    func applies(_ rule: Rule) -> Bool { firstUnlock.applies(rule) }
-
     mutating func show(
         _ keys: Set<ItemKey>, _ circle: CircleView, _ changes: inout [ReplicaChange]
     ) {

@@ -111,8 +111,10 @@ package struct ScopeReplica: Sendable {
     var hasChanged = true
     /// Whether ``own`` has changed.
     var hasOwnChanged = true
-    /// The rule that a test leaves out.
-    var omitted: Rule?
+    #if SYNC_RULES
+        /// The rule that a test leaves out.
+        var omitted: Rule?
+    #endif
 
     /// Starts with nothing read, and with the log that this device writes.
     package init(_ scope: KeyScope, log: LogID) {
@@ -170,8 +172,6 @@ package struct ScopeReplica: Sendable {
     ///
     /// What pending changes cover is at or below `positions`, or in the cloud.
     func hasSeen(_ dot: Dot) -> Bool { !isAhead(dot) || live[dot] != nil || cloud.contains(dot) }
-
-    func applies(_ rule: Rule) -> Bool { rule != omitted }
 
     mutating func addLive(_ dot: Dot, _ summary: RecordSummary) {
         live[dot] = summary

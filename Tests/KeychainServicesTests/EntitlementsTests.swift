@@ -78,30 +78,9 @@ import ValetKeychainStore
         Data((String(repeating: open, count: depth) + String(repeating: close, count: depth)).utf8)
     }
 
-    /// Arrays of one element each: the next object, or the first one again.
-    private static func binary(isCircular: Bool) -> Data {
-        let count = isCircular ? 2 : depth
-        var bytes = Data("bplist00".utf8)
-        var places: [Int] = []
-        for number in 0..<count {
-            places.append(bytes.count)
-            let next = number + 1 < count ? number + 1 : 0
-            bytes +=
-                number + 1 < count || isCircular
-                ? [0xa1, UInt8(next >> 8), UInt8(next & 255)] : [0x09]
-        }
-        let table = bytes.count
-        for place in places { bytes += [UInt8(place >> 8), UInt8(place & 255)] }
-        func number(_ value: Int) -> [UInt8] {
-            (0..<8).map { UInt8(truncatingIfNeeded: value >> (56 - 8 * $0)) }
-        }
-        return bytes + [0, 0, 0, 0, 0, 0, 2, 2] + number(count) + number(0) + number(table)
-    }
-
     private static let deep: [String: Data] = [
         "xml": Data("<plist>".utf8) + nested("<array>", "</array>") + Data("</plist>".utf8),
         "dictionaries": nested("<dict><key>a</key>", "</dict>"),
-        "binary": binary(isCircular: false), "circle": binary(isCircular: true),
     ]
 
     @Test(arguments: deep.keys.sorted())
@@ -116,16 +95,23 @@ import ValetKeychainStore
         #expect(error?.message.contains("nested too deeply") == true)
     }
 
-    @Test(arguments: [PropertyListSerialization.PropertyListFormat.xml, .binary])
-    func `Entitlements are read in each form that writers give them`(
-        _ format: PropertyListSerialization.PropertyListFormat
-    ) throws {
+    @Test func `Entitlements in a binary property list are refused with what to do`() throws {
+        let bytes = try PropertyListSerialization.data(
+            fromPropertyList: ["application-identifier": "app"], format: .binary, options: 0)
+        let error = #expect(throws: KeychainFailure.self) {
+            _ = try Entitlements(propertyList: Array(bytes), path: "/e")
+        }
+        #expect(error?.code == .invalidRequest)
+        #expect(error?.message.contains("plistutil") == true)
+    }
+
+    @Test func `Entitlements are read in the form that writers give them`() throws {
         let groups = (0..<100).map { "group \($0)" }
         let bytes = try PropertyListSerialization.data(
             fromPropertyList: [
                 "application-identifier": "app", "keychain-access-groups": groups,
                 "other": ["a": ["b": [1, 2, 3], "c": ["d"]]],
-            ], format: format, options: 0)
+            ], format: .xml, options: 0)
         let found = try Entitlements(propertyList: Array(bytes), path: "/e")
         #expect(found.applicationIdentifier == "app")
         #expect(found.keychainGroups == groups)

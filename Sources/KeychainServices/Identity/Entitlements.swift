@@ -61,6 +61,9 @@ struct DeclarationFile {
             let message =
                 switch error {
                 case .malformed: "this is not a property list with a dictionary"
+                case .binary:
+                    "this is a binary property list: convert it to XML, with `plistutil -i FILE "
+                        + "-o FILE -f xml`, or `plutil -convert xml1 FILE` on macOS"
                 case .tooDeep: "this property list is nested too deeply"
                 }
             throw Self.invalid(message, path)

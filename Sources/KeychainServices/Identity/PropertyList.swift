@@ -2,11 +2,11 @@
 
 internal import ValetSystem
 
-/// A property list, XML or binary, as far as it can name an application.
+/// A property list in XML, as far as it can name an application.
 ///
 /// ``Entitlements`` and ``BundleInformation`` read it. Foundation has a reader, too, but a program
 /// that links Foundation takes twice as long to start, and its decoders recurse without a bound.
-/// This one refuses everything that is not exactly a binary list, or XML in UTF-8.
+/// This one refuses everything that is not exactly a list in UTF-8.
 enum PropertyList: Hashable, Sendable {
     case text(String)
     case array([PropertyList])
@@ -18,27 +18,22 @@ enum PropertyList: Hashable, Sendable {
     /// Why bytes are not accepted.
     enum Failure: Error, Hashable {
         case malformed
-        /// Nested deeper than ``depthLimit``, in a circle, or with more values than
-        /// ``valueLimit`` or more bytes in them than ``byteLimit``.
+        /// A binary property list, which no program needs on Linux.
+        case binary
+        /// Nested deeper than ``depthLimit``, or with more values than ``valueLimit``.
         case tooDeep
     }
 
     /// How deep arrays and dictionaries may be nested.
     static let depthLimit = 32
-    /// How many values a list may have: a bound for a binary list, whose arrays may share values.
+    /// How many values a list may have.
     static let valueLimit = 16384
-    /// How many bytes of a binary list are read, counted again wherever a value is shared.
-    static let byteLimit = 4 << 20
 
     /// Reads all of `bytes`, within the limits above.
     init(_ bytes: [UInt8]) throws(Failure) {
-        if bytes.starts(with: BinaryPropertyList.magic) {
-            var reader = try BinaryPropertyList(bytes)
-            self = try reader.root()
-        } else {
-            var reader = XMLPropertyList(bytes)
-            self = try reader.document()
-        }
+        guard !bytes.starts(with: "bplist".utf8) else { throw .binary }
+        var reader = XMLPropertyList(bytes)
+        self = try reader.document()
     }
 }
 
