@@ -199,10 +199,7 @@ extension ItemQuery {
                     message: "generic passwords have no attribute \"\(entry.name)\""))
         }
         guard attribute != .accessControl else { throw .migration(.invalidQuery) }
-        let value: AttributeValue
-        do throws(AttributeError) {
-            value = try attribute.family.value(from: entry.input)
-        } catch {
+        guard let value = attribute.family.value(from: entry.input) else {
             throw .invalid("the attribute \"\(entry.name)\" does not take values of this type")
         }
         try set(attribute, value)

@@ -61,21 +61,17 @@ extension String {
 package enum AttributeFamily: Hashable, Sendable {
     case blob, number, string, date, accessControl
 
-    /// Converts a caller's value into the stored one.
-    ///
-    /// - Throws: ``AttributeError`` if the family does not accept values of that type.
-    package func value(from input: AttributeInput) throws(AttributeError) -> AttributeValue {
-        let converted: AttributeValue? =
-            switch self {
-            case .blob: blob(from: input)
-            case .number: number(from: input)
-            case .string: string(from: input)
-            case .date: if case .date(let seconds) = input { .date(seconds) } else { nil }
-            case .accessControl:
-                if case .accessControl(let bytes) = input { .accessControl(bytes) } else { nil }
-            }
-        guard let converted else { throw AttributeError.wrongType }
-        return converted
+    /// Converts a caller's value into the stored one; nil for a value of a type that the family
+    /// does not accept (errSecParam).
+    package func value(from input: AttributeInput) -> AttributeValue? {
+        switch self {
+        case .blob: blob(from: input)
+        case .number: number(from: input)
+        case .string: string(from: input)
+        case .date: if case .date(let seconds) = input { .date(seconds) } else { nil }
+        case .accessControl:
+            if case .accessControl(let bytes) = input { .accessControl(bytes) } else { nil }
+        }
     }
 
     private func blob(from input: AttributeInput) -> AttributeValue? {
@@ -109,12 +105,6 @@ package enum AttributeFamily: Hashable, Sendable {
         case .number, .boolean, .date, .accessControl, .unsupported: nil
         }
     }
-}
-
-/// Why a value was not accepted.
-package enum AttributeError: Error, Hashable, Sendable {
-    /// The attribute does not accept values of this type (errSecParam).
-    case wrongType
 }
 
 /// The form in which attribute values are compared and hashed.

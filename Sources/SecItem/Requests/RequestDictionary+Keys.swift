@@ -205,11 +205,8 @@ extension RequestDictionary {
     private func converted(
         _ input: AttributeInput, for attribute: Attribute
     ) throws(KeychainFailure) -> AttributeValue {
-        do {
-            return try attribute.family.value(from: input)
-        } catch {
-            throw wrongType(attribute)
-        }
+        guard let value = attribute.family.value(from: input) else { throw wrongType(attribute) }
+        return value
     }
 
     private func wrongType(_ attribute: Attribute) -> KeychainFailure {
