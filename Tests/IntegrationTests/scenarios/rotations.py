@@ -30,10 +30,15 @@ def beside_others(world):
     seconds = time.monotonic() - begin
     open(end, "w").close()
     slowest = {name: agent.answer(60) for name, agent in (("writer", writer), ("reader", reader))}
-    for name, answer in slowest.items():
+    # A change is one write: readers go on meanwhile, and writers wait for it or hear of it.
+    for name, least in (("writer", 1), ("reader", 4)):
+        answer = slowest[name]
+        if name == "writer" and seconds > 5 and answer.startswith("error timedOut"):
+            expect("changing the keychain's keys" in answer, answer)
+            continue
         expect(answer.startswith("ok"), name, answer)
         expect(int(answer.split()[2]) < 5_000, name, answer)
-        expect(int(answer.split()[1]) > 3, name, "did next to nothing:", answer)
+        expect(int(answer.split()[1]) >= least, name, "did next to nothing:", answer)
     state = changer.do("state")
     expect("quarantined=0" in state, state)
     writer.do("set later value")
