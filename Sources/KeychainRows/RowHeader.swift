@@ -232,11 +232,12 @@ package func unlessDamaged<R>(_ body: () throws -> R) throws -> R? {
     }
 }
 
-/// The result of `body`; nil if SQLite finds the database damaged.
+/// The result of `body`, which reads; nil if SQLite finds the database damaged, or reads a length
+/// that no value has.
 package func unlessCorrupt<R>(_ body: () throws -> R) throws -> R? {
     do {
         return try body()
-    } catch let error as SystemError where error.code == .corrupt {
+    } catch let error as SystemError where [.corrupt, .tooLarge].contains(error.code) {
         return nil
     }
 }

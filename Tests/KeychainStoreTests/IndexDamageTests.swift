@@ -113,6 +113,12 @@ import ValetSystem
         try checkAllIsWell()
     }
 
+    /// What SQLite says of an entry whose damaged header has a length of gigabytes.
+    @Test func `A length that no value has is damage to what reads an index`() throws {
+        let found: Int? = try unlessCorrupt { throw SystemError(.tooLarge, during: "read") }
+        #expect(found == nil)
+    }
+
     @Test(arguments: everything)
     func `A repair makes a keychain with overwritten index pages whole`(_ name: String) throws {
         keychain.reopen()

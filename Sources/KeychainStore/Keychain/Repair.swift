@@ -106,7 +106,7 @@ private struct IndexRepairer {
             _ = consume transaction
             return repair
         } catch let error as SystemError
-            where error.code == .corrupt || error.code == .constraint
+            where [.corrupt, .constraint, .tooLarge].contains(error.code)
         {
             throw KeychainFailure.damagedTable(path: store.connection.path)
         }
