@@ -11,6 +11,7 @@ import subprocess
 import termios
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from support import COMMAND, Failure, Skip, expect, need, scenario
 
@@ -46,6 +47,28 @@ def docker(world, operation, text="", code=0, words=()):
 
 
 SITE = ("protocol=https", "host=example.com")
+
+
+@scenario
+def of_stores_at_once(world):
+    """Of several stores of one name at once one is kept, and nothing is stored twice."""
+    install(world)
+
+    def by_docker(server, secret):
+        docker(world, "store", json.dumps({"ServerURL": server, "Username": "u", "Secret": secret}))
+
+    def by_git(server, secret):
+        git(world, "store", "protocol=https", f"host={server}", "username=u", f"password={secret}")
+
+    for number in range(3):
+        for store in (by_docker, by_git):
+            server = f"{store.__name__}-{number}.example".replace("_", "-")
+            secrets = [f"secret-{caller}" for caller in range(4)]
+            with ThreadPoolExecutor(len(secrets)) as pool:
+                for done in [pool.submit(store, server, secret) for secret in secrets]:
+                    done.result()
+            outcome = world.run("get", "--server", server, "u")
+            expect(outcome.code == 0 and outcome.out.decode().strip() in secrets, server, outcome)
 
 
 @scenario
