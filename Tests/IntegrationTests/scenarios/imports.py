@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+import socket
 import subprocess
 import termios
 import time
@@ -354,7 +355,7 @@ def of_a_keyring(world):
     silence = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     imported(world, "secret-service", code=1, env=env)
     world.start(["dbus-daemon", "--session", "--nofork", "--address", address], env, **silence)
-    wait_for(lambda: os.path.exists(f"{runtime}/bus"), "the bus")
+    wait_for(lambda: is_listening(f"{runtime}/bus"), "the bus")
     keyring = world.start(
         ["gnome-keyring-daemon", "--foreground", "--unlock", "--components=secrets"], env,
         stdin=subprocess.PIPE, **silence)
@@ -401,7 +402,7 @@ def of_a_keyring(world):
 
 
 HOSTILE = """
-import sys, dbus, dbus.service, dbus.mainloop.glib
+import sys, time, dbus, dbus.service, dbus.mainloop.glib
 from gi.repository import GLib
 dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
 root, paths = "/org/freedesktop/secrets", {}
@@ -423,7 +424,12 @@ class Keyring(dbus.service.Object):
         return dbus.Array(one, signature="o")
 
 bus = dbus.SessionBus()
-name = dbus.service.BusName("org.freedesktop.secrets", bus)
+while True:  # Until the bus has noticed that the one before has ended.
+    try:
+        name = dbus.service.BusName("org.freedesktop.secrets", bus, do_not_queue=True)
+        break
+    except dbus.exceptions.NameExistsException:
+        time.sleep(0.05)
 objects = [Keyring(bus, root), Keyring(bus, root + "/c")]
 print("ready", flush=True)
 GLib.MainLoop().run()
@@ -444,7 +450,7 @@ def of_a_hostile_keyring(world):
     env = {"DBUS_SESSION_BUS_ADDRESS": address, "XDG_RUNTIME_DIR": runtime}
     world.start(["dbus-daemon", "--session", "--nofork", "--address", address], env,
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_for(lambda: os.path.exists(f"{runtime}/bus"), "the bus")
+    wait_for(lambda: is_listening(f"{runtime}/bus"), "the bus")
     for kind, code in (("empty", 0), ("type", 1), ("long", 1), ("locked", 75)):
         keyring = world.start(["/usr/bin/python3", "-c", HOSTILE, kind], env,
                               stdout=subprocess.PIPE)
@@ -452,6 +458,12 @@ def of_a_hostile_keyring(world):
         imported(world, "secret-service", code=code, env=env)
         keyring.kill()
         keyring.wait()
+
+
+def is_listening(path):
+    """Whether a socket takes connections: its file is there a moment before."""
+    with socket.socket(socket.AF_UNIX) as client:
+        return client.connect_ex(path) == 0
 
 
 def wait_for(condition, what):
