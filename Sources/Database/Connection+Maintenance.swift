@@ -52,27 +52,17 @@ extension Connection {
     /// the database `pageCount` pages long. Without it, the transaction would be durable in the
     /// log, and on a full disk no checkpoint could ever empty the log again.
     ///
-    /// A file that is longer than the database is as valid as any. Two system calls, and only if
+    /// A file that is longer than the database is as valid as any. System calls are made only if
     /// the transaction makes the database longer.
     /// - Returns: How many bytes were reserved; 0 if it does not.
     /// - Throws: ``SystemError``: `diskFull`, `inputOutput`. The transaction can be rolled back.
     package func reserveRoom(forPages pageCount: Int64) throws(SystemError) -> Int {
         let operation = "reserve room for the database"
-        guard pageCount > Int64(try LogIndex(of: self)?.header.pageCount ?? 0),
-            let file = openFiles.first
-        else { return 0 }
-        guard let size = HeldDescriptor.byteCount(of: file.number, file.identity) else {
-            throw SystemError(.misuse, during: operation, path: path)
-        }
+        guard pageCount > Int64(try LogIndex(of: self)?.header.pageCount ?? .max) else { return 0 }
         let (target, isTooLong) = pageCount.multipliedReportingOverflow(
             by: Int64(LogFormat.pageByteCount))
-        guard !isTooLong, target > size else { return 0 }
-        let code = valet_reserve(file.number, size, target)
-        // A file system that cannot reserve is left to the checkpoint.
-        guard code == 0 || SystemError.Code(systemError: code) != .diskFull else {
-            throw SystemError(errno: code, during: operation, path: path)
-        }
-        return Int(clamping: target - size)
+        guard !isTooLong else { throw SystemError(.misuse, during: operation, path: path) }
+        return try lengthen(SQLITE_FCNTL_FILE_POINTER, to: target, operation)
     }
 
     /// Appends zeros to the log's file until it is `byteCount` bytes long. The caller holds the
@@ -82,13 +72,21 @@ extension Connection {
     /// overwrites bytes. Zeros are not frames: a reader of the log stops before them.
     /// - Throws: ``SystemError``: `diskFull`, `inputOutput`. The log stays sound.
     package func lengthenLog(to byteCount: Int) throws(SystemError) {
-        let database = unsafe try openDatabase("lengthen the log")
+        _ = try lengthen(SQLITE_FCNTL_JOURNAL_POINTER, to: Int64(byteCount), "lengthen the log")
+    }
+
+    private func lengthen(
+        _ kind: Int32, to byteCount: Int64, _ operation: String
+    ) throws(SystemError) -> Int {
+        let database = unsafe try openDatabase(operation)
         let zeros = [UInt8](repeating: 0, count: 64 << 10)
+        var added: sqlite3_int64 = 0
         let code = unsafe zeros.withUnsafeBytes { zeros in
-            unsafe valet_sqlite3_lengthen_log(
-                database, zeros.baseAddress, Int32(zeros.count), Int64(byteCount))
+            unsafe valet_sqlite3_lengthen(
+                database, kind, zeros.baseAddress, Int32(zeros.count), byteCount, &added)
         }
-        try check(code, "lengthen the log")
+        try check(code, operation)
+        return Int(clamping: added)
     }
 
     private static func number(of mode: CheckpointMode) -> Int32 {

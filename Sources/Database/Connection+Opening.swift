@@ -34,18 +34,25 @@ extension Connection {
         if access == .create { try directory.createEmptyFile(name) }
         do throws(SystemError) {
             let file = try Self.file(name, in: directory)
+            let log = try directory.check(file: name + LogFiles.Part.log.rawValue)
+            let index = try directory.check(file: name + LogFiles.Part.index.rawValue)
+            let change =
+                log == nil || index == nil ? nil : try Self.pastChange(of: directory, deadline)
             if access != .readOnly { try Self.checkRoomForIndex(of: name, in: directory) }
-            try self.init(existing: name, in: directory, for: access, deadline: deadline)
+            try self.init(
+                existing: name, in: directory, for: access, deadline: deadline,
+                isImmutable: try Self.isImmutable(name, in: directory, log, index))
             do throws(SystemError) {
                 try configure()
                 if access == .create { try useWriteAheadLog() }
             } catch {
-                try checkPlace(of: name, in: directory, as: file, hasRead: false)
+                try checkPlace(of: name, in: directory, as: file)
                 try checkLog()
                 throw error
             }
             // Only now: SQLite opens the log and its index by their paths at its first read.
-            try checkPlace(of: name, in: directory, as: file, hasRead: true)
+            try checkPlace(of: name, in: directory, as: file)
+            try noteLog(of: name, in: directory, known: (log, index, change))
             try checkLog()
         } catch {
             if access == .create {
@@ -53,16 +60,15 @@ extension Connection {
                 for suffix in ["", "-wal", "-shm"] { try? directory.remove(name + suffix) }
             }
             // The error may be about a file that is no longer there.
-            guard (try? directory.isInPlace()) != false else {
-                throw directory.replacement
-            }
+            try directory.checkHandle()
+            guard (try? directory.isInPlace()) != false else { throw directory.replacement }
             throw Self.explained(error, directory.path(of: name))
         }
     }
 
     /// The first read writes to the index of the log, which has no room of its own yet where the
     /// blocks of the file system are smaller than pages of memory: on a full disk that would end
-    /// the process. ``allocate(_:_:)`` gives it room afterwards.
+    /// the process. ``noteLog(of:in:known:)`` gives it room afterwards.
     private static func checkRoomForIndex(
         of name: String, in directory: PrivateDirectory
     ) throws(SystemError) {
@@ -110,10 +116,9 @@ extension Connection {
 
     private convenience init(
         existing name: String, in directory: PrivateDirectory, for access: Access,
-        deadline: Deadline
+        deadline: Deadline, isImmutable: Bool
     ) throws(SystemError) {
         let path = directory.path(of: name)
-        let isImmutable = try Self.isImmutable(name, in: directory)
         try self.init(
             opening: isImmutable ? Self.immutableLocation(path) : path,
             flags: Self.flags(for: access) | (isImmutable ? SQLITE_OPEN_URI : 0),
@@ -147,10 +152,9 @@ extension Connection {
         return file
     }
 
-    /// Makes sure that SQLite, which opens by path, has opened the files in the folder, and records
-    /// their descriptors.
+    /// Makes sure that SQLite, which opens by path, has opened the file in the folder.
     private func checkPlace(
-        of name: String, in directory: PrivateDirectory, as file: FileIdentity, hasRead: Bool
+        of name: String, in directory: PrivateDirectory, as file: FileIdentity
     ) throws(SystemError) {
         let operation = "open the database"
         let database = unsafe try openDatabase(operation)
@@ -162,21 +166,55 @@ extension Connection {
         // place.
         guard hasMoved == 0 else { throw directory.replacement }
         try directory.checkPlace(of: name, as: file)
-        guard try noteOpenFiles(name, in: directory, hasRead: hasRead) else {
-            throw directory.replacement
-        }
     }
 
-    /// Checks the log and its index. Returns true if the database file alone is complete and cannot
-    /// change.
+    /// The last change of the folder, once the next one is sure to have another time: that takes
+    /// some milliseconds after a change.
+    private static func pastChange(
+        of directory: PrivateDirectory, _ deadline: Deadline
+    ) throws(SystemError) -> FolderChange {
+        while let change = try directory.lastChange() {
+            if change.isPast { return change }
+            guard deadline.sleep(atMost: pause) else { break }
+        }
+        throw directory.replacement
+    }
+
+    /// In nanoseconds.
+    private static let pause: Int64 = 1_000_000
+
+    /// Remembers which log and index SQLite has opened. It has found them by the path: who finds
+    /// the same files before and after, in a folder that was not moved in between, knows that they
+    /// are those.
+    private func noteLog(
+        of name: String, in directory: PrivateDirectory,
+        known: (log: FileIdentity?, index: FileIdentity?, change: FolderChange?)
+    ) throws(SystemError) {
+        guard unsafe valet_sqlite3_has_log(try openDatabase("open the log")) != 0 else { return }
+        logIdentity = try directory.check(file: name + LogFiles.Part.log.rawValue)
+        indexIdentity = try directory.check(file: name + LogFiles.Part.index.rawValue)
+        for (before, now) in [(known.log, logIdentity), (known.index, indexIdentity)] {
+            // SQLite makes what is not there, unless the file system can only be read.
+            guard let now else {
+                guard directory.isReadOnly, before == nil else { throw directory.replacement }
+                continue
+            }
+            guard before?.isSameFile(as: now) != false else { throw directory.replacement }
+        }
+        if let change = known.change, try directory.lastChange() != change {
+            throw directory.replacement
+        }
+        if directory.hasSmallBlocks, !directory.isReadOnly { try LogIndex(of: self)?.reserve() }
+    }
+
+    /// Returns true if the database file alone is complete and cannot change.
     ///
     /// On a read-only file system SQLite cannot create a missing log, and fails. Without a log, the
     /// database file is complete, and on such a file system it stays so.
     private static func isImmutable(
-        _ name: String, in directory: PrivateDirectory
+        _ name: String, in directory: PrivateDirectory, _ log: FileIdentity?,
+        _ index: FileIdentity?
     ) throws(SystemError) -> Bool {
-        let log = try directory.check(file: name + "-wal")
-        let index = try directory.check(file: name + "-shm")
         guard directory.isReadOnly, log == nil || index == nil else { return false }
         guard let log, log.byteCount > 0 else { return true }
         guard log.byteCount <= Self.reservedLogByteCount else { return false }

@@ -34,8 +34,6 @@ package import ValetSystem
 
     var transactionStatements = TransactionStatements()
     var lockTrouble = LockTrouble()
-    /// The files that SQLite has open, as far as SQLite shows them.
-    var openFiles: [OpenFile] = []
     /// The log and its index, as they were found beside the database after the first read.
     var logIdentity: FileIdentity?
     var indexIdentity: FileIdentity?
@@ -95,12 +93,12 @@ package import ValetSystem
 
     private func shutDown() {
         guard let open = unsafe database else { return }
-        transactionStatements.forget()
-        sparingOthers {
-            unsafe PreparedStatement.releaseAll(of: open)
-            unsafe Self.release(open)
-        }
         unsafe database = nil
+        // SQLite closes by number: the files of others, where other code has closed its own.
+        guard !ClosedDescriptors.wereFound else { return }
+        transactionStatements.forget()
+        unsafe PreparedStatement.releaseAll(of: open)
+        unsafe Self.release(open)
     }
 
     private static func release(_ database: OpaquePointer?) {
@@ -120,6 +118,7 @@ extension Connection {
     func failure(_ code: Int32, _ operation: String) -> SystemError {
         guard let database = unsafe database else { return closedError(operation) }
         if code & 0xff == SQLITE_CORRUPT { hasMetDamage = true }
+        if unsafe hasLostFiles(code, database) { return ClosedDescriptors.found(at: path) }
         if lockError != 0, [SQLITE_BUSY, SQLITE_PROTOCOL].contains(code & 0xff) {
             return SystemError(
                 .inputOutput, during: operation, path: path, cause: (code, lockError),
@@ -138,6 +137,13 @@ extension Connection {
         if code == SQLITE_ERROR { hint = unsafe String(cString: sqlite3_errmsg(database)) }
         return SystemError(
             sqlite: code, during: operation, path: path, systemError: systemError, hint: hint)
+    }
+
+    /// Whether `code` comes from descriptors that other code has closed.
+    private func hasLostFiles(_ code: Int32, _ database: OpaquePointer) -> Bool {
+        guard [SQLITE_IOERR, SQLITE_BUSY, SQLITE_PROTOCOL, SQLITE_CANTOPEN].contains(code & 0xff)
+        else { return false }
+        return unsafe lockError == EBADF || valet_sqlite3_has_files(database) == 0
     }
 
     /// Drops the cached pages that no statement uses.

@@ -62,6 +62,9 @@ package import ValetSystem
         self.connection = connection
     }
 
+    /// Gives every block of the index's file room on the disk.
+    func reserve() { unsafe valet_reserve_log_index(memory) }
+
     /// The header at this moment. While SQLite writes it, it differs from every other.
     package var header: Header { header(at: 0) }
 

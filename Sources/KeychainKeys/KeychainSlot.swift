@@ -78,8 +78,13 @@ package final class KeychainSlot: Sendable {
 
     /// The attempts of one call.
     ///
-    /// - Throws: ``KeychainFailure/Code/internalFault`` in a child of `fork` that inherited calls.
+    /// - Throws: ``KeychainFailure/Code/internalFault`` in a child of `fork` that inherited calls;
+    ///   ``KeychainFailure/Code/inputOutput`` if other code has closed descriptors.
     package func attempts(_ call: StoreCall) throws(KeychainFailure) -> CallAttempts {
+        guard !ClosedDescriptors.wereFound else {
+            throw KeychainFailure(
+                ClosedDescriptors.error(at: call.location.folder), during: call.operation)
+        }
         guard isUsable else {
             throw KeychainFailure(
                 .internalFault, during: call.operation,
@@ -202,11 +207,13 @@ package struct CallAttempts: ~Copyable {
     private func judge(
         _ failure: KeychainFailure, of keychain: OpenKeychain
     ) throws(KeychainFailure) {
+        // What a stranger's file seemed to say is no failure of the keychain.
         let loss = try translating(call.operation) {
-            try keychain.pool.settleLostLog(call.deadline)
+            try keychain.directory.checkHandle()
+            return try keychain.pool.settleLostLog(call.deadline)
         }
         let isOfAnother = loss != nil || failure.isOfReplacement || keychain.pool.isReplaced
-        guard isOfAnother || keychain.pool.hasLostFiles(failure) else {
+        guard isOfAnother else {
             throw keychain.reason(for: failure, call.deadline)
         }
         slot.drop(keychain)

@@ -88,9 +88,6 @@ extension OpenKeychain {
 
     /// Makes a transaction permanent, in the keychain that has its place.
     private func commit(_ transaction: consuming Transaction, _ operation: String) throws {
-        // Everything was in its place when the lock was taken. What counts is that it still is
-        // after the commit; this look spares a folder that is moved away a commit of no use.
-        guard try directory.isAtPath() else { throw pool.replacement }
         try transaction.commit()
         try pool.confirmCommit(operation)
     }

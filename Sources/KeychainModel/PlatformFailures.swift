@@ -21,7 +21,9 @@ extension SystemError {
     /// property.
     fileprivate func explanation(during outer: String) -> String {
         // For a file with wrong owner, mode or kind, the path and the reason say everything.
-        guard code.meaning != .insecureFiles, code != .replaced else { return code.reason }
+        guard code.meaning != .insecureFiles, code != .replaced, code != .descriptorsClosed else {
+            return code.reason
+        }
         let isToldByPath = path != nil && code.isAboutWholeFile
         let step = operation.hasPrefix(outer) || isToldByPath ? "" : "\(operation): "
         let number = sqliteCode.map { ", sqlite \($0)" } ?? ""
@@ -45,7 +47,7 @@ extension SystemError.Code {
         case .busy, .diskFull, .inputOutput, .outOfMemory, .corrupt, .notADatabase, .constraint,
             .schemaMismatch, .wrongOwner, .wrongMode, .symbolicLink, .notARegularFile,
             .notADirectory, .unsupportedFileSystem, .alreadyExists, .tooLarge, .misuse, .other,
-            .replaced:
+            .replaced, .descriptorsClosed:
             false
         }
     }
@@ -55,7 +57,7 @@ extension SystemError.Code {
         case .busy, .replaced: .timedOut
         case .diskFull: .diskFull
         case .readOnly: .readOnly
-        case .inputOutput, .cannotOpen, .missing: .inputOutput
+        case .inputOutput, .cannotOpen, .missing, .descriptorsClosed: .inputOutput
         case .outOfMemory: .outOfMemory
         case .corrupt, .notADatabase, .schemaMismatch, .tooLarge: .keychainDamaged
         case .wrongOwner, .wrongMode, .symbolicLink, .notARegularFile, .notADirectory:

@@ -3,7 +3,7 @@
 internal import Glibc
 internal import Synchronization
 internal import ValetDatabase
-package import ValetKeychainModel
+internal import ValetKeychainModel
 package import ValetSystem
 
 /// The names of a keychain's files: docs/FORMAT.md §2.
@@ -38,8 +38,8 @@ package final class ConnectionPool: Sendable {
     private let isChecked = Atomic<Bool>(false)
     /// When the database was last seen in its place, on the monotonic clock.
     private let lastLook = Atomic<Int64>(.min)
-    /// How often readers have looked for it.
-    private let lookCount = Atomic<Int>(0)
+    /// The change of the folder since which all files are known to be in it.
+    let seenChange = Lock<FolderChange?>(nil)
 
     static let opening = "open the keychain"
     /// Idle connections beyond this number are closed: as many as threads read at once.
@@ -68,13 +68,23 @@ package final class ConnectionPool: Sendable {
 
     /// Whether the path of the keychain still leads to the database that is open, and to its log.
     /// It does not once the folder or a folder above it was replaced, or once the log or its index
-    /// was removed or replaced. The next call then looks again at once. Four system calls.
+    /// was removed or replaced. The next call then looks again at once. Five system calls.
+    ///
+    /// - Throws: The codes of ``PrivateDirectory/isInPlace()``.
     package func isInPlace() throws(SystemError) -> Bool {
-        if try directory.isInPlace(KeychainFile.database, as: identity), try hasItsLog() {
-            return true
-        }
+        try directory.checkHandle()
+        if let change = try directory.lastChange(), try hasItsFiles(at: change) { return true }
         lastLook.store(.min, ordering: .relaxed)
         return false
+    }
+
+    /// Whether the folder, last changed at `change`, has the files.
+    private func hasItsFiles(at change: FolderChange) throws(SystemError) -> Bool {
+        guard try directory.contains(KeychainFile.database, as: identity), try hasItsLog() else {
+            return false
+        }
+        seenChange.withLock { $0 = change.isPast ? change : nil }
+        return true
     }
 
     private func hasItsLog() throws(SystemError) -> Bool {
@@ -86,7 +96,6 @@ package final class ConnectionPool: Sendable {
         let (now, last) = (Deadline.now, lastLook.load(ordering: .relaxed))
         guard last == .min || now - last > Self.lookInterval else { return true }
         guard try isInPlace() else { return false }
-        lookCount.add(1, ordering: .relaxed)
         // The time before the look: the database may be replaced right after it.
         lastLook.store(now, ordering: .relaxed)
         return true
@@ -98,21 +107,6 @@ package final class ConnectionPool: Sendable {
     /// Refuses to go on where the keychain was replaced.
     package func checkPlace() throws(SystemError) {
         guard try isInPlace() else { throw replacement }
-    }
-
-    /// Whether `failure` may come from descriptors that other code in this process has closed.
-    package func hasLostFiles(_ failure: KeychainFailure) -> Bool {
-        switch failure.code {
-        case .inputOutput, .timedOut, .damaged, .keychainDamaged, .internalFault: break
-        default: return false
-        }
-        if failure.systemError == EBADF { return true }
-        let idle = readers.withLock { $0 } + (writer.withLock { $0 }.map { [$0.reading] } ?? [])
-        return !idle.allSatisfy(\.connection.isSound)
-    }
-
-    private func checkFiles(of connection: Connection) throws(SystemError) {
-        guard connection.isSound else { throw replacement }
     }
 
     /// The error for a keychain that is no longer at its path.
@@ -127,11 +121,6 @@ package final class ConnectionPool: Sendable {
         let idle = readers.withLock { $0.popLast() }
         let reader = if let idle { idle } else { try open(deadline) }
         reader.connection.deadline = deadline
-        let look = lookCount.load(ordering: .relaxed)
-        if reader.seenLook != look {
-            try checkFiles(of: reader.connection)
-            reader.seenLook = look
-        }
         return reader
     }
 
@@ -149,9 +138,10 @@ package final class ConnectionPool: Sendable {
         guard !directory.isReadOnly else {
             throw SystemError(.readOnly, during: "write", path: directory.path)
         }
-        // The lock was given in a folder that is in its place; the database is looked at here.
+        // The lock was given in a folder that is in its place.
         let held = try lock.acquire(before: deadline)
-        guard try directory.contains(KeychainFile.database, as: identity), try hasItsLog() else {
+        if let change = held.change, seenChange.withLock({ $0 }) == change { return held }
+        guard let change = held.change, try hasItsFiles(at: change) else {
             lastLook.store(.min, ordering: .relaxed)
             throw replacement
         }
@@ -169,7 +159,6 @@ package final class ConnectionPool: Sendable {
     /// The connection that writes; the caller holds the lock.
     package func writer(_ deadline: Deadline) throws -> RowWriter {
         if let writer = writer.withLock({ $0 }) {
-            try checkFiles(of: writer.connection)
             writer.connection.deadline = deadline
             return writer
         }
@@ -197,7 +186,7 @@ package final class ConnectionPool: Sendable {
         let areTheSame = logFiles.withLock { known in
             guard let known else {
                 known = files
-                return true
+                return files?.areAlone(for: identity) ?? true
             }
             return known.areThose(of: connection)
         }
@@ -207,15 +196,16 @@ package final class ConnectionPool: Sendable {
     // Closing.
 
     /// Checkpoints the log and closes all connections; no call may be using them. Writes nothing
-    /// to a keychain that was replaced.
+    /// to a keychain that was replaced. Leaves everything open where other code has closed
+    /// descriptors.
     package func close() {
+        guard (try? directory.checkHandle()) != nil, !ClosedDescriptors.wereFound else { return }
         _ = try? settleLostLog(.immediately)
         let idle = readers.withLock { $0.take() }
         if let held = try? lock.acquire(before: .immediately, inPlace: false) {
             let writer = writer.withLock { $0.take() }
             if (try? isInPlace()) == true,
-                let last = writer?.connection ?? (hasLongLog ? idle.first?.connection : nil),
-                last.isSound
+                let last = writer?.connection ?? (hasLongLog ? idle.first?.connection : nil)
             {
                 last.deadline = .immediately
                 empty(last)
@@ -223,8 +213,9 @@ package final class ConnectionPool: Sendable {
             try? writer?.connection.close()
             _ = consume held
         }
-        logFiles.withLock { $0 = nil }
         for reader in idle { try? reader.connection.close() }
+        // Last: others may not open the database anew before (``LogFiles/areAlone(for:)``).
+        logFiles.withLock { $0 = nil }
     }
 
     /// Checkpoints the log at the end. If that fails, the next writer does it.
@@ -253,6 +244,7 @@ package final class ConnectionPool: Sendable {
     ///
     /// - Returns: false if a thread of the parent was using a connection.
     package func closeInherited() -> Bool {
+        guard (try? directory.checkHandle()) != nil else { return false }
         let writers = writer.withLockIfAvailable { $0.take() }
         let idle = readers.withLockIfAvailable { $0.take() }
         let files = logFiles.withLockIfAvailable { $0.take() }
@@ -286,8 +278,16 @@ extension ConnectionPool {
     /// Restarts the log where the disk is full or nearly so: the room that its file has is then
     /// room for this transaction, which may be one that removes items. The pages of a large item
     /// are not overwritten there, because the log would get each of them.
+    ///
+    /// Asks the file system ten times a second at most, and again after each write that has failed
+    /// or has made the database longer.
     package func makeRoomInLog(_ writer: RowWriter) {
+        let now = Deadline.now
+        writer.ampleSpace = writer.lastAmpleSpace
+        writer.lastAmpleSpace = nil
+        if let last = writer.ampleSpace, now - last < Self.lookInterval { return }
         let isTight = hasTightSpace
+        writer.ampleSpace = isTight ? nil : now
         if isTight { _ = try? writer.connection.checkpoint(.passive) }
         guard writer.overwritesFreePages == isTight else { return }
         // Otherwise this transaction only writes more.
@@ -310,6 +310,7 @@ extension ConnectionPool {
         try run.finish()
         let growth = try writer.connection.reserveRoom(forPages: pageCount)
         guard growth > 0 else { return }
+        writer.ampleSpace = nil
         // There, a program needs room to open the keychain. The log grows as much as the database.
         if directory.hasSmallBlocks,
             try directory.availableByteCount() - growth < Self.spaceToOpen
@@ -326,6 +327,7 @@ extension ConnectionPool {
     /// contents short.
     package func tendLog(_ writer: RowWriter) {
         // The transaction is already durable, so failures here are left to the next writer.
+        writer.lastAmpleSpace = writer.ampleSpace
         let frameCount = writer.connection.walFrameCount
         if !writer.hasReserveInLog {
             writer.hasReserveInLog = true

@@ -85,12 +85,9 @@ extension ConnectionPool {
         _ body: (Connection) throws(SystemError) -> R
     ) throws(SystemError) -> R {
         // The caller holds the lock of writers.
-        if let writer = writer.withLock({ $0 }), writer.connection.isSound {
-            return try body(writer.connection)
-        }
+        if let writer = writer.withLock({ $0 }) { return try body(writer.connection) }
         guard let reader = readers.withLock({ $0.popLast() }) else { throw lock.busy() }
         defer { giveBack(reader) }
-        guard reader.connection.isSound else { throw replacement }
         return try body(reader.connection)
     }
 
@@ -100,6 +97,7 @@ extension ConnectionPool {
     /// - Throws: ``SystemError/Code/replaced`` if the folder was replaced, so that the call can be
     ///   repeated in the other one; ``KeychainFailure/Code/inputOutput`` if the log was.
     package func confirmCommit(_ operation: String) throws {
+        if let change = try directory.lastChange(), seenChange.withLock({ $0 }) == change { return }
         guard try !isInPlace() else { return }
         guard let files = logFiles.withLock({ $0 }),
             try directory.isInPlace(KeychainFile.database, as: identity),

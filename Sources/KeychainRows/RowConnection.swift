@@ -10,9 +10,6 @@ package final class RowConnection: @unchecked Sendable {
     /// The connection to the database.
     package let connection: Connection
 
-    /// At which look of the pool its files were last seen to be open.
-    var seenLook = 0
-
     /// The stamp of the settings.
     package let stamp: Statement
     /// The one row of the settings.
@@ -188,6 +185,11 @@ package final class RowWriter: @unchecked Sendable {
     package var hasReserveInLog = false
     /// Whether pages that become free are overwritten.
     var overwritesFreePages = true
+    /// When the disk was last seen to have ample room; nil once a write has failed or the database
+    /// has grown.
+    var lastAmpleSpace: Int64?
+    /// What ``lastAmpleSpace`` is to be after the commit.
+    var ampleSpace: Int64?
     let place: Statement
     let addPlace: Statement
     let fewPlaces: Statement

@@ -3,6 +3,7 @@
 internal import Glibc
 internal import Synchronization
 internal import ValetCSodium
+internal import ValetSystem
 
 /// The guarded memory that all secrets of this process share.
 ///

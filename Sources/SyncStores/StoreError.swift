@@ -83,7 +83,9 @@ extension StoreError {
     init(_ error: SystemError, during operation: String) {
         let code: Code =
             switch error.code {
-            case .missing, .notADirectory, .replaced, .inputOutput, .outOfMemory: .unavailable
+            case .missing, .notADirectory, .replaced, .inputOutput, .outOfMemory,
+                .descriptorsClosed:
+                .unavailable
             case .cannotOpen where [EMFILE, ENFILE].contains(error.systemError): .unavailable
             case .other where error.systemError != nil: .unavailable
             case .cannotOpen, .wrongOwner, .wrongMode, .readOnly: .denied

@@ -177,12 +177,6 @@ package struct HeldDescriptor: ~Copyable {
         FileStatus(of: number).identity.isSameFile(as: identity)
     }
 
-    /// The size of the file `identity`, which descriptor `number` leads to; nil if it does not.
-    package static func byteCount(of number: Int32, _ identity: FileIdentity) -> Int64? {
-        let found = FileStatus(of: number).identity
-        return found.isSameFile(as: identity) ? found.byteCount : nil
-    }
-
     deinit {
         let reported = errno
         if isSound { close(number) }

@@ -10,13 +10,15 @@ internal import ValetCLinux
 /// and the kernel drops it when its holder dies. Threads of this process queue first, in order of
 /// arrival. A child made by `fork` shares the description, hence the lock: it must make a
 /// `LockFile` of its own, and may drop the inherited one at any time.
-// Sendable because only the thread that holds `queue` uses `file` and `identity`.
+// Sendable because only the thread that holds `queue` uses what changes.
 package final class LockFile: @unchecked Sendable {
     private let directory: PrivateDirectory
     private let name: String
     private let queue = FairLock()
     private var file: Int32 = -1
     private var identity: FileIdentity?
+    /// The change of the folder since which the file is known to be in it.
+    private var seenChange: FolderChange?
 
     private static let operation = "lock"
     /// About a tenth of a second of waiting.
@@ -33,64 +35,68 @@ package final class LockFile: @unchecked Sendable {
     /// - Parameter inPlace: Whether the folder must still be where it was opened; false for closing
     ///   files in it.
     /// - Returns: The lock. Dropping it releases it.
-    /// - Throws: ``SystemError``: `busy` at the deadline; `replaced`, `readOnly`, `diskFull`,
-    ///   what ``PrivateDirectory/check(file:)`` throws.
+    /// - Throws: ``SystemError``: `busy` at the deadline; `replaced`, `descriptorsClosed`,
+    ///   `readOnly`, `diskFull`, what ``PrivateDirectory/check(file:)`` throws.
     package func acquire(
         before deadline: Deadline, inPlace: Bool = true
     ) throws(SystemError) -> HeldLock {
         guard queue.acquire(before: deadline) else { throw busy() }
         do throws(SystemError) {
-            try lockFile(before: deadline, inPlace: inPlace)
+            let change = try lockFile(before: deadline, inPlace: inPlace)
+            return HeldLock(of: self, change)
         } catch {
             unlock()
             queue.release()
             throw error
         }
-        return HeldLock(of: self, process: getpid())
     }
 
-    fileprivate func release(by process: pid_t) {
+    fileprivate func release(by process: UInt64) {
         // A child shares the description: unlocking would take the lock from the parent.
-        guard process == getpid() else { return }
+        guard process == ProcessGeneration.current else { return }
         unlock()
         queue.release()
     }
 
-    /// Whether the file is open: other code may have closed the descriptor.
-    private var isSound: Bool {
-        guard file >= 0, let identity else { return false }
-        return HeldDescriptor.leads(file, to: identity)
-    }
-
     private func unlock() {
-        if isSound { _ = valet_set_description_lock(file, 0) }
+        if file >= 0 { _ = valet_set_description_lock(file, 0) }
     }
 
+    /// Throws if other code has closed the descriptor, which may be another file's by now.
+    private func checkHandle() throws(SystemError) {
+        guard let identity, !HeldDescriptor.leads(file, to: identity) else { return }
+        file = -1
+        throw ClosedDescriptors.found(at: directory.path)
+    }
+
+    /// - Returns: The last change of the folder at which its path led to it; nil if not `inPlace`.
     private func lockFile(
         before deadline: Deadline, inPlace: Bool
-    ) throws(SystemError) {
+    ) throws(SystemError) -> FolderChange? {
         while true {
-            if !isSound {
+            if file >= 0 {
+                try checkHandle()
+            } else {
                 // Make no file in a folder that was moved away.
                 if inPlace { try directory.checkPlace() }
-                guard directory.descriptor.isSound else {
-                    throw directory.replacement
-                }
+                try directory.checkHandle()
                 try open()
             }
-            guard try lockDescription(before: deadline, inPlace: inPlace) else { continue }
-            if inPlace, try !directory.isAtPath() { throw directory.replacement }
-            if let identity, try directory.contains(name, as: identity) { return }
+            try lockDescription(before: deadline, inPlace: inPlace)
+            let change = inPlace ? try directory.lastChange() : nil
+            guard change != nil || !inPlace else { throw directory.replacement }
+            if let change, change == seenChange { return change }
+            if let identity, try directory.contains(name, as: identity) {
+                seenChange = change?.isPast == true ? change : nil
+                return change
+            }
             // Removed or replaced: a lock on the old file excludes no one.
-            if isSound { close(file) }
+            close(file)
             file = -1
         }
     }
 
-    /// - Returns: false if other code has closed the descriptor during the wait.
-    private func lockDescription(
-        before deadline: Deadline, inPlace: Bool
-    ) throws(SystemError) -> Bool {
+    private func lockDescription(before deadline: Deadline, inPlace: Bool) throws(SystemError) {
         var attempt = 0
         while valet_set_description_lock(file, 1) != 0 {
             guard [EAGAIN, EACCES, EINTR].contains(errno) else {
@@ -104,10 +110,9 @@ package final class LockFile: @unchecked Sendable {
             guard deadline.sleep(atMost: Backoff.pause(first: 20_000, attempt: attempt)) else {
                 throw busy()
             }
-            guard isSound else { return false }
+            try checkHandle()
             attempt += 1
         }
-        return true
     }
 
     private func open() throws(SystemError) {
@@ -137,18 +142,20 @@ package final class LockFile: @unchecked Sendable {
     }
 
     deinit {
-        if isSound { close(file) }
+        if let identity, HeldDescriptor.leads(file, to: identity) { close(file) }
     }
 }
 
 /// The lock of a ``LockFile``. Dropping it releases the lock.
 package struct HeldLock: ~Copyable, Sendable {
     private let lock: LockFile
-    private let process: pid_t
+    private let process = ProcessGeneration.current
+    /// The last change of the folder that the holder saw; nil if it may be anywhere.
+    package let change: FolderChange?
 
-    fileprivate init(of lock: LockFile, process: pid_t) {
+    fileprivate init(of lock: LockFile, _ change: FolderChange?) {
         self.lock = lock
-        self.process = process
+        self.change = change
     }
 
     deinit {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import Synchronization
 internal import ValetCLinux
 
 /// A folder of this user that is closed to all others, such as a keychain's, held by a handle: no
@@ -195,10 +196,35 @@ extension PrivateDirectory {
     /// moved or removed, if a symbolic link on the way now leads elsewhere, or if other code has
     /// closed the handle. Two system calls.
     ///
-    /// - Throws: ``SystemError`` if the kernel refuses to say, such as `cannotOpen`.
+    /// - Throws: ``SystemError``: `descriptorsClosed`; what the kernel refuses with, such as
+    ///   `cannotOpen`.
     package func isInPlace() throws(SystemError) -> Bool {
-        guard descriptor.isSound else { return false }
-        return try isAtPath()
+        try checkHandle()
+        return try lastChange() != nil
+    }
+
+    /// Throws if other code has closed the handle. One system call.
+    ///
+    /// - Throws: ``SystemError/Code/descriptorsClosed``.
+    package func checkHandle() throws(SystemError) {
+        guard descriptor.isSound else { throw ClosedDescriptors.found(at: givenPath) }
+    }
+
+    /// When a name in the folder last changed; nil if its path does not lead to it. One system
+    /// call, which does not look at the handle.
+    ///
+    /// Who has seen a file in its place at a change that ``FolderChange/isPast`` need not look
+    /// again before there is another change.
+    package func lastChange() throws(SystemError) -> FolderChange? {
+        var status = valet_file_status()
+        var (seconds, nanoseconds): (Int64, UInt32) = (0, 0)
+        guard unsafe valet_read_folder_change(givenPath, &status, &seconds, &nanoseconds) == 0
+        else {
+            if errno == ENOENT || errno == ENOTDIR { return nil }
+            throw SystemError(errno: errno, during: "look for the folder", path: givenPath)
+        }
+        guard status.device == identity.device, status.inode == identity.inode else { return nil }
+        return FolderChange(seconds: seconds, nanoseconds: nanoseconds)
     }
 
     /// Whether the file `name` at that path still is `file`. Two system calls. Holders of an open
@@ -208,13 +234,8 @@ extension PrivateDirectory {
     package func isInPlace(
         _ name: String, as file: FileIdentity
     ) throws(SystemError) -> Bool {
-        guard try isAtPath() else { return false }
+        guard try lastChange() != nil else { return false }
         return try contains(name, as: file)
-    }
-
-    /// Whether the path leads to the folder. One system call, which does not look at the handle.
-    package func isAtPath() throws(SystemError) -> Bool {
-        try Self.thing(at: givenPath)?.isSameFile(as: identity) == true
     }
 
     /// Whether the handle leads to a folder with `file` under this name. One system call. The file
@@ -223,9 +244,11 @@ extension PrivateDirectory {
     /// - Throws: The codes of ``check(file:)``.
     package func contains(_ name: String, as file: FileIdentity) throws(SystemError) -> Bool {
         do throws(SystemError) {
-            return try check(file: name)?.isSameFile(as: file) == true
+            if let found = try check(file: name) { return found.isSameFile(as: file) }
+            try checkHandle()
+            return false
         } catch {
-            guard descriptor.isSound else { return false }
+            try checkHandle()
             throw error
         }
     }
@@ -257,5 +280,51 @@ extension PrivateDirectory {
         if let status = FileStatus(at: path) { return status.identity }
         if errno == ENOENT || errno == ENOTDIR { return nil }
         throw SystemError(errno: errno, during: "look for a file", path: path)
+    }
+}
+
+/// When a name in a folder last changed: a file was made, renamed, replaced or removed.
+package struct FolderChange: Hashable, Sendable {
+    fileprivate let seconds: Int64
+    fileprivate let nanoseconds: UInt32
+
+    /// The clock of file systems ticks 100 times a second at least. Old ones keep whole seconds.
+    private static let tick: Int64 = 10_000_000
+    private static let second: Int64 = 1_000_000_000
+
+    /// Whether every later change has another time. False for at most two ticks.
+    package var isPast: Bool {
+        var now = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME_COARSE, &now)
+        let seconds = Int64(now.tv_sec).subtractingReportingOverflow(seconds)
+        let isFar = seconds.overflow || !(-3...3).contains(seconds.partialValue)
+        // The clock may have been set since.
+        guard !isFar else { return true }
+        let age = seconds.partialValue * Self.second + Int64(now.tv_nsec) - Int64(nanoseconds)
+        return abs(age) > 2 * (nanoseconds == 0 ? Self.second : Self.tick)
+    }
+}
+
+/// Other code in this process has closed descriptors that are the keychain's: a daemon closes
+/// everything from 3 on, or a bug closes a number twice. The numbers may belong to other files by
+/// now, so that this process uses no keychain any more, and SQLite closes nothing
+/// (docs/decisions/0067-looks.md).
+package enum ClosedDescriptors {
+    private static let wereFoundOnce = Atomic<Bool>(false)
+
+    /// Whether this process, or the one that it was forked from, has found such descriptors.
+    package static var wereFound: Bool { wereFoundOnce.load(ordering: .relaxed) }
+
+    /// The error of all calls from now on.
+    package static func found(at path: String) -> SystemError {
+        wereFoundOnce.store(true, ordering: .relaxed)
+        return error(at: path)
+    }
+
+    /// The error of a call.
+    package static func error(at path: String) -> SystemError {
+        SystemError(
+            .descriptorsClosed, during: "use the keychain", path: path,
+            hint: "open the keychain after becoming a daemon, and start this program anew")
     }
 }

@@ -47,6 +47,9 @@ package struct SystemError: Error, Hashable, Sendable {
         case missing
         /// The path now leads to another folder or file than the open one: open it again.
         case replaced
+        /// Other code in this process has closed descriptors of a keychain:
+        /// ``ClosedDescriptors``.
+        case descriptorsClosed
         /// The file exists and must not.
         case alreadyExists
         /// There are more bytes than the limit allows.
@@ -130,6 +133,7 @@ extension SystemError.Code {
         case .unsupportedFileSystem: "the file system is not supported"
         case .missing: "does not exist"
         case .replaced: "it was replaced while it was in use"
+        case .descriptorsClosed: "this program has closed descriptors of its keychain"
         case .alreadyExists: "exists already"
         case .tooLarge: "too large"
         case .misuse: "wrong use of an internal interface"

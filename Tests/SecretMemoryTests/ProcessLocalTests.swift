@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 import ValetCForkSupport
 import ValetSecretMemory
+import ValetSystem
 
 @Suite struct `A value that each process has its own of` {
     private final class Box: Sendable {

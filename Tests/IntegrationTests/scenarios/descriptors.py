@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that close every descriptor from 3 on, as daemons do: the keychain is opened again,
-and files that take the numbers are left alone."""
+"""Programs that close every descriptor from 3 on, as daemons do: the keychain says so, and files that
+take the numbers are left alone."""
 
 import os
 import time
@@ -9,6 +9,9 @@ from support import AGENT_ITEMS, expect, scenario
 
 # Long enough for a busy machine, and shorter than any deadline.
 LIMIT = 4
+WORDS = "this program has closed descriptors of its keychain"
+# For so long a read may use what was open.
+MOMENT = 0.15
 
 
 def used(world, verbs):
@@ -18,34 +21,58 @@ def used(world, verbs):
     return agent
 
 
-def goes_on(world, agent, mark):
-    """Checks that the program reads and writes without a delay, and that others see its writes."""
-    begin = time.monotonic()
-    expect(agent.do("get key") == "value", mark, "reading")
-    agent.do(f"set {mark} x")
-    expect(agent.do(f"get {mark}") == "x", mark, "its own write")
-    seconds = time.monotonic() - begin
-    expect(seconds < LIMIT, f"{mark} took {seconds:.1f} s")
-    expect(world.get(mark, *AGENT_ITEMS) == "x", mark, "at the path")
+def refuses(agent, *lines):
+    """Checks that each call fails in words, without a delay, and says what to do."""
+    for line in lines:
+        begin = time.monotonic()
+        answer = agent.ask(line)
+        seconds = time.monotonic() - begin
+        expect(answer.startswith("error inputOutput") and WORDS in answer, line, "answered", answer)
+        expect(seconds < LIMIT, f"{line} took {seconds:.1f} s")
+    hint = agent.do("app hint")
+    expect("after becoming a daemon" in hint, "hint:", hint)
 
 
 @scenario
 def closed(world):
-    """A program that closes all its descriptors goes on with the keychain at once."""
+    """A program that has closed all its descriptors is told so by every call."""
     world.set("key", "value", *AGENT_ITEMS)
-    for number, verbs in enumerate((["get"], ["set"], ["set", "get"], ["get", "set", "get"])):
+    for verbs in (["get"], ["set"], ["set", "get"], ["get", "set", "get"]):
         agent = used(world, verbs)
-        for turn in range(3):
+        for turn in range(2):
             count = int(agent.do("closefrom 3"))
-            expect(count > 2, "nothing was open:", count)
-            goes_on(world, agent, f"closed-{number}-{turn}")
+            expect(count > 2 or turn, "nothing was open:", count)
+            time.sleep(MOMENT)
+            refuses(agent, "get key", "set key other", "keys", "remove key", "get key")
         agent.end()
-    # A program whose first write comes after it has closed its descriptors.
-    agent = used(world, ["set", "get"])
+        expect(world.get("key", *AGENT_ITEMS) == "value", "changed by", verbs)
+    world.doctor()
+
+
+@scenario
+def closed_before(world):
+    """A program that closes all its descriptors before it uses the keychain can use it."""
+    world.set("key", "value", *AGENT_ITEMS)
+    agent = world.agent()
+    agent.do("bundle")
     agent.do("closefrom 3")
+    expect(agent.do("get key") == "value", "reading")
     agent.do("set first x")
     expect(world.get("first", *AGENT_ITEMS) == "x", "written first")
     agent.end()
+    world.doctor()
+
+
+@scenario
+def closed_before_a_write(world):
+    """A write right after its program has closed all descriptors writes nothing, nowhere."""
+    world.set("key", "value", *AGENT_ITEMS)
+    for verbs in (["get"], ["set", "get"]):
+        agent = used(world, verbs)
+        agent.do("closefrom 3")
+        refuses(agent, "set key other")
+        agent.end()
+        expect(world.get("key", *AGENT_ITEMS) == "value", "changed by", verbs)
     world.doctor()
 
 
@@ -77,19 +104,30 @@ def without_streams(world):
 
 @scenario
 def closed_in_part(world):
-    """A program that closes its descriptors from any number on goes on with the keychain."""
+    """A program that closes some of its descriptors is told so, or goes on with the keychain."""
     world.set("key", "value", *AGENT_ITEMS)
     agent = used(world, ["get", "set", "get"])
     numbers = sorted(int(name) for name in os.listdir(f"/proc/{agent.pid}/fd"))
     agent.end()
+    refused = 0
     for first in numbers:
         if first < 3:
             continue
         agent = used(world, ["get", "set", "get"])
         agent.do(f"closefrom {first}")
-        goes_on(world, agent, f"from-{first}")
+        time.sleep(MOMENT)
+        answer = agent.ask(f"set from-{first} x")
+        if answer.startswith("ok"):
+            expect(world.get(f"from-{first}", *AGENT_ITEMS) == "x", "not written", first)
+            expect(agent.do("get key") == "value", "read after", first)
+        else:
+            refused += 1
+            expect(answer.startswith("error inputOutput") and WORDS in answer, first, answer)
+            refuses(agent, "get key", "set key other", "keys")
         agent.end()
-    world.doctor()
+        expect(world.get("key", *AGENT_ITEMS) == "value", "changed after", first)
+        world.doctor()
+    expect(refused >= 3, "refused only", refused)
 
 
 @scenario
@@ -103,21 +141,19 @@ def taken(world):
         os.chmod(folder, 0o777)
         count = int(agent.do(f"take 3 {folder}"))
         expect(count > 2, "nothing was open:", count)
-        # A read may use what was open for a tenth of a second; a write may not.
+        # A read may use what was open for a moment; a write may not.
         if number == 0:
-            time.sleep(0.15)
-        else:
-            agent.do("set other x")
-        goes_on(world, agent, f"taken-{number}")
-        agent.do("close")
-        goes_on(world, agent, f"taken-again-{number}")
-        agent.do("close")
+            time.sleep(MOMENT)
+        refuses(agent, "set other x", "get key", "keys")
+        agent.ask("close")
+        refuses(agent, "get key", "set other x")
         expect(agent.do("lost") == "0", "closed what was not its own:", agent.do("lost"))
         for name in os.listdir(folder):
             contents = open(f"{folder}/{name}", "rb").read()
             expect(contents == b"x" * 8192, "written into another's file:", name)
         expect(len(locked_files(agent.pid, folder)) == count, "unlocked another's file")
         agent.end()
+        expect(world.get("key", *AGENT_ITEMS) == "value", "changed by", verbs)
     world.doctor()
 
 
@@ -133,15 +169,15 @@ def locked_files(pid, folder):
 
 @scenario
 def watching(world):
-    """A watcher of keys goes on after its program has closed all descriptors."""
+    """A watcher of keys ends in words after its program has closed all descriptors."""
     watcher, writer = world.agent(), world.agent()
     watcher.do("app keywatch ak")
     writer.do("app setas ak first 1")
     watcher.do("app keyseen +first")
     watcher.do("closefrom 3")
     writer.do("app setas ak second 1")
-    seen = watcher.do("app keyseen +second").split()
-    expect("+second" in seen, "told:", seen)
+    seen = watcher.do("app keyseen inputOutput").split()
+    expect("inputOutput" in seen, "told:", seen)
     time.sleep(0.5)
     spent = processor_time(watcher.pid)
     time.sleep(1)
@@ -158,14 +194,17 @@ def processor_time(pid):
 
 @scenario
 def forked(world):
-    """A child of a program that closed all descriptors can use the keychain."""
+    """A child of a program that closed all descriptors is told so, like its parent."""
     agent = world.agent()
     agent.do("set parent before")
     agent.do("keys")
     agent.do("closefrom 3")
     agent.tell("fork child")
     answers = [agent.answer() for _ in range(3)]
-    expect("child 0" in answers, answers)
-    expect(agent.do("get parent") == "before", "the parent")
+    expect(any(WORDS in answer for answer in answers), answers)
+    while not any(answer.startswith("child 1") for answer in answers):
+        answers.append(agent.answer())
+    refuses(agent, "get parent", "set parent after")
     agent.end()
+    expect(world.get("parent", *AGENT_ITEMS) == "before", "changed")
     world.doctor()

@@ -2,7 +2,7 @@
 
 import Testing
 import ValetCForkSupport
-import ValetSecretMemory
+import ValetSystem
 
 @Suite struct `The generation of a process` {
     @Test func `The generation of a process stays the same within one process`() {
