@@ -83,7 +83,6 @@ var products: [Product] = [
         .library(name: "CInterface", targets: ["ValetCInterface"]),
         .executable(name: "valet", targets: ["ValetCommand"]),
         .executable(name: "valet-sync", targets: ["ValetSyncCommand"]),
-        .executable(name: "valet-clients", targets: ["ValetClientsCommand"]),
     ]
     targets += [
         system("CSodium", pkgConfig: "libsodium", apt: "libsodium-dev"),
@@ -186,8 +185,15 @@ var products: [Product] = [
                 "CInterfaceHeader", "KeychainModel", "KeychainServices", "KeychainStore",
                 "SecretMemory", "System", "UserPresence",
             ]),
+        library(
+            "ClientsCommand",
+            [
+                "Database", "KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory",
+                "System", "UserPresence", "ValetCLI",
+            ]),
         .executableTarget(
-            name: "ValetCommand", dependencies: ["ValetCLI"], swiftSettings: strict),
+            name: "ValetCommand", dependencies: dependencies(["ClientsCommand", "ValetCLI"]),
+            swiftSettings: strict),
         .executableTarget(
             name: "ValetSyncCommand",
             dependencies: dependencies([
@@ -195,17 +201,12 @@ var products: [Product] = [
                 "KeychainStore", "KeychainSync", "SecretMemory", "Sync", "SyncAgent", "SyncStores",
                 "System", "UserPresence", "ValetCLI",
             ]), path: "Sources/SyncCommand", swiftSettings: strict),
-        .executableTarget(
-            name: "ValetClientsCommand",
-            dependencies: dependencies([
-                "Database", "KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory",
-                "System", "UserPresence", "ValetCLI",
-            ]), path: "Sources/ClientsCommand", swiftSettings: strict),
         testSupport("CForkSupport"),
         testSupport("TestValues"),
         testSupport(
             "TestSupport",
             ["KeychainKeys", "KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory"]),
+        testSupport("CommandTestSupport", ["ValetCLI"]),
         testSupport("SystemSupport", ["System", "TestValues"]),
         tests("System", ["CForkSupport", "SystemSupport", "TestValues"]),
         tests("Database", ["System", "SystemSupport", "TestValues"]),
@@ -305,17 +306,22 @@ var products: [Product] = [
         tests(
             "ValetCLI",
             [
-                "KeyTestSupport", "KeychainKeys", "KeychainModel", "KeychainRows",
-                "KeychainServices", "KeychainStore", "SecretMemory", "System", "TPM", "TestValues",
-                "UserPresence", "ValetCommand",
+                "CommandTestSupport", "KeyTestSupport", "KeychainKeys", "KeychainModel",
+                "KeychainRows", "KeychainServices", "KeychainStore", "SecretMemory", "System",
+                "TPM", "TestValues", "UserPresence", "ValetCommand",
             ],
             exclude: ["scripts", "terminal.py"]),
         tests(
-            "SyncCommand", ["KeychainModel", "Sync", "SyncAgent", "SyncStores", "ValetCLI"]),
+            "SyncCommand",
+            [
+                "CommandTestSupport", "KeychainModel", "Sync", "SyncAgent", "SyncStores",
+                "ValetCLI",
+            ]),
         tests(
             "ClientsCommand",
             [
-                "Database", "KeychainModel", "KeychainStore", "SecretMemory", "System", "ValetCLI",
+                "CommandTestSupport", "Database", "KeychainModel", "KeychainStore",
+                "SecretMemory", "System", "ValetCLI",
             ]),
         testAgent(
             "ValetTestAgent",
@@ -328,7 +334,7 @@ var products: [Product] = [
         .testTarget(
             name: targetName("IntegrationTests"),
             dependencies: dependencies([
-                "ClientsCommand", "SyncCommand", "ValetCommand", "ValetTestAgent",
+                "SyncCommand", "ValetCommand", "ValetTestAgent",
             ]),
             path: "Tests/IntegrationTests", exclude: ["scenarios"], swiftSettings: strict),
     ]

@@ -4,6 +4,6 @@ internal import Glibc
 internal import ValetCLI
 
 // The executable `valet-sync`, which `valet sync` becomes: all of sync between devices, and all
-// that talks to a network. `SyncTool` carries out the verbs.
+// that talks to a network.
 
-exit(ValetTool.main(sync: SyncTool.run))
+exit(ValetTool.main(of: "sync", SyncVerb.all))

@@ -126,12 +126,7 @@ extension KeychainSession: ItemAccess {
     /// other. Only then `VALET_ENTITLEMENTS` counts.
     package static func open(_ requester: Requester) throws(KeychainFailure) -> KeychainSession {
         if requester == Requester() {
-            let session = try current()
-            // `valet-clients` is a part of the command, without items of its own.
-            guard session.caller.applicationIdentifier == ClientVerb.program else {
-                return session
-            }
-            return try current(onBehalfOf: Requester.defaultApplication)
+            return try current()
         }
         let application = requester.application ?? Requester.defaultApplication
         guard let group = requester.group else { return try current(onBehalfOf: application) }

@@ -71,10 +71,10 @@ struct Terminal: Console {
         raise(SIGPIPE)
     }
 
-    /// Replaces this process by the program `name`, which takes over the command line without its
-    /// first `dropped` words. Looks beside this program and at the program's place in the system,
-    /// and never in `$PATH`. Returns if it is in neither place.
-    static func become(program name: String, dropping dropped: Int, like console: any Console) {
+    /// Replaces this process by the program `name`, which takes over the command line without the
+    /// words at these places; the program's own name is the first. Looks beside this program and at
+    /// the program's place in the system, and never in `$PATH`. Returns if it is in neither place.
+    static func become(program name: String, without places: Set<Int>, like console: any Console) {
         // The program would take an ignored SIGPIPE for the wish of its caller.
         if let terminal = console as? Terminal, !terminal.reportsBrokenPipe {
             _ = signal(SIGPIPE, SIG_DFL)
@@ -89,8 +89,11 @@ struct Terminal: Console {
         for folder in [beside, "/usr/libexec/valet/"].compactMap(\.self) {
             let path = folder + name
             unsafe path.withCString { path in
-                var arguments =
-                    unsafe [UnsafeMutablePointer(mutating: path)] + words.dropFirst(dropped)
+                var arguments: [UnsafeMutablePointer<CChar>?] =
+                    unsafe [UnsafeMutablePointer(mutating: path)]
+                for place in unsafe words.indices where !places.contains(place) {
+                    unsafe arguments.append(words[place])
+                }
                 unsafe arguments.append(nil)
                 _ = unsafe execv(path, &arguments)
             }

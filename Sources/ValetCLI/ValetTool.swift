@@ -8,34 +8,26 @@ internal import ValetUserPresence
 /// The `valet` command.
 package enum ValetTool {
     /// Runs the command line of `valet`, and returns its exit code.
-    package static func main() -> Int32 {
-        main { (context) in run(Terminal.arguments, in: context) }
-    }
-
-    /// Runs the command line of `valet-sync`, whose verbs are those of `valet sync`.
     ///
-    /// - Parameter sync: Carries out a verb.
+    /// - Parameters:
+    ///   - added: The verbs that other modules carry out.
+    ///   - words: The words that a call by another name stands for: its name and its arguments.
     package static func main(
-        sync: @escaping (SyncVerb, ParsedValues, Context) throws(CLIError) -> ExitCode
+        adding added: AddedVerbs, _ words: (_ name: String, [String?]) -> [String?]
     ) -> Int32 {
         main { (context) in
             var context = context
-            context.sync = sync
-            return run(["sync"] + Terminal.arguments, in: context)
+            context.added = added
+            return run(words(Terminal.programName, Terminal.arguments), in: context)
         }
     }
 
-    /// Runs the command line of `valet-clients`, which links call by other names.
-    ///
-    /// - Parameter clients: Carries out a verb.
-    package static func main(
-        clients: @escaping (ClientVerb, ParsedValues, Context) throws(CLIError) -> ExitCode
-    ) -> Int32 {
+    /// Runs the command line of a program that carries out the verbs of one group of `valet`.
+    package static func main(of group: String, _ verbs: AddedVerbs) -> Int32 {
         main { (context) in
             var context = context
-            context.clients = clients
-            let words = ClientVerb.words(ofProgram: Terminal.programName, Terminal.arguments)
-            return run(words, in: context)
+            context.added = verbs
+            return run([group] + Terminal.arguments, in: context, verbs.table)
         }
     }
 
@@ -52,9 +44,11 @@ package enum ValetTool {
     }
 
     /// Runs the command line `arguments`. nil stands for an argument that is not UTF-8.
-    static func run(_ arguments: [String?], in context: Context) -> ExitCode {
+    static func run(
+        _ arguments: [String?], in context: Context, _ table: VerbTable? = nil
+    ) -> ExitCode {
         do {
-            return try perform(arguments, in: context)
+            return try perform(arguments, in: context, table)
         } catch {
             if error.code != .brokenPipe { context.console.report(error) }
             return error.code
@@ -62,32 +56,22 @@ package enum ValetTool {
     }
 
     private static func perform(
-        _ arguments: [String?], in context: Context
+        _ arguments: [String?], in context: Context, _ table: VerbTable?
     ) throws(CLIError) -> ExitCode {
         let frequent = frequentCommand(arguments.first ?? nil)
-        let parser = CommandLineParser(
-            frequent.map { VerbTable(verbs: [$0.declaration], groups: []) } ?? declaration.table)
-        switch try parser.parse(arguments) {
+        if table == nil { try SyncCommand.handOver(arguments, in: context) }
+        let table =
+            frequent.map { VerbTable(verbs: [$0.declaration], groups: []) } ?? table
+            ?? Self.table(adding: context.added)
+        switch try CommandLineParser(table).parse(arguments) {
         case .version: try context.console.write("valet \(Version.current)\n")
-        case .help(let name): try context.console.write(help(about: name))
+        case .help(let name): try context.console.write(help(about: name, context, table))
         case .run(let name, let values):
             if values.has(.noQuestions) { Terminal.turnQuestionsOff() }
-            if let verb = SyncVerb(rawValue: name) {
-                try checkSettings()
-                return try context.sync(verb, values, context)
-            }
-            if let verb = ClientVerb(rawValue: name) {
-                try checkSettings()
-                return try context.clients(verb, values, context)
-            }
-            guard
-                let command = frequent
-                    ?? commands.first(where: { $0.declaration.name == name })
-            else {
-                throw CLIError(.failure, "\(quoted(name)) is declared but not implemented")
-            }
             // Locking asks no questions, so a wrong variable must not stop it.
             if name != LockCommand.declaration.name { try checkSettings() }
+            let command = frequent ?? commands.first { $0.declaration.name == name }
+            guard let command else { return try context.added.run(name, values, context) }
             return try command.init(values).run(in: context)
         }
         return .success
@@ -115,11 +99,13 @@ package enum ValetTool {
         }
     }
 
-    private static func help(about name: String?) -> String {
-        switch name.flatMap({ declaration.table[$0] }) {
+    private static func help(
+        about name: String?, _ context: Context, _ table: VerbTable
+    ) -> String {
+        switch name.flatMap({ table[$0] }) {
         case .verb(let verb): HelpText.text(for: verb)
-        case .group(let group): HelpText.text(for: group, in: declaration.table)
-        case nil: HelpText.text(for: declaration)
+        case .group(let group): HelpText.text(for: group, in: table)
+        case nil: HelpText.text(for: declaration, in: Self.table(adding: context.added))
         }
     }
 
@@ -134,7 +120,7 @@ package enum ValetTool {
         DeviceBindCommand.self, DeviceUnbindCommand.self, RotateCommand.self,
         BackupCreateCommand.self,
         BackupListCommand.self, BackupVerifyCommand.self, BackupRestoreCommand.self,
-        EntitlementsInitCommand.self,
+        EntitlementsInitCommand.self, SyncCommand.self,
     ]
 
     /// The groups of verbs with two words.
@@ -142,10 +128,16 @@ package enum ValetTool {
         [
             PasscodeGroup.declaration, RecoveryGroup.declaration, DeviceGroup.declaration,
             BackupOptions.group, EntitlementsInitCommand.group,
-        ] + SyncVerb.groups + ClientVerb.groups
+        ]
+
+    /// All verbs.
+    static func table(adding added: AddedVerbs) -> VerbTable {
+        VerbTable(
+            verbs: commands.map { $0.declaration } + added.verbs, groups: groups + added.groups)
+    }
 
     /// The whole command.
-    static let declaration = ToolDeclaration(
+    private static let declaration = ToolDeclaration(
         abstract: "store secrets in an encrypted keychain",
         discussion: [
             "Stores and reads secrets in your own encrypted keychain. Programs that use the Valet "
@@ -154,10 +146,6 @@ package enum ValetTool {
             "Reads secrets from standard input or a prompt. Writes results to standard output; "
                 + "questions, errors and hints to the terminal or standard error.",
         ],
-        table: VerbTable(
-            verbs: commands.map { $0.declaration } + SyncVerb.allCases.map(\.declaration)
-                + ClientVerb.allCases.map(\.declaration),
-            groups: groups),
         environment: [
             (
                 "VALET_HOME",

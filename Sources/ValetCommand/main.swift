@@ -2,7 +2,9 @@
 
 internal import Glibc
 internal import ValetCLI
+internal import ValetClientsCommand
 
-// The executable `valet`. `ValetCLI` does all the work.
+// The executable `valet`: `ValetCLI`, and what git, docker, the tools of AWS, imports and exports
+// need. Git and docker call it through links with names of their own.
 
-exit(ValetTool.main())
+exit(ValetTool.main(adding: ClientVerb.all, ClientVerb.words))

@@ -2,6 +2,7 @@
 
 import Testing
 import ValetCLI
+import ValetCommandTestSupport
 import ValetSecretMemory
 
 @testable import ValetClientsCommand
@@ -13,6 +14,10 @@ func secret(_ text: String) -> SecretValue { SecretValue(copying: Array(text.utf
 func text(_ value: SecretValue?) -> String? { value?.publicText }
 
 @Suite struct `What helpers read` {
+    @Test func `The help of every verb for clients fits, and its examples can be parsed`() throws {
+        try checkHelp(of: ClientVerb.all)
+    }
+
     private func request(_ lines: String...) throws(CLIError) -> GitRequest {
         let bytes = Array(lines.joined(separator: "\n").utf8)
         return try GitRequest(parsing: bytes.span)

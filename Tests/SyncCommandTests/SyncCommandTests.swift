@@ -2,6 +2,7 @@
 
 import Testing
 import ValetCLI
+import ValetCommandTestSupport
 import ValetKeychainModel
 import ValetSync
 import ValetSyncAgent
@@ -10,6 +11,10 @@ import ValetSyncStores
 @testable import ValetSyncCommand
 
 @Suite struct `The program valet-sync` {
+    @Test func `The help of every verb of sync fits, and its examples can be parsed`() throws {
+        try checkHelp(of: SyncVerb.all)
+    }
+
     @Test func `A code is drawn light on dark, two modules a line, with a margin of four`() {
         let isDark = [true, false, true, true]
         let lines = QRCode.drawing(isDark, width: 2).split(separator: "\n")

@@ -2,11 +2,12 @@
 
 import Foundation
 import Testing
+import ValetCommandTestSupport
 
 @testable import ValetCLI
 
 @Suite struct `Help` {
-    private static let table = ValetTool.declaration.table
+    private static let table = ValetTool.table(adding: .none)
 
     private static let open = CommandDeclaration(
         name: "open", abstract: "open a door",
@@ -66,41 +67,9 @@ import Testing
         #expect(HelpText.text(for: Self.open) == Self.page)
     }
 
-    @Test(arguments: table.verbs.map(\.name))
-    func `The help of every verb fits into 80 columns`(_ name: String) {
-        let bench = Bench()
-        let words = name.split(separator: " ").map(String.init) + ["--help"]
-        #expect(bench.run(words: words) == .success)
-        #expect(bench.console.outputText.hasPrefix("valet \(name) - "))
-        #expect(bench.console.outputText.split(separator: "\n").allSatisfy { $0.count <= 80 })
-    }
-
-    /// Checks that the parser takes the command of an example.
-    private func tryOut(_ command: String) throws {
-        let words = command.split(separator: " ").map(String.init)
-        let start = try #require(words.firstIndex { $0.hasSuffix("valet") })
-        let stops: Set<String> = ["|", "||", "<", ">"]
-        let end =
-            words[start...].firstIndex { stops.contains($0) || $0.contains("<") } ?? words.endIndex
-        let line = words[(start + 1)..<end].map { $0.filter { !")\"".contains($0) } }
-        let own = line.prefix { $0 != "psql" || line.contains("--") }
-        #expect(throws: Never.self) { try CommandLineParser(Self.table).parse(Array(own)) }
-    }
-
-    @Test(arguments: table.verbs.map(\.name))
-    func `The examples in the help of every verb can be parsed`(_ name: String) throws {
-        let verb = try #require(Self.table.verbs.first { $0.name == name })
-        #expect(!verb.examples.isEmpty)
-        for example in verb.examples { try tryOut(example.command) }
-    }
-
-    @Test(arguments: table.groups.map(\.name))
-    func `The examples in the help of every group can be parsed`(_ name: String) throws {
-        let group = try #require(Self.table.groups.first { $0.name == name })
-        #expect(!group.examples.isEmpty)
-        for example in group.examples { try tryOut(example.command) }
-        let text = HelpText.text(for: group, in: Self.table)
-        #expect(text.split(separator: "\n").allSatisfy { $0.count <= 80 })
+    @Test func `The help of every verb and group fits, and its examples can be parsed`() throws {
+        let all = AddedVerbs(Self.table.verbs, groups: Self.table.groups) { (_, _, _) in .success }
+        try checkHelp(of: all)
     }
 
     @Test func `The help of the command names every verb and every exit code`() {
@@ -151,8 +120,8 @@ import Testing
 
     @Test func `The help of the command shows a group once`() {
         let tool = ToolDeclaration(
-            abstract: "", discussion: [], table: Self.doors, environment: [], examples: [])
-        let lines = HelpText.text(for: tool).split(separator: "\n").filter {
+            abstract: "", discussion: [], environment: [], examples: [])
+        let lines = HelpText.text(for: tool, in: Self.doors).split(separator: "\n").filter {
             $0.hasPrefix("  open") || $0.hasPrefix("  window")
         }
         #expect(lines == ["  open    open a door", "  window  let air in"])

@@ -204,5 +204,5 @@ import ValetKeychainModel
         #expect(error?.code == .usage && error?.message == message)
     }
 
-    private let parser = CommandLineParser(verbs: ValetTool.declaration.table.verbs)
+    private let parser = CommandLineParser(verbs: ValetTool.table(adding: .none).verbs)
 }

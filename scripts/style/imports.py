@@ -18,7 +18,7 @@ TESTABLE = {
     ("SyncAgentTests", "Sync"), ("KeychainServicesTests", "KeychainStore"),
     ("SecItemTests", "KeychainStore"), ("SecItemTests", "KeychainServices"),
     ("KeychainStoreTests", "KeychainKeys"), ("KeychainStoreTests", "KeychainRows"),
-    ("KeychainStoreTests", "Keybag"),
+    ("KeychainStoreTests", "Keybag"), ("CommandTestSupport", "ValetCLI"),
 }
 _IMPORT = (r"^ *((?:@\w+(?:\([^)]*\))? )*)"
            r"(?:\w+ )?import (?:(?:struct|class|enum|protocol|typealias|func|var|let)\s+)?(\w+)")

@@ -27,6 +27,22 @@ package struct CommandDeclaration: Sendable {
     var exitCodes: [(code: ExitCode, help: String)] = []
     var examples: [(command: String, help: String)] = []
 
+    /// Makes a declaration from its parts, which the properties explain.
+    package init(
+        name: String, abstract: String, aliases: [String] = [], synonyms: [String] = [],
+        discussion: [String] = [], arguments: [ArgumentDeclaration] = [],
+        options: [OptionDeclaration] = [], takesProgram: Bool = false, surplusHint: String? = nil,
+        schema: [(member: String, help: String)] = [],
+        exitCodes: [(code: ExitCode, help: String)] = [],
+        examples: [(command: String, help: String)] = []
+    ) {
+        (self.name, self.abstract, self.aliases) = (name, abstract, aliases)
+        (self.synonyms, self.discussion, self.arguments) = (synonyms, discussion, arguments)
+        (self.options, self.takesProgram) = (options, takesProgram)
+        (self.surplusHint, self.schema) = (surplusHint, schema)
+        (self.exitCodes, self.examples) = (exitCodes, examples)
+    }
+
     /// The line after "usage".
     var usage: String { usage(of: name) }
 
@@ -62,6 +78,15 @@ package struct ArgumentDeclaration: Hashable, Sendable {
     var alternative: OptionDeclaration?
     /// Options with which the value may be missing.
     var dispensers: [OptionDeclaration] = []
+
+    /// Makes a declaration from its parts, which the properties explain.
+    package init(
+        name: String, help: String, isRequired: Bool = true, alternative: OptionDeclaration? = nil,
+        dispensers: [OptionDeclaration] = []
+    ) {
+        (self.name, self.help, self.isRequired) = (name, help, isRequired)
+        (self.alternative, self.dispensers) = (alternative, dispensers)
+    }
 }
 
 /// A flag, or a value with a name.
@@ -72,13 +97,25 @@ package struct OptionDeclaration: Hashable, Sendable {
     /// The name of the value in help; nil for flags.
     var valueName: String?
     let help: String
-    var defaultValue: String?
+    /// What counts if it is not given.
+    package var defaultValue: String?
     /// The only values that are accepted; empty if any is.
-    var choices: [String] = []
+    package var choices: [String] = []
     /// Whether it may be given several times: ``ParsedValues/list(_:)``.
     var isRepeatable = false
     /// Verbs of other tools that do the same. They lead to a hint.
     var synonyms: [String] = []
+
+    /// Makes a declaration from its parts, which the properties explain.
+    package init(
+        name: String, letter: Character? = nil, valueName: String? = nil, help: String,
+        defaultValue: String? = nil, choices: [String] = [], isRepeatable: Bool = false,
+        synonyms: [String] = []
+    ) {
+        (self.name, self.letter, self.valueName, self.help) = (name, letter, valueName, help)
+        (self.defaultValue, self.choices) = (defaultValue, choices)
+        (self.isRepeatable, self.synonyms) = (isRepeatable, synonyms)
+    }
 
     static let help = OptionDeclaration(name: "help", letter: "h", help: "show this help")
     static let noQuestions = OptionDeclaration(
@@ -97,7 +134,7 @@ package struct OptionDeclaration: Hashable, Sendable {
 }
 
 /// A group of verbs, with everything that its `--help` needs besides them.
-struct GroupDeclaration: Sendable {
+package struct GroupDeclaration: Sendable {
     /// The words before those of its verbs.
     let name: String
     /// One line, lower case, no full stop.
@@ -107,6 +144,41 @@ struct GroupDeclaration: Sendable {
     var examples: [(command: String, help: String)] = []
     /// The verb that the group's name alone stands for, by its last word.
     var defaultVerb: String?
+
+    /// Makes a declaration from its parts, which the properties explain.
+    package init(
+        name: String, abstract: String, discussion: [String] = [],
+        examples: [(command: String, help: String)] = [], defaultVerb: String? = nil
+    ) {
+        (self.name, self.abstract, self.discussion) = (name, abstract, discussion)
+        (self.examples, self.defaultVerb) = (examples, defaultVerb)
+    }
+}
+
+/// The verbs that a program adds to those of this module, which declare and carry them out.
+package struct AddedVerbs: Sendable {
+    let verbs: [CommandDeclaration]
+    let groups: [GroupDeclaration]
+    /// Carries out the verb with that name.
+    let run: Runner
+
+    /// Carries out the verb with that name.
+    package typealias Runner =
+        @Sendable (_ name: String, ParsedValues, Context) throws(CLIError) -> ExitCode
+
+    /// Makes a set of verbs from its parts.
+    package init(
+        _ verbs: [CommandDeclaration], groups: [GroupDeclaration],
+        run: @escaping Runner
+    ) {
+        (self.verbs, self.groups, self.run) = (verbs, groups, run)
+    }
+
+    /// No verbs.
+    static let none = AddedVerbs([], groups: []) { (_, _, _) in .failure }
+
+    /// These verbs alone.
+    var table: VerbTable { VerbTable(verbs: verbs, groups: groups) }
 }
 
 /// The whole command, with everything that its `--help` needs.
@@ -114,7 +186,6 @@ struct ToolDeclaration: Sendable {
     let abstract: String
     /// Paragraphs.
     let discussion: [String]
-    let table: VerbTable
     let environment: [(name: String, help: String)]
     let examples: [(command: String, help: String)]
 }

@@ -36,12 +36,12 @@ struct HelpText {
     }
 
     /// The help of the whole command.
-    static func text(for tool: ToolDeclaration) -> String {
+    static func text(for tool: ToolDeclaration, in table: VerbTable) -> String {
         var help = HelpText()
         help.lines.append("valet - \(tool.abstract)")
         help.section("Usage", ["valet VERB [OPTIONS] [KEY]"])
         help.paragraphs(tool.discussion)
-        help.list("Verbs", tool.table.entries(in: nil))
+        help.list("Verbs", table.entries(in: nil))
         let options: [OptionDeclaration] = [.help, .version]
         help.list("Options", options.map { ($0.synopsis, $0.help) })
         help.list("Environment", tool.environment.map { ($0.name, $0.help) })

@@ -21,10 +21,12 @@ package enum ItemOptions {
     package static let identifier = OptionDeclaration(
         name: "id", valueName: "IDENTIFIER",
         help: "the identifier of the valet (default: 'default'; with --group: none)")
-    static let application = OptionDeclaration(
+    /// The application whose items these are.
+    package static let application = OptionDeclaration(
         name: "app", valueName: "APPLICATION-IDENTIFIER",
         help: "the application that owns the secret (default: valet)")
-    static let group = OptionDeclaration(
+    /// The access group.
+    package static let group = OptionDeclaration(
         name: "group", valueName: "PREFIX.GROUP",
         help: "the access group that shares the secret, with its prefix")
     /// When secrets can be read.
@@ -49,7 +51,7 @@ package enum ItemOptions {
         name: "force", letter: "f", help: "write bytes of any kind, even to a terminal")
 
     /// The options that choose a valet, and `--json`.
-    static let all = [identifier, application, group, accessibility, cloud, local, json]
+    package static let all = [identifier, application, group, accessibility, cloud, local, json]
     /// The options of verbs about one secret.
     static let ofOneSecret = [keyDescriptor] + all + PasswordOptions.all
 

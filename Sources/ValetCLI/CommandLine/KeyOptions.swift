@@ -5,7 +5,8 @@ package import ValetUserPresence
 /// The options that verbs about passcodes and keys share: their declarations and help, and, as a
 /// value, those of one command line.
 package struct KeyOptions: Sendable {
-    static let passcodeDescriptor = OptionDeclaration(
+    /// The keychain's passcode.
+    package static let passcodeDescriptor = OptionDeclaration(
         name: "passcode-fd", valueName: "N",
         help: "read the passcode from file descriptor N: one line, without the newline")
     static let newPasscodeDescriptor = OptionDeclaration(
@@ -64,7 +65,7 @@ extension KeyOptions {
         + "again, remove them, or use --skip-damaged."
 
     /// For every verb that asks for the passcode.
-    static let askingDiscussion =
+    package static let askingDiscussion =
         "Type the passcode at the terminal, or into pinentry if there is no terminal. Scripts pass "
         + "it through a file descriptor: --passcode-fd, else $VALET_PASSCODE_FD. It is never read "
         + "from the command line or the environment. You have three tries, a descriptor has one. A "
@@ -79,7 +80,8 @@ extension KeyOptions {
     static let damagedItems: (code: ExitCode, help: String) = (
         .damaged, "items are damaged, and nothing was changed"
     )
-    static let noConsent: (code: ExitCode, help: String) = (
+    /// The exit code where the user has declined.
+    package static let noConsent: (code: ExitCode, help: String) = (
         .usage, "wrong usage, or nobody can be asked and --yes is missing"
     )
     static let wrongPasscode: (code: ExitCode, help: String) = (

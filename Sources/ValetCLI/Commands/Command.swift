@@ -38,25 +38,8 @@ package struct Context {
     package var otherSecrets: (PasscodeDescriptor?) -> any SecretSource = {
         PasscodeAsker.forProcess(descriptor: $0, prefersTerminal: true, readsVariable: false)
     }
-    /// Carries out a verb of `sync`. `valet` becomes the program `valet-sync`.
-    var sync: (SyncVerb, ParsedValues, Context) throws(CLIError) -> ExitCode = {
-        (_, _, context) throws(CLIError) in
-        // `valet-sync` takes over the words after `sync`.
-        Terminal.become(program: "valet-sync", dropping: 2, like: context.console)
-        throw Self.missing("valet-sync")
-    }
-    /// Carries out a verb for git, docker and others. `valet` becomes the program `valet-clients`.
-    var clients: (ClientVerb, ParsedValues, Context) throws(CLIError) -> ExitCode = {
-        (_, _, context) throws(CLIError) in
-        Terminal.become(program: ClientVerb.program, dropping: 1, like: context.console)
-        throw Self.missing(ClientVerb.program)
-    }
-
-    private static func missing(_ program: String) -> CLIError {
-        CLIError(
-            .failure, "the program '\(program)' is not installed",
-            hint: "it belongs beside 'valet', or into /usr/libexec/valet")
-    }
+    /// The verbs of the program beside those of this module.
+    var added = AddedVerbs.none
 }
 
 /// Opening the keychain.

@@ -15,7 +15,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 from support import COMMAND, Failure, Skip, expect, need, scenario
 
-CLIENTS = os.path.join(os.path.dirname(COMMAND), "valet-clients")
 NOT_FOUND = b"credentials not found in native keychain\n"
 
 
@@ -25,7 +24,7 @@ def install(world):
     os.makedirs(folder, exist_ok=True)
     for name in ("git-credential-valet", "docker-credential-valet"):
         if not os.path.lexists(os.path.join(folder, name)):
-            os.symlink(CLIENTS, os.path.join(folder, name))
+            os.symlink(COMMAND, os.path.join(folder, name))
     return folder
 
 

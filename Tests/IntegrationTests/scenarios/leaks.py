@@ -15,7 +15,6 @@ import time
 from support import (COMMAND, LEAK_TEST, ORDINARY, Failure, Skip, expect, kill_session, need,
                      need_root, scenario)
 
-CLIENTS = os.path.join(os.path.dirname(COMMAND), "valet-clients")
 FAKE_PINENTRY = os.path.join(
     os.path.dirname(__file__), "..", "..", "UserPresenceTests", "fake-pinentry")
 EXIT_GROUP = {"x86_64": "231 ", "aarch64": "94 "}
@@ -147,11 +146,11 @@ def of_helpers(world):
                          (("import", "--from", "json"), json.dumps({"b": password})),
                          (("import", "--from", "dotenv"), f"C='{password}'\n"),
                          (("export", "--format", "json", "--yes"), "")):
-        process = start(world, words, {"CANARY": canary}, program=CLIENTS, stdin=subprocess.PIPE,
+        process = start(world, words, {"CANARY": canary}, stdin=subprocess.PIPE,
                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         process.stdin.write(input.encode())
         process.stdin.close()
-        regions = list(memory(held(process, CLIENTS)))
+        regions = list(memory(held(process, COMMAND)))
         expect(found(regions, canary.encode()), "the search finds nothing:", words)
         places = found(regions, password.encode())
         expect(not places, *words, "leaves the password at", places)

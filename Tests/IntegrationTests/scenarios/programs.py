@@ -12,7 +12,6 @@ from imports import wait_for
 from support import COMMAND, expect, need, scenario
 
 PASSCODE = b"correct horse\n"
-CLIENTS = os.path.join(os.path.dirname(COMMAND), "valet-clients")
 # The descriptors of the program itself, without the one that reads the folder.
 INHERITED = """
 import os
@@ -125,7 +124,7 @@ def nothing_for_gpg(world):
         expect(made.code == 0, made)
         world.run("--kill", "all", env=env, command="gpgconf")
         outcome = world.run(
-            "import", "--from", "pass", store, command=CLIENTS, pass_fds=(descriptor,),
+            "import", "--from", "pass", store, pass_fds=(descriptor,),
             env={**env, "VALET_PASSCODE_FD": str(descriptor)})
         expect(outcome.code == 0 and world.get("a") == "value", outcome)
         check_note(path + ".gpg", descriptor)
@@ -302,7 +301,7 @@ def exported_references(world):
     }
     for key, value in values.items():
         world.set(key, value)
-    exported = world.run("export", "--format", "dotenv", "--yes", command=CLIENTS)
+    exported = world.run("export", "--format", "dotenv", "--yes")
     expect(exported.code == 0, exported)
     path = os.path.join(world.folder, "exported.env")
     with open(path, "wb") as file:
@@ -311,7 +310,7 @@ def exported_references(world):
               "print(json.dumps({name: os.environ[name] for name in sys.argv[1:]}))")
     outcome = world.run("run", "--env-file", path, "--", sys.executable, "-c", script, *values)
     expect(outcome.code == 0 and json.loads(outcome.out) == values, outcome)
-    outcome = world.run("import", "--from", "dotenv", "--id", "again", path, command=CLIENTS)
+    outcome = world.run("import", "--from", "dotenv", "--id", "again", path)
     expect(outcome.code == 0, outcome)
     for key, value in values.items():
         found = world.run("get", key, "--id", "again").out

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetCLI
+
 /// The declarations of the verbs of `sync` about values that are not shown: conflicts, and values
 /// that other devices replaced. ``SyncVerb`` lists them.
-package enum SyncValuesHelp {
+enum SyncValuesHelp {
     /// A listed value.
-    package static let value = ArgumentDeclaration(
+    static let value = ArgumentDeclaration(
         name: "VALUE", help: "the id that the list shows, or its start")
     /// The same, where another option may choose the values.
-    package static let droppedValue = ArgumentDeclaration(
+    static let droppedValue = ArgumentDeclaration(
         name: "VALUE", help: "the id that the list shows, or its start", alternative: from)
     /// The device whose values are dropped.
-    package static let from = OptionDeclaration(
+    static let from = OptionDeclaration(
         name: "from", valueName: "DEVICE", help: "drop all conflicts that this device wrote")
 
     private static let schema: [(member: String, help: String)] = [

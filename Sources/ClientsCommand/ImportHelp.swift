@@ -1,32 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetCLI
+
 // The declarations of `import` and `export`. ``ClientVerb`` lists them.
 
 /// What `valet import` takes.
-package enum ImportHelp {
+enum ImportHelp {
     /// Which program or format the secrets come from.
-    package static let from = OptionDeclaration(
+    static let from = OptionDeclaration(
         name: "from", valueName: "SOURCE", help: "where the secrets come from",
         choices: [
             "secret-service", "pass", "netrc", "dotenv", "json", "csv", "macos-dump",
             "git-credentials", "docker-config", "aws-credentials", "aws-csv",
         ])
     /// The input.
-    package static let file = ArgumentDeclaration(
+    static let file = ArgumentDeclaration(
         name: "FILE",
         help: "what to read: a file, or for pass the folder of the store; '-' is standard input",
         isRequired: false)
     /// Whether to change nothing.
-    package static let dryRun = OptionDeclaration(
+    static let dryRun = OptionDeclaration(
         name: "dry-run", letter: "n", help: "change nothing, and show what an import would do")
     /// Whether the source wins.
-    package static let replace = OptionDeclaration(
+    static let replace = OptionDeclaration(
         name: "replace", help: "if an item exists with another value, give it that of the source")
     /// Whether the keychain wins.
-    package static let skipExisting = OptionDeclaration(
+    static let skipExisting = OptionDeclaration(
         name: "skip-existing", help: "if an item exists with another value, keep it")
     /// Whether to leave out what cannot be read.
-    package static let skipUnreadable = OptionDeclaration(
+    static let skipUnreadable = OptionDeclaration(
         name: "skip-unreadable",
         help: "leave out what cannot be read, such as entries of pass for other keys and locked "
             + "collections, and name it")
@@ -93,9 +95,9 @@ package enum ImportHelp {
 }
 
 /// What `valet export` takes.
-package enum ExportHelp {
+enum ExportHelp {
     /// The form of the output.
-    package static let format = OptionDeclaration(
+    static let format = OptionDeclaration(
         name: "format", valueName: "FORMAT", help: "the form of the output",
         choices: ["json", "dotenv"])
 

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetCLI
+
 /// The declarations of the verbs of `sync` that found a circle, join it and leave it. ``SyncVerb``
 /// lists them.
-package enum SyncCircleHelp {
+enum SyncCircleHelp {
     /// A text that the sponsor shows.
-    package static let invitationDescriptor = OptionDeclaration(
+    static let invitationDescriptor = OptionDeclaration(
         name: "invitation-fd", valueName: "N",
         help: "read the invitation from file descriptor N: one line")
     /// Whether items that the circle lacks are sent to it.
-    package static let addMine = OptionDeclaration(
+    static let addMine = OptionDeclaration(
         name: "add-mine", help: "send items that the circle lacks to it, without asking")
     /// The circle to recover.
-    package static let circle = OptionDeclaration(
+    static let circle = OptionDeclaration(
         name: "circle", valueName: "ID",
         help: "the circle, 32 hexadecimal digits; 'valet sync recovery add' shows them")
     /// The devices that stay.
-    package static let keep = OptionDeclaration(
+    static let keep = OptionDeclaration(
         name: "keep", valueName: "DEVICE[,DEVICE…]",
         help: "devices that you still have; all others are removed")
 
@@ -97,7 +99,7 @@ package enum SyncCircleHelp {
         examples: [("valet sync leave", "Before you give the device away.")])
 
     /// Whether to leave without a word.
-    package static let leaveHere = OptionDeclaration(
+    static let leaveHere = OptionDeclaration(
         name: "here", help: "forget the circle on this device, and tell nobody")
 
     static let move = CommandDeclaration(

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A verb of `valet sync`. The program `valet-sync` carries it out, so that `valet` need not link
-/// what talks to a network; both read command lines and write help by these declarations.
-package enum SyncVerb: String, CaseIterable, Sendable {
+internal import ValetCLI
+
+/// A verb of `valet sync`.
+enum SyncVerb: String, CaseIterable, Sendable {
     case create = "sync create"
     case invite = "sync invite"
     case join = "sync join"
@@ -29,8 +30,17 @@ package enum SyncVerb: String, CaseIterable, Sendable {
     case replacedShow = "sync replaced show"
     case replacedRestore = "sync replaced restore"
 
+    /// All verbs, for the program `valet-sync`.
+    static var all: AddedVerbs {
+        AddedVerbs(allCases.map(\.declaration), groups: groups) {
+            (name, values, context) throws(CLIError) in
+            guard let verb = SyncVerb(rawValue: name) else { return .failure }
+            return try SyncTool.run(verb, values, context)
+        }
+    }
+
     /// What the verb takes and does.
-    var declaration: CommandDeclaration {
+    private var declaration: CommandDeclaration {
         switch self {
         case .create: SyncCircleHelp.create
         case .invite: SyncCircleHelp.invite
@@ -61,7 +71,7 @@ package enum SyncVerb: String, CaseIterable, Sendable {
     }
 
     /// The group `valet sync`, and those in it.
-    static let groups = [
+    private static let groups = [
         GroupDeclaration(
             name: "sync", abstract: "share iCloud valets between your devices",
             discussion: [
@@ -103,35 +113,35 @@ package enum SyncVerb: String, CaseIterable, Sendable {
 }
 
 /// The options and arguments that several verbs of `sync` share.
-package enum SyncOptions {
+enum SyncOptions {
     /// The folder that carries the bytes.
-    package static let folder = OptionDeclaration(
+    static let folder = OptionDeclaration(
         name: "folder", valueName: "PATH", help: "keep the circle in this folder")
     /// The servers that carry the bytes.
-    package static let etcd = OptionDeclaration(
+    static let etcd = OptionDeclaration(
         name: "etcd", valueName: "URL[,URL…]",
         help: "keep the circle in the etcd cluster with these servers")
     /// The certificate authority of the servers.
-    package static let authority = OptionDeclaration(
+    static let authority = OptionDeclaration(
         name: "ca", valueName: "FILE",
         help: "with --etcd: trust servers that this certificate has signed")
     /// The certificate of this device.
-    package static let certificate = OptionDeclaration(
+    static let certificate = OptionDeclaration(
         name: "cert", valueName: "FILE", help: "with --etcd: this device's certificate")
     /// The key of that certificate.
-    package static let key = OptionDeclaration(
+    static let key = OptionDeclaration(
         name: "key", valueName: "FILE", help: "with --etcd: the key of that certificate")
     /// The user's name at the servers.
-    package static let user = OptionDeclaration(
+    static let user = OptionDeclaration(
         name: "user", valueName: "NAME",
         help: "with --etcd: log in as this user, and ask for the "
             + "password")
     /// Whether http is good enough.
-    package static let plainText = OptionDeclaration(
+    static let plainText = OptionDeclaration(
         name: "plain-http",
         help: "with --etcd: accept http addresses, on a network that you trust; not with --user")
     /// The password of that user.
-    package static let passwordDescriptor = OptionDeclaration(
+    static let passwordDescriptor = OptionDeclaration(
         name: "password-fd", valueName: "N",
         help: "read the password of --user from file descriptor N: one line")
     /// Everything that chooses a store.
@@ -140,21 +150,21 @@ package enum SyncOptions {
     ]
 
     /// The name of this device.
-    package static let name = OptionDeclaration(
+    static let name = OptionDeclaration(
         name: "name", valueName: "NAME",
         help: "what this device calls itself (default: the name of the machine)")
     /// The recovery key.
-    package static let recoveryKeyDescriptor = OptionDeclaration(
+    static let recoveryKeyDescriptor = OptionDeclaration(
         name: "recovery-key-fd", valueName: "N",
         help: "read the recovery key from file descriptor N: one line")
     /// Consent in advance.
-    package static let yes = KeyOptions.yes
+    static let yes = KeyOptions.yes
     /// The keychain's passcode.
-    package static let passcodeDescriptor = KeyOptions.passcodeDescriptor
+    static let passcodeDescriptor = KeyOptions.passcodeDescriptor
     /// JSON instead of text.
-    package static let json = ItemOptions.json
+    static let json = ItemOptions.json
     /// A device of the circle.
-    package static let device = ArgumentDeclaration(
+    static let device = ArgumentDeclaration(
         name: "DEVICE", help: "the name of a device, or the start of its id")
 
     static let storeDiscussion =

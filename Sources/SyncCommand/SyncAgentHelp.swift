@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetCLI
+
 // The declarations of the verbs of `sync` about devices and about the agent, which keeps a device
 // up to date. `SyncVerb` lists them.
 
 /// The verbs about devices of the circle.
-package enum SyncDevicesHelp {
+enum SyncDevicesHelp {
     /// The new name of a device.
-    package static let newName = ArgumentDeclaration(
+    static let newName = ArgumentDeclaration(
         name: "NAME", help: "what to call it on this device")
 
     static let list = CommandDeclaration(

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import ValetCLI
+
 /// A verb for programs that keep their passwords in the keychain (git, docker, the tools of AWS),
-/// or one that exchanges secrets with other programs. The program `valet-clients` carries it out,
-/// so that `valet` stays small; both read command lines and write help by these declarations.
+/// or one that exchanges secrets with other programs.
 package enum ClientVerb: String, CaseIterable, Sendable {
     case gitCredential = "git-credential"
     case dockerCredential = "docker-credential"
@@ -11,9 +12,6 @@ package enum ClientVerb: String, CaseIterable, Sendable {
     case awsRemove = "aws-credentials remove"
     case importItems = "import"
     case exportItems = "export"
-
-    /// The program that carries out these verbs.
-    static let program = "valet-clients"
 
     /// What the verb takes and does.
     var declaration: CommandDeclaration {
@@ -28,12 +26,18 @@ package enum ClientVerb: String, CaseIterable, Sendable {
         }
     }
 
-    /// The groups of verbs with two words.
-    static let groups = [AWSHelp.group]
+    /// All verbs, for the program `valet`.
+    package static var all: AddedVerbs {
+        AddedVerbs(allCases.map(\.declaration), groups: [AWSHelp.group]) {
+            (name, values, context) throws(CLIError) in
+            guard let verb = ClientVerb(rawValue: name) else { return .failure }
+            return try ClientsTool.run(verb, values, context)
+        }
+    }
 
     /// The words that a call of the program by another name stands for: git and docker start their
-    /// helpers by fixed names, which are links to the program.
-    static func words(ofProgram name: String, _ arguments: [String?]) -> [String?] {
+    /// helpers by fixed names, which are links to `valet`.
+    package static func words(ofProgram name: String, _ arguments: [String?]) -> [String?] {
         switch name {
         case "git-credential-valet": return [gitCredential.rawValue] + arguments
         case "docker-credential-valet":
@@ -46,18 +50,18 @@ package enum ClientVerb: String, CaseIterable, Sendable {
 }
 
 /// The options and help that the verbs for clients share.
-package enum ClientOptions {
+enum ClientOptions {
     /// What the client wants.
-    package static let operation = ArgumentDeclaration(
+    static let operation = ArgumentDeclaration(
         name: "OPERATION", help: "what the client asks for")
     /// When a new item can be read.
-    package static let accessibility = OptionDeclaration(
+    static let accessibility = OptionDeclaration(
         name: "accessibility", valueName: "CLASS",
         help: "when passwords that this call adds can be read",
         defaultValue: ItemOptions.accessibility.defaultValue,
         choices: ItemOptions.accessibility.choices)
     /// Whether new items are shared between devices.
-    package static let cloud = OptionDeclaration(
+    static let cloud = OptionDeclaration(
         name: "cloud", help: "share passwords that this call adds, with 'valet sync'")
 
     /// The options that choose an owner, and the kind of new items.
@@ -70,7 +74,7 @@ package enum ClientOptions {
 }
 
 /// The declarations of the verbs that git and docker call.
-package enum ClientHelp {
+enum ClientHelp {
     static let gitCredential = CommandDeclaration(
         name: "git-credential", abstract: "keep passwords for git",
         discussion: [
@@ -111,9 +115,9 @@ package enum ClientHelp {
 }
 
 /// The declarations of the verbs of `aws-credentials`.
-package enum AWSHelp {
+enum AWSHelp {
     /// A set of keys.
-    package static let profile = ArgumentDeclaration(
+    static let profile = ArgumentDeclaration(
         name: "PROFILE", help: "a name for the keys, such as that of the profile")
 
     static let group = GroupDeclaration(

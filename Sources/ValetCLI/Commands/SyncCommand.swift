@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// `valet sync` becomes the program `valet-sync`, which declares its verbs and carries them out, so
+/// that `valet` need not link what talks to a network.
+struct SyncCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "sync", abstract: "share iCloud valets between your devices",
+        examples: [("valet sync --help", "Lists its verbs.")])
+
+    /// The program.
+    private static let program = "valet-sync"
+
+    init(_ values: ParsedValues) {}
+
+    func run(in context: Context) throws(CLIError) -> ExitCode { throw Self.missing }
+
+    /// Lets the program take over a command line that is for it, or asks for its help.
+    ///
+    /// - Throws: ``ExitCode/failure`` if it is not installed.
+    static func handOver(_ arguments: [String?], in context: Context) throws(CLIError) {
+        let name = declaration.name
+        let place = arguments.firstIndex { $0 == name }
+        guard let place, place == 0 || arguments.prefix(place) == ["help"] else { return }
+        // The first word is the name of this program.
+        Terminal.become(program: program, without: [0, place + 1], like: context.console)
+        throw missing
+    }
+
+    private static var missing: CLIError {
+        CLIError(
+            .failure, "the program '\(program)' is not installed",
+            hint: "it belongs beside 'valet', or into /usr/libexec/valet")
+    }
+}
