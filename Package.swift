@@ -106,9 +106,13 @@ var products: [Product] = [
             ["CLinux", "KeychainModel", "Keybag", "SecretMemory", "Sealing", "System"]),
         library("Backup", ["KeychainModel", "SecretMemory", "Sealing", "System"]),
         sync,
-        library("SyncStores", ["KeychainModel", "Sealing", "Sync", "System"]),
+        library("SyncStores", ["KeychainModel", "Sealing", "SecretMemory", "Sync", "System"]),
         library(
-            "EtcdStore", ["CCurl", "KeychainModel", "SecretMemory", "Sync", "SyncStores", "System"]),
+            "EtcdStore",
+            [
+                "CCurl", "Database", "KeychainModel", "SecretMemory", "Sync", "SyncStores",
+                "System",
+            ]),
         library(
             "KeychainRows",
             ["Database", "KeychainModel", "Keybag", "SecretMemory", "Sealing", "System"]),

@@ -5,38 +5,26 @@ internal import ValetDatabase
 internal import ValetSecretMemory
 internal import ValetSystem
 
-/// A JSON document with secrets, as strict as RFC 8259. SQLite parses it, and answers queries by
-/// its functions for JSON; its memory is wiped (``ClientsTool``).
+/// A JSON document with secrets, as strict as RFC 8259. SQLite parses it; its memory is wiped
+/// (``ClientsTool``).
 struct JSONDocument {
-    /// A database with the table `document(text)`.
-    private let connection: Connection
+    private let text: JSONText
     /// What the document is called in errors: "the input".
     private let name: String
 
     /// - Throws: ``ExitCode/usage`` for anything but JSON.
     init(_ text: SecretValue, called name: String) throws(CLIError) {
         self.name = name
-        let malformed = CLIError.usage("\(name) is not JSON")
-        // SQLite reads text up to its first null byte, and cuts strings at escaped ones.
-        guard text.withBytes({ Self.isText($0) }) else { throw malformed }
         do throws(SystemError) {
-            connection = try Connection.inMemory()
-            try Statement("CREATE TABLE document (text TEXT NOT NULL) STRICT", on: connection)
-                .execute()
-            let insertion = Statement("INSERT INTO document VALUES (?1)", on: connection)
-            try text.withBytes { (bytes) throws(SystemError) in
-                let run = try insertion.start()
-                try run.bind(text: bytes, at: 1)
-                try run.finish()
+            let read = try text.withBytes { (bytes) throws(SystemError) in try JSONText(bytes) }
+            if let read {
+                self.text = read
+                return
             }
         } catch {
             throw CLIError(.failure, "could not read \(name): \(error)")
         }
-        var isValid = false
-        try forEachRow("SELECT json_valid(text) FROM document") { row throws(CLIError) in
-            isValid = row.number(0) == 1
-        }
-        guard isValid else { throw malformed }
+        throw .usage("\(name) is not JSON")
     }
 
     /// Runs a query, and passes each of its rows to `body`.
@@ -44,8 +32,7 @@ struct JSONDocument {
         _ sql: StaticString, _ body: (borrowing Row) throws(CLIError) -> Void
     ) throws(CLIError) {
         do {
-            let run = try Statement(sql, on: connection).start()
-            var row = Row(run: run, document: name)
+            var row = Row(run: try text.start(sql), document: name)
             while try row.step() { try body(row) }
         } catch let error as CLIError {
             throw error
@@ -77,21 +64,5 @@ struct JSONDocument {
         func text(_ column: Int32) throws(CLIError) -> String? {
             try secret(column)?.publicText
         }
-    }
-
-    /// Whether the bytes are UTF-8 without null bytes, escaped or not.
-    private static func isText(_ bytes: Span<UInt8>) -> Bool {
-        guard (try? UTF8Span(validating: bytes)) != nil else { return false }
-        var index = 0
-        while index < bytes.count {
-            if bytes[index] == 0 { return false }
-            if bytes[index] == UInt8(ascii: "\\") {
-                let escape = index + 1..<min(index + 6, bytes.count)
-                if bytes.extracting(escape).equals("u0000") { return false }
-                index += 1
-            }
-            index += 1
-        }
-        return true
     }
 }

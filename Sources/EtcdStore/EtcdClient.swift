@@ -57,9 +57,12 @@ final class EtcdClient {
         maxByteCount: Int = 1 << 20, persists: Bool = false
     ) throws(StoreError) -> EtcdAnswer {
         let call = Call(
-            path: "/v3/kv/txn", body: try EtcdJSON.bytes(transaction), operation: operation,
+            path: "/v3/kv/txn", body: transaction.json, operation: operation,
             maxByteCount: maxByteCount, persists: persists)
-        return try read(perform(call, within: limit), during: operation)
+        guard let answer = EtcdAnswer(try perform(call, within: limit)) else {
+            throw Self.malformed(operation)
+        }
+        return answer
     }
 
     /// A new lease.
@@ -68,16 +71,14 @@ final class EtcdClient {
     ) throws(StoreError) -> String {
         let body = Array(#"{"TTL":"\#(duration.components.seconds)"}"#.utf8)
         let call = Call(path: "/v3/lease/grant", body: body, operation: operation)
-        return try read(perform(call, within: limit), during: operation, as: EtcdLease.self).ID
+        guard let lease = etcdMember(.lease, of: try perform(call, within: limit)) else {
+            throw Self.malformed(operation)
+        }
+        return lease
     }
 
-    private func read<T: Decodable>(
-        _ bytes: [UInt8], during operation: String, as type: T.Type = T.self
-    ) throws(StoreError) -> T {
-        guard let value = EtcdJSON.read(bytes, as: type) else {
-            throw StoreError(.malformed, during: operation, reason: "not an answer of etcd")
-        }
-        return value
+    private static func malformed(_ operation: String) -> StoreError {
+        StoreError(.malformed, during: operation, reason: "not an answer of etcd")
     }
 
     /// Asks the servers in turn, from the one that answered last.
@@ -133,7 +134,9 @@ final class EtcdClient {
         }
         switch result {
         case .answer(let bytes):
-            let text = try read(bytes, during: operation, as: EtcdToken.self).token
+            guard let text = etcdMember(.token, of: bytes) else {
+                throw Self.malformed(operation)
+            }
             guard text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }), text.utf8.count < 8192
             else { throw StoreError(.malformed, during: operation, reason: "not a token") }
             token = text
@@ -206,12 +209,12 @@ extension EtcdClient {
 
     /// `code` is one of gRPC's: https://grpc.io/docs/guides/status-codes/.
     private func refusal(_ status: Int, _ body: [UInt8], _ operation: String) -> Attempt {
-        let answer = EtcdJSON.read(body, as: EtcdRefusal.self)
-        let text = Self.line(answer?.error ?? answer?.message ?? "HTTP status \(status)")
+        let answer = EtcdRefusal(body)
+        let text = Self.line(answer.text ?? "HTTP status \(status)")
         let error = { (code: StoreError.Code, hint: String?) in
             StoreError(code, during: operation, reason: text, hint: hint)
         }
-        switch (status, answer?.code) {
+        switch (status, answer.code) {
         case (401, _), (_, 16): return .unauthorized
         case (403, _), (_, 7): return .refusal(error(.denied, nil))
         case (_, 3) where text.contains("user name is empty"): return .unauthorized
@@ -263,31 +266,15 @@ extension EtcdClient {
 
 extension EtcdCredentials {
     /// The body of a request for a token.
-    fileprivate var json: SecretBytes {
+    fileprivate var json: SecretValue {
         password.withBytes { password in
-            var bytes: [UInt8] = []
-            // Without this, copies of the password would stay behind.
-            bytes.reserveCapacity(64 + 6 * (user.utf8.count + password.count))
-            bytes += Array(#"{"name":""#.utf8)
-            for byte in user.utf8 { Self.append(byte, to: &bytes) }
-            bytes += Array(#"","password":""#.utf8)
-            for index in password.indices { Self.append(password[index], to: &bytes) }
-            bytes += Array(#""}"#.utf8)
-            return SecretBytes(takingOver: consume bytes)
-        }
-    }
-
-    private static func append(_ byte: UInt8, to json: inout [UInt8]) {
-        switch byte {
-        case 0..<0x20:
-            let digits = Array("0123456789abcdef".utf8)
-            json += Array("\\u00".utf8)
-            json.append(digits[Int(byte >> 4)])
-            json.append(digits[Int(byte & 15)])
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-            json.append(UInt8(ascii: "\\"))
-            json.append(byte)
-        default: json.append(byte)
+            var text = SecretText(capacity: 64 + 2 * (user.utf8.count + password.count))
+            text.append(#"{"name":"#)
+            text.appendJSONString(user)
+            text.append(#","password":"#)
+            text.appendJSONString(password)
+            text.append("}")
+            return text.value()
         }
     }
 }

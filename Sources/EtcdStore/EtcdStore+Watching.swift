@@ -103,14 +103,14 @@ extension EtcdStore {
             compare: [.exists(EtcdKeys.mark(circle))])
         let answer = try client.transact(mark, operation, within: limit)
         guard answer.isSuccess else { throw Self.withoutMark(operation) }
-        guard let revision = EtcdRevision(answer.header?.revision) else {
+        guard let revision = EtcdRevision(answer.revision) else {
             throw StoreError(.malformed, during: operation, reason: "no revision")
         }
         let isSame =
-            watching.circle == circle && watching.clusterID == answer.header?.clusterId
+            watching.circle == circle && watching.clusterID == answer.clusterID
             && watching.revision <= revision.number && !watching.nextScan.hasPassed
         watching.circle = circle
-        watching.clusterID = answer.header?.clusterId
+        watching.clusterID = answer.clusterID
         watching.revision = revision.number
         if isSame, watching.start != nil { return true }
         watching.start = revision.next
@@ -124,23 +124,20 @@ extension EtcdStore {
     ) -> Found {
         guard let start = watching.start else { return .canceled }
         let (first, end) = EtcdKeys.watched(circle)
-        let request = EtcdWatchRequest(from: first, below: end, since: start)
-        guard let body = try? EtcdJSON.bytes(request) else { return .canceled }
+        let body = etcdWatch(from: first, below: end, since: start)
         var (found, newest) = (Found.broken, start)
         let ending = client.stream("/v3/watch", body, within: limit) { line in
-            guard let result = EtcdJSON.read(line, as: EtcdWatchLine.self)?.result else {
-                return false
-            }
-            let next = EtcdRevision(result.header?.revision)?.next ?? 0
-            if result.canceled == true || (result.created == true && next < start) {
+            guard let line = EtcdWatchLine(line) else { return false }
+            let next = EtcdRevision(line.revision)?.next ?? 0
+            if line.isCanceled || (line.isCreated && next < start) {
                 found = .canceled
                 return false
             }
-            guard let events = result.events, !events.isEmpty else { return true }
+            guard !line.events.isEmpty else { return true }
             // The header may have a later revision, of which not all events are here.
-            let revisions = events.compactMap { EtcdRevision($0.kv?.modRevision)?.number }
+            let revisions = line.events.compactMap { EtcdRevision($0.modRevision)?.number }
             newest = max(start, revisions.max() ?? start)
-            found = .changes(places(of: events, in: circle))
+            found = .changes(places(of: line.events, in: circle))
             return false
         }
         switch ending {
@@ -158,12 +155,8 @@ extension EtcdStore {
     }
 
     private static func places(
-        of events: [EtcdWatchLine.Event], in circle: CircleID
+        of events: [EtcdPair], in circle: CircleID
     ) -> Set<StorePlace> {
-        Set(
-            events.map { event in
-                let key = event.kv.map { [UInt8]($0.key) } ?? []
-                return EtcdKeys.place(ofHead: key, in: circle) ?? .roster(circle)
-            })
+        Set(events.map { EtcdKeys.place(ofHead: $0.key, in: circle) ?? .roster(circle) })
     }
 }

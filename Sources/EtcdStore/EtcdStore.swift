@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import FoundationEssentials
 internal import ValetKeychainModel
 package import ValetSync
 package import ValetSyncStores
@@ -125,7 +124,7 @@ package final class EtcdStore: SyncStore {
         guard !answer.found(0).isEmpty else { throw Self.withoutMark(operation) }
         var found: LogPosition?
         if let value = answer.found(1).first?.value {
-            found = EtcdKeys.head([UInt8](value))
+            found = EtcdKeys.head(value)
             guard found != nil else {
                 throw StoreError(.malformed, during: operation, reason: "not a head")
             }
@@ -287,7 +286,7 @@ extension EtcdStore {
                 from: start, below: EtcdKeys.end(of: prefix), limit: Self.pageCount)
             let answer = try perform(
                 [page], in: circle, operation, by: deadline, maxByteCount: 8 << 20)
-            let keys = answer.found(0).map { [UInt8]($0.key) }
+            let keys = answer.found(0).map(\.key)
             let hasPrefix = keys.allSatisfy { $0.starts(with: prefix.utf8) }
             guard hasPrefix, keys.count <= Self.pageCount else {
                 throw StoreError(.malformed, during: operation, reason: "keys that are not listed")
@@ -326,7 +325,7 @@ extension EtcdStore {
         }
         return names.indices.map { index in
             guard let value = answer.found(index).first else { return .missing }
-            let bytes = [UInt8](value.value ?? Data())
+            let bytes = value.value ?? []
             guard bytes.count <= maxByteCount else { return .foreign }
             let fits = names[index].hash.map { $0 == StoreNames.hash(of: bytes) } ?? true
             return fits ? .bytes(bytes) : .partial

@@ -327,18 +327,3 @@ package struct SharingPlaces: Hashable, Sendable {
         return serials
     }
 }
-
-extension FixedBytes where byteCount == 16 {
-    /// Parses 32 hexadecimal digits; nil for other text.
-    init?(digits: some StringProtocol) {
-        let values = digits.utf8.compactMap { digit -> UInt8? in
-            switch digit {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-            default: nil
-            }
-        }
-        guard values.count == 32, digits.utf8.count == 32 else { return nil }
-        self.init(InlineArray { values[2 * $0] << 4 | values[2 * $0 + 1] })
-    }
-}

@@ -80,11 +80,14 @@ extension FixedBytes: Hashable {
 
 extension FixedBytes: CustomStringConvertible {
     /// The bytes as lower-case hexadecimal digits.
-    public var description: String {
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        for byte in bytes { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
-        return String(decoding: text, as: UTF8.self)
+    public var description: String { Hexadecimal.text(Array(bytes)) }
+}
+
+extension FixedBytes {
+    /// Reads ``description``; nil for other text.
+    package init?(digits: some StringProtocol) {
+        guard let bytes = Hexadecimal.bytes(digits), bytes.count == byteCount else { return nil }
+        self.init(InlineArray { bytes[$0] })
     }
 }
 

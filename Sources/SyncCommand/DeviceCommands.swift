@@ -5,6 +5,7 @@
 internal import ValetCLI
 internal import ValetKeychainModel
 internal import ValetKeychainSync
+internal import ValetSecretMemory
 internal import ValetSync
 internal import ValetSyncAgent
 
@@ -193,7 +194,7 @@ struct ItemName {
         func text(_ attribute: Attribute) -> String? {
             switch content.attributes[attribute.tag] {
             case .text(let text): text
-            case .bytes(let bytes): String(utf8: bytes) ?? "0x" + Escaping.hexadecimal(bytes)
+            case .bytes(let bytes): String(utf8: bytes) ?? "0x" + Hexadecimal.text(bytes)
             default: nil
             }
         }

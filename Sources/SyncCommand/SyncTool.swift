@@ -5,6 +5,7 @@ internal import ValetKeychainKeys
 internal import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetKeychainSync
+internal import ValetSecretMemory
 internal import ValetSync
 internal import ValetSyncAgent
 internal import ValetSyncStores
@@ -221,15 +222,16 @@ struct SyncCall {
 /// Ids as text.
 extension SyncBytes {
     /// 32 lower-case hexadecimal digits.
-    var text: String { Escaping.hexadecimal(bytes) }
+    var text: String { Hexadecimal.text(bytes) }
 
     /// Reads ``text``.
     init?(text: String) {
-        let digits = text.lowercased()
-        guard digits.utf8.count == 32, let high = UInt64(digits.prefix(16), radix: 16),
-            let low = UInt64(digits.suffix(16), radix: 16),
-            digits.allSatisfy({ $0.isHexDigit })
-        else { return nil }
-        self.init(high: high, low: low)
+        guard let bytes = Hexadecimal.bytes(text.lowercased()), bytes.count == 16 else {
+            return nil
+        }
+        let (high, low) = (bytes.prefix(8), bytes.suffix(8))
+        self.init(
+            high: high.reduce(0) { $0 << 8 | UInt64($1) },
+            low: low.reduce(0) { $0 << 8 | UInt64($1) })
     }
 }

@@ -2,6 +2,7 @@
 
 package import ValetKeychainModel
 internal import ValetSealing
+internal import ValetSecretMemory
 package import ValetSync
 
 /// What things are called in a store: docs/SYNC.md §7. Folders and etcd use the same names.
@@ -24,7 +25,7 @@ package enum StoreNames {
     }
 
     /// An id in lower-case hexadecimal.
-    package static func text<Name>(_ id: SyncBytes<Name>) -> String { hexadecimal(id.bytes) }
+    package static func text<Name>(_ id: SyncBytes<Name>) -> String { Hexadecimal.text(id.bytes) }
 
     /// The letter of a scope.
     package static func text(_ scope: KeyScope) -> String {
@@ -44,7 +45,7 @@ package enum StoreNames {
     package static func text(_ name: StoredName) -> String {
         var text = digits(name.number)
         if let part = name.part { text += "." + digits(UInt64(part)) }
-        if let hash = name.hash { text += "-" + hexadecimal(hash.bytes) }
+        if let hash = name.hash { text += "-" + Hexadecimal.text(hash.bytes) }
         return text
     }
 
@@ -122,13 +123,6 @@ package enum StoreNames {
     private static func digits(_ number: UInt64) -> String {
         var bytes: [UInt8] = []
         bytes.append(bigEndian: number)
-        return hexadecimal(bytes)
-    }
-
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(
-            decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
-            as: UTF8.self)
+        return Hexadecimal.text(bytes)
     }
 }

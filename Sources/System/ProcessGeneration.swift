@@ -36,7 +36,7 @@ package enum ProcessGeneration {
     }
 
     private static func makePage() -> UnsafeMutablePointer<Atomic<UInt64>>? {
-        let size = sysconf(Int32(_SC_PAGESIZE))
+        let size = Int(getpagesize())
         guard
             let memory = unsafe mmap(
                 nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),

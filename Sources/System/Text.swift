@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Two operations on text: quoting for hints, and searching without Foundation.
+// What is asked of text: quoting for hints, searching without Foundation, and whether a terminal
+// may show it.
 
 extension String {
     /// The text, quoted as one word of a shell command.
@@ -30,5 +31,16 @@ extension StringProtocol {
         let bytes = Array(utf8)
         let part = Array(part.utf8)
         return bytes.indices.contains { bytes[$0...].starts(with: part) } || part.isEmpty
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether a terminal or a window may not show it as it is: control characters, characters that
+    /// change the writing direction or join letters, tags, and all other invisible characters.
+    package var isActive: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: true
+        default: properties.isDefaultIgnorableCodePoint
+        }
     }
 }

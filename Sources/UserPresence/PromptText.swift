@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetSystem
+
 /// Makes texts of applications safe to show in questions.
 enum PromptText {
     /// One line.
@@ -36,16 +38,5 @@ enum PromptText {
             }
         }
         return String(result)
-    }
-}
-
-extension Unicode.Scalar {
-    /// Whether a terminal or a window may not show it as it is: control characters, characters that
-    /// change the writing direction or join letters, tags, and all other invisible characters.
-    package var isActive: Bool {
-        switch properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: true
-        default: properties.isDefaultIgnorableCodePoint
-        }
     }
 }

@@ -3,6 +3,7 @@
 // Text that is safe to show: `Escaping` makes it, `TerminalText` recognizes it. Names and values
 // may come from anybody, and a terminal acts on some characters and hides others.
 
+internal import ValetSystem
 internal import ValetUserPresence
 
 /// Makes text safe to show.
@@ -56,7 +57,7 @@ package enum Escaping {
             if let written = exception(scalar) {
                 result += written
             } else if scalar.isActive, !scalar.joinsEmoji(between: before, after) {
-                result += "\\u{" + hexadecimal(scalar.value, digitCount: 1) + "}"
+                result += "\\u{" + String(scalar.value, radix: 16) + "}"
             } else {
                 result.unicodeScalars.append(scalar)
             }
@@ -65,16 +66,6 @@ package enum Escaping {
         return result
     }
 
-    /// Two lower-case digits for each byte.
-    package static func hexadecimal(_ bytes: [UInt8]) -> String {
-        bytes.map { hexadecimal(UInt32($0), digitCount: 2) }.joined()
-    }
-
-    /// At least `digitCount` lower-case digits.
-    static func hexadecimal(_ number: UInt32, digitCount: Int) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: max(0, digitCount - digits.count)) + digits
-    }
 }
 
 extension Unicode.Scalar {

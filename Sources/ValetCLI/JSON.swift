@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetUserPresence
+internal import ValetSecretMemory
 
 /// A JSON value to write. Members keep their order.
 package indirect enum JSON: Hashable, Sendable {
@@ -52,23 +52,12 @@ package indirect enum JSON: Hashable, Sendable {
     }
 
     private static func quoted(_ text: String) -> String {
-        var result = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": result += "\\\""
-            case "\\": result += "\\\\"
-            case "\n": result += "\\n"
-            case "\t": result += "\\t"
-            default:
-                if scalar.isActive {
-                    for unit in String(scalar).utf16 {
-                        result += "\\u" + Escaping.hexadecimal(UInt32(unit), digitCount: 4)
-                    }
-                } else {
-                    result.unicodeScalars.append(scalar)
-                }
-            }
+        // Most names need no look at the tables of Unicode.
+        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C }) {
+            return "\"" + text + "\""
         }
-        return result + "\""
+        var result = SecretText(capacity: text.utf8.count + 16)
+        result.appendJSONString(text)
+        return result.publicText()
     }
 }

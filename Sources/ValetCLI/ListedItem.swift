@@ -4,6 +4,7 @@
 
 package import ValetKeychainModel
 internal import ValetKeychainStore
+internal import ValetSecretMemory
 
 /// One line of `list`.
 struct ListedItem: Hashable, Sendable {
@@ -74,7 +75,7 @@ extension ListedItem {
     static func text(_ value: AttributeValue?) -> String {
         switch value {
         case .text(let text): text
-        case .bytes(let bytes), .accessControl(let bytes): "0x" + Escaping.hexadecimal(bytes)
+        case .bytes(let bytes), .accessControl(let bytes): "0x" + Hexadecimal.text(bytes)
         case .number(let number): String(number)
         case .date(let seconds): Timestamp.text(secondsSince2001: seconds) ?? ""
         case nil: ""

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetUserPresence
+internal import ValetSecretMemory
 
 /// Writes a secret as a JSON object, in pieces that are wiped: ``JSON`` would leave copies in
 /// memory. `valet get --json` uses it.
@@ -30,71 +30,13 @@ struct SecretJSON {
     private func writePiece(
         _ piece: Span<UInt8>, isText: Bool, to console: any Console
     ) throws(CLIError) {
-        var output = Piece(capacity: 6 * piece.count + 4)
-        defer { output.wipe() }
-        if isText { output.appendEscaped(piece) } else { output.appendBase64(piece) }
-        try console.write(output.bytes.span.extracting(first: output.count))
-    }
-}
-
-/// Output bytes. The array never grows, because growing would leave a copy in memory.
-private struct Piece {
-    private(set) var bytes: [UInt8]
-    private(set) var count = 0
-
-    init(capacity: Int) {
-        bytes = Array(repeating: 0, count: capacity)
-    }
-
-    mutating func wipe() {
-        for index in bytes.indices { bytes[index] = 0 }
-    }
-
-    mutating func append(_ byte: UInt8) {
-        bytes[count] = byte
-        count += 1
-    }
-
-    /// Appends the inside of a JSON string. Escapes all characters that a terminal could act on, as
-    /// ``JSON`` does.
-    mutating func appendEscaped(_ text: Span<UInt8>) {
-        guard let text = try? UTF8Span(validating: text) else { return }
-        var scalars = text.makeUnicodeScalarIterator()
-        while let scalar = scalars.next() {
-            switch scalar {
-            case "\"", "\\":
-                append(UInt8(ascii: "\\"))
-                append(UInt8(truncatingIfNeeded: scalar.value))
-            case _ where scalar.isActive:
-                for unit in scalar.utf16 { appendUnit(unit) }
-            default: for byte in scalar.utf8 { append(byte) }
+        guard isText else {
+            return try Base64.encoded(piece).withBytes { (text) throws(CLIError) in
+                try console.write(text)
             }
         }
-    }
-
-    /// Appends `\u` and four digits.
-    private mutating func appendUnit(_ unit: UInt16) {
-        let digits = Array("0123456789abcdef".utf8)
-        append(UInt8(ascii: "\\"))
-        append(UInt8(ascii: "u"))
-        for shift in stride(from: 12, through: 0, by: -4) {
-            append(digits[Int(unit >> shift & 15)])
-        }
-    }
-
-    /// Appends base64 (RFC 4648 §4).
-    mutating func appendBase64(_ data: Span<UInt8>) {
-        let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-        for start in stride(from: 0, to: data.count, by: 3) {
-            let count = min(3, data.count - start)
-            var bits: UInt32 = 0
-            for offset in 0..<3 {
-                bits = bits << 8 | (offset < count ? UInt32(data[start + offset]) : 0)
-            }
-            for position in 0..<4 {
-                let digit = digits[Int(bits >> (18 - 6 * UInt32(position)) & 63)]
-                append(position <= count ? digit : UInt8(ascii: "="))
-            }
-        }
+        var output = SecretText(capacity: piece.count + 64)
+        output.appendJSON(piece)
+        try output.withBytes { (text) throws(CLIError) in try console.write(text) }
     }
 }

@@ -119,7 +119,7 @@ import Testing
         #expect(
             String(decoding: outcome.output, as: UTF8.self) == """
                 one
-                {"name":"a name","byteCount":9,"encoding":"utf-8","value":"two\\u000alines"}
+                {"name":"a name","byteCount":9,"encoding":"utf-8","value":"two\\nlines"}
                 code 64
                 code 64
                 code 1

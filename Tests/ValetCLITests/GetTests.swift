@@ -71,7 +71,7 @@ import Testing
         bench.run("get", "k", "--json")
         #expect(
             bench.console.outputText
-                == #"{"name":"k","byteCount":6,"encoding":"utf-8","value":"a\"\\\u000aé"}"# + "\n")
+                == #"{"name":"k","byteCount":6,"encoding":"utf-8","value":"a\"\\\né"}"# + "\n")
     }
 
     @Test(arguments: ["\u{1B}]0;a\u{7}", "\u{9B}2J", "\u{202E}", "\u{E0041}"])

@@ -8,7 +8,7 @@ import re
 SYSTEM = {
     "Foundation": "SecItem CoreFoundationNames SecItemRequests Valet KeychainSwift ValetTesting"
                   " LocalAuthentication",
-    "FoundationEssentials": "EtcdStore", "Dispatch": "KeychainServices", "Testing": "ValetTesting",
+    "Dispatch": "KeychainServices", "Testing": "ValetTesting",
 }
 # Apple's own modules, in the files that are about Apple's systems.
 APPLE = r".*/(?:Platform|\w+\+ObjectiveC)\.swift (?:Security|LocalAuthentication|Darwin|ObjectiveC)"
