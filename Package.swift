@@ -19,6 +19,30 @@ let strict: [SwiftSetting] =
 // all others have a prefix, which their folders do not have.
 let productNames: Set = ["Valet", "KeychainSwift", "LocalAuthentication", "Security"]
 
+// The floors of the house, the lowest first: a module imports those of its own floor and of those
+// below (docs/ARCHITECTURE.md). Each is a folder of Sources.
+let floors = [
+    "Platform": [
+        "CCurl", "CLinux", "CSQLite", "CSodium", "CTPM2", "Database", "Sealing", "System", "TPM",
+        "UserPresence",
+    ],
+    "Keychain": [
+        "KeychainDatabase", "KeychainModel", "KeychainServices", "KeychainStore", "Keys",
+    ],
+    "Libraries": [
+        "AppleKeychainRequests", "CInterface", "CInterfaceHeader", "CoreFoundationNames",
+        "KeychainSwift", "LocalAuthentication", "SecItem", "Security", "Valet", "ValetTesting",
+    ],
+    "Sync": ["Sync", "SyncAgent", "SyncStores"],
+    "Command": ["ClientsCommand", "SyncCommand", "ValetCLI", "ValetCommand"],
+]
+
+func floor(_ folder: String) -> String {
+    floors.first { $0.value.contains(folder) }?.key ?? "no floor"
+}
+
+func path(_ folder: String) -> String { "Sources/\(floor(folder))/\(folder)" }
+
 func targetName(_ folder: String) -> String {
     productNames.contains(folder) || folder.hasPrefix("Valet") ? folder : "Valet" + folder
 }
@@ -29,7 +53,7 @@ func dependencies(_ folders: [String]) -> [Target.Dependency] {
 
 func system(_ folder: String, pkgConfig: String? = nil, apt: String? = nil) -> Target {
     .systemLibrary(
-        name: targetName(folder), path: "Sources/" + folder, pkgConfig: pkgConfig,
+        name: targetName(folder), path: path(folder), pkgConfig: pkgConfig,
         providers: apt.map { [.apt([$0])] })
 }
 
@@ -43,25 +67,38 @@ func library(
             + optional.map {
                 .target(name: targetName($0.value), condition: .when(traits: [$0.key]))
             },
-        path: "Sources/" + folder, swiftSettings: strict)
+        path: path(folder), swiftSettings: strict)
+}
+
+func program(_ folder: String, _ folders: [String]) -> Target {
+    .executableTarget(
+        name: targetName(folder), dependencies: dependencies(folders), path: path(folder),
+        swiftSettings: strict)
 }
 
 func testSupport(_ folder: String, _ folders: [String] = []) -> Target {
     .target(
-        name: targetName(folder), dependencies: dependencies(folders), path: "Tests/" + folder,
+        name: targetName(folder), dependencies: dependencies(folders),
+        path: "Tests/Support/" + folder,
         swiftSettings: strict)
 }
 
 func testAgent(_ folder: String, _ folders: [String]) -> Target {
     .executableTarget(
-        name: targetName(folder), dependencies: dependencies(folders), path: "Tests/" + folder,
+        name: targetName(folder), dependencies: dependencies(folders),
+        path: "Tests/Support/" + folder,
         swiftSettings: strict)
 }
 
-func tests(_ subject: String, _ folders: [String], exclude: [String] = []) -> Target {
+/// `module`: the module that is tested, unless it has the name of the tests.
+func tests(
+    _ subject: String, of module: String? = nil, _ folders: [String], exclude: [String] = []
+) -> Target {
     .testTarget(
-        name: targetName(subject + "Tests"), dependencies: dependencies([subject] + folders),
-        path: "Tests/\(subject)Tests", exclude: exclude, swiftSettings: strict)
+        name: targetName(subject + "Tests"),
+        dependencies: dependencies([module ?? subject] + folders),
+        path: "Tests/\(floor(module ?? subject))/\(subject)Tests", exclude: exclude,
+        swiftSettings: strict)
 }
 
 // In dependency order; docs/ARCHITECTURE.md says what each module may use.
@@ -72,7 +109,7 @@ var products: [Product] = [
 ]
 
 #if os(Linux)
-    let sync = library("Sync", ["KeychainModel", "Keybag", "SecretMemory", "Sealing"])
+    let sync = library("Sync", ["KeychainModel", "Keys", "Sealing"])
     // Tests leave out one rule of the algorithm at a time. Releases have no such switch.
     sync.swiftSettings = strict + [.define("SYNC_RULES", .when(configuration: .debug))]
     products += [
@@ -91,87 +128,59 @@ var products: [Product] = [
         system("CTPM2", apt: "libtss2-dev"),
         system("CCurl"),
         system("CInterfaceHeader"),
-        library("SecretMemory", ["CSodium", "CLinux", "System"]),
-        library("Sealing", ["CSodium", "SecretMemory"]),
         library("System", ["CLinux"]),
+        library("Sealing", ["CLinux", "CSodium", "System"]),
         library("KeychainModel", ["System"]),
         library("Database", ["CSQLite", "System"]),
-        library("UserPresence", ["CLinux", "SecretMemory", "System"]),
-        library("Fingerprint", ["Sealing", "System"]),
+        library("UserPresence", ["CLinux", "Sealing", "System"]),
         library(
-            "TPM", ["CLinux", "SecretMemory", "Sealing", "System"], optional: ["TPM": "CTPM2"]),
-        library("Keybag", ["KeychainModel", "SecretMemory", "Sealing", "System"]),
-        library(
-            "LockState",
-            ["CLinux", "KeychainModel", "Keybag", "SecretMemory", "Sealing", "System"]),
-        library("Backup", ["KeychainModel", "SecretMemory", "Sealing", "System"]),
+            "TPM", ["CLinux", "Sealing", "System"], optional: ["TPM": "CTPM2"]),
+        library("Keys", ["CLinux", "KeychainModel", "Sealing", "System"]),
         sync,
-        library("SyncStores", ["KeychainModel", "Sealing", "SecretMemory", "Sync", "System"]),
+        library("SyncStores", ["CCurl", "Database", "KeychainModel", "Sealing", "Sync", "System"]),
         library(
-            "EtcdStore",
-            [
-                "CCurl", "Database", "KeychainModel", "SecretMemory", "Sync", "SyncStores",
-                "System",
-            ]),
-        library(
-            "KeychainRows",
-            ["Database", "KeychainModel", "Keybag", "SecretMemory", "Sealing", "System"]),
-        library(
-            "KeychainKeys",
-            [
-                "Database", "KeychainModel", "KeychainRows", "Keybag", "LockState",
-                "SecretMemory", "Sealing", "System", "TPM",
-            ]),
+            "KeychainDatabase",
+            ["Database", "KeychainModel", "Keys", "Sealing", "System", "TPM"]),
         library(
             "KeychainStore",
             [
-                "Backup", "Database", "KeychainKeys", "KeychainModel", "KeychainRows", "Keybag",
-                "LockState", "SecretMemory", "Sealing", "System", "TPM",
-            ]),
-        library(
-            "KeychainSync",
-            [
-                "Database", "KeychainKeys", "KeychainModel", "KeychainRows", "KeychainStore",
-                "Keybag", "SecretMemory", "Sealing", "Sync", "System",
+                "Database", "KeychainDatabase", "KeychainModel", "Keys", "Sealing", "System", "TPM",
             ]),
         library(
             "SyncAgent",
             [
-                "Keybag", "KeychainKeys", "KeychainModel", "KeychainRows", "KeychainStore",
-                "KeychainSync", "Sealing", "Sync", "SyncStores", "System",
+                "Database", "KeychainDatabase", "KeychainModel", "KeychainStore", "Keys", "Sealing",
+                "Sync", "SyncStores", "System",
             ]),
         library(
             "KeychainServices",
             [
-                "KeychainKeys", "KeychainModel", "KeychainRows", "KeychainStore", "SecretMemory",
-                "System", "UserPresence",
-            ], optional: ["Fingerprint": "Fingerprint"]),
+                "KeychainDatabase", "KeychainModel", "KeychainStore", "Sealing", "System",
+                "UserPresence",
+            ]),
         library(
             "SecItem",
             [
-                "KeychainModel", "KeychainRows", "KeychainServices", "KeychainStore",
-                "SecretMemory", "System",
+                "KeychainDatabase", "KeychainModel", "KeychainServices", "KeychainStore", "Sealing",
+                "System",
             ]),
         library("CoreFoundationNames", ["KeychainModel", "KeychainServices", "SecItem"]),
-        library("SecItemRequests", ["CoreFoundationNames", "KeychainModel", "SecItem"]),
+        library("AppleKeychainRequests", ["CoreFoundationNames", "KeychainModel", "SecItem"]),
         library(
             "Valet",
             [
-                "KeychainModel", "KeychainServices", "KeychainStore", "SecItem", "SecItemRequests",
-                "SecretMemory",
+                "AppleKeychainRequests", "KeychainModel", "KeychainServices", "KeychainStore",
+                "Sealing", "SecItem",
             ]),
         library(
             "KeychainSwift",
             [
-                "KeychainModel", "KeychainServices", "KeychainStore", "SecItem", "SecItemRequests",
-                "SecretMemory",
+                "AppleKeychainRequests", "KeychainModel", "KeychainServices", "KeychainStore",
+                "Sealing", "SecItem",
             ]),
         library(
             "ValetTesting",
-            [
-                "KeychainKeys", "KeychainModel", "KeychainRows", "KeychainServices",
-                "KeychainStore",
-            ]),
+            ["KeychainDatabase", "KeychainModel", "KeychainServices", "KeychainStore"]),
         library(
             "LocalAuthentication",
             ["CoreFoundationNames", "KeychainModel", "KeychainServices", "SecItem"]),
@@ -180,121 +189,116 @@ var products: [Product] = [
         library(
             "ValetCLI",
             [
-                "CLinux", "KeychainKeys", "KeychainModel", "KeychainServices", "KeychainStore",
-                "SecretMemory", "System", "UserPresence",
+                "CLinux", "KeychainDatabase", "KeychainModel", "KeychainServices", "KeychainStore",
+                "Sealing", "System", "UserPresence",
             ]),
         library(
             "CInterface",
             [
-                "CInterfaceHeader", "KeychainModel", "KeychainServices", "KeychainStore",
-                "SecretMemory", "System", "UserPresence",
+                "CInterfaceHeader", "KeychainModel", "KeychainServices", "KeychainStore", "Sealing",
+                "System", "UserPresence",
             ]),
         library(
             "ClientsCommand",
             [
-                "Database", "KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory",
+                "Database", "KeychainModel", "KeychainServices", "KeychainStore", "Sealing",
                 "System", "UserPresence", "ValetCLI",
             ]),
-        .executableTarget(
-            name: "ValetCommand", dependencies: dependencies(["ClientsCommand", "ValetCLI"]),
-            swiftSettings: strict),
-        .executableTarget(
-            name: "ValetSyncCommand",
-            dependencies: dependencies([
-                "EtcdStore", "Keybag", "KeychainKeys", "KeychainModel", "KeychainServices",
-                "KeychainStore", "KeychainSync", "SecretMemory", "Sync", "SyncAgent", "SyncStores",
-                "System", "UserPresence", "ValetCLI",
-            ]), path: "Sources/SyncCommand", swiftSettings: strict),
+        program("ValetCommand", ["ClientsCommand", "ValetCLI"]),
+        program(
+            "SyncCommand",
+            [
+                "KeychainDatabase", "KeychainModel", "KeychainServices", "KeychainStore", "Keys",
+                "Sealing", "Sync", "SyncAgent", "SyncStores", "System", "UserPresence", "ValetCLI",
+            ]),
         testSupport("CForkSupport"),
         testSupport("TestValues"),
         testSupport(
             "TestSupport",
-            ["KeychainKeys", "KeychainModel", "KeychainServices", "KeychainStore", "SecretMemory"]),
+            ["KeychainDatabase", "KeychainModel", "KeychainServices", "KeychainStore", "Sealing"]),
         testSupport("CommandTestSupport", ["ValetCLI"]),
         testSupport("SystemSupport", ["System", "TestValues"]),
         tests("System", ["CForkSupport", "SystemSupport", "TestValues"]),
         tests("Database", ["System", "SystemSupport", "TestValues"]),
-        tests("SecretMemory", ["CForkSupport", "System"]),
         tests(
-            "UserPresence", ["SecretMemory", "System", "TestValues", "ValetTestAgent"],
+            "SecretMemory", of: "Sealing", ["CForkSupport", "System"]),
+        tests(
+            "UserPresence", ["Sealing", "System", "TestValues", "ValetTestAgent"],
             exclude: ["fake-pinentry", "person.py"]),
         tests(
-            "Fingerprint",
+            "Fingerprint", of: "UserPresence",
             [
-                "KeychainKeys", "KeychainModel", "KeychainRows", "KeychainServices",
-                "KeychainStore", "SecItem", "SecretMemory", "System", "TestValues", "UserPresence",
-                "ValetTestAgent",
+                "KeychainDatabase", "KeychainModel", "KeychainServices", "KeychainStore", "Sealing",
+                "SecItem", "System", "TestValues", "ValetTestAgent",
             ]),
-        tests("Sealing", ["SecretMemory", "TestValues"]),
+        tests("Sealing", ["TestValues"]),
         testSupport(
             "KeyTestSupport",
-            ["KeychainModel", "Keybag", "LockState", "Sealing", "System", "TPM", "TestValues"]),
+            ["KeychainModel", "Keys", "Sealing", "System", "TPM", "TestValues"]),
         tests(
             "TPM",
-            [
-                "KeyTestSupport", "SecretMemory", "Sealing", "System", "TestValues",
-                "ValetTestAgent",
-            ]),
+            ["KeyTestSupport", "Sealing", "System", "TestValues", "ValetTestAgent"]),
         testSupport("SyncSupport", ["Sync", "SyncStores", "System"]),
         tests("KeychainModel", ["TestValues"]),
-        tests("Keybag", ["KeychainModel", "SecretMemory", "Sealing", "TestValues"]),
-        tests("Backup", ["KeychainModel", "SecretMemory", "Sealing", "System", "TestValues"]),
+        tests(
+            "Keybag", of: "Keys", ["KeychainModel", "Sealing", "TestValues"]),
+        tests(
+            "Backup", of: "KeychainStore", ["KeychainModel", "Sealing", "System", "TestValues"]),
         tests(
             "Sync",
-            ["KeychainModel", "Keybag", "SecretMemory", "Sealing", "SyncStores", "TestValues"]),
+            ["KeychainModel", "Keys", "Sealing", "SyncStores", "TestValues"]),
         tests(
             "SyncStores",
             [
-                "EtcdStore", "KeychainModel", "SecretMemory", "Sync", "SyncSupport", "System",
-                "SystemSupport", "TestValues",
+                "KeychainModel", "Sealing", "Sync", "SyncSupport", "System", "SystemSupport",
+                "TestValues",
             ]),
         tests(
             "SyncAgent",
             [
-                "Keybag", "KeychainKeys", "KeychainModel", "KeychainRows", "KeychainStore",
-                "KeychainSync", "Sealing", "SecretMemory", "Sync", "SyncStores", "SyncSupport",
-                "System", "TestValues",
+                "KeychainDatabase", "KeychainModel", "KeychainStore", "Keys", "Sealing", "Sync",
+                "SyncStores", "SyncSupport", "System", "TestValues",
             ]),
         tests(
-            "LockState",
+            "LockState", of: "Keys",
             [
-                "CForkSupport", "CLinux", "KeyTestSupport", "KeychainModel", "Keybag",
-                "SecretMemory", "Sealing", "System", "TestValues", "ValetTestAgent",
+                "CForkSupport", "CLinux", "KeyTestSupport", "KeychainModel", "Sealing", "System",
+                "TestValues", "ValetTestAgent",
             ]),
         tests(
             "KeychainStore",
             [
-                "Database", "KeyTestSupport", "Keybag", "KeychainKeys", "KeychainModel",
-                "KeychainRows", "LockState", "Sealing", "SecretMemory", "System", "SystemSupport",
-                "TPM", "TestValues",
+                "Database", "KeyTestSupport", "KeychainDatabase", "KeychainModel", "Keys",
+                "Sealing", "System", "SystemSupport", "TPM", "TestValues",
             ]),
         tests(
-            "KeychainSync",
+            "KeychainSync", of: "SyncAgent",
             [
-                "Database", "KeychainKeys", "KeychainModel", "KeychainRows", "KeychainStore",
-                "SecretMemory", "Sync", "System", "TestSupport",
+                "Database", "KeychainDatabase", "KeychainModel", "KeychainStore", "Sealing", "Sync",
+                "System", "TestSupport",
             ]),
         tests(
             "KeychainServices",
             [
-                "KeychainKeys", "KeychainModel", "KeychainStore", "KeychainSync", "Sealing",
-                "SecretMemory", "TestSupport",
+                "KeychainDatabase", "KeychainModel", "KeychainStore", "Sealing", "SyncAgent",
+                "TestSupport",
             ]),
         tests(
             "SecItem",
             [
-                "KeychainKeys", "KeychainModel", "KeychainRows", "KeychainServices",
-                "KeychainStore", "LocalAuthentication", "SecretMemory", "Security", "System",
-                "TestSupport", "TestValues", "UserPresence",
+                "KeychainDatabase", "KeychainModel", "KeychainServices", "KeychainStore",
+                "LocalAuthentication", "Sealing", "Security", "System", "TestSupport", "TestValues",
+                "UserPresence",
             ]),
         tests(
             "Valet",
             [
-                "KeychainKeys", "KeychainModel", "KeychainRows", "KeychainServices",
-                "KeychainStore", "SecItem", "SecItemRequests", "SecretMemory", "System",
-                "TestSupport", "TestValues", "UserPresence",
+                "AppleKeychainRequests", "KeychainDatabase", "KeychainModel", "KeychainServices",
+                "KeychainStore", "Sealing", "SecItem", "System", "TestSupport", "TestValues",
+                "UserPresence",
             ]),
-        tests("SecItemRequests", ["KeychainModel"]),
+        tests(
+            "AppleKeychainRequests", ["KeychainModel"]),
         tests(
             "KeychainSwift",
             [
@@ -304,52 +308,46 @@ var products: [Product] = [
         tests(
             "ValetTesting",
             [
-                "KeychainKeys", "KeychainModel", "KeychainRows", "KeychainServices",
-                "KeychainStore", "KeychainSwift", "SecretMemory", "Security", "Valet",
+                "KeychainDatabase", "KeychainModel", "KeychainServices", "KeychainStore",
+                "KeychainSwift", "Sealing", "Security", "Valet",
             ]),
         tests(
             "ValetCLI",
             [
-                "CommandTestSupport", "KeyTestSupport", "KeychainKeys", "KeychainModel",
-                "KeychainRows", "KeychainServices", "KeychainStore", "SecretMemory", "System",
-                "TPM", "TestValues", "UserPresence", "ValetCommand",
+                "CommandTestSupport", "KeyTestSupport", "KeychainDatabase", "KeychainModel",
+                "KeychainServices", "KeychainStore", "Sealing", "System", "TPM", "TestValues",
+                "UserPresence", "ValetCommand",
             ],
             exclude: ["scripts", "terminal.py"]),
         tests(
             "SyncCommand",
-            [
-                "CommandTestSupport", "KeychainModel", "Sync", "SyncAgent", "SyncStores",
-                "ValetCLI",
-            ]),
+            ["CommandTestSupport", "KeychainModel", "Sync", "SyncAgent", "SyncStores", "ValetCLI"]),
         tests(
             "ClientsCommand",
             [
-                "CommandTestSupport", "Database", "KeychainModel", "KeychainStore",
-                "SecretMemory", "System", "ValetCLI",
+                "CommandTestSupport", "Database", "KeychainModel", "KeychainStore", "Sealing",
+                "System", "ValetCLI",
             ]),
         testAgent(
             "ValetTestAgent",
             [
-                "CForkSupport", "CLinux", "CoreFoundationNames", "Database", "Fingerprint",
-                "KeyTestSupport", "KeychainKeys", "KeychainModel", "KeychainRows",
-                "KeychainServices", "KeychainStore", "LockState", "Sealing", "SecItem",
-                "SecretMemory", "System", "TPM", "UserPresence", "Valet",
+                "CForkSupport", "CLinux", "CoreFoundationNames", "Database", "KeyTestSupport",
+                "KeychainDatabase", "KeychainModel", "KeychainServices", "KeychainStore", "Keys",
+                "Sealing", "SecItem", "System", "TPM", "UserPresence", "Valet",
             ]),
         .testTarget(
             name: targetName("IntegrationTests"),
-            dependencies: dependencies([
-                "SyncCommand", "ValetCommand", "ValetTestAgent",
-            ]),
+            dependencies: dependencies(["SyncCommand", "ValetCommand", "ValetTestAgent"]),
             path: "Tests/IntegrationTests", exclude: ["scenarios"], swiftSettings: strict),
     ]
 #else
-    let valet = library("Valet", ["KeychainModel", "SecItemRequests"])
+    let valet = library("Valet", ["AppleKeychainRequests", "KeychainModel"])
     valet.exclude = ["StoreKeychain.swift", "KeyChanges.swift"]
-    let keychainSwift = library("KeychainSwift", ["KeychainModel", "SecItemRequests"])
+    let keychainSwift = library("KeychainSwift", ["AppleKeychainRequests", "KeychainModel"])
     keychainSwift.exclude = ["StorePasswords.swift"]
     let model = library("KeychainModel")
     model.exclude = ["PlatformFailures.swift"]
-    targets += [model, library("SecItemRequests", ["KeychainModel"]), valet, keychainSwift]
+    targets += [model, library("AppleKeychainRequests", ["KeychainModel"]), valet, keychainSwift]
 #endif
 
 // Names of test targets, separated by commas: only these are built, which links faster.

@@ -7,8 +7,8 @@ usage() {
     cat <<'END'
 usage: scripts/docs.sh [--help | --check]
 
-Builds the articles in Sources/Valet/Valet.docc and the reference of the libraries with the
-toolchain's docc, from the build in .build, into .build-docs/site. To read it:
+Builds the articles in Sources/Libraries/Valet/Valet.docc and the reference of the libraries with
+the toolchain's docc, from the build in .build, into .build-docs/site. To read it:
     python3 -m http.server --bind 127.0.0.1 --directory .build-docs/site
     http://127.0.0.1:8000/documentation/valet/
 
@@ -26,12 +26,12 @@ symbol_graphs() {
     local module map modules triple
     local -a maps=()
     for module in Valet KeychainSwift ValetTesting; do
-        [[ -d Sources/$module ]] || continue
+        [[ -d Sources/Libraries/$module ]] || continue
         scripts/build --quiet --enable-all-traits --target "$module"
     done
     modules="$(scripts/build --show-bin-path)/Modules"
     triple="$(swiftc -print-target-info | sed -n 's/^ *"triple": "\(.*\)",$/\1/p' | head -n 1)"
-    for map in Sources/*/module.modulemap; do maps+=(-Xcc "-fmodule-map-file=$PWD/$map"); done
+    for map in Sources/*/*/module.modulemap; do maps+=(-Xcc "-fmodule-map-file=$PWD/$map"); done
     for module in Valet{KeychainModel,KeychainServices,SecItem,CoreFoundationNames,Testing} \
         Valet KeychainSwift; do
         swift-symbolgraph-extract -module-name "$module" -target "$triple" -I "$modules" \
@@ -43,7 +43,7 @@ symbol_graphs() {
 # Shows docc's messages, except those about parameters without a sentence of their own.
 convert() {
     local log=$work/docc.log
-    docc convert Sources/Valet/Valet.docc --additional-symbol-graph-dir "$graphs" \
+    docc convert Sources/Libraries/Valet/Valet.docc --additional-symbol-graph-dir "$graphs" \
         --fallback-display-name Valet --fallback-bundle-identifier valet \
         --transform-for-static-hosting --output-path "$site" --emit-fixits >"$log" 2>&1 ||
         { cat "$log" >&2; die "docc fails"; }

@@ -35,7 +35,7 @@ class Library:
         """Where the document is that `citing` calls `name`; None if there is none."""
         name = "docs/FORMAT.md" if name == "FORMAT" else name
         for place in ("", "docs", os.path.dirname(citing), "docs/spec", "docs/decisions",
-                      "Sources/Valet/Valet.docc"):
+                      "Sources/Libraries/Valet/Valet.docc"):
             path = os.path.normpath(os.path.join(place, name.lstrip("/")))
             if os.path.isfile(os.path.join(self._root, path)):
                 return path

@@ -7,28 +7,28 @@ import re
 _LICENCE = "SPDX-License-Identifier: Apache-2.0"
 _TODO = re.compile(r"(?://|#).*\b(?:TOD[O](?!\(#\d+\))|FIX[M]E)\b")
 _BAD_NAME = re.compile(r"(?:Utils?|Utilities|Helpers?|Common|Managers?)(?![a-z])")
-_PLATFORM = (r"Sources/(?:(?:Valet|KeychainSwift|SecItemRequests)/Platform"
-             r"|ValetCLI/Terminal|.*\+ObjectiveC)\.swift")
+_PLATFORM = (r"Sources/(?:Libraries/\w+/AppleOrLinux\+\w+"
+             r"|Command/ValetCLI/Terminal|.*\+ObjectiveC)\.swift")
 _PUBLIC_TYPE = (r"^(?:@\w+(?:\([^)]*\))? )*(?:\w+ )*?(?:public|open) (?:\w+ )*?"
                 r"(?:struct|class|enum|actor|protocol) \w")
 # The releasing call of each C object occurs once, in the file that acquires.
 _RELEASES = ("sqlite3_finalize", "sqlite3_close(?:_v2)?", "sodium_free", "Esys_FlushContext",
              "library.unref", "library.closeUnref")
 # Modules that wrap C, and single files of others, which call C or are called by it.
-_UNSAFE_MODULES = ("SecretMemory", "System", "Database", "Fingerprint", "TPM", "Sealing")
+_UNSAFE_MODULES = ("System", "Database", "TPM", "Sealing")
 _UNSAFE_FILES = re.compile(
-    r"Sources/(?:CInterface/(?:Arguments|Handles|\w+Functions)"
+    r"Sources/\w+/(?:CInterface/(?:Arguments|Handles|\w+Functions)"
     r"|CoreFoundationNames/(?:CFAccessors|CFDictionaryCalls|SecItemCalls)"
-    r"|EtcdStore/(?:CurlLibrary|HTTPConnection)|LockState/KernelKeyring|SecItem/SecAccessControl"
-    r"|SecItem/(?:LocalAuthentication/LAContext|SecItem|SecItemResult)"
-    r"|SecItemRequests/Platform|Valet/Platform|ClientsCommand/(?:HostName|Import/SessionBus)"
-    r"|SyncCommand/QRCode|UserPresence/TerminalDevice"
+    r"|SyncStores/Etcd/(?:CurlLibrary|HTTPConnection)|Keys/LockState/KernelKeyring"
+    r"|SecItem/SecAccessControl|SecItem/(?:LocalAuthentication/LAContext|SecItem|SecItemResult)"
+    r"|\w+/AppleOrLinux\+\w+|ClientsCommand/Import/SessionBus"
+    r"|SyncCommand/QRCode|UserPresence/(?:TerminalDevice|Fingerprint/Bus/\w+)"
     r"|ValetCLI/(?:Commands/Running/(?:Masked|Masking|Program)(?:Launch|Process|Stream|Supervisor"
     r"|Terminal)|Terminal))\.swift")
 # CFDictionaryCreate has six parameters, and so has valet_set. A declaration is made from its parts.
-_MANY_PARAMETERS = ("Sources/CoreFoundationNames/CFDictionaryCalls.swift",
-                    "Sources/CInterface/ValueFunctions.swift",
-                    "Sources/ValetCLI/CommandLine/CommandDeclaration.swift")
+_MANY_PARAMETERS = ("Sources/Libraries/CoreFoundationNames/CFDictionaryCalls.swift",
+                    "Sources/Libraries/CInterface/ValueFunctions.swift",
+                    "Sources/Command/ValetCLI/CommandLine/CommandDeclaration.swift")
 # Modules with a package trait. Without it, only a file that reports its absence is built
 # (docs/decisions/0021-traits.md).
 _TRAITS = {"TPM": "TPM", "KeychainServices": "Fingerprint"}
@@ -36,28 +36,29 @@ _TRAITS = {"TPM": "TPM", "KeychainServices": "Fingerprint"}
 _LINES = [
     ("trap", r"Sources/", r"", r"\bfatalError\(", "`fatalError` in Sources"),
     ("condition", r"Sources/", _PLATFORM, r"^ *#(?:if|elseif)\b(?! SYNC_RULES$)",
-     "`#if` belongs into Platform.swift or …+ObjectiveC.swift, or around a whole file of a trait's"
-     " module"),
-    ("exported-import", r"Sources/", _PLATFORM + r"|Sources/(?:Security|LocalAuthentication)/",
-     r"@_exported", "only Security, LocalAuthentication and Platform.swift re-export"),
-    ("c-import", r"Sources/", r"Sources/CInterface/",
+     "`#if` belongs into AppleOrLinux+….swift or …+ObjectiveC.swift, or around a whole file of a"
+     " trait's module"),
+    ("exported-import", r"Sources/",
+     _PLATFORM + r"|Sources/Libraries/(?:Security|LocalAuthentication)/",
+     r"@_exported", "only Security, LocalAuthentication and AppleOrLinux+….swift re-export"),
+    ("c-import", r"Sources/", r"Sources/Libraries/CInterface/",
      r"(?:public|package) import ValetC[A-Z](?!I\b)",
      "a C module is imported by `internal import`"),
-    ("nonisolated", r"", r"Sources/CoreFoundationNames/", r"nonisolated\(unsafe\)",
+    ("nonisolated", r"", r"Sources/Libraries/CoreFoundationNames/", r"nonisolated\(unsafe\)",
      "nonisolated(unsafe)"),
     # Another keychain in place of the user's is for tests alone (docs/THREAT-MODEL.md).
-    ("injection", r"Sources/", r"Sources/(?:KeychainServices|ValetTesting)/",
+    ("injection", r"Sources/", r"Sources/(?:Keychain/KeychainServices|Libraries/ValetTesting)/",
      r"\b(?:SessionOverride|CallScript|script: \w+[,)])",
      "only ValetTesting puts a session in another's place"),
     # Clocks, sizes of files and columns can have any value.
-    ("arithmetic", r"Sources/", r"Sources/System/Clocks\.swift",
+    ("arithmetic", r"Sources/", r"Sources/Platform/System/Clocks\.swift",
      r"(?:(?:Deadline\.now|WallClock\.nanoseconds|\btv_sec|\bst_size|\bf_bavail|\bf_frsize"
      r"|\.byteCount \?\? 0\)?|\bint64\(\w+\)) [-+*] "
      r"|[-+*] (?:(?:Int64|Int)\()?(?:Deadline\.now|WallClock\.nanoseconds|\w+\.int64\("
      r"|\w+(?:\.\w+)?\.tv_sec))",
      "a number from outside in arithmetic that may trap: use a checked operation"),
     # The command opens /dev/null for the streams that it lacks.
-    ("stream", r"Sources/", r"Sources/ValetCLI/",
+    ("stream", r"Sources/", r"Sources/Command/ValetCLI/",
      r"(?<!valet_above_streams\()(?<![\w.])(?:(?:unsafe |Glibc\.)open|eventfd|inotify_init1"
      r"|signalfd|socket(?=\(A))\(",
      "a descriptor that may be 0, 1 or 2: use valet_open, or valet_above_streams"),

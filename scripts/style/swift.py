@@ -21,7 +21,10 @@ class SwiftFile:
         self.parts = path.split("/")
         self.name = self.parts[-1]
         self.top = self.parts[0]
-        self.module = self.parts[1] if len(self.parts) > 2 else ""
+        # Sources and Tests have a folder for each floor; fixtures and scenarios are on none.
+        is_beside = self.parts[1] in ("Fixtures", "IntegrationTests", "Vectors")
+        place = 2 if self.top in ("Sources", "Tests") and not is_beside else 1
+        self.module = self.parts[place] if len(self.parts) > place + 1 else ""
         self.lines = text.splitlines()
         self._code = _COMMENT.sub("", text)
         self.code_lines = self._code.splitlines()

@@ -16,7 +16,7 @@ from support import (COMMAND, LEAK_TEST, ORDINARY, Failure, Skip, expect, kill_s
                      need_root, scenario)
 
 FAKE_PINENTRY = os.path.join(
-    os.path.dirname(__file__), "..", "..", "UserPresenceTests", "fake-pinentry")
+    os.path.dirname(__file__), "..", "..", "Platform", "UserPresenceTests", "fake-pinentry")
 EXIT_GROUP = {"x86_64": "231 ", "aarch64": "94 "}
 
 

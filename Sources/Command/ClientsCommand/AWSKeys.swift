@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import ValetCLI
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSealing
+
+/// The verbs of `aws-credentials`: access keys for programs that run a `credential_process`
+/// (AWS SDKs and Tools Reference Guide, "Process credential provider").
+///
+/// An item is a generic password with the service "AWS credentials" and the profile as account. Its
+/// value is the JSON object that the process writes.
+struct AWSKeys {
+    private let profile: String
+    private let logins: Logins
+    private let console: any Console
+
+    private static let service = AttributeValue.text("AWS credentials")
+
+    init(_ values: ParsedValues, _ context: Context) throws(CLIError) {
+        profile = values[AWSHelp.profile] ?? ""
+        guard !profile.isEmpty else { throw .usage("PROFILE is empty") }
+        logins = try Logins(values, context, asks: false)
+        console = context.console
+    }
+
+    /// The attributes that name the keys of a profile.
+    static func attributes(_ profile: String) -> [Attribute: AttributeValue] {
+        [.service: service, .account: .text(profile)]
+    }
+
+    /// What lists of items show.
+    static func label(_ profile: String) -> AttributeValue {
+        .text("AWS credentials (\(profile))")
+    }
+
+    private func item() throws(CLIError) -> StoredItem {
+        guard
+            let item = try logins.items(
+                .genericPassword, Self.attributes(profile)
+            ).first
+        else {
+            throw CLIError(
+                .notFound, "no AWS keys with the name \(quoted(profile))",
+                hint: "'valet aws-credentials store' stores them")
+        }
+        return item
+    }
+
+    /// Writes the keys as the process has to.
+    func write() throws(CLIError) {
+        guard let value = try logins.value(of: try item()) else {
+            throw CLIError(.notFound, "the keys \(quoted(profile)) have no value")
+        }
+        let keys = try AWSKeySet(parsing: value, called: "the stored value")
+        if let end = keys.end, end.seconds <= Int64(time(nil)) {
+            throw CLIError(
+                .failure, "the keys \(quoted(profile)) have expired",
+                hint: "'valet aws-credentials store' stores new ones")
+        }
+        let text = keys.encoded
+        try text.withBytes { (bytes: Span<UInt8>) throws(CLIError) in try console.write(bytes) }
+        try console.write("\n")
+    }
+
+    /// Stores keys that a person types or a pipe brings.
+    func store() throws(CLIError) {
+        let keys: AWSKeySet
+        if console.isInputTerminal {
+            try logins.checkIsUnlocked()
+            keys = try ask()
+        } else {
+            let input = try console.readInput(atMost: ClientsTool.maximumByteCount)
+            keys = try AWSKeySet(parsing: input, called: "the input")
+        }
+        var attributes = Self.attributes(profile)
+        attributes[.label] = Self.label(profile)
+        try logins.store(.genericPassword, attributes, keys.encoded)
+    }
+
+    private func ask() throws(CLIError) -> AWSKeySet {
+        if let refusal = console.refusalToAsk {
+            throw .usage("cannot ask for the keys: \(refusal)", hint: "pipe in JSON")
+        }
+        let id = try console.askTwice("Access key ID")
+        let secret = try console.askTwice("Secret access key")
+        guard let keys = AWSKeySet(id: id, secret: secret) else {
+            throw .usage("a key is empty or not UTF-8: nothing was stored")
+        }
+        return keys
+    }
+
+    /// Removes the keys.
+    func remove() throws(CLIError) {
+        try logins.delete(try item())
+    }
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetCLI
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSealing
+
+/// `docker-credential-valet`: one call of docker
+/// (https://github.com/docker/docker-credential-helpers, "Development").
+///
+/// Items are named as docker's helper for macOS names them. Docker compares some errors to the
+/// byte, and looks for all of them on standard output.
+struct DockerCredentials {
+    private let logins: Logins
+    private let console: any Console
+
+    private static let label = AttributeValue.text("Docker Credentials")
+    private static let notFound = CLIError(
+        .failure, "credentials not found in native keychain")
+    private static let noServer = CLIError(.failure, "no credentials server URL")
+    private static let noUsername = CLIError(.failure, "no credentials username")
+
+    /// Does what docker asks for.
+    static func run(_ values: ParsedValues, _ context: Context) -> ExitCode {
+        let operation = values[ClientOptions.operation] ?? ""
+        do throws(CLIError) {
+            guard operation != "version" else {
+                try context.console.write("docker-credential-valet \(Version.current)\n")
+                return .success
+            }
+            let helper = DockerCredentials(
+                logins: try Logins(values, context, asks: false), console: context.console)
+            try helper.perform(operation)
+            return .success
+        } catch {
+            do throws(CLIError) {
+                try context.console.write(error.message + "\n")
+            } catch {
+                return error.code
+            }
+            // On standard error, where docker ignores it and people see it.
+            if let hint = error.hint { context.console.hint(hint) }
+            return .failure
+        }
+    }
+
+    private func perform(_ operation: String) throws(CLIError) {
+        switch operation {
+        case "get": try get()
+        case "store": try store()
+        case "erase": try erase()
+        case "list": try list()
+        default:
+            throw CLIError(
+                .failure, "docker-credential-valet: unknown action: \(quoted(operation))")
+        }
+    }
+
+    // MARK: Operations
+
+    private func get() throws(CLIError) {
+        let url = try serverURL()
+        var found = try items(at: url)
+        if found.isEmpty { found = try strays(at: url) }
+        guard let item = found.first, let username = item.text(.account),
+            let secret = try logins.value(of: item)
+        else { throw Self.notFound }
+        guard secret.isUTF8 else {
+            throw CLIError(.failure, "the stored password is not UTF-8, and JSON cannot hold it")
+        }
+        var answer = SecretText()
+        answer.append("{\"ServerURL\":")
+        answer.appendJSONString(url)
+        answer.append(",\"Username\":")
+        answer.appendJSONString(username)
+        answer.append(",\"Secret\":")
+        secret.withBytes { answer.appendJSONString($0) }
+        answer.append("}\n")
+        try answer.withBytes { (bytes: Span<UInt8>) throws(CLIError) in try console.write(bytes) }
+    }
+
+    private func store() throws(CLIError) {
+        let input = try console.readInput(atMost: ClientsTool.maximumByteCount)
+        var members: [String: SecretValue] = [:]
+        try JSONDocument(input, called: "the input").forEachRow(
+            """
+            SELECT key, atom FROM document, json_each(document.text) WHERE json_each.type = 'text'
+            """
+        ) { row throws(CLIError) in
+            if let key = try row.text(0) { members[key] = try row.secret(1) }
+        }
+        guard let url = members["ServerURL"]?.publicText, !url.isEmpty else {
+            throw Self.noServer
+        }
+        guard let username = members["Username"]?.publicText, !username.isEmpty else {
+            throw Self.noUsername
+        }
+        guard let secret = members["Secret"] else {
+            throw CLIError(.failure, "no credentials secret")
+        }
+        try store(secret, for: username, at: url)
+    }
+
+    private func store(
+        _ secret: SecretValue, for username: String, at url: String
+    ) throws(CLIError) {
+        var attributes = try Self.place(url).attributes
+        attributes[.account] = .text(username)
+        // The exact text: docker compares what the list shows with its configuration.
+        let own: [Attribute: AttributeValue] = [.label: Self.label, .comment: .text(url)]
+        try logins.retrying { () throws(CLIError) in
+            guard let existing = try logins.existing(.internetPassword, attributes) else {
+                // Fails if another program has added a password of that name.
+                return try logins.add(
+                    .internetPassword, attributes.merging(own) { $1 }, secret)
+            }
+            // The label is not part of an item's name.
+            guard existing.attributes[.label] == Self.label else {
+                throw CLIError(
+                    .failure, "another program keeps a password for this registry and account",
+                    hint: "'valet list' shows it; remove it, or use another --group")
+            }
+            return try logins.change(existing, own, value: secret)
+        }
+        // A registry has one account. The new one is stored by now: no crash can lose both.
+        for item in try items(at: url) + strays(at: url)
+        where item.text(.account)?.hasSameBytes(as: username) != true {
+            try logins.delete(item)
+        }
+    }
+
+    private func erase() throws(CLIError) {
+        let url = try serverURL()
+        for item in try items(at: url) + strays(at: url) { try logins.delete(item) }
+    }
+
+    private func list() throws(CLIError) {
+        var accounts: [(url: String, username: String)] = []
+        for item in try logins.items(.internetPassword, [.label: Self.label]) {
+            guard let place = LoginPlace(item.attributes), let username = item.text(.account) else {
+                continue
+            }
+            let path = place.path.map { $0.isEmpty ? "" : "/" + $0 } ?? ""
+            let url = item.text(.comment) ?? "\(place.scheme)://\(place.host)\(path)"
+            // The newest comes first.
+            if !accounts.contains(where: { $0.url.hasSameBytes(as: url) }) {
+                accounts.append((url, username))
+            }
+        }
+        accounts.sort { $0.url < $1.url }
+        var answer = SecretText()
+        answer.append("{")
+        for (place, account) in accounts.enumerated() {
+            if place > 0 { answer.append(",") }
+            answer.appendJSONString(account.url)
+            answer.append(":")
+            answer.appendJSONString(account.username)
+        }
+        answer.append("}\n")
+        try answer.withBytes { (bytes: Span<UInt8>) throws(CLIError) in try console.write(bytes) }
+    }
+
+    // MARK: Registries
+
+    /// What docker sends for `get` and `erase`: the URL and nothing else.
+    private func serverURL() throws(CLIError) -> String {
+        let input = try console.readInput(atMost: ClientsTool.maximumByteCount)
+        guard let text = input.publicText else {
+            throw CLIError(.failure, "the server URL is not UTF-8")
+        }
+        let url = text.drop(while: \.isWhitespace)
+        let end = url.lastIndex { !$0.isWhitespace }.map { url.index(after: $0) }
+        let trimmed = String(url[..<(end ?? url.startIndex)])
+        guard !trimmed.isEmpty else { throw Self.noServer }
+        return trimmed
+    }
+
+    private func items(at url: String) throws(CLIError) -> [StoredItem] {
+        try logins.items(.internetPassword, Self.attributes(of: url))
+    }
+
+    private func strays(at url: String) throws(CLIError) -> [StoredItem] {
+        try logins.strays(Self.attributes(of: url))
+    }
+
+    /// The attributes that name docker's items for a registry, besides the account.
+    static func attributes(
+        of url: String
+    ) throws(CLIError) -> [Attribute: AttributeValue] {
+        try place(url).attributes.merging([.label: label]) { $1 }
+    }
+
+    /// The place that a URL names. Registries need not have a scheme, and then use https.
+    static func place(_ url: String) throws(CLIError) -> LoginPlace {
+        guard let address = LoginAddress(url), !address.hasUser,
+            ["http", "https"].contains(address.scheme ?? "https"),
+            address.rest.isEmpty || address.rest.utf8.first == UInt8(ascii: "/"),
+            let place = LoginPlace(
+                scheme: address.scheme ?? "https", host: address.host,
+                path: String(
+                    decoding: address.rest.utf8.drop { $0 == UInt8(ascii: "/") }, as: UTF8.self))
+        else {
+            // The text may have a password in it: it is not shown.
+            throw CLIError(.failure, "the server URL is not the address of a registry")
+        }
+        return place
+    }
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetCLI
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSealing
+internal import ValetSystem
+
+/// `valet export`: writes secrets in the clear to standard output, after asking.
+struct ExportVerb {
+    private let values: ParsedValues
+    private let console: any Console
+    private let scope: Scope
+    private let logins: Logins
+
+    init(_ values: ParsedValues, _ context: Context) throws(CLIError) {
+        self.values = values
+        console = context.console
+        scope = try ItemOptions.scope(values)
+        logins = try Logins(values, context)
+    }
+
+    /// Exports.
+    func run() throws(CLIError) -> ExitCode {
+        let writesVariables = values[ExportHelp.format] == "dotenv"
+        guard writesVariables || values[ExportHelp.format] == "json" else {
+            throw .usage("expected '--format json' or '--format dotenv'")
+        }
+        try requireConsent()
+        var left: [(name: String, reason: String)] = []
+        let (items, isDamaged) = try items(ofOneValet: writesVariables || isOneValetChosen)
+        warn(of: items)
+        try writesVariables ? writeVariables(items, &left) : writeJSON(items, &left)
+        for (name, reason) in left {
+            console.note("valet: warning: \(quoted(name)) was left out: \(reason)")
+        }
+        if isDamaged {
+            console.note("valet: warning: damaged items were left out; 'valet doctor' lists them")
+        }
+        let total = isDamaged ? "more than \(items.count)" : "\(items.count)"
+        console.note("valet: exported \(items.count - left.count) of \(total) items")
+        return left.isEmpty && !isDamaged ? .success : .failure
+    }
+
+    private func requireConsent() throws(CLIError) {
+        guard !values.has(KeyOptions.yes) else { return }
+        if let obstacle = console.obstacleToAsking {
+            throw .usage(
+                "an export shows all secrets and needs your consent, but \(obstacle)",
+                hint: "'--yes' gives consent in advance")
+        }
+        guard try console.confirm("Write all secrets in the clear?") else {
+            throw CLIError(.denied, "nothing was exported")
+        }
+    }
+
+    /// Warns of a file that others can read, and of an export that no import takes.
+    private func warn(of items: [StoredItem]) {
+        if PathAndFile.isReadableByOthers(1) {
+            console.note("valet: warning: other users may read the output: 'chmod 600' the file")
+        }
+        let byteCount = items.reduce(0) { $0 + ($1.valueByteCount ?? 0) }
+        if items.count > ImportedItems.maximumCount
+            || byteCount > ImportSource.maximumByteCount / 4 * 3
+        {
+            let limit = ImportSource.maximumByteCount >> 20
+            console.note(
+                "valet: warning: an import reads at most \(ImportedItems.maximumCount) items and "
+                    + "\(limit) MiB: export one '--id' at a time")
+        }
+    }
+
+    private var isOneValetChosen: Bool {
+        values.isGiven(ItemOptions.identifier) || values.isGiven(ItemOptions.accessibility)
+            || values.has(ItemOptions.cloud) || values.has(ItemOptions.local)
+    }
+
+    private func items(
+        ofOneValet isOne: Bool
+    ) throws(CLIError) -> (items: [StoredItem], isDamaged: Bool) {
+        // To the command, the valets of one identifier are one.
+        let queries =
+            isOne ? scope.chosenServices.map(\.query) : ItemClass.allCases.map { ItemQuery($0) }
+        var items: [StoredItem] = []
+        var isDamaged = false
+        for query in queries {
+            let found = try logins.found(query.itemClass, query.attributes)
+            items += found.items.filter {
+                !isOne || $0.isSynchronizable == (query.synchronizable == .synchronizedOnly)
+            }
+            isDamaged = isDamaged || found.isDamaged
+        }
+        items = items.filter { !ServiceName.isCanary($0.text(.account)) }
+            .sorted { ($0.text(.account) ?? "") < ($1.text(.account) ?? "") }
+        return (items, isDamaged)
+    }
+
+    /// The value of an item; nil, with a reason, if it cannot be exported.
+    private func value(
+        of item: StoredItem, _ left: inout [(name: String, reason: String)]
+    ) throws(CLIError) -> SecretValue? {
+        let name = item.text(.account) ?? "an item"
+        guard item.accessControl == nil else {
+            left.append((name, "reading it requires the user"))
+            return nil
+        }
+        do throws(CLIError) {
+            if let value = try logins.value(of: item) { return value }
+            left.append((name, "it has no value"))
+        } catch {
+            guard error.code == .damaged else { throw error }
+            left.append((name, "it is damaged"))
+        }
+        return nil
+    }
+
+    // MARK: Variables
+
+    private func writeVariables(
+        _ items: [StoredItem], _ left: inout [(name: String, reason: String)]
+    ) throws(CLIError) {
+        var unportable: [String] = []
+        for item in items {
+            let name = item.text(.account) ?? ""
+            guard VariableName.isValid(name) else {
+                left.append((name, "a variable cannot have that name"))
+                continue
+            }
+            guard let value = try value(of: item, &left) else { continue }
+            let hasNull = value.withBytes { $0.firstIndex(of: 0) != nil }
+            guard value.isUTF8, !hasNull else {
+                left.append((name, "it is not text"))
+                continue
+            }
+            let line = Dotenv.line(name, value)
+            let isShown = try line.text.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
+                guard !console.isOutputTerminal || TerminalText.isShowable(bytes) else {
+                    return false
+                }
+                try console.write(bytes)
+                return true
+            }
+            if !isShown { left.append((name, "a terminal would act on it: redirect the output")) }
+            if isShown, !line.isPortable { unportable.append(quoted(name)) }
+        }
+        guard !unportable.isEmpty else { return }
+        console.note(
+            "valet: warning: other programs may read other values for "
+                + unportable.joined(separator: ", "))
+        console.hint("docs/CLIENTS.md compares the dialects of .env files")
+    }
+
+    // MARK: JSON
+
+    private func writeJSON(
+        _ items: [StoredItem], _ left: inout [(name: String, reason: String)]
+    ) throws(CLIError) {
+        try console.write("{\"format\":\"\(ExportFormat.name)\",\"items\":[")
+        var separator = ""
+        for item in items {
+            guard let value = try value(of: item, &left) else { continue }
+            let (object, reason) = ExportFormat.object(item, value)
+            guard let object else {
+                left.append((item.text(.account) ?? "an item", reason))
+                continue
+            }
+            try console.write(separator + "\n")
+            try object.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
+                try console.write(bytes)
+            }
+            separator = ","
+        }
+        try console.write("\n]}\n")
+    }
+}

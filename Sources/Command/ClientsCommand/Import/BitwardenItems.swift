@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetCLI
+internal import ValetSealing
+
+/// The items of Bitwarden, as its exports and `bw list items` have them.
+struct BitwardenItems {
+    private var items: LoginItems
+    private var count = 0
+    /// The members that are not imported and say something in some item.
+    private var unknown: Set<String> = []
+
+    /// What only says of which kind an item is.
+    private static let structure: Set<String> = ["object", "type", "secureNote"]
+
+    init(_ scope: Scope) {
+        items = LoginItems(scope)
+    }
+
+    /// What was read, and the members that were not.
+    var found: ImportedItems {
+        var found = items.found
+        let names = unknown.sorted().map { "'\($0)'" }.joined(separator: ", ")
+        if !names.isEmpty { found.skip("members \(names)", "they are not imported") }
+        return found
+    }
+
+    /// Reads the next item.
+    mutating func add(_ reader: inout JSONReader) throws(CLIError) {
+        count += 1
+        guard reader.kind == .object else {
+            return items.skip("item \(count)", "it is not an object")
+        }
+        var login = ImportedLogin(source: "item \(count)")
+        var unknown = unknown
+        try reader.object { (name, reader) throws(CLIError) in
+            switch (name, reader.kind) {
+            case ("name", .string): login.name = try Self.text(&reader)
+            case ("notes", .string): login.notes = try Self.secret(&reader)
+            case ("login", .object): try Self.addLogin(&reader, to: &login, &unknown)
+            case ("fields", .array): try Self.addFields(&reader, to: &login)
+            case ("card", .object), ("identity", .object), ("sshKey", .object):
+                try Self.addSecrets(&reader, in: name, to: &login, &unknown)
+            case ("passwordHistory", .array):
+                if try reader.skip() { login.losses.append("its old passwords are not imported") }
+            case ("attachments", .array):
+                if try reader.skip() { login.losses.append("its attachments are not imported") }
+            default:
+                if try reader.skip(), !Self.structure.contains(name) { unknown.insert(name) }
+            }
+        }
+        self.unknown = unknown
+        try items.add(login)
+    }
+
+    private static func addLogin(
+        _ reader: inout JSONReader, to login: inout ImportedLogin, _ unknown: inout Set<String>
+    ) throws(CLIError) {
+        try reader.object { (name, reader) throws(CLIError) in
+            switch (name, reader.kind) {
+            case ("username", .string): login.username = try text(&reader)
+            case ("password", .string): login.password = try secret(&reader)
+            case ("totp", .string): login.otp = try secret(&reader)
+            case ("uris", .array): try addURLs(&reader, to: &login)
+            // Of older versions, which have it besides the list.
+            case ("uri", .string): if let url = try text(&reader) { try login.addURL(url) }
+            case ("fido2Credentials", .array):
+                if try reader.skip() { login.losses.append("its passkeys are not imported") }
+            default: if try reader.skip() { unknown.insert("login.\(name)") }
+            }
+        }
+    }
+
+    private static func addURLs(
+        _ reader: inout JSONReader, to login: inout ImportedLogin
+    ) throws(CLIError) {
+        try reader.array { (reader) throws(CLIError) in
+            guard reader.kind == .object else { return }
+            try reader.object { (name, reader) throws(CLIError) in
+                guard name == "uri", reader.kind == .string else { return }
+                if let url = try text(&reader) { try login.addURL(url) }
+            }
+        }
+    }
+
+    /// Adds the fields that people give names to.
+    private static func addFields(
+        _ reader: inout JSONReader, to login: inout ImportedLogin
+    ) throws(CLIError) {
+        try reader.array { (reader) throws(CLIError) in
+            guard reader.kind == .object else { return }
+            var (name, value) = ("field", SecretValue?.none)
+            try reader.object { (member, reader) throws(CLIError) in
+                guard reader.kind == .string else { return }
+                switch member {
+                case "name": name = try text(&reader) ?? name
+                case "value": value = try secret(&reader)
+                default: break
+                }
+            }
+            if let value { try login.addField(name, value) }
+        }
+    }
+
+    /// Adds what a card, an identity or an SSH key says.
+    private static func addSecrets(
+        _ reader: inout JSONReader, in group: String, to login: inout ImportedLogin,
+        _ unknown: inout Set<String>
+    ) throws(CLIError) {
+        try reader.object { (name, reader) throws(CLIError) in
+            if reader.kind == .string {
+                if let value = try secret(&reader) { try login.addField(name, value) }
+            } else if try reader.skip() {
+                unknown.insert("\(group).\(name)")
+            }
+        }
+    }
+
+    /// A string; nil for an empty one.
+    private static func secret(_ reader: inout JSONReader) throws(CLIError) -> SecretValue? {
+        let value = try reader.string()
+        return value.byteCount > 0 ? value : nil
+    }
+
+    /// A string that is not secret; nil for an empty one.
+    private static func text(_ reader: inout JSONReader) throws(CLIError) -> String? {
+        try secret(&reader)?.publicText
+    }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetCLI
+internal import ValetSealing
+
+/// The file of git's helper `store` (git-credential-store(1)): a line
+/// `https://user:password@host/path` for each password, with `%` escapes in each part.
+enum GitStore {
+    /// Adds the items of a file: each line becomes a password as `git-credential-valet` stores it.
+    static func add(_ text: SecretValue, to found: inout ImportedItems) throws(CLIError) {
+        try text.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
+            for (index, range) in bytes.lines.enumerated() {
+                var line = bytes.extracting(range)
+                if !line.isEmpty, line[line.count - 1] == UInt8(ascii: "\r") {
+                    line = line.extracting(droppingLast: 1)
+                }
+                // git passes over empty lines and comments.
+                guard !line.isEmpty, line[0] != UInt8(ascii: "#") else { continue }
+                let source = "line \(index + 1)"
+                switch item(line, source) {
+                case .success(let item): try found.add(item)
+                case .failure(let refusal): found.skip(source, refusal.reason)
+                }
+            }
+        }
+    }
+
+    /// Why a line is skipped.
+    private struct Refusal: Error {
+        let reason: String
+    }
+
+    private static func item(
+        _ line: Span<UInt8>, _ source: String
+    ) -> Result<ImportedItem, Refusal> {
+        // The line may be a password in a wrong place: it is not shown.
+        let malformed = Refusal(reason: "it is not an address with a user name and a password")
+        guard let parts = Parts(line) else { return .failure(malformed) }
+        guard let scheme = parts.scheme.publicText, let host = decoded(parts.host)?.publicText,
+            let path = decoded(parts.path)?.publicText, let user = decoded(parts.user)?.publicText,
+            let password = decoded(parts.password)
+        else { return .failure(Refusal(reason: "one of its parts is not text")) }
+        let isWhole = [host, path, user].allSatisfy(GitRequest.isSafe)
+        guard isWhole, GitSecret(parsing: password)?.isAlone == true else {
+            return .failure(Refusal(reason: "git refuses line ends and null bytes"))
+        }
+        guard let place = LoginPlace(scheme: scheme, host: host, path: path),
+            !host.isEmpty || !path.isEmpty
+        else { return .failure(malformed) }
+        return .success(
+            ImportedItem(
+                place, account: user, kind: .standard, password, from: "\(place.host) (\(source))"))
+    }
+
+    /// The parts of a line, with their escapes, as git finds them.
+    private struct Parts {
+        let scheme, user, password, host, path: SecretValue
+
+        init?(_ line: Span<UInt8>) {
+            guard let mark = line.firstIndex(of: UInt8(ascii: ":")), mark > 0,
+                line.extracting((mark + 1)..<line.count).startsWith("//")
+            else { return nil }
+            let start = mark + 3
+            let rest = line.extracting(start..<line.count)
+            let end = rest.indices.first { "/?#".utf8.contains(rest[$0]) } ?? rest.count
+            guard let at = rest.firstIndex(of: UInt8(ascii: "@")), at < end,
+                let colon = rest.firstIndex(of: UInt8(ascii: ":")), colon < at
+            else { return nil }
+            var (first, last) = (end, rest.count)
+            while first < last, rest[first] == UInt8(ascii: "/") { first += 1 }
+            while last > first, rest[last - 1] == UInt8(ascii: "/") { last -= 1 }
+            scheme = SecretValue(copying: line.extracting(0..<mark))
+            user = SecretValue(copying: rest.extracting(0..<colon))
+            password = SecretValue(copying: rest.extracting((colon + 1)..<at))
+            host = SecretValue(copying: rest.extracting((at + 1)..<end))
+            path = SecretValue(copying: rest.extracting(first..<last))
+        }
+    }
+
+    /// The bytes without `%` escapes; nil for an escape that is cut or has no digits.
+    private static func decoded(_ value: SecretValue) -> SecretValue? {
+        value.withBytes { bytes in
+            var text = SecretText(capacity: max(bytes.count, 1))
+            var index = 0
+            while index < bytes.count {
+                guard bytes[index] == UInt8(ascii: "%") else {
+                    text.append(bytes[index])
+                    index += 1
+                    continue
+                }
+                guard index + 2 < bytes.count, let high = bytes[index + 1].hexadecimalValue,
+                    let low = bytes[index + 2].hexadecimalValue
+                else { return nil }
+                text.append(high << 4 | low)
+                index += 3
+            }
+            return text.value()
+        }
+    }
+}
+
+extension UInt8 {
+    /// The value of a hexadecimal digit in ASCII; nil for other bytes.
+    var hexadecimalValue: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

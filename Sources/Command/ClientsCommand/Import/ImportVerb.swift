@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetCLI
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSealing
+
+/// `valet import`: reads a source, shows what becomes of each item, stores all or nothing, and
+/// compares what is stored with the source.
+///
+/// Everything is read and compared before the first write. Many items are stored in several
+/// transactions, so that other programs can write in between. An import that ends early leaves
+/// some of them; the next run finds these unchanged, and adds the others.
+struct ImportVerb {
+    private let values: ParsedValues
+    private let context: Context
+    private let scope: Scope
+    private let logins: Logins
+    private let policy: Policy?
+
+    /// What happens to items that the keychain, or the source itself, has with another value.
+    private enum Policy {
+        case replace, skipExisting
+    }
+
+    /// What becomes of an item.
+    enum Action: String, CaseIterable {
+        case add, replace, keep, same, conflict
+    }
+
+    /// An item, and what becomes of it.
+    private struct Step {
+        let imported: ImportedItem
+        var action: Action
+    }
+
+    init(_ values: ParsedValues, _ context: Context) throws(CLIError) {
+        self.values = values
+        self.context = context
+        scope = try ItemOptions.scope(values)
+        logins = try Logins(values, context)
+        switch (values.has(ImportHelp.replace), values.has(ImportHelp.skipExisting)) {
+        case (true, true): throw .usage("'--replace' and '--skip-existing' exclude each other")
+        case (true, false): policy = .replace
+        case (false, true): policy = .skipExisting
+        case (false, false): policy = nil
+        }
+    }
+
+    /// Imports.
+    func run() throws(CLIError) -> ExitCode {
+        let isDryRun = values.has(ImportHelp.dryRun)
+        let found = try ImportSource(values, scope, context).read()
+        try found.checkCount()
+        let steps = try plan(found.items)
+        let conflictCount = steps.count { $0.action == .conflict }
+        let isDone = !isDryRun && conflictCount == 0
+        if isDone { try store(steps) }
+        try show(steps, found.skipped, isDryRun: isDryRun)
+        if conflictCount > 0, !isDryRun {
+            throw CLIError(
+                .alreadyThere,
+                "items exist already with another value or accessibility (\(conflictCount)): "
+                    + "nothing was changed",
+                hint: policy == nil
+                    ? "choose '--replace' or '--skip-existing'"
+                    : "remove those with another accessibility, choose one of several with the "
+                        + "options that 'valet get' names, or use '--skip-existing'")
+        }
+        return .success
+    }
+
+    // MARK: Plan
+
+    /// What no two items of a keychain have in common. All items go to one group.
+    private struct Key: Hashable {
+        let itemClass: ItemClass
+        let attributes: [Attribute: AttributeValue]
+        let isCloud: Bool
+
+        init(_ item: ImportedItem, in scope: Scope) {
+            itemClass = item.itemClass
+            attributes = item.primaryKey
+            isCloud = item.isCloud ?? scope.isCloud
+        }
+    }
+
+    private func plan(_ items: [ImportedItem]) throws(CLIError) -> [Step] {
+        var steps: [Step] = []
+        var places: [Key: Int] = [:]
+        for source in items {
+            guard let item = try located(source) else {
+                let isKept = policy == .skipExisting
+                steps.append(Step(imported: source, action: isKept ? .keep : .conflict))
+                continue
+            }
+            let key = Key(item, in: scope)
+            let other = places[key]
+            if let other, !steps[other].imported.value.isEqual(to: item.value) {
+                // The source has two values for one item.
+                switch policy {
+                case nil: steps.append(Step(imported: item, action: .conflict))
+                case .skipExisting: steps.append(Step(imported: item, action: .keep))
+                case .replace:
+                    let isNew = steps[other].action == .add
+                    let action = isNew ? Action.add : try action(for: item)
+                    steps[other].action = .keep
+                    places[key] = steps.count
+                    steps.append(Step(imported: item, action: action))
+                }
+            } else if other != nil {
+                steps.append(Step(imported: item, action: .same))
+            } else {
+                places[key] = steps.count
+                steps.append(Step(imported: item, action: try action(for: item)))
+            }
+        }
+        return steps
+    }
+
+    /// A secret of the chosen valet, as the one that has its name already: a name is one secret,
+    /// of whatever accessibility, shared or not (docs/decisions/0065-one-name.md).
+    ///
+    /// - Returns: nil if the options say that it is elsewhere, or do not choose among several.
+    private func located(_ item: ImportedItem) throws(CLIError) -> ImportedItem? {
+        guard item.accessibility == nil, item.isCloud == nil,
+            let name = item.name(in: scope.service)
+        else { return item }
+        let found = try logins.services(having: name, among: scope.services)
+        guard !found.isEmpty else { return item }
+        let chosen = found.filter(scope.allows)
+        guard let service = chosen.first, chosen.count == 1 else { return nil }
+        var item = item
+        item.attributes[.service] = .text(service.service)
+        item.accessibility = service.protectionClass
+        item.isCloud = service.isSynchronizable
+        return item
+    }
+
+    private func action(for item: ImportedItem) throws(CLIError) -> Action {
+        guard let stored = try logins.stored(item, in: scope) else { return .add }
+        // A new value leaves the accessibility as it is, and may then be readable too early.
+        let accessibility = item.accessibility ?? scope.accessibility
+        guard stored.protectionClass == accessibility else {
+            return policy == .skipExisting ? .keep : .conflict
+        }
+        // Comparing would need the user.
+        if stored.accessControl == nil, let value = try logins.value(of: stored),
+            value.isEqual(to: item.value)
+        {
+            return .same
+        }
+        return switch policy {
+        case nil: .conflict
+        case .replace: .replace
+        case .skipExisting: .keep
+        }
+    }
+
+    // MARK: Storing
+
+    /// How much one transaction writes at most. It holds the writers' lock for some milliseconds.
+    private static let batchItemCount = 200
+    private static let batchByteCount = 1 << 20
+
+    private func store(_ steps: [Step]) throws(CLIError) {
+        let chosen = steps.filter { $0.action == .add || $0.action == .replace }
+        let line = ProgressLine("storing", on: context.console)
+        defer { line.end() }
+        var rest = chosen[...]
+        while !rest.isEmpty {
+            line.show(rest.startIndex, of: chosen.count)
+            let batch = Self.batch(of: rest)
+            rest = rest.dropFirst(batch.count)
+            do throws(CLIError) {
+                try store(batch)
+                // Takes no lock: others write now.
+                try compare(batch)
+            } catch {
+                throw batch.startIndex == 0 ? error : Self.partial(error, batch, chosen.count)
+            }
+        }
+    }
+
+    /// The first steps, as many as one transaction writes.
+    private static func batch(of steps: ArraySlice<Step>) -> ArraySlice<Step> {
+        var byteCount = 0
+        return steps.prefix(batchItemCount).prefix { step in
+            let isFirst = byteCount == 0
+            byteCount += step.imported.value.byteCount + 1
+            return isFirst || byteCount <= batchByteCount
+        }
+    }
+
+    private func store(_ batch: ArraySlice<Step>) throws(CLIError) {
+        let items = batch.map { ($0.imported.newItem(in: scope), $0.imported.value) }
+        if batch.contains(where: { $0.action == .replace }) {
+            try logins.set(items)
+        } else {
+            // Fails if another program has added one of them.
+            try logins.add(items)
+        }
+    }
+
+    private func compare(_ batch: ArraySlice<Step>) throws(CLIError) {
+        for step in batch {
+            guard let stored = try logins.stored(step.imported, in: scope),
+                let value = try logins.value(of: stored), value.isEqual(to: step.imported.value)
+            else {
+                throw CLIError(
+                    .failure, "\(quoted(step.imported.source)) differs from what was stored",
+                    hint: "another program may have changed it; import again to compare")
+            }
+        }
+    }
+
+    /// The error for an import of which a part was stored.
+    private static func partial(
+        _ error: CLIError, _ batch: ArraySlice<Step>, _ count: Int
+    ) -> CLIError {
+        CLIError(
+            error.code, "\(batch.startIndex) of \(count) items were stored; then \(error.message)",
+            hint: (error.hint.map { "\($0); " } ?? "") + "import again to store the others")
+    }
+
+    // MARK: Report
+
+    private func show(
+        _ steps: [Step], _ skipped: [(source: String, reason: String)], isDryRun: Bool
+    ) throws(CLIError) {
+        if values.has(ItemOptions.json) {
+            try context.console.write(json(steps, skipped, isDryRun: isDryRun))
+        } else {
+            var text = ""
+            for step in steps {
+                let (kind, owner, name) = step.imported.description
+                let cells = [kind, owner, name].map(Escaping.printable).joined(separator: "  ")
+                let source = Escaping.printable(step.imported.source)
+                text += "\(step.action.rawValue)  \(cells)  <- \(source)\n"
+            }
+            for (source, reason) in skipped {
+                text += "skip  \(Escaping.printable(source)): \(Escaping.printable(reason))\n"
+            }
+            try context.console.write(text)
+            let counts = counts(steps, skipped.count).filter { $0.count > 0 }
+            let list = counts.map { "\($0.count) \($0.name)" }.joined(separator: ", ")
+            let verb = isDryRun ? "would import" : "import"
+            context.console.note("valet: \(verb): \(list.isEmpty ? "nothing found" : list)")
+        }
+    }
+
+    private func counts(_ steps: [Step], _ skipped: Int) -> [(name: String, count: Int)] {
+        let names: [Action: String] = [
+            .add: "added", .replace: "replaced", .keep: "kept", .same: "unchanged",
+            .conflict: "in conflict",
+        ]
+        return Action.allCases.map { action in
+            (names[action] ?? "", steps.count { $0.action == action })
+        } + [("skipped", skipped)]
+    }
+
+    private func json(
+        _ steps: [Step], _ skipped: [(source: String, reason: String)], isDryRun: Bool
+    ) -> JSON {
+        let items = steps.map { step in
+            let (kind, owner, name) = step.imported.description
+            return JSON.object([
+                "action": .string(step.action.rawValue), "source": .string(step.imported.source),
+                "kind": .string(kind), "owner": .string(owner), "name": .string(name),
+            ])
+        }
+        let left = skipped.map { (source, reason) in
+            JSON.object(["source": .string(source), "reason": .string(reason)])
+        }
+        let counts = Dictionary(
+            uniqueKeysWithValues: counts(steps, skipped.count).map { ($0.name, $0.count) })
+        return .object([
+            "added": .number(counts["added"]), "replaced": .number(counts["replaced"]),
+            "kept": .number(counts["kept"]), "same": .number(counts["unchanged"]),
+            "conflicts": .number(counts["in conflict"]), "dryRun": .flag(isDryRun),
+            "items": .array(items), "skipped": .array(left),
+        ])
+    }
+}
+
+extension ImportedItem {
+    /// The item to add.
+    fileprivate func newItem(in scope: Scope) -> NewItem {
+        NewItem(
+            itemClass, attributes: attributes, accessGroup: scope.requester.group,
+            isSynchronizable: isCloud ?? scope.isCloud,
+            protectionClass: accessibility ?? scope.accessibility)
+    }
+}
+
+extension Logins {
+    /// The stored item with the primary key of an imported one; nil if no item has that key.
+    fileprivate func stored(
+        _ item: ImportedItem, in scope: Scope
+    ) throws(CLIError) -> StoredItem? {
+        let isCloud = item.isCloud ?? scope.isCloud
+        return try alike(item.itemClass, item.primaryKey).first {
+            $0.isSynchronizable == isCloud
+        }
+    }
+}

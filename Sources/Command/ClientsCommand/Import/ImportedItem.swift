@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetCLI
+internal import ValetKeychainModel
+internal import ValetSealing
+
+/// An item that a source of `valet import` offers, with the attributes that it gets here.
+struct ImportedItem {
+    /// What the source calls it.
+    let source: String
+    let itemClass: ItemClass
+    var attributes: [Attribute: AttributeValue]
+    let value: SecretValue
+    /// When it can be read; nil for what the options say.
+    var accessibility: ProtectionClass?
+    /// Whether devices share it; nil for what the options say.
+    var isCloud: Bool?
+
+    /// A secret of the valet that the options choose.
+    init(_ key: String, _ value: SecretValue, in scope: Scope, from source: String) {
+        self.source = source
+        itemClass = .genericPassword
+        attributes = scope.service.item(key).attributes
+        self.value = value
+    }
+
+    /// A generic password of some other application.
+    init(service: String, account: String, _ value: SecretValue, from source: String) {
+        self.source = source
+        itemClass = .genericPassword
+        attributes = [.service: .text(service), .account: .text(account)]
+        self.value = value
+    }
+
+    /// A password for a server.
+    ///
+    /// - Parameter kind: How it is used: `kSecAttrAuthenticationType…`.
+    init(
+        _ place: LoginPlace, account: String, kind: Kind, _ value: SecretValue,
+        from source: String
+    ) {
+        self.source = source
+        itemClass = .internetPassword
+        attributes = place.attributes
+        attributes[.path] = .text(place.path ?? "")
+        attributes[.account] = .text(account)
+        attributes[.authenticationType] = .text(kind.rawValue)
+        attributes[.securityDomain] = .text("")
+        attributes[.label] = .text(place.server)
+        self.value = value
+    }
+
+    /// An item whose attributes are known.
+    init(
+        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], _ value: SecretValue,
+        from source: String
+    ) {
+        self.source = source
+        self.itemClass = itemClass
+        self.attributes = attributes
+        self.value = value
+    }
+
+    /// How a password for a server is used.
+    enum Kind: String {
+        case standard = "dflt"
+        case form
+    }
+
+    /// The attributes that no two items have in common.
+    var primaryKey: [Attribute: AttributeValue] {
+        attributes.filter { Self.primary.contains($0.key) && $0.key.exists(in: itemClass) }
+    }
+
+    private static let primary: Set<Attribute> = [
+        .account, .service, .server, .protocol, .port, .path, .securityDomain,
+        .authenticationType,
+    ]
+
+    /// The name of a secret of `service`; nil for other items.
+    func name(in service: PasswordService) -> String? {
+        guard itemClass == .genericPassword, attributes[.service] == .text(service.service),
+            case .text(let name)? = attributes[.account]
+        else { return nil }
+        return name
+    }
+
+    /// The item as it is shown: its kind, its owner, and its name.
+    var description: (kind: String, owner: String, name: String) {
+        func text(_ attribute: Attribute) -> String { attributes[attribute]?.shown ?? "" }
+        switch itemClass {
+        case .genericPassword:
+            let owner = ItemOwner(service: text(.service), group: AccessGroup(""))
+            return (owner.kind.rawValue, owner.name, text(.account))
+        case .internetPassword: return ("internet", text(.server), text(.account))
+        }
+    }
+}
+
+extension AttributeValue {
+    /// The value as text; nil for other values.
+    fileprivate var shown: String? {
+        switch self {
+        case .text(let text): text
+        case .bytes(let bytes): String(utf8: bytes)
+        default: nil
+        }
+    }
+}
+
+/// All that a source offers.
+struct ImportedItems {
+    var items: [ImportedItem] = []
+    /// What cannot be imported, and why.
+    private(set) var skipped: [(source: String, reason: String)] = []
+    /// Whether more was skipped than is kept.
+    private var isOverfull = false
+
+    /// More items than any person has. It bounds what is skipped, too.
+    static let maximumCount = 250_000
+    static let maximumValueByteCount = 16 << 20
+
+    /// Adds an item.
+    ///
+    /// - Throws: ``ExitCode/usage`` for one too many.
+    mutating func add(_ item: ImportedItem) throws(CLIError) {
+        try checkCount()
+        guard items.count < Self.maximumCount else { throw Self.tooMany }
+        guard item.value.byteCount <= Self.maximumValueByteCount else {
+            return skip(item.source, "its value is larger than 16 MiB")
+        }
+        items.append(item)
+    }
+
+    /// Notes what cannot be imported.
+    mutating func skip(_ source: String, _ reason: String) {
+        if skipped.count < Self.maximumCount {
+            skipped.append((source, reason))
+        } else {
+            isOverfull = true
+        }
+    }
+
+    /// - Throws: ``ExitCode/usage`` if the source has too much of anything.
+    func checkCount() throws(CLIError) {
+        guard !isOverfull else { throw Self.tooMany }
+    }
+
+    /// The error for a source that has too much.
+    static let tooMany = CLIError.usage(
+        "the source has more than \(maximumCount) entries: nothing was changed",
+        hint: "divide it, and import the parts")
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetCLI
+internal import ValetKeychainModel
+internal import ValetSealing
+
+/// Logins in a table of separated values, as browsers and password managers export them.
+/// ``LoginColumn`` knows the columns.
+struct LoginTable {
+    private let header: LoginHeader
+    private var items: LoginItems
+    /// The columns that are not imported, and have something in some row, in their order.
+    private var unknown: [Bool]
+
+    /// The items of a table. The first row names the columns.
+    static func items(in input: SecretValue, _ scope: Scope) throws(CLIError) -> ImportedItems {
+        var rows = try SeparatedRows(input)
+        guard let names = try rows.next() else { throw CLIError(.damaged, "the CSV is empty") }
+        let header = try LoginHeader(names.map { rows.value($0).publicText ?? "" })
+        rows.usesBackslashes = header.isKeePass
+        var table = LoginTable(header, scope)
+        while let row = try rows.next() {
+            // An empty line.
+            if row.count == 1, row[0].isEmpty { continue }
+            guard row.count == names.count || header.firstPair.map({ row.count > $0 }) == true
+            else {
+                throw .malformed(
+                    "the CSV", line: rows.rowLine,
+                    "\(row.count) fields, where the first row has \(names.count)")
+            }
+            try table.add(row, rows)
+        }
+        return table.found
+    }
+
+    private init(_ header: LoginHeader, _ scope: Scope) {
+        self.header = header
+        items = LoginItems(scope)
+        unknown = header.columns.map { _ in false }
+    }
+
+    /// What was read, and the columns that were not.
+    private var found: ImportedItems {
+        var found = items.found
+        let names = zip(header.columns, unknown).filter(\.1).map { "'\($0.0.name)'" }
+        if !names.isEmpty {
+            found.skip("columns \(names.joined(separator: ", "))", "they are not imported")
+        }
+        return found
+    }
+
+    private mutating func add(
+        _ row: [SeparatedRows.Field], _ rows: SeparatedRows
+    ) throws(CLIError) {
+        var entry = Entry(line: rows.rowLine)
+        let firstPair = header.firstPair ?? row.count
+        for (place, field) in row.prefix(firstPair).enumerated() where !field.isEmpty {
+            let (name, column) = header.columns[place]
+            if let column {
+                try entry.add(rows.value(field), name, column)
+            } else {
+                unknown[place] = true
+            }
+        }
+        var pairs = row.dropFirst(firstPair)
+        while let label = pairs.popFirst() {
+            guard let value = pairs.popFirst() else {
+                // Enpass ends its rows with the notes.
+                if !label.isEmpty { try entry.add(rows.value(label), "notes", .notes) }
+                break
+            }
+            guard !value.isEmpty else { continue }
+            let name = rows.value(label).publicText ?? ""
+            try entry.add(rows.value(value), name, LoginColumn(named: name) ?? .field)
+        }
+        try items.add(entry.whole())
+    }
+
+    /// What a row says.
+    private struct Entry {
+        private var login: ImportedLogin
+        private let line: Int
+        private var email: SecretValue?
+
+        init(line: Int) {
+            self.line = line
+            login = ImportedLogin(source: "line \(line)")
+        }
+
+        /// Adds a field. A second one of a kind that a login has once becomes a secret of its own.
+        mutating func add(
+            _ value: SecretValue, _ name: String, _ column: LoginColumn
+        ) throws(CLIError) {
+            switch column {
+            case .name where login.name == nil: login.name = try text(value)
+            case .username where login.username == nil: login.username = try text(value)
+            case .realm where login.realm.isEmpty: login.realm = try text(value)
+            case .email where email == nil: email = value
+            case .password where login.password == nil: login.password = value
+            case .notes where login.notes == nil: login.notes = value
+            case .otp where login.otp == nil: login.otp = value
+            case .url: try add(url: text(value))
+            case .urls: try login.addURLs(in: text(value))
+            case .urlList: try addURLs(value)
+            case .fieldList: try addFields(value)
+            case .fieldText:
+                login.losses.append("its further fields are not imported from CSV; export JSON")
+            case .name, .username, .realm, .email, .password, .notes, .otp, .field, .pairs:
+                try login.addField(name, value)
+            }
+        }
+
+        /// The login, when all fields were added.
+        consuming func whole() throws(CLIError) -> ImportedLogin {
+            guard let email else { return login }
+            let text = try text(email)
+            if login.username == nil {
+                login.username = text
+            } else if login.username != text {
+                try login.addField("email", email)
+            }
+            return login
+        }
+
+        /// LastPass gives addresses to notes and groups, too.
+        private mutating func add(url: String) throws(CLIError) {
+            if url != "http://sn", url != "http://group" { try login.addURL(url) }
+        }
+
+        private mutating func addURLs(_ list: SecretValue) throws(CLIError) {
+            guard list.withBytes({ $0.startsWith("[") }) else {
+                // Older exports have addresses and commas.
+                return try login.addURLs(in: text(list))
+            }
+            try readList(list) { (entry, reader) throws(CLIError) in
+                guard reader.kind == .string else { return }
+                let url = try reader.string()
+                try entry.add(url: entry.text(url))
+            }
+        }
+
+        private mutating func addFields(_ list: SecretValue) throws(CLIError) {
+            try readList(list) { (entry, reader) throws(CLIError) in
+                guard reader.kind == .object else { return }
+                var (label, value) = ("field", SecretValue?.none)
+                try reader.object { (name, reader) throws(CLIError) in
+                    guard reader.kind == .string else { return }
+                    switch name {
+                    case "label": label = try reader.string().publicText ?? label
+                    case "value": value = try reader.string()
+                    default: break
+                    }
+                }
+                if let value, value.byteCount > 0 { try entry.login.addField(label, value) }
+            }
+        }
+
+        /// Reads a JSON array in a field.
+        private mutating func readList(
+            _ list: SecretValue,
+            _ body: (inout Entry, inout JSONReader) throws(CLIError) -> Void
+        ) throws(CLIError) {
+            var entry = self
+            var reader = try JSONReader(list, called: "a field in line \(line)")
+            guard reader.kind == .array else {
+                throw .malformed("the CSV", line: line, "a field is not a JSON array")
+            }
+            try reader.array { (reader) throws(CLIError) in try body(&entry, &reader) }
+            try reader.checkEnd()
+            self = entry
+        }
+
+        private func text(_ value: SecretValue) throws(CLIError) -> String {
+            guard let text = value.publicText else {
+                throw .malformed("the CSV", line: line, "a field is not UTF-8")
+            }
+            return text
+        }
+    }
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetCLI
+internal import ValetKeychainModel
+internal import ValetSealing
+
+/// The keyrings of GNOME Keyring, KWallet and others: what implements the Secret Service API of
+/// freedesktop.org, draft 0.2. Reads all items that are unlocked.
+struct SecretService: ~Copyable {
+    private let bus: SessionBus
+    /// The object that calls for secrets name.
+    private let session: String
+
+    private static let service = "org.freedesktop.secrets"
+    private static let root = "/org/freedesktop/secrets"
+    private static let properties = "org.freedesktop.DBus.Properties"
+    private static let names = (
+        service: "org.freedesktop.Secret.Service", collection: "org.freedesktop.Secret.Collection",
+        item: "org.freedesktop.Secret.Item"
+    )
+
+    /// All items.
+    ///
+    /// - Parameter skipsLocked: Whether locked collections and items are named and left out.
+    /// - Throws: ``ExitCode/locked`` if some are locked, unless they are left out.
+    static func read(skipsLocked: Bool) throws(CLIError) -> ImportedItems {
+        let keyring = try SecretService()
+        var found = ImportedItems()
+        var locked: [String] = []
+        for collection in try keyring.objects("Collections", of: names.service, at: root) {
+            // Some services list no items while a collection is locked.
+            guard try !keyring.isLocked(collection) else {
+                locked.append(try keyring.name(of: collection))
+                continue
+            }
+            for path in try keyring.objects("Items", of: names.collection, at: collection) {
+                try keyring.read(path, &found, &locked)
+            }
+        }
+        for name in locked where skipsLocked { found.skip(name, "it is locked") }
+        guard locked.isEmpty || skipsLocked else {
+            let shown = locked.prefix(5).map(quoted).joined(separator: ", ")
+            let rest = locked.count > 5 ? ", and \(locked.count - 5) more" : ""
+            throw CLIError(
+                .locked, "the keyring has locked parts: \(shown)\(rest): nothing was changed",
+                hint: "unlock them, for example in Passwords and Keys, or use '--skip-unreadable'")
+        }
+        found.distinguish()
+        return found
+    }
+
+    private func read(
+        _ path: String, _ found: inout ImportedItems, _ locked: inout [String]
+    ) throws(CLIError) {
+        guard let entry = try entry(path) else { return found.skip(path, "it cannot be read") }
+        guard !entry.isLocked else { return locked.append("\(entry.label) (\(path))") }
+        guard let value = try secret(of: path) else {
+            return found.skip(entry.label, "the service does not give its secret")
+        }
+        try found.add(entry.item(value))
+    }
+
+    /// A collection's label and path.
+    private func name(of collection: String) throws(CLIError) -> String {
+        let answer = try bus.call(
+            "Get", of: Self.properties, at: collection, on: Self.service,
+            [("s", Self.names.collection), ("s", "Label")])
+        var label = ""
+        _ = answer?.inside("v", "s") { label = answer?.text() ?? "" }
+        return label.isEmpty ? collection : "\(label) (\(collection))"
+    }
+
+    private init() throws(CLIError) {
+        let bus = try SessionBus()
+        let answer = try bus.call(
+            "OpenSession", of: Self.names.service, at: Self.root, on: Self.service,
+            [("s", "plain"), ("v", "")])
+        guard let answer, answer.skip("v"), let session = answer.text("o") else {
+            throw CLIError(
+                .failure, "no keyring answers on the session bus",
+                hint: "start gnome-keyring or KWallet, and unlock it")
+        }
+        self.session = session
+        self.bus = bus
+    }
+
+    /// A property with paths of objects.
+    private func objects(
+        _ property: String, of interface: String, at path: String
+    ) throws(CLIError) -> [String] {
+        let answer = try bus.call(
+            "Get", of: Self.properties, at: path, on: Self.service,
+            [("s", interface), ("s", property)])
+        guard let answer else {
+            throw CLIError(.failure, "the keyring does not list its \(property.lowercased())")
+        }
+        var paths: [String] = []
+        // Leaving the list fails if a part of it was not read.
+        var isWhole = false
+        let isList = answer.inside("v", "ao") {
+            isWhole = answer.inside("a", "o") {
+                while paths.count < ImportedItems.maximumCount, let path = answer.text("o") {
+                    paths.append(path)
+                }
+            }
+        }
+        guard isList, isWhole else {
+            throw CLIError(
+                .failure,
+                "the keyring's \(property.lowercased()) are not a list of at most "
+                    + "\(ImportedItems.maximumCount) objects: nothing was changed")
+        }
+        return paths
+    }
+
+    private func isLocked(_ collection: String) throws(CLIError) -> Bool {
+        let answer = try bus.call(
+            "Get", of: Self.properties, at: collection, on: Self.service,
+            [("s", Self.names.collection), ("s", "Locked")])
+        var flag: Bool?
+        let isRead = answer?.inside("v", "b") { flag = answer?.flag() }
+        guard isRead == true, let flag else {
+            throw CLIError(.failure, "the keyring does not tell whether a collection is locked")
+        }
+        return flag
+    }
+
+    private func entry(_ path: String) throws(CLIError) -> Entry? {
+        let answer = try bus.call(
+            "GetAll", of: Self.properties, at: path, on: Self.service,
+            [("s", Self.names.item)])
+        guard let answer else { return nil }
+        var entry = Entry()
+        let isRead = answer.inside("a", "{sv}") {
+            while answer.inside(
+                "e", "sv",
+                {
+                    switch answer.text() {
+                    case "Label":
+                        _ = answer.inside("v", "s") { entry.label = answer.text() ?? "" }
+                    case "Locked":
+                        _ = answer.inside("v", "b") { entry.isLocked = answer.flag() ?? true }
+                    case "Attributes":
+                        _ = answer.inside("v", "a{ss}") {
+                            entry.attributes = Self.attributes(answer)
+                        }
+                    default: _ = answer.skip("v")
+                    }
+                })
+            {}
+        }
+        return isRead ? entry : nil
+    }
+
+    private static func attributes(_ answer: borrowing SessionBus.Answer) -> [String: String] {
+        var attributes: [String: String] = [:]
+        _ = answer.inside("a", "{ss}") {
+            while answer.inside(
+                "e", "ss",
+                {
+                    if let name = answer.text(), let value = answer.text() {
+                        attributes[name] = value
+                    }
+                })
+            {}
+        }
+        if attributes["xdg:schema"] == generalSchema { attributes["xdg:schema"] = nil }
+        return attributes
+    }
+
+    /// The schema of items that have none. GNOME Keyring names it at times, and at times not.
+    private static let generalSchema = "org.freedesktop.Secret.Generic"
+
+    private func secret(of path: String) throws(CLIError) -> SecretValue? {
+        let answer = try bus.call(
+            "GetSecret", of: Self.names.item, at: path, on: Self.service, [("o", session)])
+        guard let answer else { return nil }
+        var secret: SecretValue?
+        // Session, parameters, value, type of the content.
+        _ = answer.inside("r", "oayays") {
+            guard answer.skip("oay") else { return }
+            secret = answer.bytes()
+            _ = answer.skip("s")
+        }
+        return secret
+    }
+
+    /// What the service says of an item.
+    private struct Entry {
+        var label = ""
+        var isLocked = true
+        var attributes: [String: String] = [:]
+
+        /// The item that it becomes.
+        func item(_ value: SecretValue) -> ImportedItem {
+            let source = label.isEmpty ? "an item without a label" : label
+            if let item = itemOfHelper(value, source) ?? itemOfServer(value, source) { return item }
+            if let service = attributes["service"], let account {
+                var item = ImportedItem(service: service, account: account, value, from: source)
+                item.attributes[.label] = .text(label)
+                return item
+            }
+            var item = ImportedItem(
+                service: attributes["xdg:schema"] ?? "Secret Service", account: source, value,
+                from: source)
+            item.attributes[.comment] = .text(comment)
+            return item
+        }
+
+        private var account: String? {
+            attributes["user"] ?? attributes["username"] ?? attributes["account"]
+        }
+
+        /// An item of docker's helper or of Git Credential Manager.
+        private func itemOfHelper(_ value: SecretValue, _ source: String) -> ImportedItem? {
+            let schema = attributes["xdg:schema"]
+            if let url = attributes["server"],
+                schema == "io.docker.Credentials" || attributes["docker_cli"] == "1"
+                    || attributes["label"] == "Docker Credentials"
+            {
+                return ImportedItem(dockerAt: url, account: account ?? "", value, from: source)
+            }
+            return attributes["service"].flatMap { service in
+                ImportedItem(
+                    gitService: service,
+                    isAnyNamespace: schema == "com.microsoft.GitCredentialManager",
+                    account: account ?? "", value, from: source)
+            }
+        }
+
+        private func itemOfServer(_ value: SecretValue, _ source: String) -> ImportedItem? {
+            guard let server = attributes["server"], !server.isEmpty, let place = place(server)
+            else { return nil }
+            var item = ImportedItem(
+                place, account: account ?? "", kind: .standard, value, from: source)
+            item.attributes[.securityDomain] = .text(attributes["domain"] ?? "")
+            return item
+        }
+
+        /// The place of a server, which some programs write as an address.
+        private func place(_ server: String) -> LoginPlace? {
+            let path = attributes["object"] ?? ""
+            if server.utf8.contains(UInt8(ascii: "/")) {
+                guard let address = LoginAddress(server), address.scheme != nil, !address.hasUser
+                else { return nil }
+                return LoginPlace(address, path: path.isEmpty ? address.path : path)
+            }
+            let scheme = attributes["protocol"].flatMap { $0.isEmpty ? nil : $0 } ?? "https"
+            // Programs write 0, or nothing, for no port.
+            guard let port = attributes["port"], !port.isEmpty, port != "0" else {
+                return LoginPlace(scheme: scheme, host: server, path: path)
+            }
+            guard let number = UInt16(port), port.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 })
+            else { return nil }
+            return LoginPlace(scheme: scheme, server: server, port: number, path: path)
+        }
+
+        /// The attributes by which programs look for the item.
+        private var comment: String {
+            attributes.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+                .joined(separator: ", ")
+        }
+    }
+}
+
+extension ImportedItems {
+    /// Gives items with the same name and different attributes different names: a keyring tells its
+    /// items apart by their attributes.
+    fileprivate mutating func distinguish() {
+        let counts = Dictionary(items.map { ($0.primaryKey, 1) }, uniquingKeysWith: +)
+        for (place, item) in items.enumerated() where (counts[item.primaryKey] ?? 0) > 1 {
+            guard case .text(let account)? = item.attributes[.account],
+                case .text(let comment)? = item.attributes[.comment], !comment.isEmpty
+            else { continue }
+            items[place].attributes[.account] = .text("\(account) (\(comment))")
+        }
+    }
+}

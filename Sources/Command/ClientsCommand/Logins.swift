@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetCLI
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
+internal import ValetSealing
+
+/// The items that one call of a helper reads and writes: those of the application and group that
+/// its options choose.
+struct Logins {
+    private let session: KeychainSession
+    private let context: Context
+    private let group: AccessGroup?
+    /// When an item that is added can be read.
+    private let accessibility: ProtectionClass
+    private let isCloud: Bool
+    /// Whether a person is asked to unlock a locked keychain.
+    private let asks: Bool
+    private let cache = Cache()
+
+    /// What one call reads once. Helpers never store strays.
+    private final class Cache {
+        var strays: [StoredItem]?
+    }
+
+    /// - Parameter asks: False for helpers: they fail at once while the keychain is locked, because
+    ///   the program that calls them waits, and has the terminal for itself.
+    init(_ values: ParsedValues, _ context: Context, asks: Bool = true) throws(CLIError) {
+        let requester = try ItemOptions.requester(values)
+        do throws(KeychainFailure) {
+            session = try KeychainSession.open(requester)
+        } catch {
+            throw CLIError(error)
+        }
+        self.context = context
+        self.asks = asks
+        group = requester.group
+        accessibility =
+            values[ClientOptions.accessibility].flatMap(ProtectionClass.init(word:))
+            ?? .whenUnlocked
+        isCloud = values.has(ClientOptions.cloud)
+        guard !isCloud || !accessibility.isThisDeviceOnly else {
+            throw .usage("'--cloud' and this accessibility exclude each other")
+        }
+    }
+
+    /// The items of a class with these attributes, local or shared, the newest first, without their
+    /// values. Damaged ones are left out: a client goes on with what can be read.
+    func items(
+        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue]
+    ) throws(CLIError) -> [StoredItem] {
+        try found(itemClass, attributes).items
+    }
+
+    /// The same, and whether damaged items were left out.
+    func found(
+        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue]
+    ) throws(CLIError) -> (items: [StoredItem], isDamaged: Bool) {
+        var query = ItemQuery(
+            itemClass, attributes: attributes, accessGroup: group, synchronizable: .any)
+        // The store finds a whole primary key at once. Else it would search by the account, or by
+        // any attribute, which all items may have in common.
+        if attributes[.server] != nil, attributes[.securityDomain] == nil {
+            query.attributes = attributes.filter { $0.key == .server }
+        }
+        let found = try call { () throws(KeychainFailure) -> FoundItems<StoredItem>? in
+            do throws(KeychainFailure) {
+                return try session.attributes(of: query)
+            } catch {
+                guard error.code == .itemNotFound else { throw error }
+                return nil
+            }
+        }
+        let wanted = (found?.items ?? []).filter { item in
+            attributes.allSatisfy { item.attributes.has($0.key, $0.value) }
+        }
+        return (wanted.sorted { ($0.changed ?? 0) > ($1.changed ?? 0) }, found?.damage != nil)
+    }
+
+    /// Internet passwords that ``items(_:_:)`` does not find, because other programs stored their
+    /// server in another form: with capitals, or with the port that the protocol has anyway.
+    func strays(
+        _ attributes: [Attribute: AttributeValue]
+    ) throws(CLIError) -> [StoredItem] {
+        let known: [StoredItem]
+        if let found = cache.strays {
+            known = found
+        } else {
+            do throws(CLIError) {
+                known = try items(.internetPassword, [:]).filter { item in
+                    let canonical = item.attributes.canonical
+                    return ![.server, .port, .protocol].allSatisfy { attribute in
+                        canonical[attribute].map { item.attributes.has(attribute, $0) } ?? true
+                    }
+                }
+            } catch {
+                // Some can be read now, and a helper goes on with those.
+                guard error.code == .locked else { throw error }
+                known = []
+            }
+            cache.strays = known
+        }
+        return known.filter { item in
+            let canonical = item.attributes.canonical
+            return attributes.allSatisfy { canonical.has($0.key, $0.value) }
+        }
+    }
+
+    /// The value of an item; nil if it has none, or is gone.
+    func value(of item: StoredItem) throws(CLIError) -> SecretValue? {
+        try call { () throws(KeychainFailure) -> SecretValue? in
+            do throws(KeychainFailure) {
+                return try session.value(of: ItemQuery(item.reference))
+            } catch {
+                guard error.code == .itemNotFound else { throw error }
+                return nil
+            }
+        }
+    }
+
+    /// Those of `services` that have an item of this name, readable or not.
+    func services(
+        having name: String, among services: [PasswordService]
+    ) throws(CLIError) -> [PasswordService] {
+        try call { () throws(KeychainFailure) in
+            try session.services(having: name, among: services)
+        }
+    }
+
+    /// Stores an item. An item with the same whole primary key gets the value, and keeps the rest.
+    /// Writes nothing if that item has the value.
+    func store(
+        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], _ value: SecretValue
+    ) throws(CLIError) {
+        try retrying { () throws(CLIError) in
+            guard let stored = try existing(itemClass, attributes) else {
+                return try add(itemClass, attributes, value)
+            }
+            if try has(stored, value) { return true }
+            // The keychain finds the item by its whole primary key, and needs its accessibility.
+            let item = NewItem(
+                itemClass, attributes: stored.primaryKey, accessGroup: group,
+                isSynchronizable: stored.isSynchronizable,
+                protectionClass: stored.protectionClass)
+            return try succeeds(unless: .duplicateItem) { () throws(KeychainFailure) in
+                try session.set(item, value: value)
+            }
+        }
+    }
+
+    /// Adds an item; returns false if another item has the same primary key.
+    func add(
+        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], _ value: SecretValue
+    ) throws(CLIError) -> Bool {
+        let item = NewItem(
+            itemClass, attributes: attributes, accessGroup: group, isSynchronizable: isCloud,
+            protectionClass: accessibility)
+        return try succeeds(unless: .duplicateItem) { () throws(KeychainFailure) in
+            try session.add(item, value: value)
+        }
+    }
+
+    /// Tries a change again if another program was faster. `body` returns false then.
+    func retrying(_ body: () throws(CLIError) -> Bool) throws(CLIError) {
+        for _ in 0..<4 where try body() { return }
+        throw CLIError(
+            .failure, "other programs keep changing this item", hint: "try again")
+    }
+
+    /// The item with this whole primary key; nil if there is none. Returns a shared
+    /// one to a call that adds local items only if there is no local one: sync has brought it.
+    func existing(
+        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue]
+    ) throws(CLIError) -> StoredItem? {
+        let alike = try alike(itemClass, attributes)
+        return alike.first { $0.isSynchronizable == isCloud } ?? (isCloud ? nil : alike.first)
+    }
+
+    /// The items with this whole primary key, in the group that new items go to: a local and a
+    /// shared one at most. If there is none, those that ``strays(_:)`` finds.
+    ///
+    /// - Parameter attributes: Those of the primary key that are missing have their default.
+    func alike(
+        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue]
+    ) throws(CLIError) -> [StoredItem] {
+        let group = try call { () throws(KeychainFailure) in
+            try session.caller.group(writing: self.group, during: "store an item")
+        }
+        let exact = try items(itemClass, attributes).filter {
+            $0.accessGroup == group && $0.attributes.hasPrimaryKey(of: attributes, itemClass)
+        }
+        guard exact.isEmpty, itemClass == .internetPassword else { return exact }
+        let canonical = attributes.canonical
+        return try strays(canonical.filter { $0.key == .server }).filter {
+            $0.accessGroup == group
+                && $0.attributes.canonical.hasPrimaryKey(of: canonical, itemClass)
+        }
+    }
+
+    /// Whether an item has this value. Never asks the user: an item that would is taken for one
+    /// with another value.
+    private func has(_ item: StoredItem, _ value: SecretValue) throws(CLIError) -> Bool {
+        guard item.accessControl == nil else { return false }
+        return try self.value(of: item)?.isEqual(to: value) ?? false
+    }
+
+    /// Gives an item that was found these attributes and this value; returns false if it is gone,
+    /// or has other attributes now.
+    func change(
+        _ item: StoredItem, _ attributes: [Attribute: AttributeValue], value: SecretValue
+    ) throws(CLIError) -> Bool {
+        let isUnchanged = attributes.allSatisfy { item.attributes.has($0.key, $0.value) }
+        if isUnchanged, try has(item, value) { return true }
+        var query = ItemQuery(item.reference)
+        query.attributes = item.primaryKey
+        query.attributes[.label] = item.attributes[.label]
+        return try succeeds(unless: .itemNotFound) { () throws(KeychainFailure) in
+            try session.update(query, ItemChanges(attributes: attributes), value: value)
+        }
+    }
+
+    /// Fails if what this call adds cannot be stored now, before a person types it.
+    func checkIsUnlocked() throws(CLIError) {
+        // $VALET_PASSCODE_FD opens the keychain for calls about items.
+        _ = try items(.genericPassword, [.service: .text("")])
+        try call { () throws(KeychainFailure) in
+            guard try session.store.keychain.availability().isAvailable(accessibility) else {
+                throw KeychainFailure(
+                    .locked, during: "store an item", hint: "run `valet unlock`")
+            }
+        }
+    }
+
+    /// Deletes an item. One that is gone already is no error.
+    func delete(_ item: StoredItem) throws(CLIError) {
+        _ = try succeeds(unless: .itemNotFound) { () throws(KeychainFailure) in
+            try session.delete(ItemQuery(item.reference))
+        }
+    }
+
+    /// Deletes an item, unless it was changed since it was found.
+    func deleteUnchanged(_ item: StoredItem) throws(CLIError) {
+        let version = ItemVersion(item.reference, modificationDate: item.changed)
+        _ = try succeeds(unless: .itemNotFound) { () throws(KeychainFailure) in
+            try session.perform(ItemTransfer(deletions: [version]))
+        }
+    }
+
+    /// Runs `body`; returns false if it fails with that code.
+    private func succeeds(
+        unless code: KeychainFailure.Code, _ body: () throws(KeychainFailure) -> Void
+    ) throws(CLIError) -> Bool {
+        try call { () throws(KeychainFailure) in
+            do throws(KeychainFailure) {
+                try body()
+                return true
+            } catch {
+                guard error.code == code else { throw error }
+                return false
+            }
+        }
+    }
+
+    /// Adds items: all or none.
+    func add(_ items: [(item: NewItem, value: SecretValue)]) throws(CLIError) {
+        let additions = items.map { Addition($0.item, value: $0.value) }
+        try call { () throws(KeychainFailure) in
+            try session.perform(ItemTransfer(additions: additions))
+        }
+    }
+
+    /// Adds items, or gives existing ones their values: all or none.
+    func set(_ items: [(item: NewItem, value: SecretValue)]) throws(CLIError) {
+        var known: [(item: NewItem, value: SecretValue)] = []
+        for (item, value) in items {
+            var item = item
+            let stored = try alike(item.itemClass, item.attributes)
+                .first { $0.isSynchronizable == item.isSynchronizable }
+            // A stray keeps its name.
+            if let stored { item.attributes.merge(stored.primaryKey) { $1 } }
+            known.append((item, value))
+        }
+        try call { () throws(KeychainFailure) in try session.set(known) }
+    }
+
+    private func call<R>(_ body: () throws(KeychainFailure) -> R) throws(CLIError) -> R {
+        guard !asks else { return try context.unlocking(session.store, nil, body) }
+        do throws(KeychainFailure) {
+            return try body()
+        } catch {
+            guard error.code == .locked,
+                (try? session.store.keychain.availability())?.isOfProcess == true
+            else { throw CLIError(error) }
+            throw CLIError(
+                .locked, CLIError(error).message,
+                hint: "each program unlocks the keychain for itself here: pass the passcode "
+                    + "through a file descriptor, and its number in $VALET_PASSCODE_FD")
+        }
+    }
+}
+
+extension StoredItem {
+    /// When the item was changed.
+    fileprivate var changed: Double? {
+        guard case .date(let seconds)? = attributes[.modificationDate] else { return nil }
+        return seconds
+    }
+
+    /// The attributes that no two items have in common.
+    fileprivate var primaryKey: [Attribute: AttributeValue] {
+        attributes.filter { itemClass.primaryKeyAttributes.contains($0.key) }
+    }
+
+    /// An attribute as text; nil if it is missing or no text.
+    func text(_ attribute: Attribute) -> String? { attributes[attribute]?.asText }
+}
+
+extension [Attribute: AttributeValue] {
+    /// The same with the server, port and protocol in the form that helpers write.
+    var canonical: Self {
+        LoginPlace(self).map { merging($0.attributes) { $1 } } ?? self
+    }
+
+    /// Whether an attribute has this value. Compares as searches do, whatever the types; what is
+    /// missing in a primary key is empty.
+    fileprivate func has(_ attribute: Attribute, _ value: AttributeValue) -> Bool {
+        (self[attribute] ?? attribute.defaultValue).map { attribute.matches(value, $0) } ?? false
+    }
+
+    /// Whether the primary key of items is the same. What is missing is empty.
+    fileprivate func hasPrimaryKey(of other: Self, _ itemClass: ItemClass) -> Bool {
+        itemClass.primaryKeyAttributes.allSatisfy { attribute in
+            let values = (self[attribute], other[attribute])
+            switch (values.0 ?? attribute.defaultValue, values.1 ?? attribute.defaultValue) {
+            case (let own?, let other?): return attribute.matches(other, own)
+            case (nil, nil): return true
+            default: return false
+            }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetSealing
+
+// What helpers and imports ask of the bytes of secrets.
+
+extension SecretValue {
+    /// Whether the bytes are UTF-8.
+    var isUTF8: Bool { withBytes { (try? UTF8Span(validating: $0)) != nil } }
+
+    /// A copy as text, for parts that are not secret; nil if the bytes are not UTF-8.
+    var publicText: String? { withBytes { $0.text } }
+
+    /// A copy of a part.
+    func part(_ range: Range<Int>) -> SecretValue {
+        withBytes { SecretValue(copying: $0.extracting(range)) }
+    }
+}
+
+extension Span<UInt8> {
+    /// Whether these are the bytes of `text`.
+    func equals(_ text: String) -> Bool {
+        count == text.utf8.count && zip(indices, text.utf8).allSatisfy { self[$0] == $1 }
+    }
+
+    /// The ranges of the lines, without their newlines. An end without a newline is a line, too,
+    /// unless it is empty.
+    var lines: [Range<Int>] {
+        var lines: [Range<Int>] = []
+        var start = 0
+        for index in indices where self[index] == UInt8(ascii: "\n") {
+            lines.append(start..<index)
+            start = index + 1
+        }
+        if start < count { lines.append(start..<count) }
+        return lines
+    }
+
+    /// The first place of a byte.
+    func firstIndex(of byte: UInt8) -> Int? { indices.first { self[$0] == byte } }
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The verbs that found a circle, leave it, move it, and bring it back: docs/SYNC.md §6.
+
+internal import ValetCLI
+internal import ValetKeychainDatabase
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetKeys
+internal import ValetSealing
+internal import ValetSync
+internal import ValetSyncAgent
+internal import ValetSyncStores
+internal import ValetSystem
+internal import ValetUserPresence
+
+extension SyncCall {
+    // MARK: Founding
+
+    /// `valet sync create`.
+    func create() throws {
+        let address = try chosenAddress()
+        try requireNoCircle()
+        let chosen = try openChosen(address)
+        let passcode = try passcode()
+        try withLock {
+            try requireNoCircle()
+            let founder = NewMember(of: .zero)
+            let (founded, beginning) = try found(founder, address)
+            try founded.publish(in: chosen.remote)
+            try founder.keepSecrets(in: store, passcode)
+            try keepingPassword(of: chosen) { try keychain.found(beginning) }
+            try reportFirstRound(chosen.remote)
+        }
+        console.note("valet: the circle is founded; this device is called \(quoted(ownName))")
+        try noteSharedItems(address)
+        console.hint(
+            "'valet sync invite' lets another device join; 'valet sync run' keeps this "
+                + "one up to date")
+        console.hint(
+            "'valet sync recovery add' lets the recovery key open the circle, which is lost "
+                + "with its last device otherwise")
+    }
+
+    private func found(
+        _ founder: borrowing NewMember, _ address: StoreAddress
+    ) throws -> (FoundedCircle, CircleBeginning) {
+        let founded = try FoundedCircle(by: founder)
+        let note = CircleNote(founded.id, founder.member.id, isFounder: true)
+        var names = DeviceNames()
+        names.names[note.device] = ownName
+        return (founded, CircleBeginning(note, founded.roster, address, names))
+    }
+
+    /// Sends the items that the keychain has. Whatever fails is sent later.
+    private func reportFirstRound(_ remote: any SyncStore) throws {
+        guard let session = try SyncSession.open(keychain, remote) else { return }
+        let outcome = session.round(progress())
+        if let failure = outcome.failure { warn(of: failure, "nothing was sent yet") }
+    }
+
+    /// Reports a failure that does not end the command.
+    func warn(of failure: any Error, _ consequence: String) {
+        let error = CLIError(anyOf: failure)
+        console.note("valet: warning: \(consequence): \(error.message)")
+        if let hint = error.hint { console.hint(hint) }
+    }
+
+    /// `valet sync move`.
+    func move() throws {
+        let notes = try requireCircle()
+        try requireUnlocked()
+        try console.requireConsent(
+            to: "Found a new circle with the items of this device? The other devices have to join "
+                + "it anew.", isGiven: options.isAgreed)
+        let remote = try open(notes.address)
+        let passcode = try passcode()
+        let name = notes.names.names[notes.circle.device] ?? ownName
+        try withLock {
+            try finishOldCircle(notes, name, remote)
+            let founder = NewMember(of: .zero)
+            var (founded, beginning) = try found(founder, notes.address)
+            beginning.names.names[beginning.note.device] = name
+            try founded.publish(in: remote)
+            try keychain.move(beginning) { try founder.keepSecrets(in: store, passcode) }
+            forgetMove(of: notes.circle.circle)
+            try reportFirstRound(remote)
+        }
+        console.note("valet: the new circle is founded")
+        console.hint(
+            "on each other device: 'valet sync leave --here', then 'valet sync join'; here: 'valet "
+                + "sync invite'. 'valet sync status' says so there, too")
+    }
+
+    /// Reads everything in the circle that this device leaves behind, and tells the others. What
+    /// cannot be read any more is lost with that circle; the command goes on, because it is the
+    /// last way out.
+    private func finishOldCircle(
+        _ notes: Notes, _ name: String, _ remote: any SyncStore
+    ) throws {
+        guard let session = try SyncSession.open(keychain, remote) else { return }
+        if let failure = session.round(progress()).failure {
+            warn(of: failure, "not everything in the old circle could be read")
+        }
+        try announceMove(of: notes.circle.circle, by: name)
+        if let failure = session.round().failure {
+            warn(of: failure, "the other devices were not told")
+        }
+    }
+
+    // MARK: Leaving
+
+    /// `valet sync leave`.
+    func leave() throws {
+        let notes = try requireCircle()
+        guard !values.has(SyncCircleHelp.leaveHere) else {
+            try leaveHere()
+            forgetMove(of: notes.circle.circle)
+            return forgetPassword(of: notes.address)
+        }
+        try requireUnlocked()
+        try console.requireConsent(
+            to: "Take this device out of the circle? Its items stay.", isGiven: options.isAgreed)
+        try withSession { session, _ in
+            guard session.roster.accepted.members.count > 1 else {
+                throw CLIError(
+                    .failure, "this device is the last one of the circle",
+                    hint: "'valet sync leave --here' gives the circle up: nobody can join it then")
+            }
+            try session.leave()
+        }
+        console.note("valet: this device has left the circle; its items stay")
+        forgetPassword(of: notes.address)
+    }
+
+    private func leaveHere() throws {
+        try console.requireConsent(
+            to: "Forget the circle on this device? The other devices are not told.",
+            isGiven: options.isAgreed)
+        try withLock { try keychain.end("forget the circle", keeping: []) }
+        console.note("valet: this device has forgotten the circle; its items stay")
+        console.hint("remove it on another device: 'valet sync devices remove'")
+    }
+
+    // MARK: Recovery
+
+    /// `valet sync recovery add`.
+    func addRecoveryKey() throws {
+        _ = try requireCircle()
+        try requireUnlocked()
+        let status = try store.keychain.status()
+        guard status.hasRecoveryKey else {
+            throw CLIError(
+                .failure, "the keychain has no recovery key",
+                hint: "'valet recovery create' makes one")
+        }
+        let key = try recoveryKey { (text) throws(KeychainFailure) in
+            try store.keychain.checkRecoveryKey(text)
+        }
+        let circle = try withSession { session, _ in
+            let member = NewMember(key, of: session.circle.circle).member
+            guard session.hasRoom else { throw SyncTrouble.circleIsFull }
+            try session.admitRecoveryKey(member)
+            try keychain.update("name the recovery key") { update in
+                var names = DeviceNames(parsing: update[.names])
+                names.names[member.id] = "recovery key"
+                update[.names] = names.bytes
+            }
+            return session.circle.circle
+        }
+        console.note("valet: the recovery key opens the circle")
+        console.note(
+            "valet: write the id of the circle onto the paper, too: \(circle.text)")
+    }
+
+    /// Asks for the recovery key.
+    ///
+    /// - Parameter check: Throws `authenticationFailed` for another key than the right one.
+    private func recoveryKey(
+        checkedBy check: (borrowing SecretBytes) throws(KeychainFailure) -> Void = { _ in }
+    ) throws(CLIError) -> RecoveryKey {
+        let descriptor = try KeyOptions.descriptor(SyncOptions.recoveryKeyDescriptor, values)
+        return try context.otherSecrets(descriptor).answer(
+            naming: SecretName(
+                text: "recovery key", option: SyncOptions.recoveryKeyDescriptor)
+        ) { problem in
+            var prompt = PasscodePrompt(
+                description: "The recovery key: 40 characters; hyphens do not matter.",
+                label: "Recovery key", previousError: problem)
+            prompt.timeout = .seconds(300)
+            return prompt
+        } _: { (answer) throws(CLIError) in
+            do throws(KeychainFailure) {
+                try check(answer)
+            } catch {
+                guard error.code == .authenticationFailed else { throw CLIError(error) }
+                return .refused(CLIError(.denied, error.message))
+            }
+            do throws(KeychainFailure) {
+                return .accepted(
+                    try answer.withBytes { (bytes) throws(KeychainFailure) in
+                        try RecoveryKey(parsing: bytes)
+                    })
+            } catch {
+                return .refused(CLIError(.denied, "\(error)"))
+            }
+        }
+    }
+
+    /// `valet sync recover`.
+    func recover() throws {
+        let address = try chosenAddress()
+        try requireNoCircle()
+        let chosen = try openChosen(address)
+        let remote = chosen.remote
+        let key = try recoveryKey()
+        let foreign = try circleToRecover(with: key, in: remote)
+        let circle = foreign.roster.circle
+        console.note(
+            "valet: circle \(circle.text), last changed \(TimeText.date(foreign.milliseconds))")
+        try console.requireConsent(
+            to: "Join this circle with the recovery key? If that is too long ago, the store shows "
+                + "an old state.", isGiven: options.isAgreed)
+        let passcode = try passcode()
+        let newcomer = NewMember(of: circle)
+        let recovery = NewMember(key, of: circle)
+        let roster = try admit(newcomer, by: recovery, foreign, remote)
+        let others = roster.accepted.members.values.map(\.member).filter {
+            $0.kind == .device && $0.id != newcomer.member.id
+        }
+        var names = DeviceNames()
+        names.names[newcomer.member.id] = ownName
+        names.names[recovery.member.id] = "recovery key"
+        let note = CircleNote(circle, newcomer.member.id, isFounder: false)
+        try withLock {
+            try newcomer.keepSecrets(in: store, passcode)
+            try keepingPassword(of: chosen) {
+                try keychain.join(CircleBeginning(note, roster, address, names))
+            }
+            guard let session = try SyncSession.open(keychain, remote) else {
+                throw SyncTrouble.removed
+            }
+            try session.readRoster()
+            try session.readLogs(progress())
+            try offerOwnItems(isJoined: true)
+            noteNewestMessage(session)
+            try removeOthers(others, session)
+        }
+        console.note("valet: this device has joined the circle")
+    }
+
+    private func noteNewestMessage(_ session: SyncSession) {
+        guard let newest = session.report.devices.values.map(\.lastSeen).max() else {
+            return console.note("valet: the circle has no message that opens")
+        }
+        console.note("valet: its newest message was written \(TimeText.date(newest))")
+    }
+
+    private func removeOthers(_ others: [Member], _ session: SyncSession) throws {
+        var kept: Set<DeviceID> = []
+        for word in (values[SyncCircleHelp.keep] ?? "").split(separator: ",") {
+            kept.insert(try device(String(word), among: others.map(\.id), DeviceNames()))
+        }
+        let removed = others.map(\.id).filter { !kept.contains($0) }
+        guard !removed.isEmpty else { return }
+        for id in removed { console.note("valet: device \(id.text)") }
+        do throws(CLIError) {
+            try console.requireConsent(
+                to: "Remove these devices, which you do not have any more?",
+                isGiven: options.isAgreed)
+        } catch {
+            console.hint("'valet sync devices remove' removes them later")
+            return
+        }
+        try session.remove(removed)
+    }
+
+    /// The circle that the options name, if the key opens it.
+    private func circleToRecover(
+        with key: borrowing RecoveryKey, in remote: any SyncStore
+    ) throws -> ForeignRoster {
+        let deadline = Deadline(after: .seconds(120))
+        guard let text = values[SyncCircleHelp.circle] else {
+            throw CLIError.usage("'--circle' is missing", hint: Self.circleHint)
+        }
+        guard let id = CircleID(text: text) else {
+            throw CLIError.usage(
+                "'--circle' does not take \(quoted(text))", hint: Self.circleHint)
+        }
+        try remote.check(id, by: deadline)
+        let recovery = NewMember(key, of: id)
+        guard let foreign = try ForeignRoster(of: id, in: remote, by: deadline),
+            foreign.has(recovery)
+        else {
+            throw CLIError(
+                .notFound, "this recovery key does not open the circle",
+                hint: "'valet sync recovery add' had to be used before the devices were lost")
+        }
+        return foreign
+    }
+
+    private static let circleHint =
+        "it has 32 hexadecimal digits, which 'valet sync recovery add' has shown; in a folder they "
+        + "name a folder in 'valet-1'"
+
+    private func admit(
+        _ newcomer: borrowing NewMember, by recovery: borrowing NewMember,
+        _ foreign: ForeignRoster, _ remote: any SyncStore
+    ) throws -> Roster {
+        var foreign = foreign
+        for _ in 0..<5 {
+            if let roster = try foreign.admit(newcomer, by: recovery, in: remote) { return roster }
+            let again = try ForeignRoster(
+                of: foreign.roster.circle, in: remote, by: Deadline(after: .seconds(60)))
+            guard let again else { break }
+            foreign = again
+        }
+        throw SyncTrouble.rosterInMotion
+    }
+}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// `valet sync invite` and `valet sync join`: both show four words, and a person compares them.
+
+internal import ValetCLI
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetKeys
+internal import ValetSealing
+internal import ValetSync
+internal import ValetSyncAgent
+internal import ValetSyncStores
+internal import ValetSystem
+internal import ValetUserPresence
+
+extension SyncCall {
+    /// How long an invitation is valid.
+    private static let lifetime = Duration.seconds(600)
+    /// How long the joiner waits for its admission once the sponsor's mails are gone: a folder may
+    /// show files in another order than they were written.
+    private static let grace = Duration.seconds(60)
+
+    /// How often the joiner looks for the names of the others, which it can do without.
+    private static let lookCount = 4
+
+    // MARK: The sponsor
+
+    /// `valet sync invite`.
+    func invite() throws {
+        try requirePerson()
+        let notes = try requireCircle()
+        try requireUnlocked()
+        let offer = try withSession { session, _ in
+            guard session.isMember else { throw SyncTrouble.removed }
+            guard session.roster.alarm.isEmpty else { throw SyncTrouble.undecided }
+            guard session.hasRoom else { throw SyncTrouble.circleIsFull }
+            return session.offer
+        }
+        let invitation = Invitation(
+            random: SecretBytes(
+                randomByteCount: CheckedText.invitation.payloadCount, for: .keys))
+        let text = invitation.text
+        var sponsor = InvitationSponsor(invitation, offer, in: try open(notes.address))
+        let limit = BootLimit(after: Self.lifetime)
+        try sponsor.begin()
+        do {
+            try show(text)
+            let request = try meet(&sponsor, limit)
+            try admit(request, &sponsor)
+            sponsor.end()
+        } catch {
+            sponsor.end()
+            throw error
+        }
+    }
+
+    private func show(_ text: borrowing SecretBytes) throws {
+        try text.withBytes { (bytes) throws(CLIError) in try console.write(bytes) }
+        try console.write("\n")
+        if console.isOutputTerminal, let code = QRCode.text(of: text) { try console.write(code) }
+        console.note(
+            "valet: type this into 'valet sync join' on the other device, within ten minutes")
+    }
+
+    /// Waits for a device, and lets both persons compare the words.
+    private func meet(
+        _ sponsor: inout InvitationSponsor, _ limit: BootLimit
+    ) throws -> InvitationRequest {
+        var found: InvitationRequest?
+        while found == nil {
+            found = try sponsor.request()
+            if found == nil { try limit.pause("no device has joined in time") }
+        }
+        guard let request = found else { throw InvitationTrouble.withdrawn }
+        let words = try sponsor.open()
+        console.note("valet: a device that calls itself \(quoted(request.name)) wants to join")
+        guard try isSame(words) else { throw CLIError(.denied, "nobody joined") }
+        console.note("valet: waiting for the answer on the other device")
+        while true {
+            if let answer = try sponsor.answer() {
+                guard answer else {
+                    throw CLIError(.denied, "the answer on the other device was no: nobody joined")
+                }
+                return request
+            }
+            try limit.pause("the other device has not answered in time: nobody joined")
+        }
+    }
+
+    private func isSame(_ words: [String]) throws(CLIError) -> Bool {
+        console.note("valet: compare with the other device:")
+        console.note("\n    \(words.joined(separator: " "))\n")
+        return try console.confirm(
+            "Does the other device show the same four words?", within: Self.lifetime)
+    }
+
+    private func admit(
+        _ request: InvitationRequest, _ sponsor: inout InvitationSponsor
+    ) throws {
+        try withSession { session, notes in
+            let device = session.circle.device
+            let known = notes.names.names.filter { session.roster.accepted.members[$0.key] != nil }
+            try sponsor.send(
+                InvitationNames(
+                    known.merging([device: known[device] ?? ownName]) { old, _ in old },
+                    sponsor: device),
+                of: session)
+            try keychain.update("name a device") { update in
+                var names = DeviceNames(parsing: update[.names])
+                names.names[request.member.id] = request.name
+                update[.names] = names.bytes
+            }
+            try session.admit(request.member)
+        }
+        console.note("valet: \(quoted(request.name)) has joined the circle")
+    }
+
+    // MARK: The joiner
+
+    /// `valet sync join`.
+    func join() throws {
+        let address = try chosenAddress()
+        try requireNoCircle()
+        try requirePerson()
+        let chosen = try openChosen(address)
+        let remote = chosen.remote
+        let passcode = try passcode()
+        var joiner = InvitationJoiner(try invitation(), in: remote)
+        let limit = BootLimit(after: Self.lifetime)
+        do {
+            let offer = try awaitOffer(&joiner, limit)
+            let newcomer = NewMember(of: offer.circle)
+            try joiner.send(InvitationRequest(newcomer.member, name: ownName))
+            let words = try awaitWords(&joiner, limit)
+            guard try isSame(words) else {
+                try joiner.answer(isSame: false)
+                throw CLIError(.denied, "this device has not joined")
+            }
+            try newcomer.keepSecrets(in: store, passcode)
+            try joiner.answer(isSame: true)
+            let roster = try awaitAdmission(newcomer.member.id, offer, joiner, remote, limit)
+            var names = DeviceNames()
+            names.names = try namesOfOthers(roster, offer, joiner)
+            joiner.end(isJoined: true)
+            names.names[newcomer.member.id] = ownName
+            let note = CircleNote(offer.circle, newcomer.member.id, isFounder: false)
+            try begin(CircleBeginning(note, roster, address, names), in: chosen)
+        } catch {
+            joiner.end(isJoined: false)
+            throw error
+        }
+    }
+
+    /// The invitation, as a person types it or a descriptor supplies it.
+    private func invitation() throws(CLIError) -> Invitation {
+        let option = SyncCircleHelp.invitationDescriptor
+        let descriptor = try KeyOptions.descriptor(option, values)
+        return try context.otherSecrets(descriptor).answer(
+            naming: SecretName(text: "invitation", option: option)
+        ) { problem in
+            var prompt = PasscodePrompt(
+                description: "The invitation that the other device shows: 34 characters; hyphens "
+                    + "do not matter.", label: "Invitation", previousError: problem)
+            prompt.timeout = .seconds(300)
+            return prompt
+        } _: { (answer) throws(CLIError) in
+            do throws(CheckedText.Mistake) {
+                return .accepted(
+                    try answer.withBytes { (bytes) throws(CheckedText.Mistake) in
+                        try Invitation(parsing: bytes)
+                    })
+            } catch {
+                return .refused(CLIError(.denied, error.text))
+            }
+        }
+    }
+
+    private func awaitOffer(
+        _ joiner: inout InvitationJoiner, _ limit: BootLimit
+    ) throws -> InvitationOffer {
+        var isTold = false
+        while true {
+            if let offer = try joiner.offer() { return offer }
+            if !isTold {
+                console.note("valet: waiting for the other device's message in the store")
+            }
+            isTold = true
+            try limit.pause("the store has shown no message of the other device in time")
+        }
+    }
+
+    private func awaitWords(
+        _ joiner: inout InvitationJoiner, _ limit: BootLimit
+    ) throws -> [String] {
+        while true {
+            if let words = try joiner.words() { return words }
+            if try joiner.isWithdrawn() { throw InvitationTrouble.withdrawn }
+            try limit.pause("the other device has not answered in time")
+        }
+    }
+
+    /// Waits until the roster has this device. Before its person's yes, nothing of it was read.
+    private func awaitAdmission(
+        _ device: DeviceID, _ offer: InvitationOffer, _ joiner: borrowing InvitationJoiner,
+        _ remote: any SyncStore, _ limit: BootLimit
+    ) throws -> Roster {
+        console.note("valet: waiting for the answer on the other device")
+        var end: Deadline?
+        while true {
+            let foreign = try ForeignRoster(
+                of: offer.circle, in: remote, by: Deadline(after: .seconds(60)))
+            if let foreign, foreign.admits(device, after: offer) { return foreign.roster }
+            if end == nil, try joiner.isWithdrawn() { end = Deadline(after: Self.grace) }
+            if end?.hasPassed == true { throw InvitationTrouble.withdrawn }
+            try limit.pause("the other device has not answered in time")
+        }
+    }
+
+    /// What the sponsor calls the devices of the circle; nothing if its program does not say so.
+    private func namesOfOthers(
+        _ roster: Roster, _ offer: InvitationOffer, _ joiner: borrowing InvitationJoiner
+    ) throws -> [DeviceID: String] {
+        guard let sponsor = roster.accepted.members[offer.sponsor]?.member else { return [:] }
+        for _ in 0..<Self.lookCount {
+            if let names = try joiner.names(of: sponsor) { return names }
+            _ = Deadline(after: .seconds(1)).sleep(atMost: BootLimit.interval)
+        }
+        return [:]
+    }
+
+    private func begin(_ beginning: CircleBeginning, in chosen: ChosenStore) throws {
+        try withLock {
+            try keepingPassword(of: chosen) { try keychain.join(beginning) }
+            guard let session = try SyncSession.open(keychain, chosen.remote) else {
+                throw SyncTrouble.removed
+            }
+            let outcome = session.round(progress())
+            if console.isErrorTerminal { console.show("\n") }
+            if let failure = outcome.failure { warn(of: failure, "not everything was read yet") }
+            let isJoined = outcome.failure == nil && outcome.state != .joining
+            try offerOwnItems(isJoined: isJoined)
+            if isJoined, try keychain.update("count items", { try $0.unsentCount() }) == 0 {
+                _ = session.round()
+            }
+        }
+        console.note("valet: this device has joined the circle")
+        try noteSharedItems(beginning.address)
+        console.hint("'valet sync run' keeps it up to date; 'valet sync status' shows its progress")
+    }
+
+    /// Says how many items the devices share, and how to share others.
+    func noteSharedItems(_ address: StoreAddress) throws {
+        let shared = try keychain.update("count items") { update in
+            let replica = update.replica
+            return (replica?.shownItems.count ?? 0) - (replica?.unsent.count ?? 0)
+        }
+        var own = max(0, (try store.keychain.status().itemCount ?? 0) - shared)
+        // The password of the store's user is none of the person's secrets.
+        if case .etcd(let etcd) = address, etcd.user != nil, own > 0 { own -= 1 }
+        let items = shared == 1 ? "1 item is shared" : "\(shared) items are shared"
+        let others = own == 1 ? "1 stays" : "\(own) stay"
+        console.note("valet: \(items) with the other devices; \(others) on this device alone")
+        console.hint(
+            "what is stored with '--cloud' is shared: 'valet set --cloud NAME' stores a secret so "
+                + "that all devices have it, and moves one that stays here")
+    }
+
+    /// Sends items that the circle lacks, after a yes: the circle may have deleted them.
+    func offerOwnItems(isJoined: Bool) throws {
+        let count = try keychain.update("count items") { try $0.unsentCount() }
+        guard count > 0 else { return }
+        let items = count == 1 ? "1 item of this device" : "\(count) items of this device"
+        let later = "'valet sync once --add-mine' sends them later"
+        var isAgreed = values.has(SyncCircleHelp.addMine)
+        guard isJoined || isAgreed else {
+            console.note("valet: \(items) may be missing in the circle, and will not be sent")
+            return console.hint(later)
+        }
+        if !isAgreed, console.obstacleToAsking == nil {
+            isAgreed = try console.confirm(
+                "The circle lacks \(items), or has removed them. Send them?")
+        }
+        guard isAgreed else {
+            console.note("valet: \(items) that the circle lacks will not be sent")
+            return console.hint(later)
+        }
+        try keychain.update("send items") { try $0.sendUnsent() }
+    }
+}
+
+/// The end of an invitation. It counts the time in which the machine sleeps.
+struct BootLimit {
+    /// In nanoseconds.
+    fileprivate static let interval: Int64 = 500_000_000
+    private let end: ContinuousClock.Instant
+
+    init(after duration: Duration) { end = ContinuousClock.now + duration }
+
+    /// Waits a moment.
+    ///
+    /// - Throws: ``ExitCode/denied`` with `message` at the end.
+    func pause(_ message: String) throws(CLIError) {
+        guard ContinuousClock.now < end else { throw CLIError(.denied, message) }
+        _ = Deadline(after: .seconds(1)).sleep(atMost: Self.interval)
+    }
+}
+
+extension CheckedText.Mistake {
+    /// What is wrong with an invitation.
+    fileprivate var text: String {
+        switch self {
+        case .character(let position): "invalid character at position \(position)"
+        case .length(let count):
+            "wrong length: \(count) characters instead of \(CheckedText.invitation.characterCount)"
+        case .check: "mistyped: the check characters are wrong"
+        case .newer: "not an invitation, or one of a later version"
+        }
+    }
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetCLI
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetSealing
+internal import ValetSync
+internal import ValetSyncAgent
+internal import ValetSyncStores
+internal import ValetSystem
+internal import ValetUserPresence
+
+/// Which store a command line names, and how a noted one is opened. The password of an etcd user is
+/// an item of the keychain, for this device only.
+extension SyncCall {
+    /// The store that the options choose.
+    ///
+    /// - Throws: ``ExitCode/usage`` for none or two, or for options of the other kind.
+    func chosenAddress() throws(CLIError) -> StoreAddress {
+        let etcdOptions = [
+            SyncOptions.authority, SyncOptions.certificate, SyncOptions.key, SyncOptions.user,
+            SyncOptions.passwordDescriptor,
+        ]
+        switch (values[SyncOptions.folder], values[SyncOptions.etcd]) {
+        case (let path?, nil):
+            if let surplus = etcdOptions.first(where: values.isGiven) {
+                throw .usage("'\(surplus.spelling)' needs '--etcd'")
+            }
+            return .folder(try absolute(path))
+        case (nil, let list?):
+            var address = EtcdPlace(list: list)
+            address.allowsPlainText = values.has(SyncOptions.plainText)
+            address.authority = try file(SyncOptions.authority)
+            address.certificate = try file(SyncOptions.certificate)
+            address.key = try file(SyncOptions.key)
+            address.user = values[SyncOptions.user]
+            return .etcd(address)
+        case (nil, nil):
+            throw .usage(
+                "expected '--folder' or '--etcd'",
+                hint: "'--folder=PATH' names a folder that all your devices reach")
+        case (.some, .some): throw .usage("'--folder' and '--etcd' exclude each other")
+        }
+    }
+
+    private func file(_ option: OptionDeclaration) throws(CLIError) -> String? {
+        guard let path = values[option] else { return nil }
+        return try absolute(path)
+    }
+
+    /// The path from the root: the agent runs in another folder than this command.
+    private func absolute(_ path: String) throws(CLIError) -> String {
+        guard let full = FilePath.resolved(path) else {
+            throw .usage("there is no \(quoted(path))", hint: "make it, or mount it, first")
+        }
+        return full
+    }
+
+    // MARK: Opening
+
+    /// Opens a store that the keychain has noted.
+    func open(_ address: StoreAddress) throws -> any SyncStore {
+        var password: SecretValue?
+        if case .etcd(let etcd) = address, let user = etcd.user {
+            password = try credentials().value(of: Self.password(of: user))
+        }
+        return try RemoteStore.open(address, password: password)
+    }
+
+    /// A store that the options choose.
+    struct ChosenStore {
+        let remote: any SyncStore
+        fileprivate let user: String?
+        fileprivate let password: SecretValue?
+    }
+
+    /// Opens a store that the options choose. Asks for the password of its user.
+    func openChosen(_ address: StoreAddress) throws -> ChosenStore {
+        guard case .etcd(let etcd) = address, let user = etcd.user else {
+            return ChosenStore(remote: try open(address), user: nil, password: nil)
+        }
+        // An address that must not get a password is refused before the password is asked for.
+        _ = try RemoteStore.open(address, password: SecretValue(copying: Span()))
+        let descriptor = try KeyOptions.descriptor(SyncOptions.passwordDescriptor, values)
+        let password: SecretValue = try context.otherSecrets(descriptor).answer(
+            naming: SecretName(text: "password", option: SyncOptions.passwordDescriptor)
+        ) { problem in
+            PasscodePrompt(
+                description: "The password of \(user) at the etcd servers.", label: "Password",
+                previousError: problem)
+        } _: { (answer) throws(CLIError) in
+            .accepted(answer.withBytes { SecretValue(copying: $0) })
+        }
+        return ChosenStore(
+            remote: try RemoteStore.open(address, password: password), user: user,
+            password: password)
+    }
+
+    /// Stores the password of a chosen store's user, and begins the circle by `body`. If that
+    /// fails, the keychain has the password no more.
+    func keepingPassword<R>(of chosen: ChosenStore, _ body: () throws -> R) throws -> R {
+        guard let user = chosen.user, let password = chosen.password else { return try body() }
+        try credentials().set(Self.service.item(user), value: password)
+        do {
+            return try body()
+        } catch {
+            _ = try? credentials().delete(Self.password(of: user).query)
+            throw error
+        }
+    }
+
+    /// Deletes the password of a user at servers that are used no more.
+    func forgetPassword(of address: StoreAddress) {
+        guard case .etcd(let etcd) = address, let user = etcd.user else { return }
+        _ = try? credentials().delete(Self.password(of: user).query)
+    }
+
+    private static let service = PasswordService(
+        service: "valet-sync", accessGroup: nil, isSynchronizable: false,
+        protectionClass: .afterFirstUnlockThisDeviceOnly)
+
+    private static func password(of user: String) -> PasswordName {
+        PasswordName(user, in: service)
+    }
+
+    // MARK: The word that a circle has moved
+
+    /// An item that all devices of a circle read: the one that has moved tells the others, which
+    /// nothing else reaches.
+    private static let moves = PasswordService(
+        service: "valet-sync-moved", accessGroup: nil, isSynchronizable: true,
+        protectionClass: .afterFirstUnlock)
+
+    /// Tells the devices of a circle that `device` goes on in a new one.
+    func announceMove(of circle: CircleID, by device: String) throws {
+        let name = SecretValue(copying: Array(device.utf8).span)
+        try credentials().set(Self.moves.item(circle.text), value: name)
+    }
+
+    /// Removes what was told of a circle.
+    func forgetMove(of circle: CircleID) {
+        _ = try? credentials().delete(PasswordName(circle.text, in: Self.moves).query)
+    }
+
+    /// The name of the device that goes on in a new circle; nil if none has said so.
+    func moverName(of circle: CircleID) throws -> String? {
+        let value: SecretValue?
+        do throws(KeychainFailure) {
+            value = try credentials().value(of: PasswordName(circle.text, in: Self.moves))
+        } catch {
+            guard error.code == .itemNotFound else { throw error }
+            return nil
+        }
+        return value?.withBytes { bytes in
+            String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
+        }
+    }
+
+    private func credentials() throws(KeychainFailure) -> KeychainSession {
+        try KeychainSession.current(onBehalfOf: "valet-sync")
+    }
+}
+
+/// Stores by their addresses.
+enum RemoteStore {
+    /// The store at an address. Nothing is read or written yet.
+    static func open(
+        _ address: StoreAddress, password: SecretValue?
+    ) throws(StoreError) -> any SyncStore {
+        switch address {
+        case .folder(let path): return FolderStore(at: path)
+        case .etcd(let place):
+            var credentials: EtcdCredentials?
+            if let user = place.user {
+                guard let password else {
+                    throw StoreError(
+                        .denied, during: "open the store",
+                        reason: "the keychain has no password of the user \(user)",
+                        hint: "`valet sync leave --here`, then join the circle anew")
+                }
+                credentials = EtcdCredentials(user: user, password: password)
+            }
+            return try EtcdStore(
+                at: EtcdAddress(
+                    place.list,
+                    security: EtcdSecurity(
+                        authority: place.authority, certificate: place.certificate,
+                        key: place.key),
+                    credentials: credentials, allowsPlainText: place.allowsPlainText))
+        }
+    }
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetCLI
+internal import ValetKeychainDatabase
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSealing
+internal import ValetSync
+internal import ValetSyncAgent
+internal import ValetSyncStores
+internal import ValetSystem
+internal import ValetUserPresence
+
+/// Carries out the verbs of `valet sync`. Each is a method in the files beside this one.
+enum SyncTool {
+    /// Carries out one verb.
+    static func run(
+        _ verb: SyncVerb, _ values: ParsedValues, _ context: Context
+    ) throws(CLIError) -> ExitCode {
+        let call = try SyncCall(values, context)
+        do {
+            return try perform(verb, call)
+        } catch {
+            throw CLIError(anyOf: error)
+        }
+    }
+
+    private static func perform(_ verb: SyncVerb, _ call: SyncCall) throws -> ExitCode {
+        switch verb {
+        case .create: try call.create()
+        case .invite: try call.invite()
+        case .join: try call.join()
+        case .status: try call.showStatus()
+        case .run: return try call.runAgent()
+        case .once: return try call.runOnce()
+        case .pause: try call.pause()
+        case .resume: try call.resume()
+        case .unit: try call.printUnit()
+        case .devicesList: try call.listDevices()
+        case .devicesRename: try call.renameDevice()
+        case .devicesRemove: try call.removeDevice()
+        case .accept: try call.acceptDevice()
+        case .distrust: try call.distrustDevice()
+        case .leave: try call.leave()
+        case .move: try call.move()
+        case .recoveryAdd: try call.addRecoveryKey()
+        case .recover: try call.recover()
+        case .conflictsList: try call.listValues(.conflicts)
+        case .replacedList: try call.listValues(.replaced)
+        case .conflictsShow: try call.showValue(.conflicts)
+        case .replacedShow: try call.showValue(.replaced)
+        case .conflictsTake: try call.takeValue(.conflicts)
+        case .replacedRestore: try call.takeValue(.replaced)
+        case .conflictsDrop: try call.dropConflicts()
+        }
+        return .success
+    }
+}
+
+/// One call of the program: its values, the keychain and the console.
+struct SyncCall {
+    let values: ParsedValues
+    let context: Context
+    let options: KeyOptions
+    let store: ItemStore
+    let keychain: SyncedKeychain
+    /// How long a command waits for the agent to let it work.
+    private static let patience = Duration.seconds(60)
+
+    init(_ values: ParsedValues, _ context: Context) throws(CLIError) {
+        self.values = values
+        self.context = context
+        options = try KeyOptions(values)
+        store = try context.wholeKeychain()
+        keychain = SyncedKeychain(store)
+    }
+
+    var console: any Console { context.console }
+
+    // MARK: The circle of the keychain
+
+    /// What the keychain has noted of its circle.
+    struct Notes {
+        let circle: CircleNote
+        let address: StoreAddress
+        var names: DeviceNames
+    }
+
+    /// The notes; nil in no circle.
+    func notes() throws -> Notes? {
+        let found = try keychain.read("look for a circle") { view in
+            (try view[.circle], try view[.address], try view[.names])
+        }
+        guard let found, let circle = found.0, let address = found.1 else { return nil }
+        do throws(SyncError) {
+            return Notes(
+                circle: try CircleNote(parsing: circle),
+                address: try StoreAddress(parsing: address), names: DeviceNames(parsing: found.2))
+        } catch {
+            throw KeychainFailure(
+                .damaged, during: "look for a circle", message: "\(error)",
+                hint: "`valet sync leave --here`, then join the circle anew")
+        }
+    }
+
+    /// The notes of a keychain that is in a circle.
+    func requireCircle() throws -> Notes {
+        guard let notes = try notes() else {
+            throw CLIError(
+                .notFound, "this keychain is in no circle",
+                hint: "'valet sync create' founds one, 'valet sync join' joins one")
+        }
+        return notes
+    }
+
+    /// Refuses a keychain that is in a circle.
+    func requireNoCircle() throws {
+        guard try notes() != nil else { return }
+        throw CLIError(
+            .alreadyThere, "this keychain is in a circle already",
+            hint: "'valet sync status' shows it; 'valet sync leave' leaves it")
+    }
+
+    // MARK: Work on the circle
+
+    /// Runs `body` while no agent and no other command works on the circle.
+    func withLock<R>(_ body: () throws -> R) throws -> R {
+        let held = try syncLock().acquire(before: Deadline(after: Self.patience))
+        let result = Result { try body() }
+        _ = consume held
+        return try result.get()
+    }
+
+    /// The lock in the keychain's folder. Creates a folder that does not exist.
+    func syncLock() throws(KeychainFailure) -> SyncLock {
+        do throws(SystemError) {
+            return SyncLock(try PrivateDirectory.open(store.location.folder, creating: true))
+        } catch {
+            throw KeychainFailure(
+                .inputOutput, during: "open the keychain's folder", message: "\(error)",
+                path: store.location.folder)
+        }
+    }
+
+    /// Runs `body` with the circle of this keychain, whose roster has just been read.
+    func withSession<R>(_ body: (SyncSession, Notes) throws -> R) throws -> R {
+        let notes = try requireCircle()
+        let remote = try open(notes.address)
+        return try withLock {
+            guard let session = try SyncSession.open(keychain, remote) else {
+                throw SyncTrouble.removed
+            }
+            try remote.check(session.circle.circle, by: Deadline(after: .seconds(30)))
+            try session.readRoster()
+            return try body(session, notes)
+        }
+    }
+
+    /// Requires an unlocked keychain. Where each program unlocks for itself, asks for the passcode.
+    func requireUnlocked() throws {
+        try context.unlocking(store, options.passcode) { () throws(KeychainFailure) in
+            let isLocked = try keychain.read("change the circle") { $0.isLocked }
+            guard isLocked == true else { return }
+            throw KeychainFailure(
+                .locked, during: "change the circle",
+                hint: "unlock the keychain with `valet unlock`")
+        }
+    }
+
+    /// The keychain's passcode, to store the secrets of sync with it; nil if it has none.
+    func passcode() throws(CLIError) -> KeychainPasscode? {
+        _ = try context.usableStore(creating: true)
+        let passcode = try context.dialogue(options.passcode).passcode(
+            of: store, for: "The keychain's passcode, to store the secrets of sync.")
+        if let passcode, try unlocksForItself() {
+            try requesting(store.keychain.unlock(passcode, for: nil))
+        }
+        return passcode
+    }
+
+    private func unlocksForItself() throws(CLIError) -> Bool {
+        try requesting(store.keychain.status()).lockStateProvider == "process"
+    }
+
+    /// Where each program unlocks the keychain for itself, asks for the passcode.
+    func unlockForItself() throws(CLIError) {
+        guard try unlocksForItself() else { return }
+        try context.unlocking(store, options.passcode) { () throws(KeychainFailure) in
+            guard try keychain.read("unlock the keychain", { $0.isLocked }) == true else { return }
+            throw KeychainFailure(.locked, during: "unlock the keychain")
+        }
+    }
+
+    /// Shows which message was read last, on a terminal.
+    func progress() -> (SyncProgress) -> Void {
+        guard console.isErrorTerminal else { return { _ in } }
+        let console = console
+        var count = 0
+        return { _ in
+            count += 1
+            console.show("\rvalet: messages read: \(count)")
+        }
+    }
+
+    /// What this device calls itself.
+    var ownName: String {
+        values[SyncOptions.name]
+            ?? TextFile.contents("/proc/sys/kernel/hostname").map {
+                String($0.prefix { $0 != "\n" })
+            } ?? "this device"
+    }
+
+    /// Asks a question that only a person can answer.
+    func requirePerson() throws(CLIError) {
+        guard let obstacle = console.obstacleToAsking else { return }
+        throw .usage(
+            "a person has to compare words, but \(obstacle)", hint: "run this at a terminal")
+    }
+}
+
+/// Ids as text.
+extension SyncBytes {
+    /// 32 lower-case hexadecimal digits.
+    var text: String { Hexadecimal.text(bytes) }
+
+    /// Reads ``text``.
+    init?(text: String) {
+        guard let bytes = Hexadecimal.bytes(text.lowercased()), bytes.count == 16 else {
+            return nil
+        }
+        let (high, low) = (bytes.prefix(8), bytes.suffix(8))
+        self.init(
+            high: high.reduce(0) { $0 << 8 | UInt64($1) },
+            low: low.reduce(0) { $0 << 8 | UInt64($1) })
+    }
+}

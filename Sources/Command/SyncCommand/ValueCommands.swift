@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The verbs about values that are not shown: conflicts, and values that other devices replaced.
+// docs/SYNC.md §4.
+
+internal import ValetCLI
+internal import ValetKeychainModel
+internal import ValetSealing
+internal import ValetSync
+internal import ValetSyncAgent
+
+extension SyncCall {
+    /// What a verb works on.
+    enum Kept {
+        case conflicts, replaced
+    }
+
+    /// `valet sync conflicts list`, `valet sync replaced list`.
+    func listValues(_ kind: Kept) throws {
+        let known = try known()
+        var rows: [JSON] = []
+        for version in try versions(kind) {
+            guard let content = version.content else { continue }
+            let name = ItemName(content)
+            let author = author(of: version, known)
+            if values.has(SyncOptions.json) {
+                rows.append(
+                    .object([
+                        "value": .string(version.text), "name": .text(name.account),
+                        "owner": .string(name.owner.name),
+                        "kind": .string(name.owner.kind.rawValue), "group": .string(name.group),
+                        "device": .text(author),
+                        "milliseconds": .number(version.milliseconds),
+                    ]))
+            } else {
+                try console.write(
+                    "\(version.text)  \(name.line)  \(Escaping.printable(author ?? "-"))  "
+                        + "\(TimeText.date(version.milliseconds))\n")
+            }
+        }
+        if values.has(SyncOptions.json) { try console.write(.array(rows)) }
+    }
+
+    private func versions(_ kind: Kept) throws -> [KeptVersion] {
+        let found = try keychain.read("list kept values") { view in
+            switch kind {
+            case .conflicts: try view.conflicts()
+            case .replaced: try view.replaced()
+            }
+        }
+        return found ?? []
+    }
+
+    /// What this device calls the author of a value.
+    private func author(of version: KeptVersion, _ known: Known) -> String? {
+        let devices = Set(known.notes.names.names.keys).union(known.roster.accepted.members.keys)
+        return devices.first { $0.high == version.author }.map {
+            known.notes.names.names[$0] ?? $0.text
+        }
+    }
+
+    /// The value that the argument names.
+    private func chosenValue(_ kind: Kept) throws -> KeptVersion {
+        let word = (values[SyncValuesHelp.value] ?? "").lowercased()
+        let found = try versions(kind).filter { $0.text.hasPrefix(word) }
+        guard let version = found.first, !word.isEmpty else {
+            throw CLIError(.notFound, "there is no value \(quoted(word))", hint: kind.listHint)
+        }
+        guard found.count == 1 else {
+            throw CLIError.usage(
+                "\(found.count) values begin with \(quoted(word))", hint: kind.listHint)
+        }
+        return version
+    }
+
+    /// `valet sync conflicts show`, `valet sync replaced show`.
+    func showValue(_ kind: Kept) throws {
+        _ = try requireCircle()
+        try requireUnlocked()
+        let version = try chosenValue(kind)
+        let content = try keychain.read("read a kept value") { try $0.content(of: version.id) }
+        switch content??.kind {
+        case .value(let value):
+            try value.withBytes { (bytes) throws(CLIError) in
+                try console.writeSecret(bytes, isForced: values.has(ItemOptions.force))
+            }
+        case .noValue, .moved: throw CLIError(.notFound, "the item had no value")
+        case nil:
+            throw CLIError(
+                .damaged, "the value cannot be read", hint: "'valet sync status' says more")
+        }
+    }
+
+    /// `valet sync conflicts take`, `valet sync replaced restore`.
+    func takeValue(_ kind: Kept) throws {
+        _ = try requireCircle()
+        try requireUnlocked()
+        let version = try chosenValue(kind)
+        try withLock { try keychain.update("take a value") { try $0.take(version.id) } }
+        console.note("valet: this is the item's value now; the next sync sends it")
+    }
+
+    /// `valet sync conflicts drop`.
+    func dropConflicts() throws {
+        let known = try known()
+        try requireUnlocked()
+        let dropped: [KeptVersion]
+        if let word = values[SyncValuesHelp.from] {
+            let devices = Set(known.notes.names.names.keys)
+                .union(known.roster.accepted.members.keys)
+            let device = try device(word, among: devices.sorted(), known.notes.names)
+            dropped = try versions(.conflicts).filter { $0.author == device.high }
+        } else {
+            dropped = [try chosenValue(.conflicts)]
+        }
+        guard !dropped.isEmpty else {
+            return console.note("valet: no conflict was written by that device")
+        }
+        let values = dropped.count == 1 ? "this value" : "\(dropped.count) values"
+        try console.requireConsent(
+            to: "Remove \(values) on all devices?", isGiven: options.isAgreed)
+        try withLock {
+            try keychain.update("drop values") { update in
+                for version in dropped { try update.drop(version.id) }
+            }
+        }
+        console.note("valet: removed; the next sync tells the other devices")
+    }
+}
+
+extension SyncCall.Kept {
+    fileprivate var listHint: String {
+        switch self {
+        case .conflicts: "'valet sync conflicts list' lists them"
+        case .replaced: "'valet sync replaced list' lists them"
+        }
+    }
+}
+
+extension KeptVersion {
+    /// What names the version on a command line: 16 hexadecimal digits.
+    fileprivate var text: String {
+        let tag =
+            switch id {
+            case .conflict(_, let dot), .replaced(let dot): dot.tag
+            }
+        let digits = String(tag, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+
+    /// When it was taken away, or written: since 1970. A record's time counts finer.
+    fileprivate var milliseconds: UInt64 { takenAway ?? time >> 16 }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainDatabase
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSealing
+internal import ValetUserPresence
+
+/// Unlocks a keychain that a verb finds locked.
+///
+/// Where each process keeps its own opened keys, asks for the passcode. Where programs share them,
+/// offers it to the user at a terminal: first asks for the passcode, then whether to keep the
+/// keychain unlocked for longer.
+struct CommandUnlocking {
+    let passcodes: any SecretSource
+    let keychain: any KeychainAccess
+    let console: any Console
+
+    /// Runs `body`. If the keychain is locked, unlocks it and runs `body` again.
+    func run<R>(
+        _ body: () throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
+        do throws(KeychainFailure) {
+            return try body()
+        } catch {
+            guard error.code == .locked else { throw error }
+            if try keychain.isUnlockedByProcess() {
+                try withPasscode("Unlock the keychain for this command.", after: error) {
+                    (passcode) throws(KeychainFailure) in
+                    try keychain.unlock(passcode, .process)
+                }
+            } else {
+                guard console.canOffer, passcodes.isInteractive else { throw error }
+                let passcode = try withPasscode(Self.offer, after: error) {
+                    (passcode) throws(KeychainFailure) in
+                    try keychain.check(passcode)
+                    return passcode
+                }
+                try keychain.unlock(passcode, reach())
+            }
+            return try body()
+        }
+    }
+
+    /// For whom to unlock, as the user at the terminal says.
+    private func reach() -> UnlockReach {
+        for _ in 0..<3 {
+            let answer: String
+            do throws(CLIError) {
+                answer = try console.askLine(Self.question)
+            } catch {
+                return .process
+            }
+            switch answer {
+            case "", "n", "N", "q": return .process
+            case "u", "U": return .session(nil)
+            default:
+                if let duration = DurationText.duration(answer) { return .session(duration) }
+                console.note("valet: answer with Enter, u or a time: 15m, 8h")
+            }
+        }
+        return .process
+    }
+
+    /// Runs `body` with the passcode. A person has three tries.
+    private func withPasscode<R>(
+        _ purpose: String, after failure: KeychainFailure,
+        _ body: (KeychainPasscode) throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
+        var problem: String?
+        var triesLeft = passcodes.isInteractive ? 3 : 1
+        while true {
+            triesLeft -= 1
+            let passcode = try KeychainPasscode(try ask(purpose, problem, failure))
+            do throws(KeychainFailure) {
+                return try body(passcode)
+            } catch {
+                guard error.code == .authenticationFailed, triesLeft > 0 else { throw error }
+                problem = error.message
+            }
+        }
+    }
+
+    private func ask(
+        _ purpose: String, _ problem: String?, _ failure: KeychainFailure
+    ) throws(KeychainFailure) -> SecretBytes {
+        do throws(UserPresenceError) {
+            return try passcodes.ask(
+                PasscodePrompt(description: purpose, previousError: problem))
+        } catch {
+            if error.code == .cancelled {
+                throw KeychainFailure(.userCancelled, during: failure.operation)
+            }
+            let reason = KeychainFailure(
+                .locked, during: failure.operation,
+                message: "\(failure.message), and \(error.reason)")
+            throw KeychainFailure(reason, hint: Self.hint)
+        }
+    }
+
+    private static let offer =
+        "The keychain is locked. Its passcode unlocks it for this command; Ctrl-D leaves it locked."
+    /// Nothing secret is asked for where what is typed is shown.
+    private static let question =
+        "Keep it unlocked for other programs, too: no (Enter), for a time (15m, 8h), or until "
+        + "'valet lock' (u)? "
+
+    private static let hint =
+        "pass the passcode through a file descriptor, and its number in $VALET_PASSCODE_FD: "
+        + "VALET_PASSCODE_FD=3 … 3<passcode.txt"
+}

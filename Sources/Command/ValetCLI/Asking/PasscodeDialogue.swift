@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Asks for passcodes and other secrets, judges the answers, and asks again.
+
+package import ValetKeychainDatabase
+internal import ValetKeychainModel
+package import ValetKeychainStore
+package import ValetSealing
+package import ValetUserPresence
+
+/// Asks for the passcodes of one command: the current one, and a new one.
+package struct PasscodeDialogue {
+    /// Supplies the current passcode.
+    let current: any SecretSource
+    /// Supplies the new passcode.
+    let new: any SecretSource
+
+    /// How long a person has to choose a new passcode.
+    private static let timeToChoose = Duration.seconds(180)
+
+    /// Runs `body` with the keychain's passcode. A person has three tries.
+    ///
+    /// - Parameters:
+    ///   - purpose: What the passcode is needed for: "Unlock the keychain.".
+    ///   - insisting: Whether to try the passcode even if the TPM has few tries left.
+    /// - Throws: ``ExitCode/denied`` for a wrong passcode.
+    func withPasscode<R>(
+        for purpose: String, insisting: Bool = false,
+        _ body: (KeychainPasscode) throws(KeychainFailure) -> R
+    ) throws(CLIError) -> R {
+        try current.answer { problem in
+            PasscodePrompt(description: purpose, previousError: problem)
+        } _: { (answer) throws(CLIError) in
+            do throws(KeychainFailure) {
+                return .accepted(
+                    try body(try KeychainPasscode(answer, insisting: insisting)))
+            } catch {
+                guard error.code == .authenticationFailed else { throw CLIError(error) }
+                return .refused(CLIError(.denied, error.message))
+            }
+        }
+    }
+
+    /// The passcode of `store`, which has been checked; nil if it has none.
+    package func passcode(
+        of store: ItemStore, for purpose: String
+    ) throws(CLIError) -> KeychainPasscode? {
+        let status = try requesting(store.keychain.status())
+        guard status.lockStateProvider != nil else { return nil }
+        return try currentPasscode(of: store, for: purpose)
+    }
+
+    /// The passcode of `store`, which has one. The passcode has been checked.
+    func currentPasscode(
+        of store: ItemStore, for purpose: String
+    ) throws(CLIError) -> KeychainPasscode {
+        try withPasscode(for: purpose) { (passcode) throws(KeychainFailure) in
+            try store.keychain.check(passcode)
+            return passcode
+        }
+    }
+
+    /// A new passcode. A person types it twice.
+    ///
+    /// - Throws: ``ExitCode/usage`` for a short passcode, unless `allowingWeak`.
+    func choose(allowingWeak: Bool, for purpose: String) throws(CLIError) -> KeychainPasscode {
+        try new.answer { problem in
+            prompt(
+                allowingWeak ? purpose : purpose + " It needs at least 8 characters.",
+                "New passcode", problem)
+        } _: { (first) throws(CLIError) in
+            let passcode = try Self.passcode(first.copied())
+            guard allowingWeak || !passcode.isShort else { return .refused(Self.weakness) }
+            guard new.isInteractive else { return .accepted(passcode) }
+            let isRepeated = try isRepeated(first)
+            return isRepeated ? .accepted(passcode) : .refused(Self.mismatch)
+        }
+    }
+
+    private func isRepeated(_ first: borrowing SecretBytes) throws(CLIError) -> Bool {
+        do throws(UserPresenceError) {
+            let second = try new.ask(prompt("Once more.", "New passcode, again", nil))
+            return second.isEqual(to: first)
+        } catch {
+            throw CLIError(error)
+        }
+    }
+
+    private static func passcode(
+        _ answer: consuming SecretBytes
+    ) throws(CLIError) -> KeychainPasscode {
+        do throws(KeychainFailure) {
+            return try KeychainPasscode(answer)
+        } catch {
+            throw CLIError(error)
+        }
+    }
+
+    private func prompt(
+        _ purpose: String, _ label: String, _ problem: String?
+    ) -> PasscodePrompt {
+        var prompt = PasscodePrompt(description: purpose, label: label, previousError: problem)
+        prompt.timeout = Self.timeToChoose
+        return prompt
+    }
+
+    private static let weakness = CLIError.usage(
+        "the passcode has fewer than 8 characters",
+        hint: "a thief of the disk can guess it: choose a longer one, or use '--weak'")
+    private static let mismatch = CLIError(.failure, "the two passcodes differ")
+}
+
+extension SecretBytes {
+    /// A copy of the bytes, also in guarded memory.
+    borrowing func copied() -> SecretBytes { withBytes { SecretBytes(copying: $0) } }
+}
+
+/// Answers questions for secrets: ``PasscodeAsker``, or a stand-in for it.
+package protocol SecretSource {
+    /// Whether a person answers. A person can be told what was wrong, and asked again.
+    var isInteractive: Bool { get }
+    /// Gets one answer.
+    func ask(_ prompt: PasscodePrompt) throws(UserPresenceError) -> SecretBytes
+}
+
+extension PasscodeAsker: SecretSource {}
+
+extension SecretSource {
+    /// A person has three tries, a descriptor one.
+    private var tryCount: Int { isInteractive ? 3 : 1 }
+
+    /// Asks, and lets `body` judge the answer. Asks a person again if `body` refuses it.
+    ///
+    /// - Parameters:
+    ///   - secret: What the secret is called in errors.
+    ///   - body: Judges an answer. The error of the last refused answer is thrown.
+    package func answer<R: ~Copyable>(
+        naming secret: SecretName = .passcode, to prompt: (_ problem: String?) -> PasscodePrompt,
+        _ body: (consuming SecretBytes) throws(CLIError) -> Judgement<R>
+    ) throws(CLIError) -> R {
+        var last: (error: CLIError, problem: String)?
+        for _ in 0..<tryCount {
+            let answer: SecretBytes
+            do throws(UserPresenceError) {
+                answer = try ask(prompt(last?.problem))
+            } catch {
+                throw CLIError(error, asking: secret)
+            }
+            switch try body(answer) {
+            case .accepted(let result): return result
+            case .refused(let error, let problem): last = (error, problem ?? error.message)
+            }
+        }
+        throw last?.error ?? CLIError(.failure, "nobody was asked")
+    }
+}
+
+/// Whether an answer is accepted.
+package enum Judgement<R: ~Copyable>: ~Copyable {
+    case accepted(R)
+    /// A person sees the problem (the error's message if it is nil) and is asked again. After the
+    /// last try the command ends with the error.
+    case refused(CLIError, problem: String? = nil)
+}
+
+/// What a secret is called in errors. The module that asks for it calls every secret a passcode.
+package struct SecretName {
+    let text: String
+    /// The option that names a descriptor for the secret, for hints; nil for the passcode, which
+    /// has a variable too.
+    let option: OptionDeclaration?
+
+    static let passcode = SecretName(text: "passcode", option: nil)
+
+    /// A secret that `option` names a descriptor for.
+    package init(text: String, option: OptionDeclaration?) {
+        self.text = text
+        self.option = option
+    }
+
+    /// `message` with this secret in place of each "passcode".
+    fileprivate func renamed(_ message: String) -> String {
+        let word = "passcode"
+        var (renamed, rest) = ("", message[...])
+        while let start = rest.indices.first(where: { rest[$0...].hasPrefix(word) }) {
+            renamed += rest[..<start] + text
+            rest = rest[start...].dropFirst(word.count)
+        }
+        return renamed + rest
+    }
+}
+
+extension CLIError {
+    /// The error for a question for `secret` that was not answered.
+    init(_ error: UserPresenceError, asking secret: SecretName) {
+        let general = CLIError(error)
+        var hint = general.hint.map(secret.renamed)
+        switch error.code {
+        case .unavailable(.nobodyThere), .unavailable(.interactionOff):
+            if let option = secret.option {
+                hint = "pass the \(secret.text) with '\(option.spelling)'"
+            }
+        default: break
+        }
+        self.init(general.code, secret.renamed(general.message), hint: hint)
+    }
+}

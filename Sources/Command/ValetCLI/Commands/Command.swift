@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainDatabase
+internal import ValetKeychainModel
+package import ValetKeychainStore
+internal import ValetSealing
+package import ValetUserPresence
+
+/// One verb. `ValetTool` makes it from the command line and runs it.
+protocol Command: Sendable {
+    /// What the verb takes and does.
+    static var declaration: CommandDeclaration { get }
+    /// Reads the values of a command line.
+    ///
+    /// - Throws: ``ExitCode/usage`` for values that contradict each other.
+    init(_ values: ParsedValues) throws(CLIError)
+    /// Does the work.
+    func run(in context: Context) throws(CLIError) -> ExitCode
+}
+
+/// The console, keychain and sources of secrets that verbs work with; tests replace them.
+package struct Context {
+    /// Where questions, results and notes go.
+    package let console: any Console
+    /// Opens the keychain as a requester sees it.
+    let open: (Requester) throws(KeychainFailure) -> any ItemAccess
+    /// The keychain as a whole, for verbs that serve all its owners at once.
+    var store: () throws(KeychainFailure) -> ItemStore = { () throws(KeychainFailure) in
+        ItemStore(try .ofThisProcess())
+    }
+    /// The source of the keychain's passcode: the descriptor of an option, else that of
+    /// `$VALET_PASSCODE_FD`, else the user.
+    var passcodes: (PasscodeDescriptor?) -> any SecretSource = {
+        PasscodeAsker.forProcess(descriptor: $0, prefersTerminal: true)
+    }
+    /// The source of secrets other than the keychain's passcode: the descriptor of an option, else
+    /// the user.
+    package var otherSecrets: (PasscodeDescriptor?) -> any SecretSource = {
+        PasscodeAsker.forProcess(descriptor: $0, prefersTerminal: true, readsVariable: false)
+    }
+    /// The verbs of the program beside those of this module.
+    var added = AddedVerbs.none
+}
+
+/// Opening the keychain.
+extension Context {
+    /// The keychain as `requester` sees it. A verb that finds it locked unlocks it:
+    /// ``CommandUnlocking``.
+    func keychain(for requester: Requester) throws(CLIError) -> any ItemAccess {
+        UnlockingAccess(
+            try requesting(open(requester)), passcodes: passcodes(nil), console: console)
+    }
+
+    /// Runs `body` on the keychain as a whole. Unlocks it if `body` finds it locked:
+    /// ``CommandUnlocking``.
+    func unlocking<R>(
+        _ keychain: any KeychainAccess, _ descriptor: PasscodeDescriptor?,
+        _ body: () throws(KeychainFailure) -> R
+    ) throws(CLIError) -> R {
+        let unlocking = CommandUnlocking(
+            passcodes: passcodes(descriptor), keychain: keychain, console: console)
+        return try requesting(unlocking.run(body))
+    }
+
+    /// The keychain as a whole. Nothing is opened yet.
+    package func wholeKeychain() throws(CLIError) -> ItemStore { try requesting(store()) }
+
+    /// The keychain as a whole, with its status. Its device key is available.
+    ///
+    /// - Parameter creating: Whether the verb creates a keychain that does not exist.
+    /// - Throws: ``ExitCode/notFound`` without a keychain, ``ExitCode/failure`` without its device
+    ///   key.
+    package func usableStore(
+        creating: Bool = false
+    ) throws(CLIError) -> (ItemStore, KeychainStatus) {
+        let store = try requesting(store())
+        let status = try requesting(store.keychain.status())
+        if !creating || status.state != .absent { try requesting(store.keychain.checkDeviceKey()) }
+        return (store, status)
+    }
+
+    /// The keychain as a whole, for verbs that need one with a passcode.
+    ///
+    /// - Throws: ``ExitCode/notFound`` without a keychain, ``ExitCode/failure`` without a passcode
+    ///   or the device key.
+    func storeWithPasscode() throws(CLIError) -> ItemStore {
+        let (store, status) = try usableStore()
+        guard status.lockStateProvider != nil else {
+            throw CLIError(
+                .failure, "the keychain has no passcode", hint: "'valet passcode set' sets one")
+        }
+        return store
+    }
+
+    /// Asks for passcodes through the given descriptors, else as ``passcodes`` does.
+    package func dialogue(
+        _ descriptor: PasscodeDescriptor?, new: PasscodeDescriptor? = nil
+    ) -> PasscodeDialogue {
+        PasscodeDialogue(current: passcodes(descriptor), new: passcodes(new ?? descriptor))
+    }
+}
+
+/// Changing keys, and reporting the result on standard error.
+extension Context {
+    /// Runs `body`, which changes the keys of `store` and returns how many damaged items it set
+    /// aside. Shows its progress. Then warns about those items, about programs that lost the
+    /// opened keys, and about device keys that were left behind.
+    func changingKeys(
+        of store: ItemStore, skippingDamaged skips: Bool = false,
+        _ body: (EpochOptions) throws(KeychainFailure) -> Int
+    ) throws(CLIError) {
+        noteDuration(of: store)
+        let line = ProgressLine("sealing items again", on: console)
+        defer { line.end() }
+        let options = EpochOptions(skippingDamaged: skips) { line.show($0, of: $1) }
+        let count = try requesting(body(options))
+        line.end()
+        noteSetAside(count)
+        if let reason = store.keychain.reasonKeysAreNotShared() {
+            console.note(
+                "valet: warning: the keychain is locked for other programs: "
+                    + Escaping.printable(reason))
+            console.hint("run 'valet unlock' when the kernel has room for the keys")
+        }
+        for finding in store.keychain.strayDeviceKeys() {
+            let place = finding.path.map { " (\(Escaping.printable($0)))" } ?? ""
+            console.note("valet: warning: \(finding.message)\(place)")
+            if let hint = finding.hint { console.hint(hint) }
+        }
+    }
+
+    /// Says how long other programs may have to wait, where that is longer than they do.
+    private func noteDuration(of store: ItemStore) {
+        guard let count = (try? store.keychain.status())?.itemCount, count >= 20_000 else { return }
+        // Sealing an item again takes 0.02 ms on a fast machine, and 0.1 ms on a slow one.
+        console.note(
+            "valet: sealing \(count) items again may take \(max(2, count / 5_000)) seconds; "
+                + "other programs cannot write until then")
+    }
+
+    /// Reports how many damaged items a change of keys has set aside, if any.
+    func noteSetAside(_ count: Int) {
+        guard count > 0 else { return }
+        let items = count == 1 ? "1 damaged item was" : "\(count) damaged items were"
+        console.note("valet: warning: \(items) set aside and can no longer be opened")
+        console.hint("store the missing secrets again")
+    }
+
+    /// Reports `result`, and for which programs the keychain is unlocked now.
+    func noteLockState(_ result: String, of store: ItemStore) throws(CLIError) {
+        let status = try requesting(store.keychain.status())
+        switch (status.state, status.isUnlockedByProcess) {
+        case (.unlocked, false): console.note("valet: \(result); the keychain is unlocked")
+        case (_, true):
+            console.note(
+                "valet: \(result); each program unlocks the keychain for itself "
+                    + "(\(status.lockStateReason ?? "no reason"))")
+        default: console.note("valet: \(result)")
+        }
+    }
+}

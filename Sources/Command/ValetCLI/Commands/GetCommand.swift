@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetSealing
+
+/// `valet get KEY`.
+struct GetCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "get", abstract: "write a secret to standard output",
+        aliases: ["cat"], synonyms: ["print"],
+        discussion: [
+            "Writes the exact bytes of the secret. To a terminal it adds a newline, and refuses a "
+                + "secret that is not plain text: a terminal acts on control characters and hides "
+                + "others. --force writes the bytes nevertheless.",
+            ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
+            ItemOptions.keyDiscussion,
+        ],
+        arguments: [ItemOptions.key], options: ItemOptions.ofOneSecret + [ItemOptions.force],
+        schema: [
+            ("name", "the key"), ("byteCount", "the size of the secret"),
+            ("encoding", "\"utf-8\", or \"base64\" for a secret that is not UTF-8"),
+            ("value", "the secret in that encoding"),
+        ],
+        exitCodes: [(.notFound, ExitCode.notFound.explanation)],
+        examples: [
+            ("valet get github-token", "Shows the token."),
+            (
+                "valet get anna --app com.example.mail --server mail.example.com",
+                "Shows the internet password of an account that a program stored."
+            ),
+            (
+                "PGPASSWORD=\"$(valet get db-password)\" psql",
+                "Passes a password to a program. The shell drops newlines at the end."
+            ),
+        ])
+
+    private let selection: ItemSelection
+    private let isForced: Bool
+    private let writesJSON: Bool
+
+    init(_ values: ParsedValues) throws(CLIError) {
+        selection = try ItemOptions.selection(values)
+        isForced = values.has(ItemOptions.force)
+        writesJSON = values.has(ItemOptions.json)
+    }
+
+    func run(in context: Context) throws(CLIError) -> ExitCode {
+        let target = try selection.target(context)
+        let value = try target.value()
+        let console = context.console
+        try value.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
+            if writesJSON {
+                try SecretJSON(key: target.name).write(bytes, to: console)
+            } else {
+                try console.writeSecret(bytes, isForced: isForced)
+            }
+        }
+        return .success
+    }
+}

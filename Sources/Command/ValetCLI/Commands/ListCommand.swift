@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The verbs `list` and `search`.
+
+internal import ValetKeychainModel
+
+/// `valet list [PATTERN]`.
+struct ListCommand: Command {
+    fileprivate static let pattern = ArgumentDeclaration(
+        name: "PATTERN", help: "part of a name or owner, or a pattern with * and ?",
+        isRequired: false)
+    private static let everyone = OptionDeclaration(
+        name: "all", letter: "a", help: "list the secrets of every application")
+    private static let names = OptionDeclaration(
+        name: "names", help: "write names alone, one a line, with control characters escaped")
+    private static let null = OptionDeclaration(
+        name: "null", letter: "0",
+        help: "write exact names, each ended by a zero byte, for 'xargs -0'")
+    private static let sort = OptionDeclaration(
+        name: "sort", valueName: "KEY", help: "sort by that", defaultValue: "owner",
+        choices: ListOrder.Key.allCases.map(\.rawValue))
+    private static let reverse = OptionDeclaration(
+        name: "reverse", letter: "r", help: "sort in the opposite order")
+
+    fileprivate static let outputOptions = [names, null, sort, reverse]
+
+    static let declaration = CommandDeclaration(
+        name: "list", abstract: "list secrets by name, never their values",
+        aliases: ["ls"],
+        discussion: [
+            "Lists all secrets of the application. With --id, lists only those of that valet; with "
+                + "--accessibility, --cloud or --local, only those that are kept so; with --group, "
+                + "only that group; with --service, --server or --label, only the passwords that "
+                + "match. --all lists those of every application.",
+            "PATTERN chooses by name or owner, and does not tell small letters from capitals. "
+                + "With * (any text) or ? (any character) it must match the whole name or owner; "
+                + "quote it, so that the shell does not replace it.",
+            "The columns are: the name; the owner, which is the valet's identifier, the service "
+                + "or the server; with --all the application, or the group that applications "
+                + "share; the kind; when the secret can be read; its size in bytes; and "
+                + "its last change, in UTC. The kind is valet, cloud-valet or enclave-valet, or "
+                + "generic or internet for a password that no valet stored; with 'cloud-' before "
+                + "it if devices share it. Control characters are escaped. At a terminal, a line "
+                + "fits its width: long names are shortened, and columns left out. Shared "
+                + "secrets are in colour, unless NO_COLOR is set.",
+        ],
+        arguments: [pattern],
+        options: [everyone] + outputOptions + ItemOptions.all + PasswordOptions.all,
+        schema: ListedItem.schema,
+        exitCodes: [
+            (.success, "success, also if there is nothing to list"),
+            (.damaged, "some items are damaged; the others were listed"),
+            (
+                .locked,
+                "some items are locked, and nothing was listed: '--accessibility "
+                    + "after-first-unlock' lists those that are not"
+            ),
+        ],
+        examples: [
+            ("valet list", "All secrets that the command stored."),
+            ("valet list --all --sort modified", "Everything, what changed last at the end."),
+            ("valet list --app com.example.server --json", "For another program, for scripts."),
+            ("valet list --names 'db-*'", "The names that start with db-."),
+        ])
+
+    private enum Range {
+        case application
+        case selection(ItemSelection)
+        case everyone
+    }
+
+    private let scope: Scope
+    private let range: Range
+    private let pattern: NamePattern?
+    private let format: ListFormat
+
+    init(_ values: ParsedValues) throws(CLIError) {
+        scope = try ItemOptions.scope(values)
+        let password = try PasswordOptions(values)
+        if values.has(Self.everyone) {
+            let narrow = (ItemOptions.all + PasswordOptions.all).first {
+                $0 != ItemOptions.json && (values.isGiven($0) || values.has($0))
+            }
+            if let narrow {
+                throw .usage("'--all' and '\(narrow.spelling)' exclude each other")
+            }
+            range = .everyone
+        } else if values.isGiven(ItemOptions.identifier) || password != nil {
+            let account = values[PasswordOptions.account].map(ItemSelector.argument)
+            range = .selection(
+                ItemSelection(scope: scope, key: account, password: password))
+        } else {
+            range = .application
+        }
+        pattern = values[Self.pattern].map(NamePattern.init)
+        format = try Self.format(values, showingApplications: values.has(Self.everyone))
+    }
+
+    /// What the options say about the output.
+    fileprivate static func format(
+        _ values: ParsedValues, showingApplications: Bool
+    ) throws(CLIError) -> ListFormat {
+        var format = ListFormat(showsApplications: showingApplications)
+        format.order.key = values[sort].flatMap(ListOrder.Key.init) ?? .owner
+        format.order.isReversed = values.has(reverse)
+        let chosen = [names, null, ItemOptions.json].filter(values.has)
+        if chosen.contains(ItemOptions.json) { format.form = .json }
+        if chosen.contains(names) { format.form = .names(areExact: false) }
+        if chosen.contains(null) { format.form = .names(areExact: true) }
+        if chosen.count > 1, chosen.contains(ItemOptions.json) {
+            throw .usage("'\(chosen[0].spelling)' and '--json' exclude each other")
+        }
+        return format
+    }
+
+    func run(in context: Context) throws(CLIError) -> ExitCode {
+        let keychain = try context.keychain(for: scope.requester)
+        let listing = FilteredListing(keychain: keychain) { item in
+            pattern?.matches(item) ?? true
+        }
+        let count = try listing.write(queries, format, context.console)
+        if count == 0, format.form == .table { try hint(keychain, context.console) }
+        return .success
+    }
+
+    /// The searches to make; nil for the items of every application.
+    private var queries: [ItemQuery]? {
+        switch range {
+        case .everyone: return nil
+        case .selection(let selection):
+            return selection.queries.map { query in
+                var query = query
+                if case .argument(let account) = selection.key {
+                    query.attributes[.account] = .text(account)
+                }
+                return query
+            }
+        case .application:
+            return ItemClass.allCases.map {
+                var query = ItemQuery(
+                    $0, accessGroup: scope.requester.group, synchronizable: scope.synchronizable)
+                if scope.isAccessibilityChosen { query.protectionClass = scope.accessibility }
+                return query
+            }
+        }
+    }
+
+    /// Says where secrets are if this list has none.
+    private func hint(_ keychain: any ItemAccess, _ console: any Console) throws(CLIError) {
+        if case .everyone = range {
+            if pattern == nil { console.hint(Self.isEmpty) }
+            return
+        }
+        var everything = try requesting(keychain.everything())
+        while !everything.isAtEnd {
+            guard try requesting(everything.next()).contains(where: { !$0.isCanary }) else {
+                continue
+            }
+            let place = "application \(quoted(keychain.applicationIdentifier))"
+            console.hint(
+                "nothing of \(place) matches; 'valet list --all' shows what other applications and "
+                    + "valets have stored")
+            return
+        }
+        console.hint(Self.isEmpty)
+    }
+
+    private static let isEmpty = "the keychain is empty: 'valet set KEY' stores a secret"
+}
+
+/// `valet search PATTERN`.
+struct SearchCommand: Command {
+    private static let pattern = ArgumentDeclaration(
+        name: "PATTERN", help: "part of a name, owner, application or label, or a pattern")
+
+    static let declaration = CommandDeclaration(
+        name: "search", abstract: "find secrets of every application by name",
+        aliases: ["find"], synonyms: ["grep"],
+        discussion: [
+            "Looks through the names, owners, applications and labels of all items, never through "
+                + "their values. PATTERN is as in 'valet list'. Exits with 44 if nothing matches."
+        ],
+        arguments: [pattern], options: ListCommand.outputOptions + [ItemOptions.json],
+        schema: ListedItem.schema,
+        exitCodes: [
+            (.notFound, "nothing matches"),
+            (.damaged, "some items are damaged; the others were listed"),
+            (.locked, "some items are locked, and nothing was listed"),
+        ],
+        examples: [
+            ("valet search mail", "Everything with 'mail' in a name."),
+            ("valet search '*.example.com' --names", "Names alone, for scripts."),
+        ])
+
+    private let pattern: NamePattern
+    private let format: ListFormat
+
+    init(_ values: ParsedValues) throws(CLIError) {
+        pattern = NamePattern(values[Self.pattern] ?? "")
+        format = try ListCommand.format(values, showingApplications: true)
+    }
+
+    func run(in context: Context) throws(CLIError) -> ExitCode {
+        let keychain = try context.keychain(for: Requester())
+        let listing = FilteredListing(keychain: keychain) { item in
+            pattern.matches(item) || pattern.matches(item.group) || pattern.matches(item.label)
+        }
+        let count = try listing.write(nil, format, context.console)
+        return count == 0 ? .notFound : .success
+    }
+}
+
+/// The items of a keychain that a list shows.
+private struct FilteredListing {
+    let keychain: any ItemAccess
+    let matches: (ListedItem) -> Bool
+
+    /// Writes what `queries` find, with nil everything. Returns how many items were written.
+    ///
+    /// - Throws: ``ExitCode/damaged`` after the sound items were written.
+    func write(
+        _ queries: [ItemQuery]?, _ format: ListFormat, _ console: any Console
+    ) throws(CLIError) -> Int {
+        var omission: KeychainFailure?
+        var output = ListOutput(console: console, format: format)
+        try output.write { (body) throws(CLIError) in
+            if let queries {
+                for query in queries {
+                    omission = try requesting(read(keychain.list(query), body)) ?? omission
+                }
+            } else {
+                omission = try requesting(read(keychain.everything(), body)) ?? omission
+            }
+        }
+        guard let omission else { return output.count }
+        let error = CLIError(omission)
+        throw CLIError(
+            error.code, "the list is incomplete: " + error.message,
+            hint: error.hint ?? "'valet doctor' shows the damage")
+    }
+
+    /// Passes the items of `listing` to `body`, without canaries. Returns why items are missing.
+    private func read(
+        _ listing: any Listing, _ body: (ListedItem) -> Void
+    ) throws(KeychainFailure) -> KeychainFailure? {
+        var listing = listing
+        while !listing.isAtEnd {
+            for item in try listing.next() where !item.isCanary && matches(item) { body(item) }
+        }
+        return listing.omission
+    }
+}
+
+/// What `list` and `search` compare names with: a part of them, or a pattern for all of them.
+struct NamePattern: Hashable, Sendable {
+    private let characters: [Character]
+    private let isPart: Bool
+
+    /// `*` stands for any text, `?` for any character. Text without them is a part.
+    init(_ text: String) {
+        characters = Array(text.lowercased())
+        isPart = !characters.contains("*") && !characters.contains("?")
+    }
+
+    /// Whether the name or the owner of an item matches.
+    func matches(_ item: ListedItem) -> Bool { matches(item.name) || matches(item.owner.name) }
+
+    func matches(_ text: String) -> Bool {
+        let text = Array(text.lowercased())
+        guard isPart else { return matchesAll(text) }
+        guard text.count >= characters.count else { return false }
+        return (0...(text.count - characters.count)).contains { start in
+            text[start..<(start + characters.count)].elementsEqual(characters)
+        }
+    }
+
+    /// Goes back to the last star alone, so that no pattern takes long.
+    private func matchesAll(_ text: [Character]) -> Bool {
+        var (position, index) = (0, 0)
+        var star: (index: Int, position: Int)?
+        while position < text.count {
+            if index < characters.count, characters[index] == "*" {
+                star = (index, position)
+                index += 1
+            } else if index < characters.count,
+                characters[index] == "?" || characters[index] == text[position]
+            {
+                (index, position) = (index + 1, position + 1)
+            } else if let last = star {
+                star = (last.index, last.position + 1)
+                (index, position) = (last.index + 1, last.position + 1)
+            } else {
+                return false
+            }
+        }
+        return characters[index...].allSatisfy { $0 == "*" }
+    }
+}

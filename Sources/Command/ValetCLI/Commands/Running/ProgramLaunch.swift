@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Hands secrets to a program: through its environment, and through files in memory. `RunCommand`
+// makes a launch, and becomes the program or supervises it.
+
+internal import Glibc
+internal import ValetCLinux
+internal import ValetSealing
+
+/// How programs treat signals if nothing stood between them and the caller of this command.
+struct CallersSignals {
+    let ignored: sigset_t
+    let mask: sigset_t
+
+    /// The numbers of all signals.
+    static let numbers: ClosedRange<Int32> = 1...64
+
+    /// Whether programs that this one starts ignore a signal, until they decide otherwise.
+    func isIgnored(_ number: Int32) -> Bool {
+        var set = ignored
+        return unsafe sigismember(&set, number) == 1
+    }
+
+    /// Treats signals as the caller does, before this process becomes a program.
+    func restore() {
+        for number in Self.numbers { signal(number, isIgnored(number) ? SIG_IGN : SIG_DFL) }
+        var mask = mask
+        unsafe pthread_sigmask(SIG_SETMASK, &mask, nil)
+    }
+}
+
+/// A program with its words, its environment, and the files in memory that it inherits.
+@safe struct ProgramLaunch {
+    /// The program and its arguments, as the caller wrote them. They may not be UTF-8.
+    private let words: [UnsafeMutablePointer<CChar>?]
+    /// `NAME=VALUE` with a zero at the end; later ones replace inherited variables.
+    private var variables: [(name: String, text: SecretValue)] = []
+    /// Variables with the path of a file in memory, and its descriptor.
+    private var files: [(name: String, number: Int32)] = []
+
+    /// - Parameter count: How many of the last words of the command line belong to the program.
+    init(lastWords count: Int) {
+        unsafe words = unsafe Terminal.words.suffix(count) + [nil]
+    }
+
+    /// Sets a variable.
+    ///
+    /// - Throws: ``ExitCode/failure`` for a value with a zero byte, which no variable can have.
+    mutating func set(_ name: String, to value: Span<UInt8>) throws(CLIError) {
+        guard !value.indices.contains(where: { value[$0] == 0 }) else {
+            throw CLIError(
+                .failure, "the value for the variable \(quoted(name)) has a zero byte",
+                hint: "'--file \(name)=REF' passes it in a file")
+        }
+        set(name, text: value)
+    }
+
+    /// Sets a variable to the path of a file in memory.
+    ///
+    /// The path names the program's process, so that programs which it starts can open the file
+    /// even if they have closed its descriptor.
+    mutating func set(_ name: String, toFile number: Int32) {
+        files.append((name, number))
+    }
+
+    private mutating func set(_ name: String, text value: Span<UInt8>) {
+        let head = Array((name + "=").utf8)
+        var text = SecretBytes(byteCount: head.count + value.count + 1)
+        text.write(head.span, at: 0)
+        text.write(value, at: head.count)
+        variables.removeAll { $0.name == name }
+        variables.append((name, SecretValue(text)))
+    }
+
+    /// Puts a value into a file in memory that nobody can change, and returns its number.
+    static func memoryFile(_ value: SecretValue) throws(CLIError) -> Int32 {
+        let file = valet_make_memory_file()
+        guard file >= 0 else { throw failure("make a file in memory") }
+        let isWritten = value.withBytes { bytes in
+            var rest = bytes
+            while !rest.isEmpty {
+                let count = unsafe rest.withUnsafeBytes {
+                    unsafe write(file, $0.baseAddress, $0.count)
+                }
+                if count < 0 { return false }
+                rest = rest.extracting(droppingFirst: count)
+            }
+            return true
+        }
+        // Others could not read it anyway; the program itself only reads it.
+        guard isWritten, fchmod(file, 0o400) == 0, lseek(file, 0, SEEK_SET) == 0,
+            valet_seal_memory_file(file) == 0
+        else {
+            let error = failure("write a file in memory")
+            close(file)
+            throw error
+        }
+        return file
+    }
+
+    /// Opens a file for reading, without waiting for the writer of a FIFO; −1 after an error.
+    static func open(_ path: String) -> Int32 {
+        unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    }
+
+    /// Makes `value` the standard input of this process, and so of the program.
+    static func useAsInput(_ value: SecretValue) throws(CLIError) {
+        let file = try memoryFile(value)
+        guard dup2(file, 0) == 0 else { throw failure("replace standard input") }
+        close(file)
+    }
+
+    /// The caller's variables that this launch does not replace.
+    func inheritedVariables() -> [(name: String, value: SecretValue)] {
+        var found: [(name: String, value: SecretValue)] = []
+        let own = Set(variables.map(\.name) + files.map(\.name))
+        var entry = unsafe valet_environment()
+        while let position = unsafe entry, let text = unsafe position.pointee {
+            unsafe entry = position + 1
+            guard let sign = unsafe strchr(text, 0x3D) else { continue }
+            let name = unsafe String(
+                decoding: UnsafeRawBufferPointer(start: text, count: sign - text), as: UTF8.self)
+            guard !own.contains(name) else { continue }
+            let value = unsafe UnsafeRawBufferPointer(start: sign + 1, count: strlen(sign + 1))
+            found.append((name, SecretValue(copying: unsafe value.bindMemory(to: UInt8.self).span)))
+        }
+        return found
+    }
+
+    /// Becomes the program. Returns only with the system's reason why it could not.
+    func become(_ signals: CallersSignals) -> Int32 {
+        var launch = self
+        for (name, number) in files {
+            launch.set(name, text: Array("/proc/\(getpid())/fd/\(number)".utf8).span)
+        }
+        let code = unsafe launch.withEnvironment { (environment) -> Int32 in
+            signals.restore()
+            unsafe valet_become(words[0], words, environment)
+            return errno
+        }
+        _ = signal(SIGPIPE, SIG_IGN)
+        return code
+    }
+
+    /// Calls `body` with the caller's variables and those of this launch.
+    private func withEnvironment<R>(
+        _ body: ([UnsafeMutablePointer<CChar>?]) -> R
+    ) -> R {
+        var environment: [UnsafeMutablePointer<CChar>?] = unsafe []
+        var entry = unsafe valet_environment()
+        while let position = unsafe entry, let text = unsafe position.pointee {
+            let isReplaced = variables.contains { variable in
+                let name = variable.name
+                return unsafe strncmp(text, name, name.utf8.count) == 0
+                    && text[name.utf8.count] == CChar(bitPattern: UInt8(ascii: "="))
+            }
+            if !isReplaced { unsafe environment.append(text) }
+            unsafe entry = position + 1
+        }
+        for variable in variables {
+            variable.text.withBytes { bytes in
+                unsafe bytes.withUnsafeBufferPointer { buffer in
+                    // The memory belongs to `variables`, which outlives this call.
+                    let start = unsafe UnsafeMutableRawPointer(mutating: buffer.baseAddress)
+                    unsafe environment.append(
+                        start?.assumingMemoryBound(to: CChar.self))
+                }
+            }
+        }
+        unsafe environment.append(nil)
+        return unsafe body(environment)
+    }
+
+    /// The error for a program that could not be started.
+    func error(_ code: Int32) -> CLIError {
+        let name = unsafe words[0].flatMap { unsafe String(validatingCString: $0) } ?? "\u{FFFD}"
+        if code == ENOENT {
+            return CLIError(.noSuchProgram, "there is no program \(quoted(name))")
+        }
+        let hint =
+            code == E2BIG ? "the secrets are too large for variables: use '--file NAME=REF'" : nil
+        return CLIError(
+            .cannotStart,
+            "could not start \(quoted(name)): \(Terminal.text(forSystemError: code))", hint: hint)
+    }
+
+    static func failure(_ operation: String) -> CLIError {
+        CLIError(.failure, "could not \(operation): \(Terminal.text(forSystemError: errno))")
+    }
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import ValetKeychainModel
+internal import ValetSealing
+internal import ValetUserPresence
+
+/// Collects what a program gets: its variables, and the secrets in them. ``RunCommand`` makes one.
+struct ProgramSecrets {
+    /// How long a file of variables that is a pipe may take.
+    private static let patience = Duration.seconds(30)
+
+    let context: Context
+    let resolver: ReferenceResolver
+    var launch: ProgramLaunch
+    /// What is hidden in output.
+    private(set) var secrets: [SecretValue] = []
+
+    init(_ launch: ProgramLaunch, _ resolver: ReferenceResolver, _ context: Context) {
+        self.launch = launch
+        self.resolver = resolver
+        self.context = context
+    }
+
+    /// The secret that a reference names, which the program gets.
+    mutating func value(of reference: String) throws(CLIError) -> SecretValue {
+        let value = try resolver.value(of: reference)
+        secrets.append(value)
+        return value
+    }
+
+    /// Sets a variable.
+    mutating func set(_ name: String, to value: SecretValue) throws(CLIError) {
+        try value.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
+            try launch.set(name, to: bytes)
+        }
+    }
+
+    private mutating func set(_ name: String, to text: FilledText) throws(CLIError) {
+        try set(name, to: text.value)
+        secrets += text.secrets
+    }
+
+    // MARK: Files
+
+    /// Sets the variables of a file; `-` is standard input.
+    mutating func read(_ path: String) throws(CLIError) {
+        let name = path == "-" ? "standard input" : quoted(path)
+        let text = try contents(of: path, name)
+        for variable in try Dotenv.variables(in: text, of: name, failingWith: .usage) {
+            let place = "line \(variable.line) of \(name)"
+            guard VariableName.isValid(variable.name) else {
+                throw .usage(
+                    "\(place) is not NAME=VALUE",
+                    hint: "a variable's name has letters, digits and '_', and no digit first")
+            }
+            guard variable.origin == .text else {
+                let isSuspect =
+                    variable.origin == .literal
+                    && variable.value.withBytes { SecretReference.hasScheme($0, at: 0) }
+                if isSuspect {
+                    context.console.note(
+                        "valet: warning: \(place): a reference in single quotes or backticks "
+                            + "stays as it is")
+                }
+                try set(variable.name, to: variable.value)
+                continue
+            }
+            try set(variable.name, to: try resolver.resolve(variable.value, at: place))
+        }
+    }
+
+    private func contents(of path: String, _ name: String) throws(CLIError) -> SecretValue {
+        let limit = SetCommand.maximumByteCount
+        if path == "-" {
+            guard !context.console.isInputTerminal else {
+                throw .usage("'--env-file -' reads standard input, which is a terminal")
+            }
+            return try context.console.readInput(atMost: limit)
+        }
+        let file = ProgramLaunch.open(path)
+        guard file >= 0 else {
+            let cause = Terminal.text(forSystemError: errno)
+            throw CLIError(.failure, "could not open \(name): \(cause)")
+        }
+        defer { close(file) }
+        var input = SecretInput(capacity: 4096)
+        do throws(UserPresenceError) {
+            try input.readAll(from: file, atMost: limit, within: Self.patience)
+        } catch {
+            guard error.code == .timedOut else { throw CLIError(error).at(name) }
+            throw CLIError(
+                .failure, "\(name) is a pipe that did not end within 30 s",
+                hint: "start the program that writes it first, or use '--env-file -'")
+        }
+        guard input.byteCount <= limit else {
+            throw .usage("\(name) is larger than \(limit >> 20) MiB")
+        }
+        let count = input.byteCount
+        return input.value(byteCount: count)
+    }
+
+    // MARK: Whole valets
+
+    /// Sets a variable for every secret of a valet, except those whose names or values no variable
+    /// can have.
+    ///
+    /// - Parameter scope: The valet: all accessibilities and kinds, unless it chooses.
+    mutating func setAll(of scope: Scope) throws(CLIError) {
+        let keychain = try resolver.keychain(for: scope.requester)
+        let place = scope.place(of: keychain)
+        var names: Set<String> = []
+        let items = try Self.items(keychain, scope)
+        for item in items.sorted(by: { $0.name < $1.name }) {
+            guard VariableName.isValid(item.name) else {
+                leaveOut(item.name, "a variable cannot have that name")
+                continue
+            }
+            guard names.insert(item.name).inserted else {
+                throw .usage(
+                    "there are several \(quoted(item.name)) in \(place)",
+                    hint: "choose with '--accessibility', '--cloud' or '--local'")
+            }
+            let name = PasswordName(item.name, in: Self.service(of: item, in: scope))
+            guard let value = try requesting(keychain.value(of: name)) else {
+                leaveOut(item.name, "it has no value")
+                continue
+            }
+            guard value.withBytes({ bytes in bytes.indices.allSatisfy { bytes[$0] != 0 } }) else {
+                leaveOut(item.name, "its value has a zero byte")
+                continue
+            }
+            try set(item.name, to: FilledText(value: value, secrets: [value]))
+        }
+        guard names.isEmpty else { return }
+        throw CLIError(
+            .notFound, "\(place) has no secret that a variable can have",
+            hint: "'valet list' shows the names of the stored secrets")
+    }
+
+    private func leaveOut(_ name: String, _ reason: String) {
+        context.console.note("valet: warning: \(quoted(name)) was left out: \(reason)")
+    }
+
+    private static func items(
+        _ keychain: any ItemAccess, _ scope: Scope
+    ) throws(CLIError) -> [ListedItem] {
+        let all = ItemQuery(
+            .genericPassword, accessGroup: scope.requester.group, synchronizable: .any)
+        var listing = try requesting(keychain.list(all))
+        var items: [ListedItem] = []
+        while !listing.isAtEnd {
+            items += try requesting(listing.next()).filter { item in
+                !item.isCanary && item.owner.name == scope.identifier ?? ""
+                    && (item.owner.kind == .valet || item.owner.kind == .cloudValet)
+                    && scope.allows(service(of: item, in: scope))
+            }
+        }
+        if let omission = listing.omission { throw CLIError(omission) }
+        return items
+    }
+
+    /// The service that a listed item of the valet is in.
+    private static func service(of item: ListedItem, in scope: Scope) -> PasswordService {
+        var own = scope
+        own.isCloud = item.isCloud
+        own.accessibility =
+            ProtectionClass.allCases.first { $0.word == item.accessibility } ?? own.accessibility
+        return own.service
+    }
+
+    // MARK: Inherited variables
+
+    /// Puts secrets in place of the references in inherited variables, or warns about them.
+    mutating func takeInherited(resolving: Bool) throws(CLIError) {
+        for (name, value) in launch.inheritedVariables() {
+            let hasReference = value.withBytes { bytes in
+                SecretReference.hasScheme(bytes, at: 0)
+                    || !TemplateReferences(bytes).references.isEmpty
+            }
+            guard hasReference else { continue }
+            if resolving {
+                let place = "the variable \(quoted(name))"
+                try set(name, to: try resolver.resolve(value, at: place))
+                continue
+            }
+            context.console.note(
+                "valet: warning: the variable \(quoted(name)) holds a reference, which the "
+                    + "program gets as it is")
+            context.console.hint("'--resolve-env' puts secrets in place of such references")
+        }
+    }
+}

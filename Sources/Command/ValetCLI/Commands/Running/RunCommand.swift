@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainStore
+internal import ValetSealing
+internal import ValetUserPresence
+
+/// `valet run -- COMMAND`.
+struct RunCommand: Command {
+    private static let environment = OptionDeclaration(
+        name: "env", valueName: "NAME=REF", help: "set a variable to a secret; may be repeated",
+        isRepeatable: true)
+    private static let environmentFile = OptionDeclaration(
+        name: "env-file", valueName: "FILE",
+        help: "set the variables of a .env file, in which references stand for secrets; '-' is "
+            + "standard input; may be repeated", isRepeatable: true)
+    private static let valet = OptionDeclaration(
+        name: "all-from", valueName: "ID",
+        help: "set a variable for each secret of the valet ID; may be repeated", isRepeatable: true)
+    private static let inherited = OptionDeclaration(
+        name: "resolve-env", help: "put secrets in place of references in inherited variables")
+    private static let file = OptionDeclaration(
+        name: "file", valueName: "NAME=REF",
+        help: "set a variable to the path of a file in memory with the secret; may be repeated",
+        isRepeatable: true)
+    private static let input = OptionDeclaration(
+        name: "stdin", valueName: "REF", help: "give the secret to the program's standard input")
+    private static let mask = OptionDeclaration(
+        name: "mask", help: "hide these secrets in what the program writes")
+    private static let command = ArgumentDeclaration(
+        name: "COMMAND", help: "the program to run, with its arguments")
+
+    static let declaration = CommandDeclaration(
+        name: "run", abstract: "run a program with secrets in its environment, files or input",
+        synonyms: ["exec", "env"],
+        discussion: [
+            "Reads all secrets, and becomes the program: without --mask its signals, exit code and "
+                + "terminal are those of a program that was started directly. No secret is in a "
+                + "file on a disk or in an argument. The program writes no core file, and gets "
+                + "neither $VALET_PASSCODE_FD nor its descriptor; if that is 0, or with "
+                + "'--env-file -', its standard input is empty.",
+            "Programs of the same user can read a program's environment, and programs that it "
+                + "starts inherit it. --file and --stdin avoid this. A file in memory is named "
+                + "/proc/PID/fd/N after the program's process. The program can open it, and so "
+                + "can those that it starts, until it ends or closes its descriptor N: "
+                + "'ssh -i' does, so start ssh from another program, as 'sh -c \"ssh …; exit\"'. "
+                + "A program that outlives the first one opens /proc/self/fd/N.",
+            "--mask replaces the secrets in standard output and standard error, against "
+                + "accidents. A program that writes a secret in another form, as base64, "
+                + "circumvents it. Secrets of fewer than 4 bytes are not hidden; in one of several "
+                + "lines each line of 4 bytes or more is. Output that may be the beginning of a "
+                + "secret waits until it goes on. The program is a child then, and dies with this "
+                + "command. All signals but KILL and STOP are passed on. At a terminal it gets "
+                + "one of its own, and a reader in the background waits, and is not stopped.",
+            "Later ones replace variables of earlier ones: inherited variables, --all-from, "
+                + "--env-file, --env, --file. --all-from leaves out secrets whose names are no "
+                + "names of variables, with a warning.",
+            "In a .env file, a value is a reference if it begins with 'valet:'; in other "
+                + "values each '{{ REF }}' stands for a secret. In single quotes or backticks "
+                + "nothing is a reference. 'valet export --format dotenv' writes values that way.",
+            SecretReference.discussion,
+            "KEY alone is a secret of the valet that --app, --id and the other options choose.",
+        ],
+        arguments: [command],
+        options: [environment, environmentFile, valet, inherited, file, input, mask]
+            + ItemOptions.all.filter { $0 != ItemOptions.json },
+        takesProgram: true,
+        exitCodes: [
+            (.notFound, ExitCode.notFound.explanation),
+            (.cannotStart, ExitCode.cannotStart.explanation),
+            (.noSuchProgram, ExitCode.noSuchProgram.explanation),
+        ],
+        examples: [
+            ("valet run --env PGPASSWORD=db-password -- psql", "For one program alone."),
+            ("valet run --file KEY=valet://Mailer/Mailer/tls -- server", "As a file in memory."),
+            ("valet run --env-file .env --mask -- make test", "With the variables of a file."),
+            ("valet run --all-from deploy -- ./deploy", "With every secret of a valet."),
+        ])
+
+    /// A name, and the reference to its value.
+    private struct Assignment: Hashable {
+        let name: String
+        let reference: String
+    }
+
+    private let environment: [Assignment]
+    private let environmentFiles: [String]
+    private let valets: [String]
+    private let resolvesInherited: Bool
+    private let files: [Assignment]
+    private let input: String?
+    private let isMasking: Bool
+    private let wordCount: Int
+    private let values: ParsedValues
+
+    init(_ values: ParsedValues) throws(CLIError) {
+        environment = try Self.assignments(Self.environment, values)
+        files = try Self.assignments(Self.file, values)
+        environmentFiles = values.list(Self.environmentFile)
+        valets = values.list(Self.valet)
+        resolvesInherited = values.has(Self.inherited)
+        input = values[Self.input]
+        isMasking = values.has(Self.mask)
+        wordCount = values.programWords.count
+        self.values = values
+    }
+
+    private static func assignments(
+        _ option: OptionDeclaration, _ values: ParsedValues
+    ) throws(CLIError) -> [Assignment] {
+        try values.list(option).map { (text) throws(CLIError) in
+            let sides = text.split(separator: "=", maxSplits: 1).map(String.init)
+            guard sides.count == 2, VariableName.isValid(sides[0]) else {
+                throw .usage(
+                    "'\(option.spelling)' does not take \(quoted(text))",
+                    hint: "it takes NAME=REF: '\(option.spelling) TOKEN=valet://APP/ID/KEY'")
+            }
+            return Assignment(name: sides[0], reference: sides[1])
+        }
+    }
+
+    func run(in context: Context) throws(CLIError) -> ExitCode {
+        let signals = try context.signals()
+        guard isMasking else {
+            let launch = try prepare(in: context).launch
+            throw launch.error(launch.become(signals))
+        }
+        // No secret is in memory any more when this process ends.
+        try supervise(in: context, signals).repeatHere()
+    }
+
+    private func supervise(
+        in context: Context, _ signals: CallersSignals
+    ) throws(CLIError) -> ProgramEnding {
+        let program = try prepare(in: context)
+        for _ in program.secrets.filter({ !OutputMask.hides($0) }) {
+            context.console.note(
+                "valet: warning: a secret, or a line of one, is too short or too long to be hidden")
+        }
+        var supervisor = MaskingSupervisor(program.launch, hiding: program.secrets, signals)
+        return try supervisor.run()
+    }
+
+    /// Reads all secrets. What comes later replaces variables of the same name.
+    private func prepare(in context: Context) throws(CLIError) -> ProgramSecrets {
+        let readsInput = environmentFiles.contains("-")
+        guard !readsInput || PasscodeDescriptor.variableText() != "0" else {
+            throw .usage(
+                "'--env-file -' and $\(PasscodeDescriptor.variable) both read standard input")
+        }
+        let resolver = ReferenceResolver(context, values)
+        var program = ProgramSecrets(ProgramLaunch(lastWords: wordCount), resolver, context)
+        for identifier in valets {
+            var scope = try ItemOptions.scope(values)
+            scope.identifier = identifier
+            try program.setAll(of: scope)
+        }
+        for path in environmentFiles { try program.read(path) }
+        for entry in environment {
+            try program.set(entry.name, to: try program.value(of: entry.reference))
+        }
+        for entry in files {
+            let value = try program.value(of: entry.reference)
+            program.launch.set(entry.name, toFile: try ProgramLaunch.memoryFile(value))
+        }
+        let input = try input.map { (reference) throws(CLIError) in
+            try program.value(of: reference)
+        }
+        try program.takeInherited(resolving: resolvesInherited)
+        ItemStore.closeAll()
+        // What this command has read, or could have, is not for the program.
+        PasscodeDescriptor.keepFromPrograms(hasReadInput: readsInput)
+        if let input { try ProgramLaunch.useAsInput(input) }
+        return program
+    }
+}
+
+extension Context {
+    /// How programs that the command becomes treat signals.
+    fileprivate func signals() throws(CLIError) -> CallersSignals {
+        guard let terminal = console as? Terminal else {
+            throw CLIError(.failure, "programs run at a real console only")
+        }
+        return terminal.callersSignals
+    }
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainModel
+internal import ValetSealing
+
+/// `valet set KEY`.
+struct SetCommand: Command {
+    /// The largest value that a keychain takes: 16 MiB.
+    static let maximumByteCount = 16 << 20
+
+    private static let trimNewline = OptionDeclaration(
+        name: "trim-newline",
+        help: "drop one line end at the end of standard input, and the byte order mark of a text "
+            + "file at its start")
+    private static let ifAbsent = OptionDeclaration(
+        name: "if-absent", help: "fail if the secret exists already, and keep it")
+    private static let yes = OptionDeclaration(
+        name: "yes", letter: "y", help: "do not ask before a secret is replaced")
+
+    static let declaration = CommandDeclaration(
+        name: "set", abstract: "store a secret",
+        synonyms: ["add", "insert", "store", "put"],
+        discussion: [
+            "Stores the exact bytes of standard input, at most 16 MiB, under KEY. Replaces an "
+                + "existing secret for good, where it is. If --accessibility, --cloud or --local "
+                + "say otherwise, moves it there in the same step, and says so. --if-absent never "
+                + "replaces one, even if several programs set the same name at once.",
+            "At a terminal, asks before it replaces a secret, then asks for the new secret twice, "
+                + "without echo. A typed secret has one line: use standard input for several.",
+            "A secret is never read from the command line or the environment, which other "
+                + "programs can see. An empty secret is refused, because empty input usually means "
+                + "that the program before the pipe failed.",
+            ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
+            ItemOptions.keyDiscussion,
+        ],
+        arguments: [ItemOptions.key],
+        options: ItemOptions.ofOneSecret + [trimNewline, ifAbsent, yes],
+        surplusHint: "a secret is never an argument: type it when asked, or pipe it in; your "
+            + "shell may have saved the one you have just typed",
+        schema: [
+            ("name", "the key"), ("byteCount", "how many bytes were stored"),
+            ("moved", "true if the secret had another accessibility, or was shared or not"),
+        ],
+        exitCodes: [
+            (.usage, "wrong usage, an empty or too large secret, or nobody can be asked"),
+            (.alreadyThere, "with --if-absent: the secret exists already, and stays"),
+        ],
+        examples: [
+            ("valet set github-token", "Asks for the token."),
+            (
+                "openssl rand -base64 32 | valet set db-password --trim-newline",
+                "Generates a password."
+            ),
+            (
+                "openssl rand 32 | valet set signing-key --if-absent",
+                "Stores a key only if there is none."
+            ),
+            ("valet set tls-key --app com.example.server < key.pem", "For another program."),
+        ])
+
+    private let selection: ItemSelection
+    private let trimsNewline: Bool
+    private let isOnlyIfAbsent: Bool
+    private let isAgreed: Bool
+    private let writesJSON: Bool
+
+    init(_ values: ParsedValues) throws(CLIError) {
+        selection = try ItemOptions.selection(values)
+        trimsNewline = values.has(Self.trimNewline)
+        isOnlyIfAbsent = values.has(Self.ifAbsent)
+        isAgreed = values.has(Self.yes)
+        writesJSON = values.has(ItemOptions.json)
+    }
+
+    func run(in context: Context) throws(CLIError) -> ExitCode {
+        let target = try selection.target(context)
+        if context.console.isInputTerminal, let refusal = context.console.refusalToAsk {
+            throw .usage(
+                "cannot ask for the secret: \(refusal)",
+                hint: "use standard input: 'valet set KEY < FILE'")
+        }
+        // Asks about replacing before the user types a secret.
+        if context.console.isInputTerminal {
+            try target.askAboutReplacing(
+                isOnlyIfAbsent: isOnlyIfAbsent, isAgreed: isAgreed, context.console)
+        }
+        let input = try readInput(for: target, context.console)
+        let value = trimsNewline ? input.withoutTextMarks : input
+        guard value.byteCount > 0 else {
+            throw .usage(
+                "the secret is empty",
+                hint: "'valet remove' removes a secret")
+        }
+        let stored = try target.store(value, ifAbsent: isOnlyIfAbsent)
+        if let origin = stored?.origin, let service = stored?.service {
+            context.console.note(
+                "valet: moved \(target.title): it was \(origin.place), and is \(service.place)")
+        }
+        target.noteIfTooLargeToTravel(value, stored, context.console)
+        if writesJSON {
+            try context.console.write(
+                .object([
+                    "name": .string(target.name), "byteCount": .number(value.byteCount),
+                    "moved": .flag(stored?.origin != nil),
+                ]))
+        }
+        if !context.console.isInputTerminal { hintAtTextMarks(of: value, context.console) }
+        return .success
+    }
+
+    /// Names what an editor may have added to the secret.
+    private func hintAtTextMarks(of value: SecretValue, _ console: any Console) {
+        if value.isWideText {
+            console.note("valet: warning: the secret begins as UTF-16 text does")
+            console.hint("programs expect UTF-8: convert it with 'iconv -f UTF-16 -t UTF-8'")
+        } else if !trimsNewline, let marks = value.textMarks {
+            // Words, because a search for a text would link Swift's regular expressions.
+            let areSeveral = marks.split(separator: " ").contains("and")
+            let verb = areSeveral ? "were" : "was"
+            console.hint(
+                "\(marks) \(verb) stored too: '--trim-newline' drops \(areSeveral ? "them" : "it")")
+        }
+    }
+
+    private func readInput(
+        for target: ItemTarget, _ console: any Console
+    ) throws(CLIError) -> SecretValue {
+        if console.isInputTerminal {
+            return try console.askTwice("Secret for \(target.title)")
+        }
+        let input = try console.readInput(atMost: Self.maximumByteCount)
+        guard SpareMemory.has(4, copiesOf: input.byteCount) else {
+            throw CLIError(.failure, "out of memory")
+        }
+        return input
+    }
+}
+
+extension ItemTarget {
+    /// Stores `value`, in place of an existing one. Returns what became of a secret; nil for a
+    /// password.
+    ///
+    /// - Throws: ``ExitCode/alreadyThere`` if there is one and `isOnlyIfAbsent`.
+    fileprivate func store(
+        _ value: SecretValue, ifAbsent isOnlyIfAbsent: Bool
+    ) throws(CLIError) -> StoredSecret? {
+        switch form {
+        case .secret: return try storeSecret(value, ifAbsent: isOnlyIfAbsent)
+        case .password(let query):
+            try storePassword(value, query, ifAbsent: isOnlyIfAbsent)
+            return nil
+        }
+    }
+
+    /// Asks before an existing secret is replaced.
+    ///
+    /// - Throws: ``ExitCode/alreadyThere`` if it may not be; ``ExitCode/denied`` for a no.
+    fileprivate func askAboutReplacing(
+        isOnlyIfAbsent: Bool, isAgreed: Bool, _ console: any Console
+    ) throws(CLIError) {
+        var question = "Replace \(title) in \(place)"
+        if case .secret = form {
+            guard let (old, new) = try foreseen() else { return }
+            if isOnlyIfAbsent {
+                // A damaged secret does not count: the new one replaces it.
+                let isSound = try? keychain.contains(PasswordName(name, in: old))
+                if isSound == true { throw alreadyThere }
+                return
+            }
+            if new != old { question += ", and move it from \(old.place) to \(new.place)" }
+        } else {
+            guard try exists() else { return }
+            guard !isOnlyIfAbsent else { throw alreadyThere }
+        }
+        try console.requireConsent(to: question + "?", isGiven: isAgreed)
+    }
+
+    /// Warns about a secret that sync does not send.
+    fileprivate func noteIfTooLargeToTravel(
+        _ value: SecretValue, _ stored: StoredSecret?, _ console: any Console
+    ) {
+        let new: NewItem? =
+            switch form {
+            case .secret: stored?.service.item(name)
+            case .password(let query): try? newPassword(query)
+            }
+        guard let item = new, item.isSynchronizable,
+            item.isTooLargeToTravel(valueByteCount: value.byteCount)
+        else { return }
+        console.note(
+            "valet: warning: the secret is too large to be sent to other devices, and stays on "
+                + "this one")
+        console.hint("secrets of up to 190 KiB are sent")
+    }
+}
+
+/// What a text editor adds to a secret.
+private enum TextMark {
+    static let newline = UInt8(ascii: "\n")
+    static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+    /// Whether text begins with a byte order mark.
+    static func isAtStart(of bytes: Span<UInt8>) -> Bool {
+        bytes.count >= byteOrderMark.count
+            && byteOrderMark.indices.allSatisfy { bytes[$0] == byteOrderMark[$0] }
+    }
+
+    /// The byte count of the line end: 0, 1, or 2 for that of a Windows file.
+    static func endByteCount(of bytes: Span<UInt8>) -> Int {
+        guard !bytes.isEmpty, bytes[bytes.count - 1] == newline else { return 0 }
+        return bytes.count > 1 && bytes[bytes.count - 2] == UInt8(ascii: "\r") ? 2 : 1
+    }
+
+    /// Whether bytes begin with the mark of UTF-16.
+    static func isWide(_ bytes: Span<UInt8>) -> Bool {
+        bytes.count > 1
+            && ((bytes[0] == 0xFF && bytes[1] == 0xFE) || (bytes[0] == 0xFE && bytes[1] == 0xFF))
+    }
+}
+
+extension SecretValue {
+    /// The value without one line end at its end, and without a byte order mark at its start.
+    var withoutTextMarks: SecretValue {
+        withBytes { bytes in
+            let start = TextMark.isAtStart(of: bytes) ? TextMark.byteOrderMark.count : 0
+            let end = max(start, bytes.count - TextMark.endByteCount(of: bytes))
+            guard start > 0 || end < bytes.count else { return self }
+            return SecretValue(copying: bytes.extracting(start..<end))
+        }
+    }
+
+    /// What an editor has added to one line of text, in words; nil for other values.
+    fileprivate var textMarks: String? {
+        withBytes { bytes in
+            let start = TextMark.isAtStart(of: bytes) ? TextMark.byteOrderMark.count : 0
+            let end = max(start, bytes.count - TextMark.endByteCount(of: bytes))
+            let text = bytes.extracting(start..<end)
+            guard !text.isEmpty, start > 0 || end < bytes.count, TerminalText.isShowable(text),
+                !text.indices.contains(where: { text[$0] == TextMark.newline })
+            else { return nil }
+            let ends = ["", "the newline", "the carriage return and newline"]
+            return [
+                start > 0 ? "the byte order mark at the start" : "",
+                end < bytes.count ? ends[bytes.count - end] + " at the end" : "",
+            ].filter { !$0.isEmpty }.joined(separator: " and ")
+        }
+    }
+
+    /// Whether this looks like text in UTF-16.
+    fileprivate var isWideText: Bool { withBytes(TextMark.isWide) }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+package import ValetSealing
+
+/// Where a command reads and writes: ``Terminal``, or a stand-in for it. `requireConsent` asks
+/// before changes that cannot be undone.
+package protocol Console {
+    var isInputTerminal: Bool { get }
+    var isOutputTerminal: Bool { get }
+    var isErrorTerminal: Bool { get }
+    /// Why questions are off, as under `VALET_INTERACTION=never`; nil if they are allowed.
+    var refusalToAsk: String? { get }
+
+    /// The width of the terminal that is standard output; nil if it is none.
+    var outputColumnCount: Int? { get }
+    /// Whether standard output is a terminal that shows colours, and the user has not refused them.
+    var takesColour: Bool { get }
+    /// Whether a person at a terminal can be offered something that was not asked for.
+    var canOffer: Bool { get }
+    /// Asks a question, and returns the line that is typed.
+    func askLine(_ question: String) throws(CLIError) -> String
+
+    /// All of standard input.
+    ///
+    /// - Throws: ``ExitCode/usage`` for more than `byteCount` bytes.
+    func readInput(atMost byteCount: Int) throws(CLIError) -> SecretValue
+    /// Asks for a line, twice, without echo; again if the two differ, three times at most.
+    func askTwice(_ prompt: String) throws(CLIError) -> SecretValue
+    /// Asks a question; true if the answer is "y". Fails if nobody answers within `duration`.
+    func confirm(_ question: String, within duration: Duration) throws(CLIError) -> Bool
+    /// Writes bytes to standard output.
+    func write(_ bytes: Span<UInt8>) throws(CLIError)
+    /// Writes a line to standard error, and ignores a failure to write.
+    func note(_ line: String)
+    /// Writes text without a newline to standard error, and ignores a failure to write.
+    func show(_ text: String)
+}
+
+extension Console {
+    /// Writes text to standard output: to a terminal, without anything that it would act on.
+    package func write(_ text: String) throws(CLIError) {
+        try write(Array((isOutputTerminal ? Escaping.harmless(text) : text).utf8).span)
+    }
+
+    /// Asks a question; true if the answer is "y". Fails if nobody answers within a minute.
+    package func confirm(_ question: String) throws(CLIError) -> Bool {
+        try confirm(question, within: .seconds(60))
+    }
+
+    /// Writes a JSON value and a newline to standard output.
+    package func write(_ json: JSON) throws(CLIError) {
+        try write(json.encoded + "\n")
+    }
+
+    /// Writes an error and its hint.
+    package func report(_ error: CLIError) {
+        note("valet: error: \(error.message)")
+        if let hint = error.hint { self.hint(hint) }
+    }
+
+    /// Why a question cannot be asked; nil if it can.
+    package var obstacleToAsking: String? {
+        guard isInputTerminal else { return "standard input is not a terminal" }
+        return refusalToAsk
+    }
+
+    /// Asks for consent to a change that cannot be undone, unless it is given in advance.
+    ///
+    /// - Throws: ``ExitCode/usage`` if the question cannot be asked, ``ExitCode/denied`` for a no.
+    package func requireConsent(to question: String, isGiven: Bool) throws(CLIError) {
+        guard !isGiven else { return }
+        if let obstacle = obstacleToAsking {
+            throw .usage(
+                "this cannot be undone and needs your consent, but \(obstacle)",
+                hint: "'--yes' gives consent in advance")
+        }
+        guard try confirm(question) else { throw CLIError(.denied, "nothing was changed") }
+    }
+
+    /// Writes a hint.
+    package func hint(_ hint: String) {
+        note("valet: hint: \(hint)")
+    }
+}
+
+/// Shows the progress of long work on a terminal. Shows nothing elsewhere, or for short work.
+package final class ProgressLine {
+    private let console: any Console
+    private let what: String
+    private var shownPercentage: Int?
+
+    /// - Parameter what: The work: "sealing items again".
+    package init(_ what: String, on console: any Console) {
+        self.console = console
+        self.what = what
+    }
+
+    /// Shows that `count` of `total` are done.
+    package func show(_ count: Int, of total: Int) {
+        guard console.isErrorTerminal, total > 0 else { return }
+        // Totals may come from a file, and be anything.
+        let hundredfold = min(max(0, count), total).multipliedFullWidth(by: 100)
+        let percentage = total.dividingFullWidth(hundredfold).quotient
+        // Work that is done at once needs no line.
+        guard shownPercentage != nil || count < total, percentage != shownPercentage else { return }
+        shownPercentage = percentage
+        console.show("\rvalet: \(what): \(percentage) %")
+    }
+
+    /// Ends the line, if one was begun.
+    package func end() {
+        if shownPercentage != nil { console.show("\n") }
+        shownPercentage = nil
+    }
+}

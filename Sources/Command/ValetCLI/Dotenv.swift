@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// `.env` files: the one reader and the one writer. `import`, `run --env-file` and `inject` read
+// them, `export` and `inject` write them. docs/CLIENTS.md compares the dialects.
+
+package import ValetSealing
+
+/// A variable of a `.env` file.
+package struct DotenvVariable: Sendable {
+    /// Letters, digits, `_`, `.` and `-`: not always a name that a shell takes.
+    package let name: String
+    /// Never expanded.
+    package let value: SecretValue
+    /// The number of its line, from 1.
+    package let line: Int
+    let origin: Origin
+
+    /// How the file writes a value, which tells references from data.
+    enum Origin {
+        /// Without quotes or in double quotes: it may be or contain a reference.
+        case text
+        /// In single quotes or backticks: data, whatever it looks like.
+        case literal
+        /// Marked as data by ``Dotenv/line(_:_:)``.
+        case marked
+    }
+}
+
+/// Reads and writes `.env` files.
+package enum Dotenv {
+    /// What the writer appends to a value that looks like a reference and cannot be in single
+    /// quotes.
+    private static let mark = "# valet: data"
+
+    /// The variables of a file, in order. Nothing is expanded.
+    ///
+    /// A value in single quotes or backticks is literal; in double quotes `\n`, `\r`, `\t`, `\\`,
+    /// `\"`, `\$` and `` \` `` are escapes. Quoted values may have several lines, whose ends
+    /// become newlines. A comment begins with a hash sign after a blank.
+    ///
+    /// - Parameters:
+    ///   - source: What the file is called in errors.
+    ///   - code: The code of errors, which name the line and never its text.
+    package static func variables(
+        in text: SecretValue, of source: String, failingWith code: ExitCode
+    ) throws(CLIError) -> [DotenvVariable] {
+        try text.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
+            if bytes.count > 1, bytes[0] ^ bytes[1] == 1, bytes[0] >= 0xFE {
+                throw CLIError(
+                    code, "\(source) is UTF-16",
+                    hint: "convert it: iconv -f UTF-16 -t UTF-8 FILE")
+            }
+            var reader = DotenvReader(source: source, code: code)
+            // A byte order mark.
+            if bytes.count > 2, (bytes[0], bytes[1], bytes[2]) == (0xEF, 0xBB, 0xBF) {
+                reader.position = 3
+            }
+            var variables: [DotenvVariable] = []
+            while let variable = try reader.next(bytes) { variables.append(variable) }
+            return variables
+        }
+    }
+
+    /// The line that sets a variable: in single quotes where the value allows, so that every
+    /// dialect reads the same bytes, and nothing in it is a reference.
+    ///
+    /// - Returns: The line, and whether node, python-dotenv, docker compose and shells all read
+    ///   it as this program does.
+    package static func line(
+        _ name: String, _ value: SecretValue
+    ) -> (text: SecretValue, isPortable: Bool) {
+        value.withBytes { bytes in
+            let form = ValueForm(bytes)
+            let head = Array((name + "=").utf8)
+            var text = SecretBytes(byteCount: head.count + 2 * bytes.count + mark.utf8.count + 4)
+            var end = 0
+            let quote = UInt8(ascii: form.isLiteral ? "'" : "\"")
+            let isMarked = !form.isLiteral && form.looksLikeReference
+            let tail = [quote] + Array((isMarked ? " \(mark)\n" : "\n").utf8)
+            text.withMutableBytes { text in
+                for byte in head + [quote] { put(byte, &text, &end) }
+                for index in bytes.indices {
+                    let byte = bytes[index]
+                    let isEscaped = !form.isLiteral && ValueForm.needsEscape(byte)
+                    if isEscaped { put(UInt8(ascii: "\\"), &text, &end) }
+                    put(isEscaped && byte == 0x0D ? UInt8(ascii: "r") : byte, &text, &end)
+                }
+                for byte in tail { put(byte, &text, &end) }
+            }
+            return (SecretValue(text, byteCount: end), form.isPortable)
+        }
+    }
+
+    private static func put(_ byte: UInt8, _ text: inout MutableSpan<UInt8>, _ end: inout Int) {
+        text[end] = byte
+        end += 1
+    }
+
+    /// Whether a comment marks the value before it as data.
+    fileprivate static func isMark(_ comment: Span<UInt8>) -> Bool {
+        var end = comment.count
+        while end > 0, DotenvReader.isBlank(comment[end - 1]) { end -= 1 }
+        let mark = Array(mark.utf8)
+        return end == mark.count && mark.indices.allSatisfy { comment[$0] == mark[$0] }
+    }
+}
+
+/// How a value has to be written.
+private struct ValueForm {
+    /// Whether single quotes hold it in every dialect: python-dotenv reads `\\` and `\'` there as
+    /// escapes, and node drops carriage returns.
+    private(set) var isLiteral = true
+    /// Whether every dialect reads the same bytes.
+    private(set) var isPortable = true
+    private(set) var looksLikeReference = false
+
+    init(_ bytes: Span<UInt8>) {
+        var before: UInt8 = 0
+        var hasEscape = false
+        for index in bytes.indices {
+            let byte = bytes[index]
+            switch byte {
+            case UInt8(ascii: "'"), 0x0D: isLiteral = false
+            case UInt8(ascii: "\\") where before == byte: isLiteral = false
+            // python-dotenv expands `${NAME}` in every value.
+            case UInt8(ascii: "{") where before == UInt8(ascii: "$"): isPortable = false
+            default: break
+            }
+            hasEscape = hasEscape || Self.needsEscape(byte)
+            looksLikeReference =
+                looksLikeReference || SecretReference.hasScheme(bytes, at: index)
+            before = byte
+        }
+        if before == UInt8(ascii: "\\") { isLiteral = false }
+        if !isLiteral, hasEscape { isPortable = false }
+    }
+
+    /// Whether a byte in double quotes needs a backslash.
+    static func needsEscape(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "$"), UInt8(ascii: "`"), 0x0D:
+            true
+        default: false
+        }
+    }
+}
+
+/// A place in a `.env` file.
+private struct DotenvReader {
+    /// What the file is called in errors, and their code.
+    let source: String
+    let code: ExitCode
+    var position = 0
+    private(set) var line = 1
+
+    static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
+
+    /// The next variable; nil at the end.
+    mutating func next(_ bytes: Span<UInt8>) throws(CLIError) -> DotenvVariable? {
+        while position < bytes.count {
+            skip(bytes) { Self.isBlank($0) || $0 == 0x0A }
+            guard position < bytes.count else { return nil }
+            if isAt("#", bytes) {
+                skip(bytes) { $0 != 0x0A }
+                continue
+            }
+            let name = try name(bytes)
+            let start = line
+            let (value, origin) = try value(bytes)
+            return DotenvVariable(name: name, value: value, line: start, origin: origin)
+        }
+        return nil
+    }
+
+    private func isAt(_ character: Unicode.Scalar, _ bytes: Span<UInt8>) -> Bool {
+        position < bytes.count && bytes[position] == UInt8(ascii: character)
+    }
+
+    @discardableResult
+    private mutating func skip(
+        _ bytes: Span<UInt8>, while condition: (UInt8) -> Bool
+    ) -> Range<Int> {
+        let start = position
+        while position < bytes.count, condition(bytes[position]) {
+            if bytes[position] == 0x0A { line += 1 }
+            position += 1
+        }
+        return start..<position
+    }
+
+    private mutating func name(_ bytes: Span<UInt8>) throws(CLIError) -> String {
+        var name = word(bytes)
+        let blanks = skip(bytes, while: Self.isBlank)
+        if name == "export", !blanks.isEmpty {
+            name = word(bytes)
+            skip(bytes, while: Self.isBlank)
+        }
+        guard !name.isEmpty, isAt("=", bytes) else { throw flaw("is not NAME=VALUE") }
+        position += 1
+        return name
+    }
+
+    private mutating func word(_ bytes: Span<UInt8>) -> String {
+        let range = skip(bytes) {
+            VariableName.isPart($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-")
+        }
+        return String(decoding: range.map { bytes[$0] }, as: UTF8.self)
+    }
+
+    private mutating func value(
+        _ bytes: Span<UInt8>
+    ) throws(CLIError) -> (SecretValue, DotenvVariable.Origin) {
+        skip(bytes, while: Self.isBlank)
+        guard position < bytes.count else { return (Self.literal(bytes, 0..<0), .text) }
+        let quote = bytes[position]
+        let before = self
+        if quote == UInt8(ascii: "'") || quote == UInt8(ascii: "\"") {
+            guard let end = end(of: quote, bytes) else {
+                throw before.flaw("opens a quote that is never closed")
+            }
+            let isLiteral = quote == UInt8(ascii: "'")
+            guard let found = quoted(bytes, before.position + 1..<end, isLiteral: isLiteral) else {
+                throw flaw("has text after a quote")
+            }
+            return found
+        }
+        // Other dialects know no backticks: they are quotes only if they enclose the value.
+        if quote == UInt8(ascii: "`"), let end = end(of: quote, bytes),
+            let found = quoted(bytes, before.position + 1..<end, isLiteral: true)
+        {
+            return found
+        }
+        self = before
+        return (plain(bytes), .text)
+    }
+
+    private func flaw(_ reason: String) -> CLIError {
+        CLIError(
+            code, "line \(line) of \(source) \(reason)",
+            hint: "expected NAME=VALUE; single quotes hold blanks, '#' and double quotes")
+    }
+
+    /// Goes behind the closing quote, and returns its position; nil if there is none.
+    private mutating func end(of quote: UInt8, _ bytes: Span<UInt8>) -> Int? {
+        position += 1
+        while position < bytes.count {
+            let byte = bytes[position]
+            if byte == 0x0A { line += 1 }
+            position += 1
+            if byte == quote { return position - 1 }
+            if byte == UInt8(ascii: "\\"), quote == UInt8(ascii: "\""), position < bytes.count {
+                if bytes[position] == 0x0A { line += 1 }
+                position += 1
+            }
+        }
+        return nil
+    }
+
+    /// The value between quotes; nil if more than a comment follows on its line.
+    private mutating func quoted(
+        _ bytes: Span<UInt8>, _ range: Range<Int>, isLiteral: Bool
+    ) -> (SecretValue, DotenvVariable.Origin)? {
+        skip(bytes, while: Self.isBlank)
+        var isMarked = false
+        if isAt("#", bytes) {
+            isMarked = Dotenv.isMark(bytes.extracting(skip(bytes) { $0 != 0x0A }))
+        }
+        guard position == bytes.count || isAt("\n", bytes) else { return nil }
+        if isLiteral { return (Self.literal(bytes, range), .literal) }
+        return (Self.unescaped(bytes, range), isMarked ? .marked : .text)
+    }
+
+    /// The value without quotes: up to a comment or the end of the line, without blanks around it.
+    private mutating func plain(_ bytes: Span<UInt8>) -> SecretValue {
+        let start = position
+        var end = start
+        var isAfterBlank = start > 0 && Self.isBlank(bytes[start - 1])
+        while position < bytes.count, bytes[position] != 0x0A {
+            if isAt("#", bytes), isAfterBlank { break }
+            isAfterBlank = Self.isBlank(bytes[position])
+            position += 1
+            if !isAfterBlank { end = position }
+        }
+        skip(bytes) { $0 != 0x0A }
+        return Self.literal(bytes, start..<end)
+    }
+
+    private static func literal(_ bytes: Span<UInt8>, _ range: Range<Int>) -> SecretValue {
+        copy(bytes, range) { _ in nil }
+    }
+
+    private static func unescaped(_ bytes: Span<UInt8>, _ range: Range<Int>) -> SecretValue {
+        copy(bytes, range) { byte in
+            switch byte {
+            case UInt8(ascii: "n"): 0x0A
+            case UInt8(ascii: "r"): 0x0D
+            case UInt8(ascii: "t"): 0x09
+            case UInt8(ascii: "\\"), UInt8(ascii: "\""), UInt8(ascii: "$"), UInt8(ascii: "`"): byte
+            default: nil
+            }
+        }
+    }
+
+    /// Copies a value. The end of a line becomes a newline.
+    ///
+    /// - Parameter meaning: What a byte stands for after a backslash; nil if both stay.
+    private static func copy(
+        _ bytes: Span<UInt8>, _ range: Range<Int>, _ meaning: (UInt8) -> UInt8?
+    ) -> SecretValue {
+        var value = SecretBytes(byteCount: range.count)
+        var (count, index) = (0, range.lowerBound)
+        value.withMutableBytes { value in
+            while index < range.upperBound {
+                let next = index + 1 < range.upperBound ? bytes[index + 1] : nil
+                var byte = bytes[index]
+                if byte == UInt8(ascii: "\\"), let next, let meant = meaning(next) {
+                    byte = meant
+                    index += 1
+                } else if byte == 0x0D, next == 0x0A {
+                    byte = 0x0A
+                    index += 1
+                }
+                value[count] = byte
+                (count, index) = (count + 1, index + 1)
+            }
+        }
+        return SecretValue(value, byteCount: count)
+    }
+}
+
+/// Names of environment variables.
+package enum VariableName {
+    /// Whether a shell takes the name: letters, digits and `_`, not a digit first.
+    package static func isValid(_ name: some StringProtocol) -> Bool {
+        guard let first = name.utf8.first, !(0x30...0x39).contains(first) else { return false }
+        return name.utf8.allSatisfy(isPart)
+    }
+
+    fileprivate static func isPart(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// One item in the output of `list` and `backup list`, and who owns it.
+
+package import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSealing
+
+/// One line of `list`.
+struct ListedItem: Hashable, Sendable {
+    /// The account: text, data as "0x" and hexadecimal digits, or a decimal number.
+    var name: String
+    /// The valet, service or server of the item.
+    var owner: ItemOwner
+    var group: String
+    var accessibility: String
+    var isCloud: Bool
+    /// nil for an item without a value.
+    var byteCount: Int?
+    /// Seconds since 2001-01-01 00:00 UTC.
+    var modified: Double?
+    /// What reading the value requires; nil if nothing.
+    var requirement: String?
+    /// What programs show for the item; empty without a label.
+    var label = ""
+    /// Distinguishes items that look alike: the id of a stored item, or the position in a backup.
+    var id: [UInt8] = []
+
+    /// Whether this is a valet's canary, which is no secret.
+    var isCanary: Bool { owner.isValet && ServiceName.isCanary(name) }
+}
+
+extension ListedItem {
+    /// The line of a stored item.
+    init(_ item: StoredItem) {
+        name = Self.text(item.attributes[.account])
+        owner = ItemOwner(item)
+        group = item.accessGroup.rawValue
+        accessibility = item.protectionClass.word
+        isCloud = item.isSynchronizable
+        byteCount = item.valueByteCount
+        modified =
+            if case .date(let seconds) = item.attributes[.modificationDate] {
+                seconds
+            } else {
+                nil
+            }
+        requirement = item.accessControl?.requirement
+        label = Self.text(item.attributes[.label])
+        id = item.reference.itemID
+    }
+
+    /// The line of an item in a backup, after `place` other items.
+    init(_ item: BackedUpItem, at place: UInt64) {
+        let attributes = item.properties.attributes
+        name = Self.text(attributes[.account])
+        owner =
+            switch item.properties.itemClass {
+            case .genericPassword:
+                ItemOwner(service: Self.text(attributes[.service]), group: item.accessGroup)
+            case .internetPassword:
+                ItemOwner(kind: .internet, name: Self.text(attributes[.server]))
+            }
+        group = item.accessGroup.rawValue
+        accessibility = item.properties.protectionClass.word
+        isCloud = item.properties.isSynchronizable
+        byteCount = item.valueByteCount
+        modified =
+            if case .date(let seconds) = attributes[.modificationDate] { seconds } else { nil }
+        label = Self.text(attributes[.label])
+        id = stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: place >> $0) }
+    }
+
+    /// An attribute's value as text.
+    static func text(_ value: AttributeValue?) -> String {
+        switch value {
+        case .text(let text): text
+        case .bytes(let bytes), .accessControl(let bytes): "0x" + Hexadecimal.text(bytes)
+        case .number(let number): String(number)
+        case .date(let seconds): Timestamp.text(secondsSince2001: seconds) ?? ""
+        case nil: ""
+        }
+    }
+}
+
+/// Items in a table and as JSON.
+extension ListedItem {
+    /// The JSON members in `--help`.
+    static let schema: [(member: String, help: String)] = [
+        ("items", "an array of objects, in the order of the table:"),
+        ("  name", "the key"), ("  owner", "the valet's identifier, the service or server"),
+        ("  kind", ItemOwner.Kind.allCases.map(\.rawValue).joined(separator: ", ")),
+        ("  group", "the access group: the application, or a group that applications share"),
+        ("  label", "the label; empty without one"),
+        ("  accessibility", "a value of --accessibility, or always, always-this-device-only"),
+        ("  requires", "what reading requires, as user-presence; null if nothing"),
+        ("  cloud", "true for an item of an iCloud valet, which the devices of a circle share"),
+        ("  byteCount", "the size of the value; null without a value"),
+        ("  modified", "ISO 8601, as 2001-01-01T00:00:00Z"),
+    ]
+
+    var modifiedText: String? { modified.flatMap(Timestamp.text) }
+
+    /// The cell of a column, safe to show.
+    func cell(_ column: ListColumn) -> String {
+        switch column {
+        case .name: Escaping.printable(name)
+        case .owner: Escaping.printable(owner.name)
+        case .application: Escaping.printable(group)
+        case .kind: kind
+        case .accessibility: accessibility + (requirement.map { " (\($0))" } ?? "")
+        case .byteCount: byteCount.map { String($0) } ?? "-"
+        case .modified: modifiedText ?? "-"
+        }
+    }
+
+    /// The kind of the owner, and whether devices share the item.
+    private var kind: String {
+        let kind = owner.kind.rawValue
+        let isNamed = owner.kind == .cloudValet
+        return isCloud && !isNamed ? "cloud-" + kind : kind
+    }
+
+    var json: JSON {
+        .object([
+            "name": .string(name), "owner": .string(owner.name),
+            "kind": .string(owner.kind.rawValue), "group": .string(group),
+            "label": .string(label),
+            "accessibility": .string(accessibility), "requires": .text(requirement),
+            "cloud": .flag(isCloud), "byteCount": .number(byteCount),
+            "modified": .text(modifiedText),
+        ])
+    }
+}
+
+extension AccessControl {
+    /// What reading the item requires, as `list` shows it; nil if nothing.
+    var requirement: String? {
+        let names = Self.names.filter { constraints.contains($0.constraint) }.map(\.name)
+        guard !names.isEmpty else { return nil }
+        return names.joined(separator: constraints.contains(.or) ? " or " : " and ")
+    }
+
+    private static let names: [(constraint: Constraints, name: String)] = [
+        (.userPresence, "user-presence"), (.biometryAny, "biometry-any"),
+        (.biometryCurrentSet, "biometry-current-set"), (.devicePasscode, "device-passcode"),
+        (.companion, "companion"), (.applicationPassword, "application-password"),
+    ]
+}
+
+/// The owner of an item: a valet, or another program's service or server.
+package struct ItemOwner: Hashable, Sendable {
+    /// The kinds, with their names in `list`.
+    package enum Kind: String, CaseIterable, Sendable {
+        case valet
+        case cloudValet = "cloud-valet"
+        case enclaveValet = "enclave-valet"
+        case generic
+        case internet
+    }
+
+    /// Which kind of owner it is.
+    package let kind: Kind
+    /// A valet's identifier (empty for a group's valet without one), a service or a server.
+    package let name: String
+
+    /// Whether the owner is a valet.
+    var isValet: Bool { kind != .generic && kind != .internet }
+
+    /// The owner of generic passwords with `service` in `group`.
+    package init(service: String, group: AccessGroup) {
+        for (kind, standard, shared) in Self.prefixes {
+            if let rest = service.afterPrefix(standard), let name = rest.beforeClass {
+                self.init(kind: kind, name: name)
+                return
+            }
+            if let rest = service.afterPrefix(shared), let name = rest.beforeClass {
+                let groupName = ValetIdentity.Group(group).nameWithoutPrefix
+                let identifier = name == groupName ? "" : name.afterPrefix(groupName + "_")
+                self.init(kind: kind, name: identifier ?? name)
+                return
+            }
+        }
+        self.init(kind: .generic, name: service)
+    }
+
+    /// The owner called `name`.
+    package init(kind: Kind, name: String) {
+        self.kind = kind
+        self.name = name
+    }
+
+    /// The owner of a stored item.
+    init(_ item: StoredItem) {
+        switch item.itemClass {
+        case .genericPassword:
+            self.init(
+                service: ListedItem.text(item.attributes[.service]), group: item.accessGroup)
+        case .internetPassword:
+            self.init(kind: .internet, name: ListedItem.text(item.attributes[.server]))
+        }
+    }
+
+    /// What the services of valets begin with: the standard ones, and those of shared groups.
+    private static let prefixes: [(kind: Kind, standard: String, shared: String)] = [
+        (Kind.valet, ServiceName.Kind.valet), (.cloudValet, .synchronizableValet),
+        (.enclaveValet, .secureEnclaveValet), (.enclaveValet, .singlePromptSecureEnclaveValet),
+    ].map { kind, stored in
+        let standard = ServiceName.standard(stored, identifier: "", accessibility: "")
+        let shared = ServiceName.sharedGroup(
+            stored, group: "", identifier: nil, accessibility: "")
+        // The templates end in the separators of their empty parts: "__".
+        return (kind, String(standard.dropLast(1)), String(shared.dropLast(1)))
+    }
+}
+
+extension String {
+    /// The text after `prefix`; nil if its bytes do not start with those of `prefix`.
+    fileprivate func afterPrefix(_ prefix: String) -> String? {
+        guard utf8.starts(with: prefix.utf8) else { return nil }
+        return String(utf8.dropFirst(prefix.utf8.count))
+    }
+
+    /// The text before the "_Accessible…" of a service name.
+    fileprivate var beforeClass: String? {
+        var rest = self[...]
+        while let underscore = rest.lastIndex(of: "_") {
+            if rest[underscore...].hasPrefix("_Accessible") {
+                return String(rest[..<underscore])
+            }
+            rest = rest[..<underscore]
+        }
+        return nil
+    }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Where the secret of a name is. The library has a valet for each accessibility, shared or not; to
+// the command, those of one application and identifier are one, and one name is one secret in it.
+// Programs can still store two of one name: then the command line has to choose.
+
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
+internal import ValetSealing
+
+/// What became of a secret that was stored.
+struct StoredSecret {
+    /// The service that has it now.
+    let service: PasswordService
+    /// The service that had it before; nil if it was there, or is new.
+    let origin: PasswordService?
+}
+
+extension ItemTarget {
+    /// How often another program may move a secret while a command looks for it.
+    private static let tryCount = 5
+
+    // MARK: - Finding
+
+    /// The full name of the secret; nil if there is none.
+    ///
+    /// - Throws: ``ExitCode/usage`` if there are several, and the command line does not choose one.
+    func located() throws(CLIError) -> PasswordName? {
+        let found = try requesting(keychain.services(having: name, among: scope.services))
+        let chosen = found.filter(scope.allows)
+        if let service = chosen.first {
+            guard chosen.count == 1 else { throw ambiguous(chosen) }
+            return PasswordName(name, in: service)
+        }
+        // A search for one name takes longer, but finds and reports what a look does not see.
+        for service in scope.chosenServices {
+            let name = PasswordName(name, in: service)
+            if try requesting(keychain.contains(name)) { return name }
+        }
+        return nil
+    }
+
+    /// Whether devices share the secret; false for a password, and for none.
+    func isShared() -> Bool {
+        guard case .secret = form else { return false }
+        // What keeps it from being found is reported by what removes it.
+        return (try? located())?.service.isSynchronizable ?? false
+    }
+
+    /// Runs `body` with the full name of the secret. Looks again if another program moves it.
+    ///
+    /// - Throws: ``ExitCode/notFound``; as ``located()``.
+    func onLocated<R>(
+        _ body: (PasswordName) throws(KeychainFailure) -> R
+    ) throws(CLIError) -> R {
+        for _ in 0..<Self.tryCount {
+            guard let name = try located() else { break }
+            do throws(KeychainFailure) {
+                return try body(name)
+            } catch {
+                guard error.code == .itemNotFound else { throw CLIError(error) }
+            }
+        }
+        do throws(KeychainFailure) {
+            // Says best why there is none.
+            _ = try keychain.value(of: PasswordName(name, in: scope.service))
+            throw KeychainFailure(.itemNotFound, during: "find the item")
+        } catch {
+            throw self.error(error)
+        }
+    }
+
+    /// The error for several secrets of one name.
+    private func ambiguous(_ services: [PasswordService]) -> CLIError {
+        let hasClasses = Set(services.map(\.protectionClass)).count > 1
+        let hasKinds = Set(services.map(\.isSynchronizable)).count > 1
+        let options = services.map { service in
+            [
+                hasClasses ? "--accessibility \(service.protectionClass.word)" : "",
+                hasKinds ? (service.isSynchronizable ? "--cloud" : "--local") : "",
+            ].filter { !$0.isEmpty }.joined(separator: " ")
+        }
+        let places = services.map(\.place).joined(separator: "; ")
+        return .usage(
+            "\(services.count) secrets are called \(title) in \(place): \(places)",
+            hint: "choose one: " + options.map { "'\($0)'" }.joined(separator: " or "))
+    }
+
+    // MARK: - Storing
+
+    /// Stores `value`: in place of the secret of that name, else as a new one. A secret moves if
+    /// the command line asks for another accessibility, or to share it or not.
+    ///
+    /// - Parameter isOnlyIfAbsent: Whether to fail with ``ExitCode/alreadyThere`` if there is one.
+    func storeSecret(
+        _ value: SecretValue, ifAbsent isOnlyIfAbsent: Bool
+    ) throws(CLIError) -> StoredSecret {
+        let scope = scope
+        let placement = Placement(name, value, among: scope.services) { found in
+            scope.choice(among: found, ifAbsent: isOnlyIfAbsent)
+        }
+        let (found, choice) = try requesting(keychain.place(placement))
+        switch choice {
+        case .set(let service): return StoredSecret(service: service, origin: nil)
+        case .move(let old, let new): return StoredSecret(service: new, origin: old)
+        case .nothing where isOnlyIfAbsent: throw alreadyThere
+        case .nothing: throw ambiguous(found.filter { !$0.isDamaged }.map(\.service))
+        }
+    }
+
+    /// What ``storeSecret(_:ifAbsent:)`` would do now: the service that has the secret, and the one
+    /// that it goes to; nil for a new secret.
+    ///
+    /// - Throws: ``ExitCode/usage`` if there are several, and the command line does not choose one.
+    func foreseen() throws(CLIError) -> (old: PasswordService, new: PasswordService)? {
+        let found = try requesting(keychain.services(having: name, among: scope.services))
+        switch scope.choice(among: found.map { Placement.Occupied($0) }, ifAbsent: false) {
+        case .nothing: throw ambiguous(found)
+        case .move(let old, let new): return (old, new)
+        case .set(let service): return found.isEmpty ? nil : (service, service)
+        }
+    }
+}
+
+extension Scope {
+    /// Where a secret goes of whose name `found` are there already.
+    fileprivate func choice(
+        among found: [Placement.Occupied], ifAbsent isOnlyIfAbsent: Bool
+    ) -> Placement.Choice {
+        let sound = found.filter { !$0.isDamaged }
+        guard sound.isEmpty || !isOnlyIfAbsent else { return .nothing }
+        // Damaged secrets are replaced where they are, unless there is a sound one.
+        let services = (sound.isEmpty ? found : sound).map(\.service)
+        guard let first = services.first else { return .set(service) }
+        guard services.count == 1 else {
+            let chosen = services.filter(allows)
+            guard chosen.count == 1 || sound.isEmpty else { return .nothing }
+            return .set(chosen.first ?? first)
+        }
+        let new = destination(from: first)
+        return new == first ? .set(first) : .move(from: first, to: new)
+    }
+}

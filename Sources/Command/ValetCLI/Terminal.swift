@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import ValetCLinux
+internal import ValetSealing
+internal import ValetUserPresence
+
+/// The console of this process: its three standard streams, and the user's terminal.
+struct Terminal: Console {
+    /// Whether a closed pipe is reported as an error, as in programs that were started with SIGPIPE
+    /// ignored. Otherwise the command ends as if by that signal.
+    var reportsBrokenPipe: Bool { callersSignals.isIgnored(SIGPIPE) }
+
+    /// How often a person may type two secrets that differ.
+    private static let tryCount = 3
+    /// How long a person has to answer a question with a line.
+    private static let timeToAnswer = Duration.seconds(60)
+    /// How long a person has to type a secret, which may have to be looked up or chosen.
+    private static let timeToType = Duration.seconds(180)
+
+    /// How programs that this one starts or becomes treat signals: as this one's caller chose.
+    let callersSignals: CallersSignals
+
+    /// Turns off core files and crash reports. Makes writing to a closed pipe or a closed standard
+    /// stream fail.
+    static func prepareProcess() -> Terminal {
+        // Each of the two suffices.
+        _ = valet_disable_core_files()
+        _ = valet_set_dumpable(0)
+        // The Swift runtime's reports show memory, which may hold a secret.
+        for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGBUS, SIGSEGV] {
+            valet_drop_signal_handler(number)
+        }
+        // The process survives SIGPIPE, so that it can close the keychain before it ends.
+        var mask = sigset_t()
+        unsafe pthread_sigmask(SIG_BLOCK, nil, &mask)
+        var ignored = sigset_t()
+        unsafe sigemptyset(&ignored)
+        for number in CallersSignals.numbers where valet_is_signal_ignored(number) != 0 {
+            unsafe sigaddset(&ignored, number)
+        }
+        let terminal = Terminal(callersSignals: CallersSignals(ignored: ignored, mask: mask))
+        _ = signal(SIGPIPE, SIG_IGN)
+        // A signal that our parent blocked would stay pending for ever.
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGTTIN] {
+            unsafe sigaddset(&signals, number)
+        }
+        unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        // A closed descriptor 1 would be reused for the next file that is opened: the database.
+        // /dev/null, opened for the wrong direction, keeps it busy, and writing still fails.
+        for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) == -1 {
+            _ = unsafe open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY)
+        }
+        return terminal
+    }
+
+    /// Turns off all questions of this process, as `VALET_INTERACTION=never` does.
+    static func turnQuestionsOff() {
+        _ = unsafe setenv("VALET_INTERACTION", "never", 1)
+    }
+
+    /// Ends the process by SIGPIPE. Returns if the signal is blocked or caught.
+    static func endByBrokenPipe() {
+        _ = signal(SIGPIPE, SIG_DFL)
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe sigaddset(&signals, SIGPIPE)
+        unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        raise(SIGPIPE)
+    }
+
+    /// Replaces this process by the program `name`, which takes over the command line without the
+    /// words at these places; the program's own name is the first. Looks beside this program and at
+    /// the program's place in the system, and never in `$PATH`. Returns if it is in neither place.
+    static func become(program name: String, without places: Set<Int>, like console: any Console) {
+        // The program would take an ignored SIGPIPE for the wish of its caller.
+        if let terminal = console as? Terminal, !terminal.reportsBrokenPipe {
+            _ = signal(SIGPIPE, SIG_DFL)
+        }
+        let words = unsafe Array(Self.words)
+        var own: String?
+        if let path = unsafe realpath("/proc/self/exe", nil) {
+            own = unsafe String(validatingCString: path)
+            unsafe free(path)
+        }
+        let beside = own.flatMap { own in own.lastIndex(of: "/").map { String(own[...$0]) } }
+        for folder in [beside, "/usr/libexec/valet/"].compactMap(\.self) {
+            let path = folder + name
+            unsafe path.withCString { path in
+                var arguments: [UnsafeMutablePointer<CChar>?] =
+                    unsafe [UnsafeMutablePointer(mutating: path)]
+                for place in unsafe words.indices where !places.contains(place) {
+                    unsafe arguments.append(words[place])
+                }
+                unsafe arguments.append(nil)
+                _ = unsafe execv(path, &arguments)
+            }
+        }
+    }
+
+    /// The program's name and its arguments, as the caller wrote them. Swift reads them from /proc,
+    /// and has none where that is not mounted.
+    static var words: UnsafeBufferPointer<UnsafeMutablePointer<CChar>?> {
+        if CommandLine.argc > 0 {
+            return unsafe UnsafeBufferPointer(
+                start: CommandLine.unsafeArgv, count: Int(CommandLine.argc))
+        }
+        var count: Int32 = 0
+        let start = unsafe valet_arguments_on_stack(&count)
+        return unsafe UnsafeBufferPointer(start: start, count: Int(count))
+    }
+
+    /// The arguments after the program's name; nil for those that are not UTF-8.
+    static var arguments: [String?] {
+        unsafe words.dropFirst().map { word in
+            unsafe word.flatMap { unsafe String(validatingCString: $0) }
+        }
+    }
+
+    /// The last part of the path by which this process was started.
+    static var programName: String {
+        guard let path = unsafe words.first.flatMap({ unsafe $0 }),
+            let text = unsafe String(validatingCString: path)
+        else { return "" }
+        return text.split(separator: "/").last.map(String.init) ?? ""
+    }
+
+    /// The system's text for an `errno`.
+    static func text(forSystemError number: Int32) -> String {
+        unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"
+    }
+
+    /// Whether standard input is a terminal.
+    package var isInputTerminal: Bool { isatty(0) == 1 }
+    /// Whether standard output is a terminal.
+    package var isOutputTerminal: Bool { isatty(1) == 1 }
+    /// Whether standard error is a terminal.
+    package var isErrorTerminal: Bool { isatty(2) == 1 }
+
+    var outputColumnCount: Int? {
+        guard isOutputTerminal else { return nil }
+        let count = Int(valet_terminal_column_count(1))
+        return count > 0 ? count : nil
+    }
+
+    /// https://no-color.org
+    var takesColour: Bool {
+        guard isOutputTerminal else { return false }
+        func value(_ name: String) -> String? {
+            unsafe getenv(name).flatMap { unsafe String(validatingCString: $0) }
+        }
+        let terminal = value("TERM") ?? "dumb"
+        return (value("NO_COLOR") ?? "").isEmpty && !["", "dumb"].contains(terminal)
+    }
+
+    var canOffer: Bool {
+        guard isErrorTerminal, refusalToAsk == nil else { return false }
+        return TerminalDevice().canAsk
+    }
+
+    func askLine(_ question: String) throws(CLIError) -> String {
+        do throws(UserPresenceError) {
+            let line = try TerminalDevice().readShownLine(
+                Escaping.harmless(question), within: Self.timeToAnswer)
+            let count = line.lineByteCount
+            // The end of the input is no answer.
+            guard line.byteCount > 0 else { return "n" }
+            return line.value(byteCount: count).withBytes { bytes in
+                String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
+            }
+        } catch {
+            throw Self.unanswered(error)
+        }
+    }
+
+    var refusalToAsk: String? {
+        do throws(UserPresenceError) {
+            try PasscodeAsker.forProcess().checkThatAskingIsOn()
+            return nil
+        } catch {
+            return error.reason
+        }
+    }
+
+    func readInput(atMost byteCount: Int) throws(CLIError) -> SecretValue {
+        var input = SecretInput(capacity: 64 << 10)
+        do throws(UserPresenceError) {
+            while input.byteCount <= byteCount, try input.read(from: 0) > 0 {}
+        } catch {
+            throw CLIError(error)
+        }
+        guard input.byteCount <= byteCount else {
+            throw .usage("the secret is larger than \(byteCount >> 20) MiB")
+        }
+        let count = input.byteCount
+        return input.value(byteCount: count)
+    }
+
+    func write(_ bytes: Span<UInt8>) throws(CLIError) {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = Self.write(rest, to: 1)
+            if count >= 0 {
+                rest = rest.extracting(droppingFirst: count)
+            } else if errno == EAGAIN {
+                Self.wait(for: 1, POLLOUT)
+            } else if errno != EINTR {
+                let isQuiet = errno == EPIPE && !reportsBrokenPipe
+                let cause = Self.text(forSystemError: errno)
+                throw CLIError(
+                    isQuiet ? .brokenPipe : .failure, "could not write to standard output: \(cause)"
+                )
+            }
+        }
+    }
+
+    func note(_ line: String) {
+        show(Escaping.harmless(line) + "\n")
+    }
+
+    func show(_ text: String) {
+        _ = Self.write(Array(text.utf8).span, to: 2)
+    }
+
+    func askTwice(_ prompt: String) throws(CLIError) -> SecretValue {
+        let device = TerminalDevice()
+        for triesLeft in (0..<Self.tryCount).reversed() {
+            let first = try ask(device, prompt + ": ")
+            let second = try ask(device, prompt + ", again: ")
+            let isEqual = first.withBytes { first in
+                second.withBytes { Self.isEqual(first, $0) }
+            }
+            if isEqual { return first }
+            if triesLeft > 0 { note("valet: the two secrets differ: type both again") }
+        }
+        throw CLIError(.failure, "the two secrets differ: nothing was stored")
+    }
+
+    func confirm(
+        _ question: String, within duration: Duration
+    ) throws(CLIError) -> Bool {
+        do throws(UserPresenceError) {
+            let answer = try TerminalDevice().readShownLine(
+                Escaping.harmless(question) + " [y/N] ", within: duration
+            ).firstByte
+            return answer == UInt8(ascii: "y") || answer == UInt8(ascii: "Y")
+        } catch {
+            throw Self.unanswered(error)
+        }
+    }
+
+    private func ask(_ device: borrowing TerminalDevice, _ prompt: String) throws(CLIError)
+        -> SecretValue
+    {
+        do throws(UserPresenceError) {
+            let line = try device.readHiddenLine(
+                Escaping.harmless(prompt), within: Self.timeToType)
+            let count = line.lineByteCount
+            return line.value(byteCount: count)
+        } catch  where error.code == .severalLines {
+            throw .usage(
+                "the secret has several lines, but a prompt accepts one: nothing was stored",
+                hint: "use standard input: 'valet set KEY < FILE'")
+        } catch  where error.code == .tooLong {
+            let limit = TerminalDevice.maximumLineByteCount
+            throw .usage(
+                "a line from a terminal has at most \(limit) bytes",
+                hint: "use standard input: 'valet set KEY < FILE'")
+        } catch {
+            throw Self.unanswered(error)
+        }
+    }
+
+    /// The error for a question without an answer. The module that asks calls every answer a
+    /// passcode.
+    private static func unanswered(_ error: UserPresenceError) -> CLIError {
+        guard error.code == .timedOut else { return CLIError(error) }
+        return CLIError(.failure, "nobody answered in time: nothing was changed")
+    }
+
+    /// Compares in a time that depends on the sizes alone.
+    private static func isEqual(_ first: Span<UInt8>, _ second: Span<UInt8>) -> Bool {
+        guard first.count == second.count else { return false }
+        var difference: UInt8 = 0
+        for index in first.indices { difference |= first[index] ^ second[index] }
+        return difference == 0
+    }
+
+    private static func write(_ bytes: Span<UInt8>, to descriptor: Int32) -> Int {
+        unsafe bytes.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    }
+
+    private static func wait(for descriptor: Int32, _ events: Int32) {
+        var request = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+        _ = unsafe poll(&request, 1, -1)
+    }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainModel
+package import ValetSealing
+
+/// The contents of `device.key`: docs/FORMAT.md §3.1. ``DeviceSecretSource`` and
+/// ``DeviceKeyFolder`` read such files; creation and epoch changes write them.
+package struct DeviceKeyFile: ~Copyable {
+    static let byteCount = 122
+    private static let magic = Array("VALETDEV".utf8)
+    private static let version: UInt8 = 1
+    private static let checksumOffset = 90
+
+    /// The keychain that the file names; nil for a bare secret, which names none.
+    package let keychainID: KeychainID?
+    /// The secret itself.
+    package let secret: DeviceSecret
+
+    /// A file for one keychain, or for any if `keychainID` is nil.
+    package init(keychainID: KeychainID?, secret: consuming DeviceSecret) {
+        self.keychainID = keychainID
+        self.secret = secret
+    }
+
+    /// Why bytes are not a device key.
+    package enum Flaw: Error {
+        case malformed, newer, damaged
+    }
+
+    /// Parses a device key that the user supplies: a file in this format, or a bare secret of 32
+    /// bytes.
+    package static func given(_ bytes: Span<UInt8>) throws(Flaw) -> DeviceKeyFile {
+        guard bytes.count == DeviceSecret.byteCount else {
+            return try DeviceKeyFile(parsing: bytes)
+        }
+        guard let secret = try? DeviceSecret(copying: bytes) else { throw .malformed }
+        return DeviceKeyFile(keychainID: nil, secret: secret)
+    }
+
+    /// Parses the file.
+    init(parsing bytes: Span<UInt8>) throws(Flaw) {
+        guard bytes.count == Self.byteCount, Self.starts(bytes, with: Self.magic) else {
+            throw .malformed
+        }
+        guard bytes[8] == 0, bytes[9] == Self.version else { throw .newer }
+        guard let checksum = try? Digest(copying: bytes.extracting(Self.checksumOffset...)),
+            checksum == Digest(of: bytes.extracting(..<Self.checksumOffset)),
+            (74..<Self.checksumOffset).allSatisfy({ bytes[$0] == 0 }),
+            let keychainID = try? KeychainID(copying: bytes.extracting(10..<26)),
+            let keyID = try? KeyID(copying: bytes.extracting(26..<42)),
+            let secret = try? DeviceSecret(copying: bytes.extracting(42..<74)),
+            secret.id == keyID
+        else { throw .damaged }
+        self.keychainID = keychainID
+        self.secret = secret
+    }
+
+    /// The first 26 bytes of every device key of a keychain. They contain nothing of the key.
+    package static func start(of keychainID: KeychainID) -> [UInt8] {
+        magic + [0, version] + keychainID.bytes
+    }
+
+    private static func starts(_ bytes: Span<UInt8>, with prefix: [UInt8]) -> Bool {
+        prefix.indices.allSatisfy { bytes[$0] == prefix[$0] }
+    }
+
+    /// A copy.
+    func copied(_ operation: String) throws(KeychainFailure) -> DeviceKeyFile {
+        try translating(operation) {
+            try encoded.withBytes { bytes throws(Flaw) in try DeviceKeyFile(parsing: bytes) }
+        }
+    }
+
+    /// The bytes of the file.
+    var encoded: SecretBytes {
+        SecretBytes(byteCount: Self.byteCount, for: .keys) { (bytes: inout MutableSpan<UInt8>) in
+            Self.put(Self.magic, at: 0, into: &bytes)
+            bytes[9] = Self.version
+            if let keychainID { Self.put(keychainID.bytes, at: 10, into: &bytes) }
+            Self.put(secret.id.bytes, at: 26, into: &bytes)
+            secret.withBytes { key in
+                for index in key.indices { bytes[42 + index] = key[index] }
+            }
+            let checksum = Digest(of: bytes.span.extracting(..<Self.checksumOffset))
+            Self.put(checksum.bytes, at: Self.checksumOffset, into: &bytes)
+        }
+    }
+
+    private static func put(
+        _ source: [UInt8], at offset: Int, into bytes: inout MutableSpan<UInt8>
+    ) {
+        for (index, byte) in source.enumerated() { bytes[offset + index] = byte }
+    }
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The values of a change of keys: its options, the wanted epoch, and the prepared change.
+// `KeyChange` makes the first two.
+
+package import ValetKeychainModel
+package import ValetKeys
+internal import ValetSealing
+package import ValetTPM
+
+/// The options of a change of keys.
+package struct EpochOptions {
+    /// Called with the number of rows that were sealed again, and the number of all rows.
+    package typealias Progress = (_ count: Int, _ total: Int) -> Void
+
+    /// Whether to set damaged rows aside. If false, a damaged row makes the change fail.
+    package var skipsDamaged: Bool
+    /// Called after each batch of rows.
+    package var progress: Progress
+
+    /// - Parameters:
+    ///   - skipsDamaged: Whether to set damaged rows aside, instead of failing.
+    ///   - progress: Called after each batch of rows.
+    package init(
+        skippingDamaged skipsDamaged: Bool = false, progress: @escaping Progress = { _, _ in }
+    ) {
+        self.skipsDamaged = skipsDamaged
+        self.progress = progress
+    }
+}
+
+/// The request for the next epoch.
+package struct NextEpoch {
+    /// The passcode; nil for none.
+    let passcode: KeychainPasscode?
+    /// The work that one try of the passcode costs.
+    let stretching: PasscodeStretching
+    /// Whether the recovery key also opens the next epoch.
+    package var keepsRecoveryKey = true
+    /// Whether to unlock a locked keychain. Has no effect without a passcode.
+    package var unlocks = true
+    /// The source of its device secret; nil keeps the present source.
+    package var source: DeviceKeySource?
+    /// The PCRs of a TPM that its device secret is bound to; nil for those of the present epoch.
+    package var registers: PCRSelection?
+    /// How long each call of the TPM may take.
+    var patience = Duration.seconds(5)
+
+    /// An epoch like the present one, with this passcode.
+    package init(
+        passcode: KeychainPasscode?, stretching: PasscodeStretching,
+        patience: Duration = .seconds(5)
+    ) {
+        self.passcode = passcode
+        self.stretching = stretching
+        self.patience = patience
+    }
+}
+
+/// The protector or recovery key that opens a keychain before a change of keys.
+package enum KeychainOpener: ~Copyable {
+    case protector(Protector)
+    case recovery(RecoveryProtector)
+}
+
+/// A prepared change of keys: everything that its transaction needs.
+package struct KeyChangePlan: ~Copyable {
+    /// Opens the present epoch.
+    let opener: KeychainOpener
+    /// Will open the next epoch.
+    package let protector: Protector
+    /// Where the device secret of `protector` comes from.
+    let deviceSource: DeviceKeySource
+    /// The new device key, to be written first; nil if it does not come from `device.key`.
+    let deviceKey: DeviceKeyFile?
+    /// Whether the recovery key also opens the next epoch.
+    let keepsRecoveryKey: Bool
+    /// Whether the change unlocks a locked keychain.
+    let unlocks: Bool
+    /// A moment before the passcode was checked: a lock since then wins.
+    package var moment: LockMoment?
+
+    /// The header after the change, with the keybag of the next epoch.
+    ///
+    /// - Throws: As ``LockedKeybag/unlock(with:settings:)``; `malformed` if the epoch number would
+    ///   exceed what a database can store.
+    func successor(of header: KeychainHeader) throws(KeychainFailure) -> KeychainHeader {
+        var settings = header.settings
+        settings.stamp = .random(in: .min ... .max)
+        settings.epoch = Epoch(header.keybag.epoch.rawValue + 1)
+        let place = KeybagPlace(
+            deviceSource: deviceSource,
+            recovery: keepsRecoveryKey ? try header.keybag.recoveryPublicKey : nil)
+        let keybag: LockedKeybag
+        switch opener {
+        case .protector(let opener):
+            keybag = try LockedKeybag(
+                succeeding: header.keybag, openedBy: opener, as: place, protector: protector,
+                settings: settings.authenticatedBytes)
+        case .recovery(let opener):
+            keybag = try LockedKeybag(
+                succeeding: header.keybag, recoveredBy: opener, as: place, protector: protector,
+                settings: settings.authenticatedBytes)
+        }
+        return KeychainHeader(settings, keybag, at: header.location)
+    }
+
+    /// The keys that the present protector or the recovery key opens, and the proof that they give.
+    /// A recovery opens neither the class that needs the passcode, nor, without the device secret,
+    /// any class of this device.
+    ///
+    /// - Throws: As ``LockedKeybag/unlock(with:settings:)``.
+    func open(_ header: KeychainHeader) throws(KeychainFailure) -> (UnlockedKeybag, PresenceProof) {
+        switch opener {
+        case .protector(let opener):
+            return (try header.unlock(with: opener), try header.proof(with: opener))
+        case .recovery(let opener):
+            let settings = header.settings.authenticatedBytes
+            let pairs = try header.keybag.presenceKeys(with: opener, settings: settings)
+            return (
+                try header.keybag.unlock(with: opener, settings: settings),
+                PresenceProof(.passcode, keys: [pairs])
+            )
+        }
+    }
+
+    /// Whether a recovery key opens the keychain.
+    var isRecovery: Bool {
+        switch opener {
+        case .protector: false
+        case .recovery: true
+        }
+    }
+}

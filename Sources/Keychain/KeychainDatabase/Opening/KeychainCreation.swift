@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetDatabase
+internal import ValetKeychainModel
+internal import ValetKeys
+internal import ValetSealing
+internal import ValetSystem
+
+/// Opens the keychain in a folder, or creates it: docs/FORMAT.md §2.1. ``SharedKeychain`` uses this
+/// for the first call of a process.
+struct KeychainCreation {
+    private static let opening = "open the keychain"
+    private static let creating = "create the keychain"
+
+    private let location: KeychainLocation
+    private let deadline: Deadline
+    private let source: DeviceSecretSource
+
+    init(_ location: KeychainLocation, _ deadline: Deadline) {
+        self.location = location
+        self.deadline = deadline
+        source = DeviceSecretSource(location: location)
+    }
+
+    /// Opens the keychain at `location`; nil if it does not exist.
+    ///
+    /// - Throws: ``KeychainFailure``: `incomplete` if only one of database and device key exists,
+    ///   `insecureFiles`, `unsupportedFileSystem`, `inputOutput`.
+    func open() throws(KeychainFailure) -> OpenKeychain? {
+        var known = try folder()
+        if known == nil { known = try folderBehindKey() }
+        guard let directory = known else { return nil }
+        if let keychain = try existing(directory, lock: nil) { return keychain }
+        guard try source.hasFile() else { return nil }
+        let lock = FileLock(KeychainFile.lock, in: directory)
+        return try underLock(lock) { () throws(KeychainFailure) -> OpenKeychain in
+            if let keychain = try existing(directory, lock: lock) { return keychain }
+            return try resume(directory, lock)
+        }
+    }
+
+    /// Opens the keychain at `location`, or creates it.
+    func openOrCreate() throws(KeychainFailure) -> OpenKeychain? {
+        if let keychain = try open() { return keychain }
+        let directory = try translating(Self.creating) {
+            try PrivateDirectory.open(location.folder, creating: true)
+        }
+        let lock = FileLock(KeychainFile.lock, in: directory)
+        return try underLock(lock) { () throws(KeychainFailure) -> OpenKeychain in
+            if let keychain = try existing(directory, lock: lock) { return keychain }
+            if try source.hasFile() {
+                return try resume(directory, lock)
+            }
+            return try create(directory, lock)
+        }
+    }
+
+    private func folder() throws(KeychainFailure) -> PrivateDirectory? {
+        do throws(SystemError) {
+            return try PrivateDirectory.open(location.folder, creating: false)
+        } catch {
+            if error.code == .missing { return nil }
+            throw KeychainFailure(error, during: Self.opening)
+        }
+    }
+
+    private func underLock<R>(
+        _ lock: FileLock, _ body: () throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
+        let held = try translating(Self.opening) { try lock.acquire(before: deadline) }
+        let result = try body()
+        _ = consume held
+        return result
+    }
+
+    private func existing(
+        _ directory: PrivateDirectory, lock: FileLock?
+    ) throws(KeychainFailure) -> OpenKeychain? {
+        let found = try translating(Self.opening) {
+            try directory.check(file: KeychainFile.database)
+        }
+        guard let found else { return nil }
+        guard found.byteCount > 0 else {
+            throw KeychainFailure(
+                .incomplete, during: Self.opening, message: "the keychain's database is empty",
+                path: directory.path(of: KeychainFile.database),
+                hint: "put the database back from a copy, or remove this file")
+        }
+        return OpenKeychain(
+            location,
+            ConnectionPool(
+                location.folder, directory, found,
+                lock ?? FileLock(KeychainFile.lock, in: directory)))
+    }
+
+    /// The folder of a keychain that another process is creating right now; nil without a device
+    /// key.
+    ///
+    /// The creator makes the folder before the key, so a key without a folder is a lone key.
+    private func folderBehindKey() throws(KeychainFailure) -> PrivateDirectory? {
+        guard try source.hasFile() else { return nil }
+        guard let directory = try folder() else { throw loneKey() }
+        return directory
+    }
+
+    private func loneKey() -> KeychainFailure {
+        KeychainFailure(
+            .incomplete, during: Self.opening,
+            message: "the device key exists, but the keychain's database is missing",
+            path: location.folder + "/" + KeychainFile.database,
+            hint: "put keychain.db back from a copy, or move the device key away to start again")
+    }
+
+    /// Finishes a creation that wrote the device key, but did not give the database its name.
+    private func resume(
+        _ directory: PrivateDirectory, _ lock: FileLock
+    ) throws(KeychainFailure) -> OpenKeychain {
+        try translating(Self.creating) {
+            let name = KeychainFile.newDatabase
+            guard try directory.check(file: name) != nil else { throw loneKey() }
+            let connection = try Connection(
+                to: name, in: directory, for: .readWrite, deadline: deadline)
+            let isOurs = opens(RowConnection(connection))
+            try connection.close()
+            guard isOurs else { throw loneKey() }
+            return try putInPlace(directory, lock)
+        }
+    }
+
+    /// Whether the present device secret opens a keychain that has no passcode.
+    private func opens(_ store: RowConnection) -> Bool {
+        guard let header = try? KeychainHeader.load(from: store, at: location),
+            let secret = try? source.secret(of: header, until: .immediately)
+        else { return false }
+        return (try? header.unlock(with: Protector(secret))) != nil
+    }
+
+    private func create(
+        _ directory: PrivateDirectory, _ lock: FileLock
+    ) throws(KeychainFailure) -> OpenKeychain {
+        let source = DeviceSecretSource(location: location)
+        let kind = source.preferred
+        let file =
+            kind == .ownFile
+            ? DeviceKeyFile(keychainID: .random(), secret: .random())
+            : try source.given(by: kind)
+        // A device key from the user may name a keychain, and then opens no other.
+        let keychainID = file.keychainID ?? .random()
+        let encoded = file.encoded
+        let keybag = NewKeybag(
+            keychainID: keychainID, source: kind, protector: Protector(file.intoSecret()))
+        return try translating(Self.creating) {
+            try removeLeftovers(directory)
+            try build(keybag, directory)
+            if kind == .ownFile {
+                let folder = try PrivateDirectory.open(location.deviceFolder, creating: true)
+                try encoded.withBytes { (contents: Span<UInt8>) throws(SystemError) in
+                    try folder.createFile(KeychainFile.deviceKey, contents: contents)
+                }
+            }
+            return try putInPlace(directory, lock)
+        }
+    }
+
+    private func removeLeftovers(_ directory: PrivateDirectory) throws(SystemError) {
+        for name in try directory.names() where name.hasPrefix(KeychainFile.newDatabase) {
+            try directory.remove(name)
+        }
+    }
+
+    private func build(
+        _ keybag: NewKeybag, _ directory: PrivateDirectory
+    ) throws {
+        let connection = try Connection(
+            to: KeychainFile.newDatabase, in: directory, for: .create, deadline: deadline)
+        let transaction = try Transaction(on: connection)
+        for statement in Schema.statements + Schema.marks {
+            try Statement(statement, on: connection).execute()
+        }
+        try keybag.settings.insert(into: connection)
+        try keybag.locked.insert(into: connection)
+        try transaction.commit()
+        try connection.checkpoint(.truncate)
+        try connection.close()
+    }
+
+    private func putInPlace(
+        _ directory: PrivateDirectory, _ lock: FileLock
+    ) throws(KeychainFailure) -> OpenKeychain {
+        try translating(Self.creating) {
+            // The checkpoint has emptied the new database's log and index, and SQLite would not
+            // find them under the new name. An earlier database's log would be taken for this
+            // one's.
+            for database in [KeychainFile.newDatabase, KeychainFile.database] {
+                for name in [database + "-wal", database + "-shm"]
+                where try directory.check(file: name) != nil { try directory.remove(name) }
+            }
+            try directory.rename(
+                KeychainFile.newDatabase, to: KeychainFile.database,
+                replacing: false)
+            guard let keychain = try existing(directory, lock: lock) else {
+                throw KeychainFailure(.inputOutput, during: Self.creating)
+            }
+            KeychainWatch.wakeAll()
+            return keychain
+        }
+    }
+}
+
+/// Settings and keybag of a keychain that is being created.
+struct NewKeybag {
+    /// The settings of the new keychain.
+    package let settings: KeychainSettings
+    let locked: LockedKeybag
+
+    init(
+        keychainID: KeychainID, source: DeviceKeySource, protector: borrowing Protector
+    ) {
+        settings = KeychainSettings(
+            stamp: .random(in: .min ... .max), keychainID: keychainID, epoch: Epoch(1))
+        locked = LockedKeybag(
+            keychainID: keychainID, epoch: settings.epoch, deviceSource: source,
+            protector: protector, settings: settings.authenticatedBytes)
+    }
+}

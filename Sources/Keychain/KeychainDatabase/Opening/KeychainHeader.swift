@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetDatabase
+package import ValetKeychainModel
+package import ValetKeys
+internal import ValetSealing
+internal import ValetSystem
+
+/// The part of a keychain that is readable without a key: its settings and its keybag.
+/// ``OpenKeychain`` reads it, and ``KeySet`` holds the keys that belong to it.
+///
+/// Valid for as long as the database has the same stamp.
+package final class KeychainHeader: Sendable {
+    /// The one row of table `keychain`.
+    package let settings: KeychainSettings
+    /// Where the keychain is.
+    package let location: KeychainLocation
+    /// The wrapped keys of the current epoch.
+    package let keybag: LockedKeybag
+    /// The mark that opened keys have to match.
+    package let mark: EpochMark
+    /// Tells which keys are open; nil without a passcode.
+    package let lockState: LockStateStore?
+
+    /// - Parameter lockState: Where keys are published; nil for the one of this process.
+    package init(
+        _ settings: KeychainSettings, _ keybag: LockedKeybag, at location: KeychainLocation,
+        lockState given: LockStateStore? = nil
+    ) {
+        self.settings = settings
+        self.location = location
+        self.keybag = keybag
+        mark = EpochMark(
+            epoch: keybag.epoch, digest: keybag.digest(settings: settings.authenticatedBytes))
+        lockState =
+            keybag.protector == .device
+            ? nil : given ?? LockStates.store(of: settings.keychainID, at: location)
+    }
+
+    /// Where opened keys are shared, with or without a passcode.
+    package var sharedLockState: LockStateStore {
+        lockState ?? LockStates.store(of: settings.keychainID, at: location)
+    }
+
+    /// Whether a TPM has the device secret.
+    package var isBoundToTPM: Bool { keybag.deviceSource == .tpm }
+
+    /// Opens the keybag.
+    ///
+    /// - Throws: As ``LockedKeybag/unlock(with:settings:)``.
+    package func unlock(with protector: borrowing Protector) throws(KeychainFailure)
+        -> UnlockedKeybag
+    {
+        try keybag.unlock(with: protector, settings: settings.authenticatedBytes)
+    }
+
+    /// The proof that `protector` gives.
+    package func proof(with protector: borrowing Protector) throws(KeychainFailure) -> PresenceProof
+    {
+        let keys = try keybag.presenceKeys(
+            with: protector, settings: settings.authenticatedBytes)
+        return PresenceProof(.passcode, keys: [keys])
+    }
+
+    /// The keys of `opened` in the form for publishing.
+    package func published(_ opened: UnlockedKeybag) -> EpochKeys {
+        EpochKeys(opened, digest: mark.digest)
+    }
+}
+
+extension KeychainHeader {
+    private static let operation = "open the keychain"
+
+    /// Reads settings and keybags. The caller has begun a transaction.
+    ///
+    /// - Throws: ``KeychainFailure``: `newerFormat`, `keychainDamaged`.
+    static func load(
+        from store: RowConnection, at location: KeychainLocation
+    ) throws(KeychainFailure) -> KeychainHeader {
+        try translating(operation) {
+            let settings = try settings(from: store)
+            guard settings.isReadable else {
+                throw KeychainFailure(
+                    .newerFormat, during: operation, path: store.connection.path,
+                    hint: "update this program")
+            }
+            let keybag = try keybag(from: store)
+            guard keybag.epoch == settings.epoch, keybag.keychainID == settings.keychainID else {
+                throw damaged(store, "the keybag and the settings do not match")
+            }
+            return KeychainHeader(settings, keybag, at: location)
+        }
+    }
+
+    private static func keybag(from store: RowConnection) throws -> LockedKeybag {
+        let run = try store.keybags.start()
+        guard try run.step() else { throw damaged(store, "the keybag is missing") }
+        let keybag = try LockedKeybag(parsing: run.blob(1))
+        guard UInt64(exactly: run.int64(0)) == keybag.epoch.rawValue else {
+            throw damaged(store, "a keybag has the wrong epoch")
+        }
+        guard try !run.step() else { throw damaged(store, "there is more than one keybag") }
+        return keybag
+    }
+
+    private static func settings(
+        from store: RowConnection
+    ) throws(KeychainFailure) -> KeychainSettings {
+        try translating(operation) {
+            let run = try store.keychain.start()
+            guard try run.step() else { throw damaged(store, "the settings are missing") }
+            do throws(RowFailure) {
+                return try KeychainSettings(run)
+            } catch {
+                throw damaged(store, "the settings were changed")
+            }
+        }
+    }
+
+    private static func damaged(_ store: RowConnection, _ message: String) -> KeychainFailure {
+        KeychainFailure(
+            .keychainDamaged, during: operation, message: message, path: store.connection.path,
+            hint: KeychainFailure.damageHint)
+    }
+}
+
+/// Publishing keys before a transaction that changes them commits: docs/FORMAT.md §4.4. The caller
+/// holds the writers' lock.
+extension KeychainHeader {
+    /// Which keys are open. A keychain without a passcode reads as before the first unlock.
+    package var lockStatus: LockStatus {
+        lockState?.current(expecting: [mark]) ?? .beforeFirstUnlock(.notUnlocked)
+    }
+
+    /// Publishes `keys` in place of those of `old` that are open. A locked keychain stays locked,
+    /// and an unlocked one keeps its time limits.
+    ///
+    /// - Parameter keys: Of one epoch or of two, in rising order.
+    package func publishInPlace(
+        of old: KeychainHeader, _ keys: [EpochKeys]
+    ) throws(KeychainFailure) {
+        try lockState?.replaceOpenKeys(expecting: old.mark, with: keys)
+    }
+
+    /// Restores the published keys after a change of keys failed. A keychain that was locked since
+    /// then stays locked.
+    ///
+    /// - Parameter before: The ``lockStatus`` of this header, from before the change.
+    package func putBack(_ before: LockStatus) throws(KeychainFailure) {
+        let lockState = sharedLockState
+        do throws(KeychainFailure) {
+            switch before {
+            case .unlocked(let opened):
+                do throws(KeychainFailure) {
+                    try lockState.replaceKeys(with: opened.epochs)
+                } catch {
+                    guard error.code == .notUnlocked else { throw error }
+                    try lockState.replaceFirstUnlockKeys(with: opened.epochs)
+                }
+            case .locked(let opened, _):
+                try lockState.lock(all: false)
+                try lockState.replaceFirstUnlockKeys(with: opened.epochs)
+            case .beforeFirstUnlock, .unknown: try lockState.lock(all: true)
+            }
+        } catch {
+            guard error.code == .notUnlocked else { throw error }
+        }
+    }
+}
+
+extension LockStateStore {
+    /// How many locks can interfere: one from unlocked to locked, one from there to nothing. An
+    /// unlock cannot, because it needs the writers' lock.
+    private static let lockCount = 2
+
+    /// Replaces the open keys by keys of the same scopes; unlocks nothing.
+    ///
+    /// - Parameter mark: The epoch of the keys to replace.
+    func replaceOpenKeys(
+        expecting mark: EpochMark, with keys: [EpochKeys]
+    ) throws(KeychainFailure) {
+        for _ in 0...Self.lockCount {
+            do throws(KeychainFailure) {
+                switch current(expecting: [mark]) {
+                case .unlocked: return try replaceKeys(with: keys)
+                case .locked: return try replaceFirstUnlockKeys(with: keys)
+                case .beforeFirstUnlock, .unknown: return
+                }
+            } catch {
+                guard error.code == .notUnlocked else { throw error }
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+package import ValetKeychainModel
+internal import ValetKeys
+package import ValetSealing
+internal import ValetSystem
+
+/// A passcode as the user typed it, 1 to 1,024 bytes, in guarded memory. Dropping the last
+/// reference wipes it. The calls on passcodes and unlocking take one.
+package final class KeychainPasscode: Sendable {
+    let passcode: Passcode
+    /// Whether a TPM tries the passcode even if few tries are left.
+    let isInsisting: Bool
+
+    /// Takes ownership of the typed bytes, without the end of the line.
+    ///
+    /// - Parameter insisting: Whether a TPM tries the passcode even if few tries are left. After
+    ///   too many wrong tries the TPM refuses all tries for a long time.
+    /// - Throws: ``KeychainFailure/Code/invalidRequest`` for an empty or too long passcode.
+    package init(
+        _ typed: consuming SecretBytes, insisting: Bool = false
+    ) throws(KeychainFailure) {
+        isInsisting = insisting
+        passcode = try Passcode(typed)
+    }
+
+    /// Whether it has fewer than eight characters: a thief of the disk soon guesses such a
+    /// passcode.
+    package var isShort: Bool { passcode.isShort }
+}
+
+/// Slows down guessing: after each wrong passcode for a keychain the process waits, longer each
+/// time, up to three seconds. ``KeychainPasscodes`` runs every try inside it.
+final class WrongPasscodes: Sendable {
+    /// The number of wrong passcodes in a row.
+    let count = Atomic<Int>(0)
+    private static let first: Int64 = 100_000_000
+    private static let longest: Int64 = 3_000_000_000
+
+    /// Runs `body`. Waits before it throws `authenticationFailed`.
+    func counting<R: ~Copyable>(
+        _ body: () throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
+        do throws(KeychainFailure) {
+            let result = try body()
+            count.store(0, ordering: .relaxed)
+            return result
+        } catch {
+            if error.code == .authenticationFailed { wait() }
+            throw error
+        }
+    }
+
+    /// The wait after `count` wrong passcodes in a row, at least 1, in nanoseconds.
+    static func pause(after count: Int) -> Int64 {
+        min(longest, first << Int64(min(count, 6) - 1))
+    }
+
+    private func wait() {
+        let (_, attempts) = count.add(1, ordering: .relaxed)
+        _ = Deadline.never.sleep(atMost: Self.pause(after: attempts))
+    }
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetDatabase
+internal import ValetKeychainModel
+internal import ValetKeys
+internal import ValetSealing
+internal import ValetSystem
+internal import ValetTPM
+
+/// A change of keys, from its preparation to its one transaction: docs/FORMAT.md §4.4.
+extension KeychainPasscodes {
+    // Preparation. Stretching and TPM calls take long, so they happen before any lock is taken.
+
+    /// Prepares a change of the keychain that `header` describes; `opener` opens it.
+    ///
+    /// - Throws: ``KeychainFailure``: `keyUnavailable` if the new source has no device secret,
+    ///   `outOfMemory`.
+    package func plan(
+        _ header: KeychainHeader, _ opener: consuming KeychainOpener, to next: NextEpoch
+    ) throws -> KeyChangePlan {
+        let source = next.source ?? header.keybag.deviceSource
+        let keychainID = header.settings.keychainID
+        if source == .tpm {
+            let share = try self.source.newPasscodeShare(next)
+            let held = try self.source.newDeviceSecret(next, after: header.keybag)
+            return KeyChangePlan(
+                opener: opener, protector: try self.source.protector(held, share),
+                deviceSource: source, deviceKey: nil, keepsRecoveryKey: next.keepsRecoveryKey,
+                unlocks: next.unlocks)
+        }
+        let file: DeviceKeyFile
+        if source == .ownFile {
+            file = DeviceKeyFile(keychainID: keychainID, secret: .random())
+        } else {
+            file = try self.source.given(by: source)
+            try self.source.check(file, isFor: keychainID, source)
+        }
+        let deviceKey = source == .ownFile ? try file.copied(operation) : nil
+        let protector = try Self.protector(file.intoSecret(), next)
+        return KeyChangePlan(
+            opener: opener, protector: protector, deviceSource: source, deviceKey: deviceKey,
+            keepsRecoveryKey: next.keepsRecoveryKey, unlocks: next.unlocks)
+    }
+
+    private static func protector(
+        _ secret: consuming DeviceSecret, _ next: NextEpoch
+    ) throws -> Protector {
+        switch next.passcode {
+        case .none: return Protector(secret)
+        case .some(let new):
+            return try Protector(
+                secret, passcode: new.passcode, cost: next.stretching.cost())
+        }
+    }
+
+    // The transaction.
+
+    /// The free space that a change of keys needs, in addition to twice the size of the database:
+    /// the log gets every page anew.
+    private static let spareByteCount = 8 << 20
+
+    /// Makes the change that `plan` describes; `header` is the header it was prepared from.
+    ///
+    /// - Returns: Whether it did; false, with nothing changed, if the keychain has changed since
+    ///   `header`.
+    /// - Throws: ``KeychainFailure``: `damaged`, with the number of damaged items; `timedOut`,
+    ///   `diskFull`, `readOnly`, `authenticationFailed`, `keychainDamaged`. Then nothing has
+    ///   changed.
+    package func make(
+        _ plan: borrowing KeyChangePlan, after header: KeychainHeader, _ options: EpochOptions
+    ) throws -> Bool {
+        try checkSpace()
+        // Both a change and its rollback publish keys, so watchers have to look.
+        defer { keychain.announceLockState() }
+        let erasure = OldKeyErasure(keychain)
+        var before: LockStatus?
+        let erase: (RowWriter) -> Void = { writer in
+            // The change is made. What cannot be erased now, later writes erase.
+            erasure.endChange()
+            _ = try? erasure.erase(writer)
+        }
+        return try keychain.replaceKeys(
+            of: header, deadline, afterCommit: erase
+        ) { writer in
+            let new = try plan.successor(of: header)
+            let opened = try new.unlock(with: plan.protector)
+            let former = try plan.open(header)
+            try erasure.beginChange()
+            try seal(
+                from: (header, former.0, former.1), to: KeySet(new, opened, opened: nil), writer,
+                setsDamagedAside: options.skipsDamaged || plan.isRecovery, options)
+            try erasure.prepare()
+            try writeDeviceKey(of: plan)
+            before = header.lockStatus
+            try publish(new, opened, of: header, former.0, plan)
+        } onFailure: {
+            erasure.endChange()
+            if let before { try header.putBack(before) }
+        }
+    }
+
+    private func seal(
+        from former: (header: KeychainHeader, keys: UnlockedKeybag, proof: PresenceProof),
+        to new: KeySet, _ writer: RowWriter, setsDamagedAside: Bool, _ options: EpochOptions
+    ) throws {
+        try writer.replaceKeybag(by: new.header)
+        if new.header.keybag.protector == .device { try writer.deleteItemsOfPasscode() }
+        let total = try RowCount.rows(in: writer.connection)
+        let count = try Rekeying(
+            former: KeySet(former.header, former.keys, opened: nil).rows, proof: former.proof,
+            rows: RowTransaction(
+                writer: writer, state: new.rows,
+                now: Moment(nanoseconds: WallClock.nanoseconds), operation: operation),
+            setsDamagedAside: setsDamagedAside
+        ) { options.progress(min($0, total), total) }.run()
+        guard setsDamagedAside || count == 0 else {
+            let items = count == 1 ? "1 item is" : "\(count) items are"
+            throw KeychainFailure(
+                .damaged, during: operation, message: "\(items) damaged",
+                hint: "`valet doctor` says more; `--skip-damaged` sets damaged items aside for "
+                    + "good")
+        }
+    }
+
+    /// Publishes the new keys beside the former ones, just before the commit, so that no reader is
+    /// without keys.
+    func publish(
+        _ new: KeychainHeader, _ opened: UnlockedKeybag, of header: KeychainHeader,
+        _ former: UnlockedKeybag, _ plan: borrowing KeyChangePlan
+    ) throws(KeychainFailure) {
+        let isUnlocked = if case .unlocked = header.lockStatus { true } else { false }
+        var keys = [new.published(opened)]
+        // Without a passcode, keys are not published. A recovery may lack some: readers then wait
+        // for the commit.
+        if header.lockState != nil, !plan.isRecovery {
+            keys.insert(header.published(former), at: 0)
+        }
+        if plan.unlocks, !isUnlocked {
+            try new.lockState?.publish(keys, within: .none, since: plan.moment)
+        } else {
+            // If another process locks the keychain now, it stays locked.
+            try new.publishInPlace(of: header, keys)
+        }
+    }
+
+    private func writeDeviceKey(of plan: borrowing KeyChangePlan) throws {
+        switch plan.deviceKey {
+        case .none: return
+        case .some(let file):
+            let folder = try PrivateDirectory.open(keychain.location.deviceFolder, creating: true)
+            let encoded = file.encoded
+            let name = DeviceSecretSource.name(ofKey: file.secret.id)
+            try encoded.withBytes { (contents: Span<UInt8>) throws(SystemError) in
+                try folder.createFile(name, contents: contents)
+            }
+        }
+    }
+
+    private func checkSpace() throws {
+        let database =
+            try keychain.directory.check(file: KeychainFile.database)?.byteCount ?? 0
+        // A file can have any size, with holes.
+        let needed = 2 * Int(min(database, .max / 4)) + Self.spareByteCount
+        guard try keychain.directory.availableByteCount() >= needed else {
+            throw KeychainFailure(
+                .diskFull, during: operation,
+                message: "changing the keys needs \(needed >> 20) MiB of free space",
+                path: keychain.directory.path, hint: "make room on that disk first")
+        }
+    }
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetDatabase
+package import ValetKeychainModel
+package import ValetKeys
+internal import ValetSealing
+package import ValetSystem
+
+/// The operations on keys that one call may use; `ItemStore.perform` makes it. Each step is a short
+/// transaction of its own, so that no other process waits for Argon2 or a TPM.
+package struct KeychainPasscodes {
+    /// The keychain itself.
+    package let keychain: OpenKeychain
+    /// The name of the call in failures, such as "set the passcode".
+    package let operation: String
+    /// The longest wait of each step.
+    let timeLimit: Duration
+    private let limit: Deadline?
+
+    /// - Parameter limit: The deadline of the whole call; nil if each step has its own.
+    package init(
+        _ keychain: OpenKeychain, _ operation: String, _ timeLimit: Duration,
+        before limit: Deadline?
+    ) {
+        self.keychain = keychain
+        self.operation = operation
+        self.timeLimit = timeLimit
+        self.limit = limit
+    }
+
+    /// The deadline of the next step.
+    package var deadline: Deadline { limit ?? Deadline(after: timeLimit) }
+
+    /// Where the device secret comes from.
+    package var source: DeviceSecretSource { keychain.source }
+
+    /// Reads the header of the keychain, which needs no key.
+    package func header() throws -> KeychainHeader { try keychain.readHeader(deadline) }
+
+    /// Runs `body` with a connection, in a read transaction that needs no keys.
+    package func read<R>(_ body: (RowConnection) throws -> R) throws -> R {
+        let reader = try keychain.pool.borrow(deadline)
+        defer { keychain.pool.giveBack(reader) }
+        let transaction = try ReadTransaction(on: reader.connection)
+        let result = try body(reader)
+        _ = consume transaction
+        return result
+    }
+
+    /// Runs `body`, which relies on `header`. If it fails after another process has changed the
+    /// keys, the failure means nothing: the device key, and perhaps the passcode, are new.
+    ///
+    /// - Returns: The result of `body`; nil if it fails and the keychain has changed or was
+    ///   replaced.
+    package func unlessChanged<R>(_ header: KeychainHeader, _ body: () throws -> R?) throws -> R? {
+        do {
+            return try body()
+        } catch {
+            if keychain.pool.isReplaced { return nil }
+            let failure = KeychainFailure(translating: error, during: operation)
+            // A change of keys does not explain a timeout, and no time is left to look.
+            guard failure.code != .timedOut else { throw failure }
+            let now = try? keychain.readHeader(Deadline(after: timeLimit))
+            guard let now, now.settings != header.settings else { throw failure }
+            return nil
+        }
+    }
+
+    /// Runs `body`, which tries a passcode. Waits before it throws `authenticationFailed`.
+    package func countingWrongPasscodes<R: ~Copyable>(
+        _ body: () throws -> R
+    ) throws(KeychainFailure) -> R {
+        try keychain.wrongPasscodes.counting { () throws(KeychainFailure) in
+            try translating(operation, body)
+        }
+    }
+
+    /// The protector that opens the keychain that `header` describes. Takes as long as stretching
+    /// the passcode and, where there is one, asking the TPM.
+    ///
+    /// - Throws: ``KeychainFailure``: `interactionNotAllowed` if a passcode is needed and none was
+    ///   given; `incomplete`, `keyUnavailable`, `outOfMemory`. With a TPM also
+    ///   `authenticationFailed`, `timedOut`, `inputOutput`; without one, this does not check the
+    ///   passcode.
+    package func protector(
+        of header: KeychainHeader, _ passcode: KeychainPasscode?
+    ) throws -> Protector {
+        guard header.keybag.protector != .device else {
+            return Protector(try source.secret(of: header, until: deadline))
+        }
+        guard let typed = passcode else {
+            try source.check(header, until: deadline)
+            throw KeychainFailure(
+                .interactionNotAllowed, during: operation, message: "the passcode is needed",
+                hint: "give the keychain's passcode")
+        }
+        guard header.keybag.protector != .tpmAndPasscode else {
+            return try countingWrongPasscodes {
+                try source.protector(of: header.keybag, typed, timeLimit)
+            }
+        }
+        let secret = try source.secret(of: header, until: deadline)
+        return try Protector(secret, passcode: typed.passcode, opening: header.keybag)
+    }
+
+    /// The present moment, to be taken before the passcode is checked: a lock after it wins.
+    ///
+    /// - Throws: ``KeychainFailure``: `inputOutput`.
+    package func moment(of header: KeychainHeader) throws -> LockMoment? {
+        guard let lockState = header.lockState else { return nil }
+        if !lockState.hasPage, !keychain.directory.isReadOnly {
+            let held = try keychain.pool.lock.acquire(before: deadline)
+            lockState.preparePage()
+            _ = consume held
+        }
+        return try lockState.moment()
+    }
+
+    /// Opens the keys of a keychain with a passcode, and publishes them to every process that
+    /// shares its lock state.
+    ///
+    /// - Parameter moment: A moment before the passcode was checked.
+    /// - Returns: Whether the keys were published; false if the keychain is no longer that of
+    ///   `header`.
+    /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong passcode, `timedOut`,
+    ///   `keychainDamaged`.
+    package func publish(
+        _ header: KeychainHeader, openedBy protector: borrowing Protector,
+        within limits: UnlockLimits, since moment: LockMoment?, _ deadline: Deadline
+    ) throws -> Bool {
+        guard let lockState = header.lockState else { return true }
+        let opened = try header.unlock(with: protector)
+        // The lock orders two concurrent unlocks. In a read-only folder no process can change the
+        // keys, so the lock is not needed.
+        let pool = keychain.pool
+        let held = pool.directory.isReadOnly ? nil : try pool.lock.acquire(before: deadline)
+        guard try pool.isInPlace(), try keychain.readHeader(deadline).settings == header.settings
+        else { return false }
+        try lockState.publish([header.published(opened)], within: limits, since: moment)
+        if !pool.directory.isReadOnly, let writer = try? pool.writer(deadline) {
+            OldKeyErasure(keychain).eraseIfDue(writer)
+        }
+        _ = consume held
+        keychain.announceLockState()
+        return true
+    }
+
+    /// Removes the published keys of a keychain whose passcode was removed.
+    ///
+    /// - Throws: ``KeychainFailure``: `timedOut`, `inputOutput`.
+    package func lockWithoutPasscode(_ deadline: Deadline) throws {
+        // A process that is setting a passcode unlocks under the same lock.
+        let pool = keychain.pool
+        let held = pool.directory.isReadOnly ? nil : try pool.lock.acquire(before: deadline)
+        let header = try keychain.readHeader(deadline)
+        if header.lockState == nil {
+            defer { keychain.announceLockState() }
+            try header.sharedLockState.lock(all: true)
+        }
+        _ = consume held
+    }
+
+    /// Replaces the keybag of `header` by a changed one, which has the same class keys. What is
+    /// open stays open.
+    ///
+    /// - Parameter change: Makes the new keybag from the present one, and from the settings beside
+    ///   the new one.
+    /// - Returns: Whether it did; false if the keychain has changed since `header`.
+    /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong passcode, `timedOut`,
+    ///   `diskFull`, `readOnly`. Then nothing has changed.
+    package func replaceKeybag(
+        of header: KeychainHeader, openedBy opener: borrowing Protector,
+        _ change: (LockedKeybag, _ settings: [UInt8]) throws(KeychainFailure) -> LockedKeybag
+    ) throws -> Bool {
+        var settings = header.settings
+        settings.stamp = .random(in: .min ... .max)
+        defer { keychain.announceLockState() }
+        let new = KeychainHeader(
+            settings, try change(header.keybag, settings.authenticatedBytes), at: header.location)
+        let opened = try new.unlock(with: opener)
+        var before: LockStatus?
+        return try keychain.replaceKeys(of: header, deadline) { writer in
+            try writer.replaceKeybag(by: new)
+            before = header.lockStatus
+            try new.publishInPlace(of: header, [new.published(opened)])
+        } onFailure: {
+            if let before { try header.putBack(before) }
+        }
+    }
+
+    // Counting rows, which needs no keys. In the column `flags`, 768 is the mask of the presence
+    // kind, and 2 the bit of a tombstone: ``RowFlags``.
+
+    /// The number of items that belong to all of `kinds`.
+    package func rowCount(of kinds: [RowKinds] = []) throws -> Int {
+        try read { store in
+            try RowKinds.count(
+                """
+                SELECT protection, flags & 768, count(*) FROM item WHERE flags & 2 = 0
+                GROUP BY protection, flags & 768
+                """, on: store.connection
+            ) { row in kinds.allSatisfy { $0.contains(row) } }
+        }
+    }
+
+    /// The number of rows in quarantine, without those of the expected kinds.
+    package func quarantinedRowCount(but expected: RowKinds?) throws -> Int {
+        try read { store in
+            try RowKinds.count(
+                """
+                SELECT protection, flags & 768, count(*) FROM quarantine
+                GROUP BY protection, flags & 768
+                """, on: store.connection
+            ) { row in expected?.contains(row) != true }
+        }
+    }
+}

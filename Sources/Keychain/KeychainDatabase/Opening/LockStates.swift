@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+package import ValetKeychainModel
+package import ValetKeys
+package import ValetSealing
+internal import ValetSystem
+
+/// The lock states of this process, one for each keychain and folder that it has used. They outlive
+/// the open files, because keys that only this process has open must survive the closing of the
+/// keychain. ``KeychainHeader`` gets its lock state here.
+package final class LockStates: Sendable {
+    private static let current = ProcessLocal<LockStates> { _ in LockStates() }
+
+    /// A keychain and its folder, whose path is resolved: different spellings of it are equal.
+    private struct Name: Hashable {
+        let keychainID: KeychainID
+        let folder: String
+    }
+
+    private let stores = Lock<[Name: LockStateStore]>([:])
+    private let isAlone = Atomic(false)
+    private static let variable = "VALET_LOCK_STATE"
+
+    /// Whether this process unlocks keychains for itself alone.
+    static var areOfProcess: Bool { chosenProvider().place == .process }
+
+    /// From now on keeps opened keys in this process alone. Keychains that are open do not notice
+    /// it before they are opened again.
+    package static func keepInThisProcess() {
+        current.value.isAlone.store(true, ordering: .relaxed)
+        current.value.stores.withLock { $0 = [:] }
+    }
+
+    @Sendable private static func chosenProvider() -> LockStateProvider {
+        if current.value.isAlone.load(ordering: .relaxed) {
+            return LockStateProvider(.process, "it was unlocked for one command")
+        }
+        return LockStateProvider(
+            for: .ofProcess(
+                setting: Environment.ofProcess.value(variable),
+                isElevated: Environment.ofProcess.isElevated))
+    }
+
+    /// Refuses an unknown value of `$VALET_LOCK_STATE`: ignoring it could share keys that the user
+    /// did not want to share.
+    ///
+    /// - Throws: ``KeychainFailure/Code/invalidRequest``.
+    static func checkSetting(during operation: String) throws(KeychainFailure) {
+        guard let setting = Environment.ofProcess.value(variable),
+            !LockStateProvider.settings.contains(setting)
+        else { return }
+        throw KeychainFailure(
+            .invalidRequest, during: operation,
+            message: "the value of \(variable) is invalid",
+            hint: "set \(variable) to \(LockStateProvider.settings.joined(separator: " or ")), "
+                + "or unset it")
+    }
+
+    /// What a lock has done if the keychain's files cannot be read.
+    package enum Locked {
+        case one, every, none
+    }
+
+    /// Locks a keychain whose files cannot be read, by its id.
+    ///
+    /// - Parameters:
+    ///   - keychainID: The keychain; nil if it is not known.
+    ///   - all: Whether to remove also the keys that stay open from the first unlock on.
+    ///   - isSweeping: Whether to lock all keychains of the user if `keychainID` is nil or has no
+    ///     opened keys.
+    package static func lock(
+        _ keychainID: KeychainID?, at location: KeychainLocation, all: Bool,
+        orEveryKeychain isSweeping: Bool
+    ) throws(KeychainFailure) -> Locked {
+        if let keychainID {
+            let store = store(of: keychainID, at: location)
+            let hasKeys = try store.hasKeys()
+            // Programs that unlock for themselves share no keys. They lock when the mark changes.
+            try store.lock(all: all)
+            if hasKeys { return .one }
+        }
+        guard isSweeping else { return .none }
+        for store in current.value.stores.withLock({ Array($0.values) }) {
+            // One that fails must not keep the others from being locked.
+            try? store.lock(all: all)
+        }
+        try LockStateStore.lockEveryKeychain(all: all, in: SharingPlaces(location))
+        return .every
+    }
+
+    /// The lock state of the keychain in a folder.
+    package static func store(of keychainID: KeychainID, at location: KeychainLocation)
+        -> LockStateStore
+    {
+        let name = Name(
+            keychainID: keychainID, folder: PrivateDirectory.resolvedPath(location.folder))
+        return current.value.stores.withLock { stores in
+            if let known = stores[name] { return known }
+            let store = LockStateStore(
+                keychainID: keychainID, places: SharingPlaces(location), provider: chosenProvider)
+            stores[name] = store
+            return store
+        }
+    }
+}
+
+extension SharingPlaces {
+    /// The places of the keychain at `location`.
+    init(_ location: KeychainLocation) {
+        self.init(folder: location.folder, deviceFolder: location.deviceFolder)
+    }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetDatabase
+internal import ValetKeychainModel
+internal import ValetKeys
+internal import ValetSealing
+internal import ValetSystem
+
+/// Erases what a change of keys leaves of the former keys: in the lock state, in the log, in the
+/// database, and among the device keys (docs/FORMAT.md §4.4, step 4). The call that changes the
+/// keys does it. If a reader prevents it, or the program is killed, later writes do it.
+///
+/// The file ``markerName`` says that something may be left.
+struct OldKeyErasure {
+    /// The empty file that says that old keys may still be on the disk.
+    static let markerName = "erase.pending"
+    /// The empty file that says that a change of keys is under way, for programs that wait for it.
+    private static let changeName = "keys.changing"
+    /// A larger database is not rewritten, because other writers would wait for it. SQLite has
+    /// overwritten its deleted rows with zeros.
+    private static let largestRewrite = 64 << 20
+    private static let patience = Duration.seconds(1)
+    private static let rewritePatience = Duration.seconds(30)
+    /// In nanoseconds.
+    private static let interval: Int64 = 60_000_000_000
+
+    private let keychain: OpenKeychain
+
+    init(_ keychain: OpenKeychain) { self.keychain = keychain }
+
+    private var pool: ConnectionPool { keychain.pool }
+
+    // The two files.
+
+    /// Notes that a change of keys is under way.
+    ///
+    /// - Throws: ``SystemError``: `diskFull`, `inputOutput`, `readOnly`.
+    func beginChange() throws(SystemError) { try make(Self.changeName) }
+
+    /// Notes that no change is under way any more.
+    func endChange() { try? keychain.directory.remove(Self.changeName) }
+
+    /// Notes that something is to be erased, before it exists.
+    ///
+    /// - Throws: As ``beginChange()``.
+    func prepare() throws(SystemError) {
+        keychain.nextErasure = 0
+        try make(Self.markerName)
+    }
+
+    private func make(_ name: String) throws(SystemError) {
+        guard try keychain.directory.check(file: name) == nil else { return }
+        let nothing: [UInt8] = []
+        try keychain.directory.createFile(name, contents: nothing.span)
+    }
+
+    /// Whether a change of keys is under way. After a kill this stays true until the next write.
+    var isChangeUnderWay: Bool {
+        (try? keychain.directory.check(file: Self.changeName)) != nil
+    }
+
+    // Erasing. The caller holds the lock of writers.
+
+    /// Erases at the first write of a process, and once a minute while a reader prevents it. A
+    /// failure is no failure of the write: a later one tries again.
+    func eraseIfDue(_ writer: RowWriter) {
+        let next = keychain.nextErasure
+        guard next < .max else { return }
+        let now = Deadline(after: .zero).nanoseconds
+        guard now >= next else { return }
+        let (later, isNever) = now.addingReportingOverflow(Self.interval)
+        keychain.nextErasure = isNever ? .max : later
+        // The holder of the lock is not changing keys: a killed program has left the file.
+        if isChangeUnderWay { endChange() }
+        // If the marker cannot be checked now, a later write checks again.
+        guard let isPending = try? keychain.isErasePending() else { return }
+        guard isPending else { return keychain.nextErasure = .max }
+        _ = try? erase(writer)
+    }
+
+    /// Erases the former keys.
+    ///
+    /// - Returns: Whether nothing is left: false while a reader still uses the old rows.
+    /// - Throws: ``SystemError``, ``KeychainFailure``: `diskFull`, `inputOutput`; `incomplete` if
+    ///   the device key in use is missing, and then nothing is erased.
+    func erase(_ writer: RowWriter) throws -> Bool {
+        let header = try header(writer)
+        try publishCurrent(header)
+        guard try cutLog(writer) else { return false }
+        try tidyDeviceKeys(header)
+        try pool.directory.remove(Self.markerName)
+        try pool.directory.sync()
+        return true
+    }
+
+    private func header(_ writer: RowWriter) throws -> KeychainHeader {
+        let transaction = try ReadTransaction(on: writer.connection)
+        let header = try keychain.currentHeader(writer.reading)
+        _ = consume transaction
+        return header
+    }
+
+    /// Removes the keys of other epochs from the lock state. No process can change keys now, so
+    /// that these have no use.
+    private func publishCurrent(_ header: KeychainHeader) throws {
+        defer { keychain.announceLockState() }
+        guard let lockState = header.lockState else {
+            return try header.sharedLockState.lock(all: true)
+        }
+        let reading = lockState.current(expecting: [header.mark])
+        switch reading {
+        case .beforeFirstUnlock(.otherEpoch): try lockState.lock(all: true)
+        case .locked(_, .otherEpoch): try lockState.lock(all: false)
+        case .unlocked, .locked, .beforeFirstUnlock, .unknown: break
+        }
+        guard let current = reading.keys?.keys(of: header.keybag.epoch) else { return }
+        try lockState.replaceOpenKeys(expecting: header.mark, with: [current])
+    }
+
+    /// - Returns: false if a process still reads from the log.
+    private func cutLog(_ writer: RowWriter) throws -> Bool {
+        let connection = writer.connection
+        let deadline = connection.deadline
+        connection.deadline = Deadline(after: Self.patience)
+        defer { connection.deadline = deadline }
+        do throws(SystemError) {
+            try connection.checkpoint(.truncate)
+            let size = try pool.directory.check(file: KeychainFile.database)?.byteCount ?? 0
+            if size <= Self.largestRewrite {
+                connection.deadline = Deadline(after: Self.rewritePatience)
+                try connection.vacuum()
+                connection.deadline = Deadline(after: Self.patience)
+                try connection.checkpoint(.truncate)
+            }
+            writer.hasRoomInLog = false
+            writer.hasReserveInLog = false
+            return true
+        } catch {
+            guard error.code == .busy else { throw error }
+            return false
+        }
+    }
+
+    /// Gives the device key in use its usual name, and erases the outdated ones.
+    private func tidyDeviceKeys(_ header: KeychainHeader) throws {
+        if let folder = try DeviceKeyFolder(keychain.location, header) {
+            try folder.tidy(header.keybag)
+        } else if header.keybag.deviceSource == .ownFile {
+            throw DeviceKeyFolder.notSeen(keychain.location.deviceFolder)
+        }
+    }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The two ways in which `ItemStore.perform` reads: in a transaction, and by name without one. Each
+// checks the keys that belong to what it sees, and the level that the process requires.
+
+internal import ValetDatabase
+internal import ValetKeychainModel
+internal import ValetKeys
+package import ValetSystem
+
+/// Rows and keys as one moment had them.
+package struct RowSnapshot: ~Copyable {
+    /// The connection that reads.
+    package let store: RowConnection
+    /// The keys that belong to what is read.
+    package let keys: KeySet
+    /// The commit that is read; nil if it is not known to be the last one.
+    let commit: LogIndex.Header?
+    private var transaction: ReadTransaction?
+
+    fileprivate init(
+        _ store: RowConnection, _ keys: KeySet, _ commit: LogIndex.Header?,
+        _ transaction: consuming ReadTransaction
+    ) {
+        self.store = store
+        self.keys = keys
+        self.commit = commit
+        self.transaction = .some(consume transaction)
+    }
+
+    /// What opens the rows.
+    package var state: RowKeys { keys.rows }
+
+    /// Ends the transaction before what takes long: while it is open, the log of a keychain that
+    /// other processes write to cannot be shortened. Nothing may be read afterwards.
+    package mutating func end() { transaction = nil }
+}
+
+extension OpenKeychain {
+    /// Runs `body` in one read transaction, with the keys that belong to what it sees.
+    ///
+    /// - Throws: What `body` throws; ``KeychainFailure``: as ``currentKeys(_:)``, `timedOut`.
+    package func read<R>(
+        _ call: StoreCall, _ body: (inout RowSnapshot) throws -> R
+    ) throws -> R {
+        let reader = try pool.borrow(call.deadline)
+        defer { pool.giveBack(reader) }
+        var look = RepeatedLook()
+        while true {
+            let lastCommit = kept.lastCommit(seenBy: reader.connection)
+            let transaction = try ReadTransaction(on: reader.connection)
+            if let state = try believed(reader, &look) {
+                try RequiredLevel.check(state.header, call.operation)
+                let commit = kept.keep(state, at: lastCommit)
+                var snapshot = RowSnapshot(reader, state, commit, transaction)
+                let result = try body(&snapshot)
+                snapshot.end()
+                // Others do not know of a transaction in an index that was replaced, and may have
+                // changed what it reads.
+                guard try pool.wasInPlaceRecently() else { throw pool.replacement }
+                renewIfUsed(state.header, call.deadline)
+                return result
+            }
+            _ = consume transaction
+            try awaitChange(call.operation, call.deadline, &look)
+        }
+    }
+
+    /// Runs `body`, which reads items by name: outside of a transaction if nothing was committed
+    /// since the keys were last read, else in one.
+    ///
+    /// - Parameter body: Returns nil if ``NamedRead/isCurrent`` says that something was committed
+    ///   while it read; it runs again then.
+    /// - Throws: As ``read(_:_:)``.
+    package func lookUp<R>(
+        _ call: StoreCall, _ body: (inout NamedRead) throws -> R?
+    ) throws -> R {
+        if let (keys, commit) = kept.current(), isOpen(keys), RequiredLevel.isMet(by: keys.header) {
+            var read = NamedRead(self, keys, commit, call)
+            defer { read.end() }
+            if let result = try body(&read) {
+                renewIfUsed(keys.header, call.deadline)
+                return result
+            }
+        }
+        return try self.read(call) { snapshot in
+            var read = NamedRead(self, in: snapshot, call)
+            guard let result = try body(&read) else {
+                throw KeychainFailure(.internalFault, during: call.operation)
+            }
+            return result
+        }
+    }
+
+    /// The keys that the transaction of `store` sees; nil if another look is needed, because a
+    /// change of keys may explain why they do not fit, or a TPM has to be asked first.
+    package func believed(_ store: RowConnection, _ look: inout RepeatedLook) throws -> KeySet? {
+        let keys = try currentKeys(store)
+        switch keys {
+        case .doubtful(let header, _, let cause) where look.isWorthwhile(at: header, cause):
+            return nil
+        case .sealed(let header):
+            look.sealed = header
+            return nil
+        case .certain, .doubtful: return try settled(keys)
+        }
+    }
+
+    /// Waits for the running write if the keys do not fit, and for the TPM if that keeps the
+    /// keychain closed. Returns at once where another look is enough. Belongs outside of
+    /// transactions.
+    ///
+    /// - Throws: ``KeychainFailure``: `timedOut`, also if the keychain was replaced; as
+    ///   ``unseal(_:_:)``.
+    package func awaitChange(
+        _ operation: String, _ deadline: Deadline, _ look: inout RepeatedLook
+    ) throws {
+        guard !deadline.hasPassed else { throw KeychainFailure(.timedOut, during: operation) }
+        guard let header = look.sealed else {
+            if look.waitsForWriters { try pool.awaitWriters(deadline) }
+            return
+        }
+        look.sealed = nil
+        try unseal(header, deadline)
+        // Asking the TPM takes long.
+        try pool.checkPlace()
+    }
+
+    /// Reads what the keychain says of itself, opened or not.
+    package func readHeader(_ deadline: Deadline) throws -> KeychainHeader {
+        let reader = try pool.borrow(deadline)
+        defer { pool.giveBack(reader) }
+        let transaction = try ReadTransaction(on: reader.connection)
+        let header = try currentHeader(reader)
+        _ = consume transaction
+        return header
+    }
+}
+
+/// A read transaction that lasts longer than a call, with the keys that belong to what it sees.
+///
+/// While it is open, the log of the database cannot be shortened. Used by one thread at a time.
+package final class HeldSnapshot {
+    /// The connection that reads.
+    package let store: RowConnection
+    /// The keys that belong to what is read.
+    package let keys: KeySet
+    private let keychain: OpenKeychain
+    private var transaction: ReadTransaction?
+
+    /// Begins to read.
+    ///
+    /// - Throws: ``KeychainFailure``, ``SystemError``: as a read transaction.
+    package init(_ keychain: OpenKeychain, _ keys: KeySet, until deadline: Deadline) throws {
+        store = try keychain.pool.borrow(deadline)
+        self.keychain = keychain
+        self.keys = keys
+        transaction = .some(try ReadTransaction(on: store.connection))
+        // The first read fixes the state that is seen.
+        _ = try store.sync.readMark()
+    }
+
+    /// Whether the keys are still open: a lock after the beginning counts.
+    package var isOpen: Bool { keychain.isOpen(keys) }
+
+    /// Ends the transaction.
+    package func close() {
+        guard transaction != nil else { return }
+        transaction = nil
+        keychain.pool.giveBack(store)
+    }
+
+    deinit { close() }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Write transactions, under the writers' lock: those of `ItemStore.perform`, and those that replace
+// the keybag.
+
+internal import ValetDatabase
+internal import ValetKeychainModel
+package import ValetSystem
+
+extension OpenKeychain {
+    /// Runs `body` in one transaction under the lock of writers.
+    ///
+    /// - Parameters:
+    ///   - batch: Runs other calls in the transaction; nil runs `body` alone.
+    ///   - afterCommit: Runs before any other process can write.
+    /// - Throws: What `body` throws; ``KeychainFailure``: `timedOut`, also if the keychain was
+    ///   replaced; `readOnly`, `diskFull`, `newerFormat`. Nothing is changed then in the keychain
+    ///   that has its place.
+    package func write<R>(
+        _ call: StoreCall, leading batch: WriteBatch? = nil, _ body: (RowTransaction) throws -> R,
+        afterCommit: (KeySet) throws -> Void = { _ in }
+    ) throws -> R {
+        while true {
+            let held = try lockForWriting(call)
+            let writer = try pool.writer(call.deadline)
+            pool.makeRoomInLog(writer)
+            let transaction = try Transaction(on: writer.connection)
+            let keys = try currentKeys(writer.reading)
+            if case .sealed(let header) = keys {
+                _ = consume transaction
+                // The lock is free while this process waits for the TPM.
+                _ = consume held
+                batch?.handOn()
+                try unseal(header, call.deadline)
+                continue
+            }
+            // Nothing changes keys under the lock: keys that do not fit now never will.
+            let state = try settled(keys)
+            let result = try run(call, writer, state, body)
+            try batch?.run(on: writer.connection, while: { isOpen(state) }) {
+                try run($0, writer, state, $1)
+            }
+            try pool.reserveRoom(writer)
+            try commit(transaction, call.operation)
+            if let program = call.program { state.rows.remember(program) }
+            batch?.acknowledge(state)
+            try afterCommit(state)
+            pool.tendLog(writer)
+            OldKeyErasure(self).eraseIfDue(writer)
+            _ = consume held
+            batch?.handOn()
+            renewIfUsed(state.header, call.deadline)
+            return result
+        }
+    }
+
+    /// Takes the lock of writers.
+    ///
+    /// - Throws: ``KeychainFailure/Code/timedOut``, which says so if the keys are being changed.
+    private func lockForWriting(_ call: StoreCall) throws -> HeldLock {
+        do throws(SystemError) {
+            return try pool.lockForWriting(call.deadline)
+        } catch {
+            let failure = KeychainFailure(error, during: call.operation)
+            guard failure.code == .timedOut, OldKeyErasure(self).isChangeUnderWay else {
+                throw error
+            }
+            throw KeychainFailure(
+                .timedOut, during: call.operation,
+                message: "another program is changing the keychain's keys", path: failure.path,
+                hint: "try again when it has finished")
+        }
+    }
+
+    /// Runs one call in the transaction of `writer`.
+    private func run<R>(
+        _ call: StoreCall, _ writer: RowWriter, _ state: KeySet,
+        _ body: (RowTransaction) throws -> R
+    ) throws -> R {
+        try checkMayWrite(state, call)
+        let access = RowTransaction(
+            writer: writer, state: state.rows, now: call.now, operation: call.operation)
+        let result = try body(access)
+        if let program = call.program { try access.record(program) }
+        return result
+    }
+
+    /// Makes a transaction permanent, in the keychain that has its place.
+    private func commit(_ transaction: consuming Transaction, _ operation: String) throws {
+        try transaction.commit()
+        try pool.confirmCommit(operation)
+    }
+
+    private func checkMayWrite(
+        _ state: KeySet, _ call: StoreCall
+    ) throws(KeychainFailure) {
+        guard state.settings.isWritable else {
+            throw KeychainFailure(
+                .newerFormat, during: call.operation,
+                message: "a newer version allows this version only to read the keychain",
+                path: directory.path, hint: "update this program")
+        }
+        try RequiredLevel.check(state.header, call.operation)
+    }
+
+    /// Runs `body`, which replaces the keybag, in a transaction under the lock of writers; but only
+    /// if the keychain is still what `header` says.
+    ///
+    /// - Parameters:
+    ///   - afterCommit: Runs before any other process can write. Its failure undoes nothing.
+    ///   - onFailure: Runs if the transaction was not committed.
+    /// - Returns: Whether the keychain was that of `header`.
+    package func replaceKeys(
+        of header: KeychainHeader, _ deadline: Deadline,
+        afterCommit: (RowWriter) -> Void = { _ in }, _ body: (RowWriter) throws -> Void,
+        onFailure: () throws -> Void
+    ) throws -> Bool {
+        let held = try pool.lockForWriting(deadline)
+        let writer = try pool.writer(deadline)
+        let transaction = try Transaction(on: writer.connection)
+        guard try currentHeader(writer.reading).settings == header.settings else { return false }
+        guard header.settings.isWritable else {
+            throw KeychainFailure(
+                .newerFormat, during: "change the keys", hint: "update this program")
+        }
+        do {
+            try body(writer)
+            try pool.checkPlace()
+            try pool.reserveRoom(writer)
+            try transaction.commit()
+        } catch {
+            // The first error is the one to report.
+            try? onFailure()
+            throw error
+        }
+        try pool.confirmCommit("change the keys")
+        afterCommit(writer)
+        _ = consume held
+        return true
+    }
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+internal import ValetDatabase
+internal import ValetKeychainModel
+package import ValetKeys
+package import ValetSealing
+package import ValetSystem
+
+/// A keychain that this process has open: its connections, and the keys that were last seen open.
+///
+/// ``ItemStore`` reaches it by `perform` alone, through ``SharedKeychain``. Its own transactions
+/// are in the files beside this one, `OpenKeychain+Reading.swift` and `OpenKeychain+Writing.swift`.
+package final class OpenKeychain: Sendable {
+    /// Where the keychain is.
+    package let location: KeychainLocation
+    /// The connections, and the lock of writers.
+    package let pool: ConnectionPool
+    /// Where the device secret comes from.
+    package let source: DeviceSecretSource
+    let wrongPasscodes = WrongPasscodes()
+    /// What reads by name keep.
+    let kept = KeptRows()
+    private let header = Lock<KeychainHeader?>(nil)
+    private let state = Lock<KeySet?>(nil)
+    private let erasure = Atomic<Int64>(0)
+    /// Calls that write items, of all threads.
+    let writes = WriteQueue()
+
+    static let opening = "open the keychain"
+
+    init(_ location: KeychainLocation, _ pool: ConnectionPool) {
+        self.location = location
+        self.pool = pool
+        source = DeviceSecretSource(location: location)
+    }
+
+    /// The opened folder of the keychain.
+    package var directory: PrivateDirectory { pool.directory }
+
+    /// Closes the connections; no call may be under way.
+    func close() {
+        kept.forgetAll()
+        pool.close()
+    }
+
+    /// In a child of `fork`: closes what was inherited.
+    ///
+    /// - Returns: false if a thread of the parent was in the middle of a call.
+    func closeInherited() -> Bool {
+        kept.closeInherited() && pool.closeInherited()
+    }
+
+    // What this process remembers.
+
+    /// What was last read of the keychain itself.
+    package var lastKnownFacts: KeychainHeader? {
+        get { header.withLock { $0 } }
+        set { header.withLock { $0 = newValue } }
+    }
+
+    /// Which keychain it is; nil before anything was read of it.
+    package var keychainID: KeychainID? { lastKnownFacts?.settings.keychainID }
+
+    /// What was last open.
+    package var lastKnownState: KeySet? {
+        get { state.withLock { $0 } }
+        set { state.withLock { $0 = newValue } }
+    }
+
+    /// Forgets every opened key that is not one of `keys`.
+    private func forgetKeys(but keys: OpenedKeys?) {
+        state.withLock { state in
+            if state?.isOpened(by: keys) == false { state = nil }
+        }
+        kept.forgetKeys { $0.isOpened(by: keys) }
+    }
+
+    /// When to look again whether old keys have to be erased, as ``Deadline/nanoseconds``: at the
+    /// first write, and after the keys have changed.
+    var nextErasure: Int64 {
+        get { erasure.load(ordering: .relaxed) }
+        set { erasure.store(newValue, ordering: .relaxed) }
+    }
+
+    /// Whether old keys may still be on the disk.
+    package func isErasePending() throws(SystemError) -> Bool {
+        try directory.check(file: OldKeyErasure.markerName) != nil
+    }
+
+    // What a transaction sees of the keychain.
+
+    /// What the transaction of `store` sees of the keychain itself.
+    ///
+    /// - Throws: ``KeychainFailure``: `newerFormat`, `keychainDamaged`; ``SystemError``.
+    package func currentHeader(_ store: RowConnection) throws -> KeychainHeader {
+        let run = try store.stamp.start()
+        let stamp: Int64? = try run.step() ? run.int64(0) : nil
+        if let known = lastKnownFacts, known.settings.stamp == stamp { return known }
+        let fresh = try KeychainHeader.load(from: store, at: location)
+        lastKnownFacts = fresh
+        nextErasure = 0
+        return fresh
+    }
+
+    /// The keys that are open for the transaction of `store`.
+    ///
+    /// - Throws: As ``currentHeader(_:)``; ``KeychainFailure``: `incomplete`, `keyUnavailable`.
+    package func currentKeys(_ store: RowConnection) throws -> CurrentKeys {
+        let header = try currentHeader(store)
+        guard let lockState = header.lockState else { return try keysWithoutPasscode(header) }
+        switch lockStatus(header, of: lockState) {
+        case .unlocked(let keys): return .certain(try state(header, keys))
+        case .locked(let keys, let cause):
+            // This was checked when the same keys were seen before.
+            let isKnown = cause != .otherEpoch && hasSeen(header, keys)
+            let state = try state(header, keys)
+            return isKnown ? .certain(state) : .doubtful(header, state, cause)
+        case .beforeFirstUnlock(let cause): return .doubtful(header, nil, cause)
+        case .unknown(let failure): throw failure
+        }
+    }
+
+    /// The keys of a keychain that no process is changing, and whose TPM was asked if it has one.
+    ///
+    /// - Throws: ``KeychainFailure``: `locked`.
+    func settled(_ keys: CurrentKeys) throws(KeychainFailure) -> KeySet {
+        switch keys {
+        case .certain(let state), .doubtful(_, .some(let state), _): return state
+        case .doubtful(let header, .none, let cause):
+            throw KeychainFailure(
+                .locked, during: Self.opening, message: cause.explanation,
+                advice: KeychainFailure.unlockAdvice(
+                    ofProcess: header.lockState?.provider.place == .process))
+        case .sealed: throw .locked(Self.opening)
+        }
+    }
+
+    /// The cause behind `failure`. If the keychain is locked and its device key is missing, the
+    /// missing key is the cause: no passcode would help (spec/keys-and-states.md §5, state K).
+    func reason(for failure: KeychainFailure, _ deadline: Deadline) -> KeychainFailure {
+        guard failure.code == .locked, let header = lastKnownFacts, header.lockState != nil else {
+            return failure
+        }
+        do throws(KeychainFailure) {
+            try source.check(header, until: deadline)
+            return failure
+        } catch {
+            // A busy TPM proves nothing.
+            guard !header.isBoundToTPM || error.code == .keyUnavailable else { return failure }
+            // Keys that have changed since have another device key.
+            let now = try? readHeader(Deadline(after: .seconds(1)))
+            return now?.settings == header.settings ? error : failure
+        }
+    }
+
+    /// Whether the keys that `state` holds are those that are open at this moment.
+    func isOpen(_ state: KeySet) -> Bool {
+        guard let lockState = state.header.lockState else { return true }
+        if let opened = state.opened, lockState.isUnlocked(with: opened) { return true }
+        return lockStatus(state.header, of: lockState).keys === state.opened
+    }
+
+    /// What is open at this moment. Other keys are forgotten, except by calls that are using them:
+    /// a locked process keeps no keys.
+    package func lockStatus(_ header: KeychainHeader, of lockState: LockStateStore) -> LockStatus {
+        let reading = lockState.current(expecting: [header.mark])
+        if case .unlocked = reading { return reading }
+        forgetKeys(but: reading.keys)
+        return reading
+    }
+
+    private func state(_ header: KeychainHeader, _ keys: OpenedKeys) throws -> KeySet {
+        if let known = lastKnownState, hasSeen(header, keys) { return known }
+        guard let opened = keys.keys(of: header.keybag.epoch)?.keybag else {
+            throw KeychainFailure.locked(Self.opening)
+        }
+        let fresh = try KeySet(header, opened, opened: keys)
+        lastKnownState = fresh
+        return fresh
+    }
+
+    /// Whether the last state of this process is made of these.
+    private func hasSeen(_ header: KeychainHeader, _ keys: OpenedKeys) -> Bool {
+        lastKnownState?.header === header && lastKnownState?.opened === keys
+    }
+
+    private func keysWithoutPasscode(_ header: KeychainHeader) throws -> CurrentKeys {
+        if let known = lastKnownState, known.header === header { return .certain(known) }
+        let lockState = header.sharedLockState
+        // There may have been a passcode, and keys that ended with it.
+        lockState.forget(before: header.keybag.epoch)
+        if header.isBoundToTPM, !source.kept.has(header.keybag.deviceKeyID) {
+            // Another process may have asked the TPM already.
+            guard case .unlocked(let keys) = lockState.current(expecting: [header.mark]) else {
+                return .sealed(header)
+            }
+            return .certain(try state(header, keys))
+        }
+        let protector = Protector(try source.secret(of: header, until: .immediately))
+        let fresh = try KeySet(header, try header.unlock(with: protector), opened: nil)
+        lastKnownState = fresh
+        return .certain(fresh)
+    }
+
+    /// Tells watchers of the keychain that its lock state may have changed.
+    ///
+    /// The change itself is complete. Watchers also poll (``KeychainWatch``), so a missed
+    /// notification does no harm.
+    package func announceLockState() {
+        if !directory.isReadOnly, !pool.isReplaced {
+            try? directory.touch(KeychainFile.state)
+        }
+        KeychainWatch.wakeAll()
+    }
+
+    // Keys that a TPM releases, and keys that lock themselves.
+
+    /// Has the TPM release the device secret of a keychain without a passcode, for this process and
+    /// for later ones: its keys are shared like those of an unlocked keychain. Never called in a
+    /// transaction or under the lock of writers, so that other processes need not wait for the TPM.
+    ///
+    /// - Throws: ``KeychainFailure``: `keyUnavailable`, `timedOut`, `inputOutput`.
+    func unseal(_ header: KeychainHeader, _ deadline: Deadline) throws(KeychainFailure) {
+        let protector = Protector(try source.secret(of: header, until: deadline))
+        // A reader that finds no keys asks the TPM itself.
+        try? share(header, openedBy: protector)
+    }
+
+    /// Publishes the keys, unless a writer is active or the keys have changed.
+    private func share(
+        _ header: KeychainHeader, openedBy protector: borrowing Protector
+    ) throws {
+        let lockState = header.sharedLockState
+        guard lockState.isShared, !directory.isReadOnly else { return }
+        let opened = try header.unlock(with: protector)
+        let held = try pool.lock.acquire(before: .immediately)
+        let now = try readHeader(.immediately)
+        if now.settings == header.settings {
+            try lockState.publish([header.published(opened)], within: .none)
+        }
+        _ = consume held
+    }
+
+    /// How long a call waits for the lock of writers once half of the idle time has passed.
+    private static let renewalPatience = Duration.milliseconds(50)
+
+    /// Extends the time until an unlocked keychain locks itself, if its keys were used late enough
+    /// (docs/decisions/0020-auto-lock.md). Runs at the end of each call that uses keys, without the
+    /// lock of writers.
+    func renewIfUsed(_ header: KeychainHeader?, _ deadline: Deadline) {
+        guard let lockState = header?.lockState, lockState.isRenewalDue else { return }
+        // The call itself is complete, so the next use of the keychain tries again.
+        do { try renew(lockState, deadline) } catch { lockState.postponeRenewal() }
+    }
+
+    private func renew(_ lockState: LockStateStore, _ deadline: Deadline) throws {
+        // The lock keeps other keys from being published in between. Where nothing can be written,
+        // none are.
+        guard lockState.isShared, !directory.isReadOnly else { return try lockState.renew() }
+        let limit =
+            lockState.isRenewalUrgent
+            ? Deadline(after: min(deadline.remaining, Self.renewalPatience)) : .immediately
+        let held = try pool.lock.acquire(before: limit)
+        try lockState.renew()
+        _ = consume held
+    }
+}
+
+/// What a transaction sees of the keys that are open.
+package enum CurrentKeys {
+    case certain(KeySet)
+    /// Not all keys are open. A change of keys may be the cause: it was committed after the
+    /// transaction had begun, or it has published keys and is about to commit. If neither is the
+    /// case, the keychain is locked, or no key is open at all.
+    case doubtful(KeychainHeader, KeySet?, LockCause)
+    /// No key is open before a TPM has released the device secret, which is waited for outside of
+    /// transactions: ``OpenKeychain/unseal(_:_:)``.
+    case sealed(KeychainHeader)
+}
+
+/// How often a reader has seen the same keychain without its keys. It looks again, because the keys
+/// may have been changed since its transaction began.
+package struct RepeatedLook {
+    private var stamp: Int64?
+    private var count = 0
+    /// Whether a change of keys may be about to commit, so that the reader waits for writers.
+    var waitsForWriters = false
+    /// The keychain whose device secret a TPM has to release first.
+    var sealed: KeychainHeader?
+
+    /// No look so far.
+    package init() {}
+
+    /// Whether to look again, outside of the present transaction. Once is enough, except where a
+    /// change of keys was undone and another one begun in between.
+    package mutating func isWorthwhile(at header: KeychainHeader, _ cause: LockCause) -> Bool {
+        count = stamp == header.settings.stamp ? count + 1 : 0
+        stamp = header.settings.stamp
+        waitsForWriters = cause == .otherEpoch
+        return count < (waitsForWriters ? 2 : 1)
+    }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetDatabase
+package import ValetKeychainModel
+package import ValetKeys
+internal import ValetSealing
+package import ValetSystem
+
+/// A set of rows, given by protection classes and presence pairs. Both are visible in a row
+/// without any key. Counts of items and epoch changes use it.
+package struct RowKinds {
+    private let classes: [Int64]
+    private let presences: [Int64]
+
+    /// Rows of these classes, and rows sealed to these pairs.
+    package init(_ classes: [ProtectionClass], needing pairs: [PresencePair]) {
+        self.classes = classes.map { Int64($0.rawValue) }
+        presences = pairs.map {
+            Int64(RowFlags(isSynchronizable: false, presence: $0).rawValue)
+        }
+    }
+
+    /// The visible columns that tell the kind of a row.
+    struct Visible {
+        /// The number of the protection class.
+        let protection: Int64
+        /// The bits of the flags that tell the presence kind.
+        let presence: Int64
+    }
+
+    func contains(_ row: Visible) -> Bool {
+        classes.contains(row.protection) || presences.contains(row.presence)
+    }
+
+    /// The number of rows of the kinds that `isCounted` accepts.
+    ///
+    /// - Parameter selection: A statement that returns a row for each kind: its protection class,
+    ///   its presence bits and the number of its rows.
+    static func count(
+        _ selection: StaticString, on connection: Connection, _ isCounted: (Visible) -> Bool
+    ) throws(SystemError) -> Int {
+        let kinds = Statement(selection, on: connection)
+        var sum = 0
+        let run = try kinds.start()
+        while try run.step() {
+            let row = Visible(protection: run.int64(0), presence: run.int64(1))
+            if isCounted(row) { sum += Int(run.int64(2)) }
+        }
+        return sum
+    }
+}
+
+/// Counts of rows, which need no key.
+package enum RowCount {
+    /// The number of items of each presence kind, where kind 0 needs no presence. Bits 8 and 9 of
+    /// the flags are the kind, and bit 1 marks a tombstone (docs/FORMAT.md §5). Reads all rows.
+    package static func items(in connection: Connection) throws(SystemError) -> [Int64: Int] {
+        let statement = Statement(
+            """
+            SELECT flags >> 8 & 3, count(*) FROM item WHERE flags & 2 = 0 GROUP BY flags >> 8 & 3
+            """, on: connection)
+        var counts: [Int64: Int] = [:]
+        let run = try statement.start()
+        while try run.step() { counts[run.int64(0)] = Int(run.int64(1)) }
+        return counts
+    }
+
+    /// The number of rows of all items, tombstones included.
+    package static func rows(in connection: Connection) throws(SystemError) -> Int {
+        try count(Statement("SELECT count(*) FROM item", on: connection))
+    }
+
+    /// The number of damaged rows that were set aside.
+    package static func quarantined(in connection: Connection) throws(SystemError) -> Int {
+        try count(Statement("SELECT count(*) FROM quarantine", on: connection))
+    }
+
+    private static func count(_ statement: Statement) throws(SystemError) -> Int {
+        let run = try statement.start()
+        return try run.step() ? Int(run.int64(0)) : 0
+    }
+}

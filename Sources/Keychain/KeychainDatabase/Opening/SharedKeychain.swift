@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+package import ValetKeychainModel
+package import ValetSealing
+package import ValetSystem
+
+// From a call to the open keychain: a process has one `SharedKeychain` for each folder, kept in
+// `KeychainRegistry`. `CallAttempts` repeats a call if the folder was replaced, and `fork` is
+// handled here. `ItemStore.perform` uses all of them.
+
+/// One call of `ItemStore`: its operation, place and deadline.
+package struct StoreCall {
+    /// The name of the call in failures, such as "set the passcode".
+    package let operation: String
+    /// Where the keychain is.
+    package let location: KeychainLocation
+    /// When all waiting of the call ends.
+    package let deadline: Deadline
+    /// The time, for an item's dates and a row's logical time.
+    package let now: Moment
+    /// The program to record as a writer; nil records nothing.
+    package var program: ProgramRecord?
+    /// Whether to create a keychain that does not exist.
+    package var isCreating = false
+    /// Whether to repeat the call if the keychain was replaced during it: true for calls that read
+    /// or write items. A read may see the old keychain for another tenth of a second. All other
+    /// calls check at each attempt that the keychain is still in its place.
+    package var isRepeated = true
+    /// Whether the call writes items. It fails if it finds that the keychain's log was removed or
+    /// replaced; all others open the keychain anew.
+    package var isWriting = false
+    /// How many bytes of values the call writes, if it may share its commit with other calls.
+    package var byteCount: Int?
+    /// Whether a wrong setting of the process fails the call: false for a lock, which must work.
+    package var checksSettings = true
+
+    /// A call that reads or writes items of an existing keychain.
+    package init(
+        operation: String, location: KeychainLocation, deadline: Deadline, now: Moment
+    ) {
+        self.operation = operation
+        self.location = location
+        self.deadline = deadline
+        self.now = now
+    }
+}
+
+extension StoreCall {
+    fileprivate func fails(for loss: LostLog) -> Bool { isWriting || loss.areChangesLost }
+}
+
+/// The open keychain of one process and one folder, opened by the first call that needs it.
+package final class SharedKeychain: Sendable {
+    private let keychain = Lock<OpenKeychain?>(nil)
+    /// The number of running calls. After a fork during one, the child cannot use the keychain.
+    private let activeCalls = Atomic<Int>(0)
+    /// The keychain that was open last.
+    private let last = Lock<KeychainID?>(nil)
+    /// The settings are checked once per slot: the system calls for the process's ids take longer
+    /// than reading an item.
+    private let hasCheckedSettings = Atomic<Bool>(false)
+    private let isUsable: Bool
+    private let openSlots: OpenSlots
+
+    fileprivate init(isUsable: Bool, countedIn openSlots: OpenSlots) {
+        self.isUsable = isUsable
+        self.openSlots = openSlots
+        openSlots.count.add(1, ordering: .sequentiallyConsistent)
+    }
+
+    deinit {
+        close()
+        openSlots.count.subtract(1, ordering: .sequentiallyConsistent)
+    }
+
+    /// The attempts of one call.
+    ///
+    /// - Throws: ``KeychainFailure/Code/internalFault`` in a child of `fork` that inherited calls;
+    ///   ``KeychainFailure/Code/inputOutput`` if other code has closed descriptors.
+    package func attempts(_ call: StoreCall) throws(KeychainFailure) -> CallAttempts {
+        guard !ClosedDescriptors.wereFound else {
+            throw KeychainFailure(
+                ClosedDescriptors.error(at: call.location.folder), during: call.operation)
+        }
+        guard isUsable else {
+            throw KeychainFailure(
+                .internalFault, during: call.operation,
+                message: "the process was forked while another thread was using the keychain",
+                hint: "start a program with exec after fork, or fork before using threads")
+        }
+        return CallAttempts(self, call)
+    }
+
+    /// The id of the keychain whose files are open, or were open last; nil before the first
+    /// reading.
+    package var keychainID: KeychainID? {
+        if let keychain = keychain.withLock({ $0 }) { return keychain.keychainID }
+        return last.withLock { $0 }
+    }
+
+    /// Closes the connections. No call may be running.
+    package func close() {
+        keychain.withLock { $0.take() }?.close()
+    }
+
+    /// In a child of `fork`: closes the connections that the parent had open.
+    ///
+    /// - Returns: false if the parent was in the middle of a call.
+    fileprivate func closeInherited() -> Bool {
+        guard isUsable, activeCalls.load(ordering: .sequentiallyConsistent) == 0,
+            let keychain = keychain.withLockIfAvailable({ $0 })
+        else { return false }
+        return keychain?.closeInherited() ?? true
+    }
+
+    fileprivate func begin() { activeCalls.add(1, ordering: .sequentiallyConsistent) }
+
+    fileprivate func end() { activeCalls.subtract(1, ordering: .sequentiallyConsistent) }
+
+    /// The open keychain, opened for `call` if necessary; nil if it does not exist and `call` does
+    /// not create it.
+    fileprivate func current(_ call: StoreCall) throws -> OpenKeychain? {
+        if call.checksSettings, !hasCheckedSettings.load(ordering: .relaxed) {
+            try LockStates.checkSetting(during: call.operation)
+            hasCheckedSettings.store(true, ordering: .relaxed)
+        }
+        if let known = keychain.withLock({ $0 }) {
+            let pool = known.pool
+            let isInPlace = try call.isRepeated ? pool.wasInPlaceRecently() : pool.isInPlace()
+            if isInPlace { return known }
+            let loss = try pool.settleLostLog(call.deadline)
+            drop(known)
+            if let loss, call.fails(for: loss) { throw loss.failure(during: call.operation) }
+        }
+        let creation = KeychainCreation(call.location, call.deadline)
+        let fresh = try call.isCreating ? creation.openOrCreate() : creation.open()
+        guard let fresh else { return nil }
+        return try keep(fresh)
+    }
+
+    /// Keeps a keychain that was just opened, unless another thread was faster: a process has one
+    /// set of connections.
+    ///
+    /// - Returns: The keychain that is kept.
+    private func keep(_ fresh: OpenKeychain) throws -> OpenKeychain {
+        while true {
+            let known = keychain.withLock { $0 }
+            if let known, try known.pool.isInPlace() { return known }
+            let isKept = keychain.withLock { keychain in
+                guard keychain === known else { return false }
+                keychain = fresh
+                return true
+            }
+            if isKept { return fresh }
+        }
+    }
+
+    /// Forgets a keychain that was replaced. Its files are closed once the last call that uses it
+    /// has ended.
+    fileprivate func drop(_ replaced: OpenKeychain) {
+        let dropped = keychain.withLock { keychain in
+            guard keychain === replaced else { return OpenKeychain?.none }
+            return keychain.take()
+        }
+        if let keychainID = dropped?.keychainID { last.withLock { $0 = keychainID } }
+    }
+}
+
+/// The attempts of one call: the loop in each `perform` of ``ItemStore``.
+///
+/// If an attempt fails because the keychain was replaced, its error says nothing about the keychain
+/// that has its path now. Then this drops the open keychain, and may repeat the call.
+package struct CallAttempts: ~Copyable {
+    private let slot: SharedKeychain
+    private let call: StoreCall
+    private var current: OpenKeychain?
+
+    /// The pause before opening the keychain at the path again, in nanoseconds.
+    private static let pause: Int64 = 200_000
+
+    fileprivate init(_ slot: SharedKeychain, _ call: StoreCall) {
+        self.slot = slot
+        self.call = call
+        slot.begin()
+    }
+
+    deinit { slot.end() }
+
+    /// The keychain for the next attempt; nil if it does not exist and the call does not create it.
+    package mutating func next() throws -> OpenKeychain? {
+        current = nil
+        current = try slot.current(call)
+        return current
+    }
+
+    /// Decides whether to repeat the call after a failed attempt: returns if so.
+    ///
+    /// - Throws: The ``KeychainFailure`` of the call, if it is final.
+    package func repeatUnlessFinal(_ error: any Error) throws(KeychainFailure) {
+        let failure = KeychainFailure(translating: error, during: call.operation)
+        if let current { try judge(failure, of: current) } else { try wait(failure) }
+    }
+
+    private func judge(
+        _ failure: KeychainFailure, of keychain: OpenKeychain
+    ) throws(KeychainFailure) {
+        // What a stranger's file seemed to say is no failure of the keychain.
+        let loss = try translating(call.operation) {
+            try keychain.directory.checkHandle()
+            return try keychain.pool.settleLostLog(call.deadline)
+        }
+        let isOfAnother = loss != nil || failure.isOfReplacement || keychain.pool.isReplaced
+        guard isOfAnother else {
+            throw keychain.reason(for: failure, call.deadline)
+        }
+        slot.drop(keychain)
+        guard !ConnectionPool.isUncertain(failure) else { throw failure }
+        if let loss, call.fails(for: loss) { throw loss.failure(during: call.operation) }
+        let replaced = KeychainFailure(
+            SystemError(
+                .replaced, during: call.operation, path: call.location.folder, hint: "try again"),
+            during: call.operation)
+        guard call.isRepeated else { throw replaced }
+        try wait(replaced)
+    }
+
+    private func wait(_ failure: KeychainFailure) throws(KeychainFailure) {
+        guard failure.isOfReplacement, call.deadline.sleep(atMost: Self.pause) else {
+            throw failure
+        }
+    }
+}
+
+/// The slots of this process, one for each keychain folder in use.
+///
+/// SQLite's locks belong to a process and a file, so two sets of connections to one file must know
+/// of each other. After a fork, the child closes everything inherited before it opens anything.
+package final class KeychainRegistry: Sendable {
+    private struct Entry {
+        weak var slot: SharedKeychain?
+    }
+
+    private static let current = ProcessLocal<KeychainRegistry> { inherited in
+        KeychainRegistry(inherited: inherited)
+    }
+
+    /// The slots, by the bytes of the folder's path: strings that are equal in Swift may name two
+    /// folders.
+    private let slots = Lock<[[UInt8]: Entry]>([:])
+    /// Counts slots whose connections may be open: those in ``slots``, and those being released.
+    private let openSlots = OpenSlots()
+    private let isUsable: Bool
+
+    private init(inherited: KeychainRegistry?) {
+        isUsable = inherited?.closeInherited() ?? true
+    }
+
+    /// The slot of the keychain in `folder`.
+    package static func slot(for folder: String) -> SharedKeychain {
+        current.value.slot(for: folder)
+    }
+
+    /// Closes the connections of every keychain. No call may be running.
+    package static func closeAll() {
+        let slots = current.value.slots.withLock { $0.values.compactMap(\.slot) }
+        for slot in slots { slot.close() }
+    }
+
+    private func slot(for folder: String) -> SharedKeychain {
+        let folder = Array(folder.utf8)
+        return slots.withLock { slots in
+            if let slot = slots[folder]?.slot { return slot }
+            let slot = SharedKeychain(isUsable: isUsable, countedIn: openSlots)
+            slots = slots.filter { $0.value.slot != nil }
+            slots[folder] = Entry(slot: slot)
+            return slot
+        }
+    }
+
+    private func closeInherited() -> Bool {
+        guard isUsable else { return false }
+        // The lock is held to the end, so that a child of this process that is forked meanwhile
+        // finds it taken.
+        let isClosed = slots.withLockIfAvailable { slots in
+            let reachable = slots.values.compactMap(\.slot)
+            // A slot that was being released cannot be reached, and may have been closing its
+            // files.
+            guard reachable.count == openSlots.count.load(ordering: .sequentiallyConsistent) else {
+                return false
+            }
+            return reachable.allSatisfy { $0.closeInherited() }
+        }
+        return isClosed ?? false
+    }
+}
+
+/// The number of slots. Each counts from before it opens anything until it has closed everything.
+final class OpenSlots: Sendable {
+    let count = Atomic<Int>(0)
+}

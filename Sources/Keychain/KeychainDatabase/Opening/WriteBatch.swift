@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Writes of several threads in one transaction: docs/decisions/0059-shared-commits.md.
+// `ItemStore.perform` calls `share`; `OpenKeychain.write` asks the batch what else to do.
+
+internal import ValetDatabase
+internal import ValetKeychainModel
+internal import ValetSystem
+
+extension OpenKeychain {
+    /// Runs `body` in a write transaction that calls of other threads may share.
+    ///
+    /// A call that finds no leader leads: it runs its own body, then the bodies of the calls that
+    /// wait, and commits once. Another call waits until it was carried out, or leads in its turn.
+    ///
+    /// - Parameter body: Runs on the thread of the leader, and again if the batch fails as a whole.
+    ///   It must neither wait nor use what belongs to a thread.
+    /// - Throws: As ``write(_:for:leading:_:afterCommit:)``.
+    package func share<R: Sendable>(
+        _ call: StoreCall, _ body: @escaping @Sendable (RowTransaction) throws -> R
+    ) throws -> R {
+        guard let byteCount = call.byteCount else { return try write(call, body) }
+        let result = Box<R>()
+        let write = writes.enter(
+            WaitingWrite(call, byteCount) { result.value = try body($0) })
+        guard let write else { return try lead(call, byteCount, body) }
+        switch writes.outcome(of: write) {
+        case .leads: return try lead(call, byteCount, body)
+        case .runsAlone: return try self.write(call, body)
+        case .isLate: throw pool.lock.busy()
+        case .failed(let error): throw error
+        case .committed(let header):
+            renewIfUsed(header, call.deadline)
+            guard let value = result.value else {
+                throw KeychainFailure(.internalFault, during: call.operation)
+            }
+            return value
+        }
+    }
+
+    private func lead<R>(
+        _ call: StoreCall, _ byteCount: Int, _ body: (RowTransaction) throws -> R
+    ) throws -> R {
+        let batch = WriteBatch(writes, byteCount)
+        defer { batch.handOn() }
+        do {
+            return try write(call, leading: batch, body)
+        } catch {
+            guard batch.fail(with: error) else { throw error }
+        }
+        batch.handOn()
+        return try write(call, body)
+    }
+}
+
+/// Keeps the result of a call that another thread carries out.
+// Sendable because its two threads take turns: see `WaitingWrite`.
+private final class Box<Value>: @unchecked Sendable {
+    var value: Value?
+}
+
+/// A call that waits for its turn to write.
+// Sendable because one thread at a time uses it: that of the leader from when it takes the call out
+// of the queue until it wakes its thread.
+final class WaitingWrite: @unchecked Sendable {
+    /// What became of the call.
+    enum Outcome {
+        /// It is the next leader.
+        case leads
+        /// It is to be made in a transaction of its own.
+        case runsAlone
+        /// Its deadline passed before a leader took it.
+        case isLate
+        /// Its changes are on the disk, in the keychain of this header.
+        case committed(KeychainHeader)
+        case failed(any Error)
+    }
+
+    let call: StoreCall
+    let byteCount: Int
+    let body: (RowTransaction) throws -> Void
+    fileprivate var outcome = Outcome.isLate
+    fileprivate let waiter = Waiter()
+
+    init(
+        _ call: StoreCall, _ byteCount: Int, _ body: @escaping (RowTransaction) throws -> Void
+    ) {
+        self.call = call
+        self.byteCount = byteCount
+        self.body = body
+    }
+
+    /// Wakes the thread of the call.
+    func end(_ outcome: Outcome) {
+        self.outcome = outcome
+        waiter.wake()
+    }
+}
+
+/// The calls of this process that write items to one keychain: one leads, the others wait in order
+/// of arrival.
+final class WriteQueue: Sendable {
+    private struct State {
+        var hasLeader = false
+        var waiting: [WaitingWrite] = []
+
+        /// Takes out the first call that can still be in time.
+        mutating func first(where fits: (WaitingWrite) -> Bool) -> WaitingWrite? {
+            while let first = waiting.first {
+                let isLate = first.call.deadline.hasPassed
+                guard isLate || fits(first) else { return nil }
+                waiting.removeFirst()
+                guard isLate else { return first }
+                first.end(.isLate)
+            }
+            return nil
+        }
+    }
+
+    private let state = Lock(State())
+
+    /// Puts a call into the queue.
+    ///
+    /// - Returns: nil if it leads: there was no leader.
+    func enter(_ write: @autoclosure () -> WaitingWrite) -> WaitingWrite? {
+        state.withLock { state in
+            guard state.hasLeader else {
+                state.hasLeader = true
+                return nil
+            }
+            let write = write()
+            state.waiting.append(write)
+            return write
+        }
+    }
+
+    /// Waits until the call leads or has been carried out; until its deadline, unless a leader has
+    /// taken it by then.
+    func outcome(of write: WaitingWrite) -> WaitingWrite.Outcome {
+        if write.waiter.wait(until: write.call.deadline) { return write.outcome }
+        let isTaken = state.withLock { state in
+            guard let place = state.waiting.firstIndex(where: { $0 === write }) else { return true }
+            state.waiting.remove(at: place)
+            return false
+        }
+        // The leader is in its transaction, which waits for nobody but the disk.
+        if isTaken { _ = write.waiter.wait(until: .never) }
+        return write.outcome
+    }
+
+    /// How many calls wait now.
+    var count: Int { state.withLock { $0.waiting.count } }
+
+    /// Takes out the call that has waited longest, if it is in time and writes at most `byteCount`.
+    fileprivate func next(upTo byteCount: Int) -> WaitingWrite? {
+        state.withLock { state in
+            state.first { $0.byteCount <= byteCount }
+        }
+    }
+
+    /// Makes the call lead that has waited longest.
+    fileprivate func handOn() {
+        state.withLock { state in
+            guard let next = state.first(where: { _ in true }) else {
+                state.hasLeader = false
+                return
+            }
+            next.end(.leads)
+        }
+    }
+}
+
+/// What a leader does in its transaction for other calls. Used by its thread alone.
+package final class WriteBatch {
+    /// So many calls share a commit at most, the leader's included.
+    static let largestCount = 256
+    /// So many bytes they may write.
+    static let largestByteCount = 1 << 20
+
+    private let queue: WriteQueue
+    private var leads = true
+    private var byteCount: Int
+    private var taken: [(write: WaitingWrite, error: (any Error)?)] = []
+    /// Whether an error in one of the calls has ended the transaction.
+    private var isBroken = false
+
+    init(_ queue: WriteQueue, _ byteCount: Int) {
+        self.queue = queue
+        self.byteCount = byteCount
+    }
+
+    /// Runs the calls that wait, each in a savepoint: what fails is undone alone.
+    ///
+    /// - Parameter isOpen: Whether the keys of the transaction are still open. Each call takes part
+    ///   only if they are after it has come: a lock before it counts.
+    /// - Throws: The error of a call that has ended the transaction.
+    func run(
+        on connection: Connection, while isOpen: () -> Bool,
+        _ run: (StoreCall, (RowTransaction) throws -> Void) throws -> Void
+    ) throws {
+        while leads, taken.count + 1 < Self.largestCount,
+            let write = queue.next(upTo: Self.largestByteCount - byteCount)
+        {
+            guard isOpen() else { return write.end(.runsAlone) }
+            byteCount += write.byteCount
+            taken.append((write, nil))
+            do {
+                let savepoint = try Savepoint(on: connection)
+                try run(write.call, write.body)
+                try savepoint.release()
+            } catch {
+                isBroken = !connection.isInTransaction
+                guard !isBroken else { throw error }
+                taken[taken.count - 1].error = error
+            }
+        }
+    }
+
+    /// Wakes the calls whose transaction was committed. Errors come only now, too: what they speak
+    /// of may have been written in the same transaction.
+    func acknowledge(_ keys: KeySet) {
+        for (write, error) in taken {
+            if error == nil, let program = write.call.program { keys.rows.remember(program) }
+            write.end(error.map { .failed($0) } ?? .committed(keys.header))
+        }
+        taken = []
+    }
+
+    /// Wakes the calls whose transaction failed.
+    ///
+    /// Where one call has ended the transaction for all, or the disk was full, each runs again
+    /// alone: the others may do better without it.
+    /// - Returns: Whether this holds for the leader, too.
+    func fail(with error: any Error) -> Bool {
+        let isDiskFull = (error as? SystemError)?.code == .diskFull
+        let isRepeated = isBroken || (isDiskFull && !taken.isEmpty)
+        for (write, _) in taken { write.end(isRepeated ? .runsAlone : .failed(error)) }
+        taken = []
+        return isRepeated
+    }
+
+    /// Ends the lead; the next call takes over.
+    func handOn() {
+        guard leads else { return }
+        leads = false
+        queue.handOn()
+    }
+}

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import Synchronization
+internal import ValetDatabase
+internal import ValetKeychainModel
+package import ValetSystem
+
+/// The names of a keychain's files: docs/FORMAT.md §2.
+package enum KeychainFile {
+    /// The SQLite database.
+    package static let database = "keychain.db"
+    /// The name that the database has until it is complete.
+    package static let newDatabase = "keychain.db.new"
+    /// The file whose lock every writer takes.
+    package static let lock = "keychain.lock"
+    /// Touched at each change of the lock state, which wakes watchers; it is empty.
+    package static let state = "keychain.state"
+    /// The device key, in the device folder.
+    package static let deviceKey = "device.key"
+}
+
+/// The connections of this process to one keychain: idle readers, one writer, and the lock that
+/// every writer of every process takes. ``OpenKeychain`` is the only user.
+package final class ConnectionPool: Sendable {
+    /// The path of the keychain's folder.
+    private let folder: String
+    /// The opened folder of the keychain.
+    package let directory: PrivateDirectory
+    /// The lock of writers.
+    package let lock: FileLock
+    let identity: FileIdentity
+    let readers = Lock<[RowConnection]>([])
+    let writer = Lock<RowWriter?>(nil)
+    /// The log and its index; nil before the first connection has read.
+    let logFiles = Lock<LogFiles?>(nil)
+    /// Whether the first connection has found the tables and the log to be sound.
+    private let isChecked = Atomic<Bool>(false)
+    /// When the database was last seen in its place, on the monotonic clock.
+    private let lastLook = Atomic<Int64>(.min)
+    /// The change of the folder since which all files are known to be in it.
+    let seenChange = Lock<FolderChange?>(nil)
+
+    static let opening = "open the keychain"
+    /// Idle connections beyond this number are closed: as many as threads read at once.
+    private static let keptReaderCount = 8
+    /// In nanoseconds: for so long a read may see a database that was replaced.
+    private static let lookInterval: Int64 = 100_000_000
+    /// Replaying a log of this size takes about 1 ms.
+    private static let longLogByteCount = 1 << 20
+
+    /// The connections to the database that `identity` names, none of them open yet.
+    package init(
+        _ folder: String, _ directory: PrivateDirectory, _ identity: FileIdentity,
+        _ lock: FileLock
+    ) {
+        self.folder = folder
+        self.directory = directory
+        self.identity = identity
+        self.lock = lock
+    }
+
+    deinit {
+        close()
+    }
+
+    // Whether the files are still the keychain's.
+
+    /// Whether the path of the keychain still leads to the database that is open, and to its log.
+    /// It does not once the folder or a folder above it was replaced, or once the log or its index
+    /// was removed or replaced. The next call then looks again at once. Five system calls.
+    ///
+    /// - Throws: The codes of ``PrivateDirectory/isInPlace()``.
+    package func isInPlace() throws(SystemError) -> Bool {
+        try directory.checkHandle()
+        if let change = try directory.lastChange(), try hasItsFiles(at: change) { return true }
+        lastLook.store(.min, ordering: .relaxed)
+        return false
+    }
+
+    /// Whether the folder, last changed at `change`, has the files.
+    private func hasItsFiles(at change: FolderChange) throws(SystemError) -> Bool {
+        guard try directory.contains(KeychainFile.database, as: identity), try hasItsLog() else {
+            return false
+        }
+        seenChange.withLock { $0 = change.isPast ? change : nil }
+        return true
+    }
+
+    private func hasItsLog() throws(SystemError) -> Bool {
+        try logFiles.withLock { $0 }?.lost() == nil
+    }
+
+    /// Like ``isInPlace()``, but looks at most ten times a second.
+    package func wasInPlaceRecently() throws(SystemError) -> Bool {
+        let (now, last) = (Deadline.now, lastLook.load(ordering: .relaxed))
+        guard last == .min || now - last > Self.lookInterval else { return true }
+        guard try isInPlace() else { return false }
+        // The time before the look: the database may be replaced right after it.
+        lastLook.store(now, ordering: .relaxed)
+        return true
+    }
+
+    /// Whether the keychain is known to have been replaced.
+    package var isReplaced: Bool { (try? isInPlace()) == false }
+
+    /// Refuses to go on where the keychain was replaced.
+    package func checkPlace() throws(SystemError) {
+        guard try isInPlace() else { throw replacement }
+    }
+
+    /// The error for a keychain that is no longer at its path.
+    package var replacement: SystemError {
+        SystemError(.replaced, during: "find the keychain", path: folder, hint: "try again")
+    }
+
+    // Reading.
+
+    /// Lends an idle connection, or opens one. ``giveBack(_:)`` ends the loan.
+    package func borrow(_ deadline: Deadline) throws -> RowConnection {
+        let idle = readers.withLock { $0.popLast() }
+        let reader = if let idle { idle } else { try open(deadline) }
+        reader.connection.deadline = deadline
+        return reader
+    }
+
+    /// Ends the loan of a reader.
+    package func giveBack(_ reader: RowConnection) {
+        readers.withLock { idle in
+            if idle.count < Self.keptReaderCount { idle.append(reader) }
+        }
+    }
+
+    // Writing.
+
+    /// Takes the lock of writers of a keychain that can be written and is in its place.
+    package func lockForWriting(_ deadline: Deadline) throws(SystemError) -> HeldLock {
+        guard !directory.isReadOnly else {
+            throw SystemError(.readOnly, during: "write", path: directory.path)
+        }
+        // The lock was given in a folder that is in its place.
+        let held = try lock.acquire(before: deadline)
+        if let change = held.change, seenChange.withLock({ $0 }) == change { return held }
+        guard let change = held.change, try hasItsFiles(at: change) else {
+            lastLook.store(.min, ordering: .relaxed)
+            throw replacement
+        }
+        return held
+    }
+
+    /// Waits until no process is changing epochs or writing.
+    ///
+    /// - Throws: ``SystemError``: `busy`.
+    package func awaitWriters(_ deadline: Deadline) throws(SystemError) {
+        guard !directory.isReadOnly else { return }
+        _ = try lock.acquire(before: deadline)
+    }
+
+    /// The connection that writes; the caller holds the lock.
+    package func writer(_ deadline: Deadline) throws -> RowWriter {
+        if let writer = writer.withLock({ $0 }) {
+            writer.connection.deadline = deadline
+            return writer
+        }
+        let new = RowWriter(try open(deadline).connection)
+        writer.withLock { $0 = new }
+        return new
+    }
+
+    private func open(_ deadline: Deadline) throws -> RowConnection {
+        let connection = try Connection(
+            to: KeychainFile.database, in: directory,
+            for: directory.isReadOnly ? .readOnly : .readWrite, deadline: deadline)
+        if !isChecked.load(ordering: .relaxed) {
+            try Schema.check(connection)
+            try LogDamage(directory).check(connection)
+            isChecked.store(true, ordering: .relaxed)
+        }
+        try note(connection)
+        return RowConnection(connection)
+    }
+
+    /// Remembers the log and the index of the first connection. All others must have the same.
+    private func note(_ connection: Connection) throws(SystemError) {
+        let files = try LogFiles(of: connection, KeychainFile.database, in: directory)
+        let areTheSame = logFiles.withLock { known in
+            guard let known else {
+                known = files
+                return files?.areAlone(for: identity) ?? true
+            }
+            return known.areThose(of: connection)
+        }
+        guard areTheSame else { throw replacement }
+    }
+
+    // Closing.
+
+    /// Checkpoints the log and closes all connections; no call may be using them. Writes nothing
+    /// to a keychain that was replaced. Leaves everything open where other code has closed
+    /// descriptors.
+    package func close() {
+        guard (try? directory.checkHandle()) != nil, !ClosedDescriptors.wereFound else { return }
+        _ = try? settleLostLog(.immediately)
+        let idle = readers.withLock { $0.take() }
+        if let held = try? lock.acquire(before: .immediately, inPlace: false) {
+            let writer = writer.withLock { $0.take() }
+            if (try? isInPlace()) == true,
+                let last = writer?.connection ?? (hasLongLog ? idle.first?.connection : nil)
+            {
+                last.deadline = .immediately
+                empty(last)
+            }
+            try? writer?.connection.close()
+            _ = consume held
+        }
+        for reader in idle { try? reader.connection.close() }
+        // Last: others may not open the database anew before (``LogFiles/areAlone(for:)``).
+        logFiles.withLock { $0 = nil }
+    }
+
+    /// Checkpoints the log at the end. If that fails, the next writer does it.
+    ///
+    /// On a disk that is nearly full the log keeps its frames, and with them its room: what a file
+    /// gives back, it may not get again, on some file systems not even at once.
+    private func empty(_ last: Connection) {
+        guard !hasTightSpace else {
+            _ = try? last.checkpoint(.passive)
+            return
+        }
+        guard (try? last.checkpoint(.truncate)) != nil else { return }
+        try? last.lengthenLog(to: Connection.reservedLogByteCount)
+    }
+
+    /// Whether a program that was killed has left a long log, which slows every program that
+    /// starts. A process that has only read then checkpoints it, too.
+    private var hasLongLog: Bool {
+        guard !directory.isReadOnly else { return false }
+        let log = try? directory.check(file: KeychainFile.database + "-wal")
+        return log.map { $0.byteCount >= Self.longLogByteCount } ?? false
+    }
+
+    /// In a child of `fork`: closes what was inherited, so that SQLite's table of open files is
+    /// empty when the child opens them itself. The parent's connections are not affected.
+    ///
+    /// - Returns: false if a thread of the parent was using a connection.
+    package func closeInherited() -> Bool {
+        guard (try? directory.checkHandle()) != nil else { return false }
+        let writers = writer.withLockIfAvailable { $0.take() }
+        let idle = readers.withLockIfAvailable { $0.take() }
+        let files = logFiles.withLockIfAvailable { $0.take() }
+        guard let writers, let idle, files != nil else { return false }
+        for store in idle + (writers.map { [$0.reading] } ?? []) {
+            do {
+                try store.connection.close()
+            } catch {
+                return false
+            }
+        }
+        return true
+    }
+}
+
+/// The length of the log's file. Its room lets commits be cheap, and lets items be removed where
+/// the disk is full.
+extension ConnectionPool {
+    /// The log is checkpointed when it has so many pages: the more, the more often a page that has
+    /// changed again is written to the database only once.
+    private static let checkpointFrameCount = 1000
+    /// A write of fewer pages has no use for the room.
+    private static let busyFrameCount = 16
+    /// Where there is less, the log gets only the room that it needs.
+    private static let spaceForLog = 64 << 20
+    /// What stays free where files get room in blocks smaller than pages of memory.
+    private static let spaceToOpen = 192 << 10
+    /// Where there is less, the log must not grow if that can be helped.
+    private static let tightSpace = 8 << 20
+
+    /// Restarts the log where the disk is full or nearly so: the room that its file has is then
+    /// room for this transaction, which may be one that removes items. The pages of a large item
+    /// are not overwritten there, because the log would get each of them.
+    ///
+    /// Asks the file system ten times a second at most, and again after each write that has failed
+    /// or has made the database longer.
+    package func makeRoomInLog(_ writer: RowWriter) {
+        let now = Deadline.now
+        writer.ampleSpace = writer.lastAmpleSpace
+        writer.lastAmpleSpace = nil
+        if let last = writer.ampleSpace, now - last < Self.lookInterval { return }
+        let isTight = hasTightSpace
+        writer.ampleSpace = isTight ? nil : now
+        if isTight { _ = try? writer.connection.checkpoint(.passive) }
+        guard writer.overwritesFreePages == isTight else { return }
+        // Otherwise this transaction only writes more.
+        try? writer.connection.overwriteFreePages(!isTight)
+        writer.overwritesFreePages = !isTight
+    }
+
+    private var hasTightSpace: Bool {
+        (try? directory.availableByteCount()).map { $0 < Self.tightSpace } ?? false
+    }
+
+    /// Before a commit: makes sure that the database and the log have room for what comes after it,
+    /// a checkpoint and the removal of items. A transaction that makes the database longer is
+    /// refused if the disk has no room for that; every other one may pass.
+    ///
+    /// - Throws: ``SystemError``: `diskFull`, `inputOutput`. Then the transaction must end.
+    package func reserveRoom(_ writer: RowWriter) throws(SystemError) {
+        let run = try writer.pageCount.start()
+        let pageCount = try run.step() ? run.int64(0) : 0
+        try run.finish()
+        let growth = try writer.connection.reserveRoom(forPages: pageCount)
+        guard growth > 0 else { return }
+        writer.ampleSpace = nil
+        // There, a program needs room to open the keychain. The log grows as much as the database.
+        if directory.hasSmallBlocks,
+            try directory.availableByteCount() - growth < Self.spaceToOpen
+        {
+            throw SystemError(
+                .diskFull, during: "reserve room for the database", path: directory.path)
+        }
+        guard !writer.hasReserveInLog else { return }
+        try writer.connection.lengthenLog(to: Connection.reservedLogByteCount)
+        writer.hasReserveInLog = true
+    }
+
+    /// After a commit: keeps the log's file at the length at which commits are cheap, and its
+    /// contents short.
+    package func tendLog(_ writer: RowWriter) {
+        // The transaction is already durable, so failures here are left to the next writer.
+        writer.lastAmpleSpace = writer.ampleSpace
+        let frameCount = writer.connection.walFrameCount
+        if !writer.hasReserveInLog {
+            writer.hasReserveInLog = true
+            try? writer.connection.lengthenLog(to: Connection.reservedLogByteCount)
+        }
+        if !writer.hasRoomInLog, frameCount >= Self.busyFrameCount {
+            writer.hasRoomInLog = true
+            if let space = try? directory.availableByteCount(), space >= Self.spaceForLog {
+                try? writer.connection.lengthenLog(to: Connection.keptLogByteCount)
+            }
+        }
+        if frameCount >= Self.checkpointFrameCount {
+            // Another program may have shortened the log since.
+            writer.hasRoomInLog = false
+            writer.hasReserveInLog = false
+            _ = try? writer.connection.checkpoint(.passive)
+        }
+    }
+}
+
+extension Array {
+    /// The elements, leaving none.
+    fileprivate mutating func take() -> [Element] {
+        defer { self = [] }
+        return self
+    }
+}

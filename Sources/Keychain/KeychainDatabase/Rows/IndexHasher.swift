@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainModel
+internal import ValetKeys
+package import ValetSealing
+internal import ValetSystem
+
+/// Computes the hashes by which rows are found: docs/FORMAT.md §6.
+///
+/// The keyed states are made once per keybag; a hash then costs what its own bytes cost.
+package final class IndexHasher: Sendable {
+    private let places: KeyedHash
+    private let attributes: KeyedHash
+    private let programs: KeyedHash
+    private let services = ServiceCache()
+
+    init(_ keybag: UnlockedKeybag) {
+        places = KeyedHash(keybag.index, .place)
+        attributes = KeyedHash(keybag.index, .index)
+        programs = KeyedHash(keybag.index, .program)
+    }
+
+    /// The hash of a primary key without its account; attributes that are missing count as their
+    /// defaults.
+    private func placeHash(
+        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], group: AccessGroup,
+        isSynchronizable: Bool
+    ) -> IndexHash {
+        var parts = LengthPrefixed(reservingByteCount: 256)
+        parts.append(itemClass.rawValue)
+        parts.append(group.rawValue)
+        parts.append(UInt8(isSynchronizable ? 1 : 0))
+        for attribute in itemClass.primaryKeyAttributes where attribute != .account {
+            if let value = attributes[attribute] ?? attribute.defaultValue {
+                Self.append(attribute, value, to: &parts)
+            }
+        }
+        return places.indexHash(appending: parts)
+    }
+
+    /// The hash of one attribute's value in a group.
+    func attribute(
+        _ attribute: Attribute, _ value: AttributeValue, _ itemClass: ItemClass,
+        group: AccessGroup
+    ) -> IndexHash {
+        var parts = LengthPrefixed(reservingByteCount: 192)
+        parts.append(itemClass.rawValue)
+        parts.append(attribute.tag)
+        parts.append(group.rawValue)
+        Self.append(attribute, value, to: &parts)
+        return attributes.indexHash(appending: parts)
+    }
+
+    /// Where the row of the item of that name in `group` is.
+    package func place(of name: PasswordName, in group: AccessGroup) -> ItemPlace {
+        place(of: name.service, in: group).place(of: name.account)
+    }
+
+    /// Where the row of the item with these attributes is.
+    package func place(
+        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], group: AccessGroup,
+        isSynchronizable: Bool
+    ) -> ItemPlace {
+        if itemClass == .genericPassword, case .text(let service)? = attributes[.service],
+            case .text(let account)? = attributes[.account],
+            attributes[.syncViewHint] == nil, attributes[.tokenID] == nil
+        {
+            // The class has no part in it.
+            let service = PasswordService(
+                service: service, accessGroup: group, isSynchronizable: isSynchronizable,
+                protectionClass: .whenUnlocked)
+            return place(of: PasswordName(account, in: service), in: group)
+        }
+        let service = itemClass.placeAttribute
+        return ItemPlace(
+            service: ServiceHashes(
+                group: self.group(group, itemClass),
+                service: attribute(
+                    service, attributes[service] ?? .text(""), itemClass, group: group),
+                place: placeHash(
+                    itemClass, attributes, group: group, isSynchronizable: isSynchronizable)),
+            account: account(attributes, itemClass, group: group))
+    }
+
+    private func account(
+        _ attributes: [Attribute: AttributeValue], _ itemClass: ItemClass, group: AccessGroup
+    ) -> IndexHash {
+        attribute(.account, attributes[.account] ?? .text(""), itemClass, group: group)
+    }
+
+    /// Where the rows of the items of a service in `group` are.
+    package func place(of service: PasswordService, in group: AccessGroup) -> ServicePlace {
+        services.place(of: service, in: group) {
+            let itemClass = ItemClass.genericPassword
+            let name: [Attribute: AttributeValue] = [.service: .text(service.service)]
+            var parts = LengthPrefixed(reservingByteCount: 192)
+            parts.append(itemClass.rawValue)
+            parts.append(Attribute.account.tag)
+            parts.append(group.rawValue)
+            return ServicePlace(
+                hashes: ServiceHashes(
+                    group: self.group(group, itemClass),
+                    service: attribute(.service, .text(service.service), itemClass, group: group),
+                    place: placeHash(
+                        itemClass, name, group: group,
+                        isSynchronizable: service.isSynchronizable)),
+                accounts: attributes.appending(parts))
+        }
+    }
+
+    /// The hash of an access group.
+    package func group(_ group: AccessGroup, _ itemClass: ItemClass) -> IndexHash {
+        attribute(.accessGroup, .text(group.rawValue), itemClass, group: group)
+    }
+
+    /// The hash by which an item with a view hint or a token is found when a query names all of
+    /// its primary key but these two: docs/FORMAT.md §6.4.
+    ///
+    /// - Parameter attributes: Whatever they say of hint and token does not count.
+    func plainKey(
+        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], group: AccessGroup,
+        isSynchronizable: Bool
+    ) -> IndexHash {
+        let plain = attributes.filter { !Attribute.variants.contains($0.key) }
+        return plainKey(
+            itemClass, group: group,
+            place(itemClass, plain, group: group, isSynchronizable: isSynchronizable))
+    }
+
+    /// As for attributes that name neither.
+    func plainKey(_ itemClass: ItemClass, group: AccessGroup, _ place: ItemPlace) -> IndexHash {
+        var parts = LengthPrefixed(reservingByteCount: 192)
+        parts.append(itemClass.rawValue)
+        parts.append(Self.plainKeyTag)
+        parts.append(group.rawValue)
+        parts.append(place.service.place)
+        parts.append(place.account)
+        return self.attributes.indexHash(appending: parts)
+    }
+
+    private static let plainKeyTag: UInt8 = 127
+
+    /// The hash of a program under an application identifier.
+    package func program(_ applicationIdentifier: String, path: String) -> Digest {
+        var parts = LengthPrefixed(reservingByteCount: 256)
+        parts.append(applicationIdentifier)
+        parts.append(path)
+        return programs.digest(appending: parts)
+    }
+
+    /// All hashes of an item.
+    package func hashes(
+        _ itemClass: ItemClass, _ content: ItemContent, isSynchronizable: Bool
+    ) -> IndexHashes {
+        let group = content.accessGroup
+        let values = content.attributes
+        let place = itemClass.placeAttribute
+        var others: [UInt8: IndexHash] = [:]
+        for (attribute, value) in values
+        where attribute.isHashed && attribute != .account && attribute != place
+            && value != attribute.defaultValue
+        {
+            others[attribute.tag] = self.attribute(attribute, value, itemClass, group: group)
+        }
+        if Attribute.variants.contains(where: { others[$0.tag] != nil }) {
+            others[Self.plainKeyTag] = plainKey(
+                itemClass, values, group: group, isSynchronizable: isSynchronizable)
+        }
+        return IndexHashes(
+            place: self.place(itemClass, values, group: group, isSynchronizable: isSynchronizable),
+            others: others)
+    }
+
+    /// LP(kind u8 ‖ bytes): docs/FORMAT.md §6.1.
+    private static func append(
+        _ attribute: Attribute, _ value: AttributeValue, to parts: inout LengthPrefixed
+    ) {
+        if case .text(let text) = value {
+            // Most values are text, and need no array of their own.
+            let isBlob = attribute.family == .blob
+            let kind: SearchKey.Kind = isBlob ? .blob : .text
+            return parts.append(marker: kind.rawValue, text)
+        }
+        guard let key = attribute.searchKey(for: value) else { return }
+        parts.append([key.kind.rawValue] + key.bytes)
+    }
+}
+
+extension Attribute {
+    /// Parts of the primary key that next to no item has and next to no query names.
+    package static let variants: [Attribute] = [.syncViewHint, .tokenID]
+}
+
+/// The hashes of one item by which it is found without opening it: docs/FORMAT.md §6.
+package struct IndexHashes: Hashable {
+    /// The hashes by which the item is found by its name.
+    package var place: ItemPlace
+    /// Hashes of the other searchable attributes that are set and not at their default.
+    package var others: [UInt8: IndexHash]
+
+    /// The column `hashes`: tag u8 ‖ hash 16, in the order of the tags; empty for none.
+    package var encodedOthers: [UInt8] {
+        var bytes: [UInt8] = []
+        for (tag, hash) in others.sorted(by: { $0.key < $1.key }) {
+            bytes.append(tag)
+            bytes += hash.bytes
+        }
+        return bytes
+    }
+
+    /// Parses the column `hashes`.
+    ///
+    /// - Throws: ``RowFailure/column`` unless ``encodedOthers`` gives these bytes.
+    package static func others(parsing bytes: [UInt8]) throws(RowFailure) -> [UInt8: IndexHash] {
+        guard bytes.count % 17 == 0 else { throw .column }
+        var others: [UInt8: IndexHash] = [:]
+        var last: UInt8 = 0
+        for start in stride(from: 0, to: bytes.count, by: 17) {
+            let tag = bytes[start]
+            guard tag > last, let hash = try? IndexHash(Array(bytes[(start + 1)..<(start + 17)]))
+            else { throw .column }
+            last = tag
+            others[tag] = hash
+        }
+        return others
+    }
+}
+
+/// The hashes by which the row of one item is found: its primary key.
+package struct ItemPlace: Hashable, Sendable {
+    /// The hashes of its place.
+    package let service: ServiceHashes
+    /// The hash of the account.
+    package let account: IndexHash
+}
+
+/// The hashes of a row of table `place`.
+package struct ServiceHashes: Hashable, Sendable {
+    /// The hash of the access group.
+    package let group: IndexHash
+    /// The hash of the service or the server.
+    package let service: IndexHash
+    /// The hash of the whole primary key but the account.
+    package let place: IndexHash
+
+    /// A place whose hashes are known.
+    package init(group: IndexHash, service: IndexHash, place: IndexHash) {
+        self.group = group
+        self.service = service
+        self.place = place
+    }
+}
+
+/// What the hashes of all items of a service in one group have in common.
+package final class ServicePlace: Sendable {
+    /// The hashes of the place.
+    package let hashes: ServiceHashes
+    /// Has taken in everything of an account's hash but the account, which is its last part.
+    private let accounts: KeyedHash
+
+    /// The place of a service whose hashes are known.
+    package init(hashes: ServiceHashes, accounts: consuming KeyedHash) {
+        self.hashes = hashes
+        self.accounts = accounts
+    }
+
+    /// Where the row of the item with that account is.
+    package func place(of account: String) -> ItemPlace {
+        ItemPlace(
+            service: hashes,
+            account: accounts.indexHash(appending: SearchKey.Kind.blob.rawValue, account))
+    }
+}
+
+/// Remembers the services that a process uses: most of a primary key is the same in every call.
+///
+/// What it holds follows from names and the index key alone, so that it never goes stale while the
+/// key lives; it ends with the key. It holds the first 64 services and then no more.
+final class ServiceCache: Sendable {
+    private struct Key: Hashable {
+        let service: PasswordService
+        let group: AccessGroup
+    }
+
+    private static let capacity = 64
+
+    private let places = Lock<[Key: ServicePlace]>([:])
+
+    /// The place of `service` in `group`, computed by `compute` unless it is known.
+    package func place(
+        of service: PasswordService, in group: AccessGroup, _ compute: () -> ServicePlace
+    ) -> ServicePlace {
+        let key = Key(service: service, group: group)
+        if let known = places.withLock({ $0[key] }) { return known }
+        let place = compute()
+        places.withLock { places in
+            if places.count < Self.capacity { places[key] = place }
+        }
+        return place
+    }
+}

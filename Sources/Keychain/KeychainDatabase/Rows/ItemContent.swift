@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainModel
+package import ValetKeys
+
+/// Everything about an item that is sealed, except its value.
+package struct ItemContent: Hashable {
+    /// The group that the item is in.
+    package var accessGroup: AccessGroup
+    /// What was set, defaults of the primary key, and both dates.
+    package var attributes: [Attribute: AttributeValue]
+    /// The size of the value in bytes; nil for an item without one.
+    package var valueByteCount: Int?
+
+    /// The tag of the value's size in part N.
+    static let valueByteCountTag: UInt8 = 64
+
+    /// The content of an item that is to be written.
+    package init(
+        accessGroup: AccessGroup, attributes: [Attribute: AttributeValue], valueByteCount: Int?
+    ) {
+        self.accessGroup = accessGroup
+        self.attributes = attributes
+        self.valueByteCount = valueByteCount
+    }
+
+    /// The plaintext of part N: access group, all attributes and the value's size.
+    package var list: AttributeList {
+        var list = AttributeList(reservingCapacity: attributes.count + 2)
+        list.set(.text(accessGroup.rawValue), for: Attribute.accessGroup.tag)
+        for (attribute, value) in attributes where value != attribute.defaultValue {
+            list.set(value, for: attribute.tag)
+        }
+        if let valueByteCount {
+            list.set(.number(Int64(valueByteCount)), for: Self.valueByteCountTag)
+        }
+        return list
+    }
+
+    /// Takes a ``list`` apart.
+    ///
+    /// - Throws: ``RowFailure/content`` if it holds what does not belong there.
+    package init(_ itemClass: ItemClass, _ list: AttributeList) throws(RowFailure) {
+        guard case .text(let group)? = list[Attribute.accessGroup.tag] else { throw .content }
+        accessGroup = AccessGroup(group)
+        attributes = [:]
+        valueByteCount = nil
+        for entry in list.entries where entry.tag != Attribute.accessGroup.tag {
+            if entry.tag == Self.valueByteCountTag {
+                guard case .number(let number) = entry.value,
+                    let size = Int(exactly: number), size >= 0
+                else { throw .content }
+                valueByteCount = size
+            } else {
+                guard let attribute = Attribute(tag: entry.tag), attribute.exists(in: itemClass)
+                else { throw .content }
+                attributes[attribute] = entry.value
+            }
+        }
+        for attribute in itemClass.primaryKeyAttributes
+        where attributes[attribute] == nil && !Attribute.variants.contains(attribute) {
+            attributes[attribute] = attribute.defaultValue
+        }
+    }
+}
+
+extension AccessControl {
+    /// The pair of keys to which values of such items are sealed; nil for items that need nobody.
+    /// docs/FORMAT.md §5.4.
+    package var presencePair: PresencePair? {
+        if demand.isNothing { return nil }
+        return demand.needsPasscode ? .passcode : .person
+    }
+
+    /// The attribute of an item that has it.
+    package var attributeValue: AttributeValue { .accessControl(encoded) }
+}
+
+extension ItemContent {
+    /// The access control; nil for an item without one.
+    ///
+    /// - Throws: ``RowFailure/content`` for other bytes.
+    package var accessControl: AccessControl? {
+        get throws(RowFailure) {
+            guard let value = attributes[.accessControl] else { return nil }
+            guard case .accessControl(let bytes) = value,
+                let accessControl = AccessControl(encoded: bytes)
+            else { throw .content }
+            return accessControl
+        }
+    }
+
+    /// Checks that a row says of its item what the item's access control says.
+    ///
+    /// - Throws: ``RowFailure/content``.
+    func checkAccessControl(_ header: RowHeader) throws(RowFailure) {
+        guard let accessControl = try accessControl else {
+            guard !header.flags.isGuarded else { throw .content }
+            return
+        }
+        guard accessControl.protectionClass == header.protectionClass,
+            accessControl.presencePair == header.flags.presence,
+            accessControl.takesPassword == header.flags.contains(.password)
+        else { throw .content }
+    }
+}

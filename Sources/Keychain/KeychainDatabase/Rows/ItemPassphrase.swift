@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainModel
+internal import ValetKeys
+package import ValetSealing
+internal import ValetSystem
+
+/// Values that are sealed under an application's password, in a write transaction. No password is
+/// stretched here.
+extension RowTransaction {
+    /// What an updated row takes beside the keys of its class.
+    private enum Need {
+        case nothing
+        /// The password that opens the box which is there.
+        case opening(PasswordBox)
+        /// A password for a value that has none.
+        case new
+    }
+
+    /// Which passwords an update of `matches` needs that are not here; nil for none.
+    package func passwordDemand(
+        _ matches: [OpenedRow], _ changes: ItemChanges, value: SecretValue?
+    ) throws(RowFailure) -> PresenceDemand? {
+        var demands: [PresenceDemand] = []
+        for match in matches {
+            switch try need(match, changes, hasNewValue: value != nil) {
+            case .nothing: break
+            case .opening(let box):
+                if access.password(for: box.lock) == nil { demands.append(.passwords([box.lock])) }
+            case .new: if access.newPassword == nil { demands.append(.newPassword) }
+            }
+        }
+        return PresenceDemand(demands)
+    }
+
+    /// What the row of an updated item holds: the value, its box, or nothing.
+    ///
+    /// - Throws: ``PresenceDemand/newPassword``; ``RowFailure/needsPerson`` without the password of
+    ///   the box that is there.
+    package func stored(
+        _ match: OpenedRow, _ changes: ItemChanges, value: SecretValue?
+    ) throws -> SecretValue? {
+        switch try need(match, changes, hasNewValue: value != nil) {
+        case .nothing: return value ?? match.value
+        case .new: return try boxed(value ?? match.value, match.row.header)
+        case .opening(let box):
+            guard let password = access.password(for: box.lock) else {
+                throw RowFailure.needsPerson
+            }
+            guard let value else { return try box.open(with: password) }
+            return try seal(value, of: box.lock.item, with: password)
+        }
+    }
+
+    /// The box of a value of the row with that header, under the password that the call has
+    /// brought; nil for no value.
+    ///
+    /// - Throws: ``PresenceDemand/newPassword``; `outOfMemory`.
+    package func boxed(_ value: SecretValue?, _ header: RowHeader) throws -> SecretValue? {
+        guard let value else { return nil }
+        guard let password = access.newPassword else { throw PresenceDemand.newPassword }
+        let item = BoxedItem(keychainID: state.keychainID, itemID: header.itemID)
+        return try seal(value, of: item, with: password)
+    }
+
+    private func seal(
+        _ value: SecretValue, of item: BoxedItem, with password: StretchedPassword
+    ) throws(KeychainFailure) -> SecretValue {
+        // The sealed bytes, with the head in front of them, and in the value's place.
+        guard SpareMemory.has(3, copiesOf: value.byteCount) else {
+            throw KeychainFailure(.outOfMemory, during: operation)
+        }
+        return PasswordBox.seal(value, of: item, with: password)
+    }
+
+    /// decision 56, the table.
+    private func need(
+        _ match: OpenedRow, _ changes: ItemChanges, hasNewValue: Bool
+    ) throws(RowFailure) -> Need {
+        let header = match.row.header
+        let takesPassword = try match.takesPassword(after: changes)
+        guard match.isBoxed else {
+            let hasValue = hasNewValue || match.value != nil
+            return takesPassword && hasValue ? .new : .nothing
+        }
+        switch (takesPassword, hasNewValue) {
+        case (true, false), (false, true): return .nothing
+        case (true, true) where changes.accessControl != nil: return .new
+        case (true, true), (false, false):
+            guard let stored = match.value else { throw .needsPerson }
+            let cipher = try state.cipher(opening: header)
+            return .opening(try cipher.box(stored, header, match.content))
+        }
+    }
+}
+
+extension OpenedRow {
+    /// Whether the row has the box of a value, and not the value.
+    package var isBoxed: Bool { row.header.flags.contains(.password) && row.secret != nil }
+
+    fileprivate func takesPassword(after changes: ItemChanges) throws(RowFailure) -> Bool {
+        if let new = changes.accessControl { return new.takesPassword }
+        // A class alone takes the place of class and access control.
+        guard changes.protectionClass == nil else { return false }
+        return try content.accessControl?.takesPassword ?? false
+    }
+}
+
+/// An application's password, stretched with one salt at one cost: docs/FORMAT.md §5.5. Wiped with
+/// its last owner.
+///
+/// Making one takes the memory and the time of Argon2id: never do so in a transaction or under the
+/// lock of writers.
+package final class StretchedPassword: Sendable {
+    /// The most bytes of a password; the least is one.
+    package static let maximalByteCount = Passcode.maximalByteCount
+
+    let argon2: Argon2Record
+    private let key: StretchedPasscode
+
+    private init(
+        _ typed: borrowing SecretBytes, _ argon2: Argon2Record
+    ) throws(KeychainFailure) {
+        let operation = "take the password"
+        guard (1...Self.maximalByteCount).contains(typed.byteCount) else {
+            throw KeychainFailure(
+                .invalidRequest, during: operation,
+                message: "a password has from 1 to \(Self.maximalByteCount) bytes")
+        }
+        self.argon2 = argon2
+        do throws(SealingError) {
+            key = try PassphraseKDF.stretch(typed, salt: argon2.salt, cost: argon2.cost)
+        } catch {
+            throw KeychainFailure(.outOfMemory, during: operation)
+        }
+    }
+
+    /// Stretches a password that is to open a box, whose salt and cost `lock` has.
+    ///
+    /// - Throws: ``KeychainFailure``: `invalidRequest` for no bytes or too many, `outOfMemory`.
+    package convenience init(
+        _ typed: borrowing SecretBytes, for lock: PassphraseBox
+    ) throws(KeychainFailure) {
+        try self.init(typed, lock.argon2)
+    }
+
+    /// Stretches a new password, with a new salt.
+    ///
+    /// - Throws: Like `init(_:for:)`.
+    package convenience init(
+        new typed: borrowing SecretBytes, _ stretching: PasscodeStretching
+    ) throws(KeychainFailure) {
+        let cost: Argon2Cost
+        do throws(SealingError) {
+            cost = try stretching.cost()
+        } catch {
+            throw KeychainFailure(.outOfMemory, during: "take the password")
+        }
+        try self.init(typed, Argon2Record(salt: .random(), cost: cost))
+    }
+
+    /// Whether this password, stretched as the lock says, opens the lock's box.
+    package func opens(_ lock: PassphraseBox) -> Bool {
+        argon2 == lock.argon2 && key(of: lock.item).commitment == lock.commitment
+    }
+
+    /// The key of the value of one item.
+    func key(of item: BoxedItem) -> ApplicationPasswordKey {
+        KeyedHash.derive(from: key, .applicationPassword) { hash in
+            hash.append(item.keychainID)
+            hash.append(item.itemID)
+        }
+    }
+}
+
+/// The item that a box belongs to.
+struct BoxedItem: Hashable, Sendable {
+    /// The keychain that the item is in.
+    package let keychainID: KeychainID
+    /// The 16 bytes that stay as long as the item lives.
+    let itemID: [UInt8]
+}
+
+/// What a password has to open: the box of one item's value.
+package struct PassphraseBox: Hashable, Sendable {
+    let item: BoxedItem
+    let argon2: Argon2Record
+    let commitment: Digest
+}
+
+/// A value that is sealed under an application's password: docs/FORMAT.md §5.5. It is what the row
+/// seals in the value's place.
+package struct PasswordBox {
+    /// How much longer a box is than its value.
+    static let overhead = headByteCount + AEAD.overhead
+
+    private static let version: UInt8 = 1
+    private static let headByteCount = 1 + Argon2Record.byteCount + 32
+
+    /// What opens it.
+    package let lock: PassphraseBox
+    private let head: [UInt8]
+    private let stored: SecretValue
+
+    /// Parses the box of `item`.
+    ///
+    /// - Throws: ``RowFailure/content`` for anything that no writer makes of a value of that size.
+    init(
+        _ stored: SecretValue, of item: BoxedItem, valueByteCount: Int?
+    ) throws(RowFailure) {
+        guard let valueByteCount, stored.byteCount - Self.overhead == valueByteCount else {
+            throw .content
+        }
+        head = stored.withBytes { bytes in (0..<Self.headByteCount).map { bytes[$0] } }
+        var reader = ByteReader(head, malformed: RowFailure.content)
+        guard try reader.integer(UInt8.self) == Self.version else { throw .content }
+        let argon2 = try? Argon2Record(parsing: reader.bytes(Argon2Record.byteCount))
+        guard let argon2 else { throw .content }
+        lock = PassphraseBox(item: item, argon2: argon2, commitment: try reader.fixedBytes())
+        self.stored = stored
+    }
+
+    /// Opens the box with a password that opens its lock.
+    ///
+    /// - Throws: ``RowFailure/seal`` if the box was changed.
+    package func open(with password: StretchedPassword) throws(RowFailure) -> SecretValue {
+        let data = Self.associatedData(lock.item, head)
+        let key = password.key(of: lock.item)
+        do throws(SealingError) {
+            return SecretValue(
+                try stored.withBytes { (box: Span<UInt8>) throws(SealingError) in
+                    try data.withBytes { (data: Span<UInt8>) throws(SealingError) in
+                        try AEAD.open(
+                            box.extracting(droppingFirst: Self.headByteCount),
+                            associatedData: data, under: key)
+                    }
+                })
+        } catch {
+            throw .seal
+        }
+    }
+
+    /// Makes the box of a value.
+    static func seal(
+        _ value: SecretValue, of item: BoxedItem, with password: StretchedPassword
+    ) -> SecretValue {
+        seal(value, of: item, with: password, nonce: .random())
+    }
+
+    /// Seals with a given nonce, to reproduce a test vector.
+    static func seal(
+        _ value: SecretValue, of item: BoxedItem, with password: StretchedPassword, nonce: Nonce
+    ) -> SecretValue {
+        let key = password.key(of: item)
+        let head = [version] + password.argon2.bytes + key.commitment.bytes
+        let sealed = value.withBytes { value in
+            associatedData(item, head).withBytes { data in
+                AEAD.seal(value, associatedData: data, under: key, nonce: nonce)
+            }
+        }
+        return SecretValue(copying: (head + sealed).span)
+    }
+
+    private static func associatedData(_ item: BoxedItem, _ head: [UInt8]) -> LengthPrefixed {
+        var data = LengthPrefixed(reservingByteCount: 160)
+        data.append(DerivationContext.applicationPasswordBox.rawValue)
+        data.append(item.keychainID)
+        data.append(item.itemID)
+        data.append(head)
+        return data
+    }
+}
+
+extension ItemCipher {
+    /// The box that a row holds in its value's place.
+    ///
+    /// - Throws: ``RowFailure/content``.
+    package func box(
+        _ stored: SecretValue, _ header: RowHeader, _ content: ItemContent
+    ) throws(RowFailure) -> PasswordBox {
+        try PasswordBox(
+            stored, of: item(header), valueByteCount: content.valueByteCount)
+    }
+
+    /// What a password's box in a row with that header is bound to.
+    func item(_ header: RowHeader) -> BoxedItem {
+        BoxedItem(keychainID: keychainID, itemID: header.itemID)
+    }
+
+    /// Checks that what was in part V, a value or its box, is what part N says of it.
+    ///
+    /// - Throws: ``RowFailure/content``.
+    package func check(
+        _ stored: SecretValue, _ header: RowHeader, _ content: ItemContent
+    ) throws(RowFailure) {
+        if header.flags.contains(.password) {
+            _ = try box(stored, header, content)
+        } else if stored.byteCount != content.valueByteCount {
+            throw .content
+        }
+    }
+}
+
+/// How much work it is to try a passcode.
+package enum PasscodeStretching: Sendable {
+    /// About 250 ms of this machine's processor, measured when the passcode is set.
+    case calibrated
+    /// The least that is ever used: 64 MiB and 3 passes.
+    case lowest
+}
+
+extension PasscodeStretching {
+    /// The cost of Argon2id that this stands for.
+    package func cost() throws(SealingError) -> Argon2Cost {
+        switch self {
+        case .lowest: .lowest
+        case .calibrated:
+            try PassphraseKDF.calibratedCost(
+                memoryByteCount: MachineMemory.usableByteCount, on: ThreadTimeClock())
+        }
+    }
+}

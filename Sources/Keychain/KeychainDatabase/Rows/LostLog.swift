@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetDatabase
+package import ValetKeychainModel
+package import ValetSystem
+
+/// The log or its index was removed or replaced while this process had it open: by a program that
+/// cleans up, a restore, a copy (docs/decisions/0047-replaced-folders.md). ``SharedKeychain`` asks
+/// before it opens the keychain anew.
+package struct LostLog: Sendable {
+    /// Whether commits are lost that no checkpoint has brought into the database.
+    package let areChangesLost: Bool
+    private let path: String
+
+    fileprivate init(_ path: String, areChangesLost: Bool) {
+        self.path = path
+        self.areChangesLost = areChangesLost
+    }
+
+    /// What a call fails with, in words.
+    package func failure(during operation: String) -> KeychainFailure {
+        let change =
+            areChangesLost
+            ? "the last changes before that are lost" : "the call has changed nothing"
+        return KeychainFailure(
+            .inputOutput, during: operation,
+            message: "the file was removed or replaced while it was in use; \(change)", path: path,
+            hint: areChangesLost
+                ? "check the items that were changed last; only move or copy the whole folder"
+                : "try again; only move or copy the whole folder")
+    }
+}
+
+extension ConnectionPool {
+    /// If the log or its index is not in its place any more: saves the changes that only this
+    /// process and those that had the keychain open before can still read, by a checkpoint. The
+    /// keychain must then be opened anew.
+    ///
+    /// - Returns: nil if both are in their place, or the whole folder was replaced.
+    /// - Throws: ``SystemError``: `busy` if the lock of writers, or a connection, is not free.
+    package func settleLostLog(_ deadline: Deadline) throws(SystemError) -> LostLog? {
+        guard let files = logFiles.withLock({ $0 }), !directory.isReadOnly,
+            try directory.isInPlace(KeychainFile.database, as: identity), try files.lost() != nil
+        else { return nil }
+        let held = try lock.acquire(before: deadline)
+        guard let part = try files.lost() else { return nil }
+        let areChangesLost = try !saveChanges(of: files, deadline)
+        _ = consume held
+        return LostLog(files.path(of: part), areChangesLost: areChangesLost)
+    }
+
+    /// Under the lock of writers.
+    ///
+    /// - Returns: false if changes are lost.
+    private func saveChanges(
+        of files: LogFiles, _ deadline: Deadline
+    ) throws(SystemError) -> Bool {
+        if try files.isIndexCut() {
+            // Nobody may use what is left of it. The log has everything.
+            try files.removeIndex()
+            return try files.isLogInPlace()
+        }
+        guard try files.isIndexInPlace() else {
+            // Others have opened a new index, and may have written since.
+            return try files.isLogInPlace() || !files.hasChangesOfItsOwn
+        }
+        if try withIdleConnection({ (own) throws(SystemError) in
+            guard try own.hasWholeLog() else { return false }
+            // The index still describes the log that this process has open: nobody has written
+            // to another one. Afterwards it describes an empty log, which any other one can be.
+            try files.removeOtherLog()
+            own.deadline = deadline
+            try own.checkpoint(.truncate)
+            return true
+        }) {
+            return true
+        }
+        if try files.fitsLogAtPath() { return true }
+        // The log that the index describes is gone.
+        try files.removeIndex()
+        return false
+    }
+
+    private func withIdleConnection<R>(
+        _ body: (Connection) throws(SystemError) -> R
+    ) throws(SystemError) -> R {
+        // The caller holds the lock of writers.
+        if let writer = writer.withLock({ $0 }) { return try body(writer.connection) }
+        guard let reader = readers.withLock({ $0.popLast() }) else { throw lock.busy() }
+        defer { giveBack(reader) }
+        return try body(reader.connection)
+    }
+
+    /// Throws unless a commit that was just made is in the keychain that has its place: other
+    /// programs may not find it otherwise. The caller holds the lock of writers.
+    ///
+    /// - Throws: ``SystemError/Code/replaced`` if the folder was replaced, so that the call can be
+    ///   repeated in the other one; ``KeychainFailure/Code/inputOutput`` if the log was.
+    package func confirmCommit(_ operation: String) throws {
+        if let change = try directory.lastChange(), seenChange.withLock({ $0 }) == change { return }
+        guard try !isInPlace() else { return }
+        guard let files = logFiles.withLock({ $0 }),
+            try directory.isInPlace(KeychainFile.database, as: identity),
+            let part = try files.lost()
+        else { throw replacement }
+        // A program that has opened another index in between may not have found the commit in the
+        // log. With a new one all of them do.
+        if try !files.isIndexInPlace(), try files.isLogInPlace() { try files.removeIndex() }
+        throw KeychainFailure(
+            .inputOutput, during: operation, message: Self.uncertainty,
+            path: files.path(of: part), hint: "check whether the change was made, and try again")
+    }
+
+    /// Whether `failure` says that a change may or may not have been made.
+    package static func isUncertain(_ failure: KeychainFailure) -> Bool {
+        failure.message == uncertainty
+    }
+
+    private static let uncertainty =
+        "the file was removed or replaced during the change, which may be lost"
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainModel
+package import ValetKeys
+package import ValetSealing
+internal import ValetSystem
+
+/// When a row's value may be opened, and what sort of row it is.
+package struct RowKind: Sendable {
+    /// When the value may be read.
+    package var protectionClass: ProtectionClass
+    /// What sort of row it is.
+    package var flags: RowFlags
+
+    /// A row of that class, with those flags.
+    package init(protectionClass: ProtectionClass, flags: RowFlags) {
+        self.protectionClass = protectionClass
+        self.flags = flags
+    }
+}
+
+/// What names a row and its state, and is bound to each of its sealed parts: docs/FORMAT.md §5.2.
+package struct RowHeader: Sendable {
+    /// What the associated data of a part calls it.
+    enum Part: Unicode.Scalar {
+        case names = "N"
+        case secret = "V"
+        /// What is in V where a person is needed.
+        case presence = "P"
+    }
+
+    /// The row's number in table `item`.
+    package var number: Int64
+    /// A random number that tells the row from earlier ones of its number.
+    package var salt: Int64
+    var version: Int64
+    /// Generic or internet password.
+    package var itemClass: ItemClass
+    /// When the value may be read.
+    package var protectionClass: ProtectionClass
+    /// What sort of row it is.
+    package var flags: RowFlags
+    /// The epoch of the class key.
+    package var epoch: Epoch
+    /// The hash of the primary key without the account.
+    package var placeHash: IndexHash
+    /// The hash of the account.
+    package var accountHash: IndexHash
+
+    /// The two columns that a write chooses afresh.
+    package var kind: RowKind { RowKind(protectionClass: protectionClass, flags: flags) }
+
+    /// The 16 bytes that persistent references keep.
+    var itemID: [UInt8] {
+        let bytes = itemIDBytes
+        return bytes.indices.map { bytes[$0] }
+    }
+
+    /// The persistent reference of the row's item.
+    package var reference: PersistentReference {
+        PersistentReference(itemClass: itemClass, itemID: itemID)
+    }
+
+    private var itemIDBytes: InlineArray<16, UInt8> {
+        let (number, salt) = (UInt64(bitPattern: number), UInt64(bitPattern: salt))
+        return InlineArray { index in
+            let half = index < 8 ? number : salt
+            return UInt8(truncatingIfNeeded: half >> UInt64(56 - 8 * (index % 8)))
+        }
+    }
+
+    /// The associated data of `part`, and room for `byteCount` bytes of what else it is bound to.
+    func associatedData(
+        _ part: Part, _ keychainID: KeychainID, andRoomFor byteCount: Int
+    ) -> FixedFields {
+        var data = FixedFields(byteCount: Self.associatedByteCount + byteCount)
+        data.append(DerivationContext.row.rawValue.utf8.span)
+        data.append(UInt8(ascii: part.rawValue))
+        data.append(keychainID)
+        data.append(UInt64(bitPattern: number))
+        data.append(UInt64(bitPattern: salt))
+        data.append(UInt64(bitPattern: version))
+        data.append(epoch.rawValue)
+        data.append(itemClass.rawValue)
+        data.append(protectionClass.rawValue)
+        data.append(flags.rawValue)
+        data.append(placeHash)
+        data.append(accountHash)
+        return data
+    }
+
+    private static let associatedByteCount = 98
+}
+
+/// What a row says of its item without a key: docs/FORMAT.md §5.
+package struct RowFlags: OptionSet, Hashable, Sendable {
+    /// The bits, as in the column.
+    package let rawValue: UInt32
+
+    /// Other devices may get the item.
+    package static let synchronizable = RowFlags(rawValue: 1 << 0)
+    /// The row marks a deletion; it holds no item.
+    package static let tombstone = RowFlags(rawValue: 1 << 1)
+
+    /// The value is sealed under an application's password: docs/FORMAT.md §5.5.
+    package static let password = RowFlags(rawValue: 1 << 10)
+
+    private static let known: UInt32 = 0b111_0000_0011
+    private static let presenceShift: UInt32 = 8
+    private static let presenceMask: UInt32 = 0b11 << presenceShift
+
+    /// The flags whose bits are set.
+    package init(rawValue: UInt32) {
+        self.rawValue = rawValue
+    }
+
+    /// The flags of a column; nil when a bit is set that this version does not know.
+    init?(column: Int64) {
+        guard let bits = UInt32(exactly: column), bits & ~Self.known == 0,
+            (bits & Self.presenceMask) >> Self.presenceShift <= PresencePair.allCases.count
+        else { return nil }
+        rawValue = bits
+    }
+
+    /// The pair of keys to which the value is sealed; nil for an item that needs nobody.
+    package var presence: PresencePair? {
+        get {
+            switch (rawValue & Self.presenceMask) >> Self.presenceShift {
+            case 1: .passcode
+            case 2: .person
+            default: nil
+            }
+        }
+        set {
+            let kind: UInt32 =
+                switch newValue {
+                case nil: 0
+                case .passcode: 1
+                case .person: 2
+                }
+            let others = rawValue & ~Self.presenceMask
+            self = RowFlags(rawValue: others | kind << Self.presenceShift)
+        }
+    }
+
+    /// Whether the value takes more than the key of its class.
+    package var isGuarded: Bool { rawValue & (Self.presenceMask | Self.password.rawValue) != 0 }
+
+    /// The flags of an item.
+    package init(isSynchronizable: Bool, presence: PresencePair?) {
+        self = isSynchronizable ? .synchronizable : []
+        self.presence = presence
+    }
+
+    /// The flags of an item with that access control.
+    package init(isSynchronizable: Bool, guardedBy accessControl: AccessControl?) {
+        self.init(isSynchronizable: isSynchronizable, presence: nil)
+        setGuard(accessControl)
+    }
+
+    /// Says what `accessControl` says of the value; nil for an item without one.
+    package mutating func setGuard(_ accessControl: AccessControl?) {
+        presence = accessControl?.presencePair
+        if accessControl?.takesPassword == true {
+            insert(.password)
+        } else {
+            remove(.password)
+        }
+    }
+}
+
+/// Why a row was not opened.
+package enum RowFailure: Error, Hashable {
+    /// A column has a value that no writer puts there.
+    case column
+    /// A sealed part does not open under the key that the row names.
+    case seal
+    /// What a part holds is not well formed, or not what the row's hashes say.
+    case content
+    /// The keychain is locked, and the row's key is one that a lock takes away.
+    case locked
+    /// The value is sealed to a pair of keys that takes a person, and there is no proof of one.
+    case needsPerson
+    /// The row's class needs a passcode, and the keychain has none.
+    case needsPasscode
+    /// An index of the database leads to a wrong row, or does not find a row that was written.
+    case index
+
+    /// Whether the row itself is damaged, so that the call can leave it out.
+    package var isDamage: Bool {
+        switch self {
+        case .column, .seal, .content: true
+        case .locked, .needsPerson, .needsPasscode, .index: false
+        }
+    }
+}
+
+extension Attribute {
+    /// Whether a row keeps a hash of this attribute for searches: docs/FORMAT.md §6.4.
+    package var isHashed: Bool {
+        switch self {
+        case .accessGroup, .synchronizable, .accessible, .accessControl, .creationDate,
+            .modificationDate:
+            false
+        default: true
+        }
+    }
+}
+
+extension ItemClass {
+    /// The attribute that, beside the account, says what an item is for; its hash is a column.
+    var placeAttribute: Attribute {
+        switch self {
+        case .genericPassword: .service
+        case .internetPassword: .server
+        }
+    }
+}
+
+extension KeychainFailure {
+    /// The hint where the rows are sound, and only their indexes are damaged.
+    package static let repairHint = "`valet doctor --repair-indexes` rebuilds the indexes"
+}
+
+/// The result of `body`; nil if a row that it opens is damaged. Throws every other error.
+package func unlessDamaged<R>(_ body: () throws -> R) throws -> R? {
+    do {
+        return try body()
+    } catch let failure as RowFailure {
+        guard failure.isDamage else { throw failure }
+        return nil
+    }
+}
+
+/// The result of `body`, which reads; nil if SQLite finds the database damaged, or reads a length
+/// that no value has.
+package func unlessCorrupt<R>(_ body: () throws -> R) throws -> R? {
+    do {
+        return try body()
+    } catch let error as SystemError where [.corrupt, .tooLarge].contains(error.code) {
+        return nil
+    }
+}

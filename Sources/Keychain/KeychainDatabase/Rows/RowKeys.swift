@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainModel
+package import ValetKeys
+package import ValetSealing
+internal import ValetSystem
+
+/// The keys that open and seal the rows of a keychain.
+///
+/// Valid while the stamp of the database and the open keys stay the same.
+package final class RowKeys: Sendable {
+    /// The keychain that every sealed part is bound to.
+    package let keychainID: KeychainID
+    /// The current epoch.
+    package let epoch: KeychainEpoch
+    /// Runs at each use of a key that a lock removes.
+    private let onUse: (@Sendable () -> Void)?
+    /// Programs that are known to be on record.
+    private let recordedPrograms = Lock<Set<ProgramRecord>>([])
+
+    /// The opened keys of the current epoch.
+    package init(
+        _ keychainID: KeychainID, _ epoch: KeychainEpoch, onUse: (@Sendable () -> Void)? = nil
+    ) {
+        self.keychainID = keychainID
+        self.epoch = epoch
+        self.onUse = onUse
+    }
+
+    /// Hashes the names by which rows are found.
+    package var hasher: IndexHasher { epoch.hasher }
+
+    /// What seals rows of `protectionClass`.
+    ///
+    /// - Parameter isUse: Whether this counts as use of the keychain; what other devices have
+    ///   written does not.
+    /// - Throws: ``RowFailure``: `locked`; `needsPasscode` for the class that needs a passcode.
+    package func cipher(
+        _ protectionClass: ProtectionClass, isUse: Bool = true
+    ) throws(RowFailure) -> ItemCipher {
+        guard let keys = epoch.keys.keys(of: protectionClass) else {
+            throw epoch.hasKey(of: protectionClass) ? .locked : .needsPasscode
+        }
+        if isUse { noteUse(of: protectionClass) }
+        return ItemCipher(keychainID: keychainID, keys: keys, recipients: epoch.recipients)
+    }
+
+    /// What opens the row of `header`.
+    ///
+    /// - Throws: ``RowFailure``: `seal` for a row that names no key of this keychain, `locked` for
+    ///   one whose key is not open.
+    package func cipher(opening header: RowHeader) throws(RowFailure) -> ItemCipher {
+        let cipher = try cipher(examining: header)
+        noteUse(of: header.protectionClass)
+        return cipher
+    }
+
+    /// As ``cipher(opening:)``, for maintenance of the keychain: that does not count as its use.
+    package func cipher(examining header: RowHeader) throws(RowFailure) -> ItemCipher {
+        guard epoch.isNamed(by: header) else { throw .seal }
+        guard let keys = epoch.keys.keys(of: header.protectionClass) else { throw .locked }
+        return ItemCipher(keychainID: keychainID, keys: keys, recipients: epoch.recipients)
+    }
+
+    /// A copy of the sync secret of a scope; nil if it is not open, or if the keychain has none. It
+    /// does not count as use of the keychain: an agent must not keep it from locking itself.
+    package func syncSecret(_ scope: KeyScope) -> SyncSecret? { epoch.keys.syncSecret(scope) }
+
+    /// Keeps an unlocked keychain from locking itself: docs/decisions/0020-auto-lock.md.
+    private func noteUse(of protectionClass: ProtectionClass) {
+        if protectionClass.scope == .whileUnlocked { onUse?() }
+    }
+
+    /// Whether this process has seen the program on record.
+    func hasRecorded(_ program: ProgramRecord) -> Bool {
+        recordedPrograms.withLock { $0.contains(program) }
+    }
+
+    /// Notes that a program is on record, after the commit that recorded or found it.
+    package func remember(_ program: ProgramRecord) {
+        recordedPrograms.withLock { _ = $0.insert(program) }
+    }
+}
+
+/// The opened keys of one epoch, and which others it has.
+package struct KeychainEpoch: Sendable {
+    /// The opened class keys.
+    package let keys: UnlockedKeybag
+    /// Hashes names under this epoch's index key.
+    package let hasher: IndexHasher
+    /// The public halves of the presence pairs; none where there are no pairs.
+    package let recipients: [PresencePair: Recipient]
+    /// The classes that have a key.
+    private let classes: Set<ProtectionClass>
+
+    /// - Throws: ``KeychainFailure``: `keychainDamaged`, `newerFormat`.
+    package init(_ locked: LockedKeybag, _ keys: UnlockedKeybag) throws(KeychainFailure) {
+        self.keys = keys
+        hasher = IndexHasher(keys)
+        var classes: Set<ProtectionClass> = []
+        for protectionClass in ProtectionClass.allCases
+        where try locked.keyID(of: protectionClass) != nil {
+            classes.insert(protectionClass)
+        }
+        self.classes = classes
+        var recipients: [PresencePair: Recipient] = [:]
+        for pair in PresencePair.allCases {
+            guard let publicKey = try locked.publicKey(of: pair) else { continue }
+            recipients[pair] = Recipient(
+                publicKey, keychainID: locked.keychainID, epoch: locked.epoch)
+        }
+        self.recipients = recipients
+    }
+
+    /// Whether there is a key of that class, open or not.
+    package func hasKey(of protectionClass: ProtectionClass) -> Bool {
+        classes.contains(protectionClass)
+    }
+
+    /// Whether all keys of the keychain are open.
+    package var isComplete: Bool {
+        ProtectionClass.allCases.allSatisfy { !hasKey(of: $0) || keys.keys(of: $0) != nil }
+    }
+
+    /// Whether `header` names the key of its class in this epoch.
+    func isNamed(by header: RowHeader) -> Bool {
+        header.epoch == keys.epoch && hasKey(of: header.protectionClass)
+    }
+}
+
+extension RowKeys {
+    /// Opens everything in a row, except a value that needs more than `proof`.
+    package func open(_ row: SealedRow, _ proof: PresenceProof?) throws(RowFailure) -> OpenedRow {
+        let cipher = try cipher(opening: row.header)
+        let content = try cipher.openContent(row)
+        guard let secret = row.secret else { return OpenedRow(row: row, content: content) }
+        do throws(RowFailure) {
+            let value = try cipher.openValue(ValueParts(row), secret.span, proof)
+            try cipher.check(value, row.header, content)
+            return OpenedRow(row: row, content: content, value: value)
+        } catch {
+            guard error == .needsPerson else { throw error }
+            return OpenedRow(row: row, content: content, isClosed: true)
+        }
+    }
+
+    /// Opens everything in a row whose columns are sound.
+    package func open(
+        _ found: FoundRow, _ proof: PresenceProof?
+    ) throws(RowFailure) -> OpenedRow {
+        guard case .row(let row) = found else { throw .column }
+        return try open(row, proof)
+    }
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainModel
+package import ValetKeys
+package import ValetSealing
+
+/// Seals items into rows and opens them: docs/FORMAT.md §5.2.
+package struct ItemCipher {
+    /// The keychain that every sealed part is bound to.
+    package let keychainID: KeychainID
+    /// The keys of one protection class.
+    package let keys: ClassKeys
+    /// The public keys to which values are sealed that need a person.
+    package var recipients: [PresencePair: Recipient] = [:]
+
+    private static let attributePadding = 32
+
+    /// The step to which a value of that size is padded.
+    static func valuePadding(_ byteCount: Int) -> Int { byteCount <= 1024 ? 32 : 1024 }
+
+    /// Seals an item into a row with `header`, in the place that `index` names.
+    ///
+    /// - Throws: ``KeychainFailure``: `passcodeNotSet` if the item needs a person and the keychain
+    ///   has no pair of keys for that; `outOfMemory`.
+    func seal(
+        _ header: RowHeader, _ content: ItemContent, _ index: IndexHashes, value: SecretValue?,
+        logicalTime: Int64
+    ) throws -> SealedRow {
+        var row = SealedRow(
+            header: header, placeID: 0, groupHash: index.place.service.group,
+            serviceHash: index.place.service.service, hashes: index.encodedOthers,
+            nonce: .random(), names: [], secret: nil, changeNumber: nil, logicalTime: logicalTime)
+        var list = content.list.encoded
+        Padding.pad(&list, toMultipleOf: Self.attributePadding)
+        row.names = AEAD.seal(
+            list.span, RowPart(.names, row.nonce), associatedData: row.namesData(keychainID),
+            under: keys.attributes)
+        if let value {
+            // Padded, sealed, and perhaps sealed to a person before that.
+            guard SpareMemory.has(3, copiesOf: value.byteCount) else {
+                throw KeychainFailure(.outOfMemory, during: "seal an item")
+            }
+            let step = Self.valuePadding(value.byteCount)
+            let padded = Padding.padded(value, toMultipleOf: step)
+            row.secret = try padded.withBytes { plaintext in try seal(plaintext, of: row) }
+        }
+        return row
+    }
+
+    /// Opens part N: everything about the item but its value.
+    package func openContent(_ row: SealedRow) throws(RowFailure) -> ItemContent {
+        let bytes = try openNames(row.namesData(keychainID), row.nonce, row.names)
+        guard let list = AttributeList(encoded: bytes) else { throw .content }
+        let content = try ItemContent(row.header.itemClass, list)
+        guard (content.valueByteCount == nil) == (row.secret == nil) else { throw .content }
+        try content.checkAccessControl(row.header)
+        return content
+    }
+
+    /// Opens part N where it lies: the encoded list of attributes.
+    func openNames(
+        _ data: FixedFields, _ nonce: RowNonce, _ names: [UInt8]
+    ) throws(RowFailure) -> ArraySlice<UInt8> {
+        guard
+            let padded = try? AEAD.openIntoArray(
+                names.span, RowPart(.names, nonce), associatedData: data, under: keys.attributes)
+        else { throw .seal }
+        guard
+            let byteCount = try? Padding.unpaddedByteCount(
+                padded.span, step: Self.attributePadding)
+        else { throw .content }
+        return padded[..<byteCount]
+    }
+
+    /// Opens part V, which is bound to the part N that it was written with; of a value that
+    /// takes a person, with the proof of one. Of one that takes a password, it gives the box.
+    ///
+    /// - Throws: ``RowFailure``: `needsPerson` where `proof` does not have the pair of keys.
+    package func openValue(
+        _ parts: ValueParts, _ secret: Span<UInt8>, _ proof: PresenceProof? = nil
+    ) throws(RowFailure) -> SecretValue {
+        let padded = try openPadded(parts, secret, proof)
+        // Up to 1,024 bytes a value ends by 1,056, and above it 2,048 is the least.
+        let step = padded.byteCount <= 1056 ? 32 : 1024
+        guard
+            let byteCount = try? padded.withBytes({ try Padding.unpaddedByteCount($0, step: step) }
+            ),
+            Self.valuePadding(byteCount) == step
+        else { throw .content }
+        return SecretValue(padded, byteCount: byteCount)
+    }
+}
+
+extension SealedRow {
+    /// The associated data of part N.
+    fileprivate func namesData(_ keychainID: KeychainID) -> FixedFields {
+        header.namesData(keychainID, group: groupHash, service: serviceHash, hashes)
+    }
+}
+
+extension RowHeader {
+    /// The associated data of part N.
+    func namesData(
+        _ keychainID: KeychainID, group: IndexHash, service: IndexHash, _ hashes: [UInt8]
+    ) -> FixedFields {
+        var data = associatedData(.names, keychainID, andRoomFor: 32 + hashes.count)
+        data.append(group)
+        data.append(service)
+        data.append(hashes.span)
+        return data
+    }
+}
+
+/// The tag of a sealed part. It stands for all of the part: it is as hard to forge as the part.
+package typealias PartTag = FixedBytes<16, PartTagName>
+
+/// Tells ``PartTag`` from other bytes.
+package enum PartTagName {}
+
+extension PartTag {
+    /// The tag at the end of a sealed part.
+    ///
+    /// - Throws: ``RowFailure/seal`` for bytes that are too few to have one.
+    package init(of sealed: [UInt8]) throws(RowFailure) {
+        guard sealed.count >= 16 else { throw .seal }
+        self.init(InlineArray { sealed[sealed.count - 16 + $0] })
+    }
+}
+
+/// What part V is bound to.
+package struct ValueParts: Sendable {
+    /// The header of the row.
+    let header: RowHeader
+    /// What the nonces of both parts are made of.
+    let nonce: RowNonce
+    /// The tag of part N.
+    let names: PartTag
+
+    /// The parts of a row of which only the tag of part N was read.
+    package init(header: RowHeader, nonce: RowNonce, names: PartTag) {
+        self.header = header
+        self.nonce = nonce
+        self.names = names
+    }
+
+    /// - Throws: ``RowFailure/seal`` for a part N that is too short.
+    package init(_ row: SealedRow) throws(RowFailure) {
+        self.init(header: row.header, nonce: row.nonce, names: try PartTag(of: row.names))
+    }
+
+    fileprivate func data(_ part: RowHeader.Part, _ keychainID: KeychainID) -> FixedFields {
+        var data = header.associatedData(part, keychainID, andRoomFor: PartTag.byteCount)
+        data.append(names)
+        return data
+    }
+}
+
+/// Part V, which is sealed twice where a person is needed: docs/FORMAT.md §5.2.
+extension ItemCipher {
+    /// Seals a padded value for a row whose part N is sealed.
+    func seal(_ padded: Span<UInt8>, of row: SealedRow) throws -> [UInt8] {
+        let operation = "seal an item"
+        let parts = try ValueParts(row)
+        guard let pair = row.header.flags.presence else { return seal(padded, parts) }
+        guard let recipient = recipients[pair] else {
+            throw KeychainFailure(
+                .passcodeNotSet, during: operation,
+                message: "there are no keys for items that need a person",
+                hint: "set a passcode, or begin new keys with `valet rotate`")
+        }
+        do throws(SealingError) {
+            let inner = try parts.data(.presence, keychainID).withBytes {
+                data throws(SealingError) in
+                try PublicKeySealing.seal(padded, associatedData: data, to: recipient)
+            }
+            return seal(inner.span, parts)
+        } catch {
+            throw KeychainFailure(
+                .keychainDamaged, during: operation, message: "a presence pair is not fit")
+        }
+    }
+
+    private func seal(_ plaintext: Span<UInt8>, _ parts: ValueParts) -> [UInt8] {
+        AEAD.seal(
+            plaintext, RowPart(.value, parts.nonce),
+            associatedData: parts.data(.secret, keychainID),
+            under: keys.value)
+    }
+
+    /// Opens part V to check it; of a value that takes a person or a password, as far as the keys
+    /// of its class go.
+    package func checkValue(_ row: SealedRow, _ content: ItemContent) throws(RowFailure) {
+        guard let secret = row.secret else { return }
+        do throws(RowFailure) {
+            let stored = try openValue(ValueParts(row), secret.span)
+            try check(stored, row.header, content)
+        } catch {
+            guard error == .needsPerson else { throw error }
+        }
+    }
+
+    /// Opens part V, padding and all.
+    func openPadded(
+        _ parts: ValueParts, _ secret: Span<UInt8>, _ proof: PresenceProof?
+    ) throws(RowFailure) -> SecretBytes {
+        let data = parts.data(.secret, keychainID)
+        guard
+            let opened = try? AEAD.open(
+                secret, RowPart(.value, parts.nonce), associatedData: data, under: keys.value)
+        else { throw .seal }
+        guard let pair = parts.header.flags.presence else { return opened }
+        guard let recipient = recipients[pair], let proof else { throw .needsPerson }
+        return try parts.data(.presence, keychainID).withBytes { data throws(RowFailure) in
+            try opened.withBytes { inner throws(RowFailure) in
+                try proof.open(inner, to: pair, of: recipient, associatedData: data)
+            }
+        }
+    }
+}
+
+extension PresenceProof {
+    /// Opens bytes that were sealed to a pair of keys.
+    ///
+    /// - Throws: ``RowFailure``: `needsPerson` if this proof does not open the pair; `seal` if the
+    ///   bytes were not sealed to the pair.
+    fileprivate func open(
+        _ sealed: Span<UInt8>, to pair: PresencePair, of recipient: Recipient,
+        associatedData: Span<UInt8>
+    ) throws(RowFailure) -> SecretBytes {
+        for opened in keys where opened.has(pair, of: recipient) {
+            do throws(SealingError) {
+                let value = try opened.open(sealed, to: pair, associatedData: associatedData)
+                if let value { return value }
+            } catch {
+                throw .seal
+            }
+        }
+        throw .needsPerson
+    }
+}

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetDatabase
+package import ValetKeychainModel
+internal import ValetKeys
+package import ValetSealing
+internal import ValetSystem
+
+/// What a call may do to rows inside its write transaction.
+package struct RowTransaction {
+    /// The connection that writes.
+    package let writer: RowWriter
+    /// The keys that open and seal rows.
+    package let state: RowKeys
+    /// The time of the write.
+    package var now: Moment
+    /// What the call does, in the words of its failures.
+    package let operation: String
+    /// What the call brings along for items that need a person or a password.
+    package var access: PresenceAccess
+    /// The times of rows that bring what another device has written; nil for local writes.
+    package var synced: SyncedTimes?
+
+    /// A transaction that the connection of `writer` has begun.
+    package init(
+        writer: RowWriter, state: RowKeys, now: Moment, operation: String,
+        access: PresenceAccess = PresenceAccess(.naming)
+    ) {
+        self.writer = writer
+        self.state = state
+        self.now = now
+        self.operation = operation
+        self.access = access
+    }
+
+    /// The connection, for what is read inside the transaction.
+    package var store: RowConnection { writer.reading }
+
+    // Reading inside the transaction.
+
+    /// The live row of the item with these attributes, or a tombstone in its place; nil for none.
+    package func row(
+        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], group: AccessGroup,
+        isSynchronizable: Bool
+    ) throws -> FoundRow? {
+        try row(
+            state.hasher.place(
+                itemClass, attributes, group: group, isSynchronizable: isSynchronizable))
+    }
+
+    /// The row in a place, or a tombstone; nil for none.
+    package func row(_ place: ItemPlace) throws -> FoundRow? {
+        let run = try store.byPrimaryKey.start()
+        try run.bind(place)
+        guard try run.step() else { return nil }
+        guard !run.isNull(Schema.Column.number) else {
+            throw RowFailure.index
+        }
+        let found = try FoundRow(run)
+        guard case .row(let row) = found, row.place != place else { return found }
+        // The index leads to a row that says it is another item. If its names open it is one, and
+        // must not be written over; else the row was changed.
+        guard state.isForged(row) else { throw RowFailure.index }
+        return found
+    }
+
+    /// Opens everything in a row, except a value that needs more than ``access`` brings.
+    package func open(_ row: SealedRow) throws(RowFailure) -> OpenedRow {
+        try state.open(row, access.proof)
+    }
+
+    /// Opens everything in a row; nil if it is damaged.
+    ///
+    /// - Throws: ``RowFailure/locked``.
+    package func openIfSound(_ row: SealedRow) throws(RowFailure) -> OpenedRow? {
+        do throws(RowFailure) {
+            return try open(row)
+        } catch {
+            guard error.isDamage else { throw error }
+            return nil
+        }
+    }
+
+    // Writing.
+
+    /// Content with its hashes.
+    package func hashed(
+        _ content: ItemContent, _ itemClass: ItemClass, _ flags: RowFlags
+    ) -> IndexedContent {
+        IndexedContent(
+            content,
+            state.hasher.hashes(
+                itemClass, content, isSynchronizable: flags.contains(.synchronizable)))
+    }
+
+    /// Adds a row; its flags say what pair of keys the value is sealed to, and whether it is
+    /// sealed under the password that the call has brought.
+    package func insert(
+        _ itemClass: ItemClass, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?,
+        after logicalTime: Int64 = 0
+    ) throws -> SealedRow {
+        let cipher = try state.cipher(kind.protectionClass, isUse: synced == nil)
+        let (content, index) = (item.content, item.index)
+        let header = RowHeader(
+            number: try nextNumber(), salt: .random(in: .min ... .max), version: 1,
+            itemClass: itemClass, protectionClass: kind.protectionClass, flags: kind.flags,
+            epoch: state.epoch.keys.epoch, placeHash: index.place.service.place,
+            accountHash: index.place.account)
+        let stored = kind.flags.contains(.password) ? try boxed(value, header) : value
+        var row = try cipher.seal(
+            header, content, index, value: stored,
+            logicalTime: try time(after: logicalTime))
+        row.placeID = try placeID(index.place.service)
+        row.changeNumber = try nextChangeNumber(kind.flags)
+        let run = try writer.insert.start()
+        try row.bind(to: run)
+        try run.finish()
+        try insertAttributes(index.others.values, row.header.number)
+        try checkIsFound(row, item)
+        return row
+    }
+
+    /// Writes an item over the row it was read from, under its next version; of a value that takes
+    /// a password, its box.
+    package func replace(
+        _ old: SealedRow, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?,
+        after logicalTime: Int64 = 0
+    ) throws {
+        var row = try seal(item, over: old, kind, value: value)
+        row.logicalTime = try time(after: max(old.logicalTime, logicalTime))
+        row.changeNumber = try nextChangeNumber(kind.flags)
+        try write(row, over: old, item)
+    }
+
+    /// Seals a row that the keys of the former epoch have opened, for a change of keys. Nothing
+    /// about the item changes, so that no watcher has to be notified.
+    package func sealAnew(_ opened: OpenedRow) throws {
+        let old = opened.row
+        let item = hashed(opened.content, old.header.itemClass, old.header.flags)
+        let row = try seal(item, over: old, old.header.kind, value: opened.value)
+        try write(row, over: old, item)
+    }
+
+    /// The next version of a row; times and numbers of changes are the old one's.
+    private func seal(
+        _ item: IndexedContent, over old: SealedRow, _ kind: RowKind, value: SecretValue?
+    ) throws -> SealedRow {
+        let cipher = try state.cipher(kind.protectionClass, isUse: synced == nil)
+        var header = old.header
+        header.version = try following(header.version)
+        header.protectionClass = kind.protectionClass
+        header.flags = kind.flags
+        header.epoch = state.epoch.keys.epoch
+        header.placeHash = item.index.place.service.place
+        header.accountHash = item.index.place.account
+        var row = try cipher.seal(
+            header, item.content, item.index, value: value, logicalTime: old.logicalTime)
+        let staysInPlace = item.index.place.service == old.place.service
+        row.placeID = staysInPlace ? old.placeID : try placeID(item.index.place.service)
+        row.changeNumber = old.changeNumber
+        return row
+    }
+
+    private func write(_ row: SealedRow, over old: SealedRow, _ item: IndexedContent) throws {
+        if row.isIndexedAs(old) {
+            // Naming a column makes SQLite write all its indexes anew, and a page for each.
+            let run = try writer.updateSealed.start()
+            try row.bindSealed(to: run)
+            try run.finish()
+        } else {
+            let run = try writer.update.start()
+            try row.bind(to: run)
+            try run.finish()
+            if row.hashes != old.hashes {
+                try deleteAttributes(of: old)
+                try insertAttributes(item.index.others.values, row.header.number)
+            }
+            if row.placeID != old.placeID { try deletePlaceIfEmpty(old.placeID) }
+        }
+        try checkIsFound(row, item)
+    }
+
+    /// Makes sure that readers find what was written: where an index is damaged, they may not.
+    ///
+    /// - Throws: ``KeychainFailure/Code/keychainDamaged``, as the readers would.
+    private func checkIsFound(_ row: SealedRow, _ item: IndexedContent) throws {
+        let run = try store.written.start()
+        try run.bind(row.place)
+        guard try run.step(), run.int64(0) == row.header.number,
+            run.int64(1) == row.header.version
+        else { throw RowFailure.index }
+        for hash in item.index.others.values {
+            guard try isEntered(hash, row.header.number) else {
+                throw RowFailure.index
+            }
+        }
+        // Searches by name look here, too, for items with a view hint or a token.
+        _ = try isEntered(plainKey(of: item, row.header), row.header.number)
+    }
+
+    private func plainKey(of item: IndexedContent, _ header: RowHeader) -> IndexHash {
+        let content = item.content
+        guard Attribute.variants.contains(where: { content.attributes[$0] != nil }) else {
+            return state.hasher.plainKey(
+                header.itemClass, group: content.accessGroup, item.index.place)
+        }
+        return state.hasher.plainKey(
+            header.itemClass, content.attributes, group: content.accessGroup,
+            isSynchronizable: header.flags.contains(.synchronizable))
+    }
+
+    private func isEntered(_ hash: IndexHash, _ number: Int64) throws(SystemError) -> Bool {
+        let run = try store.entry.start()
+        try run.bind(hash, at: 1)
+        try run.bind(number, at: 2)
+        return try run.step()
+    }
+
+    /// Deletes a row for good.
+    package func delete(_ row: SealedRow) throws {
+        try deleteAttributes(of: row)
+        let run = try writer.delete.start()
+        try run.bind(row.header.number, at: 1)
+        try run.finish()
+        try deletePlaceIfEmpty(row.placeID)
+    }
+
+    /// Moves a damaged row out of the way of what is about to be written, as it is.
+    package func quarantine(_ row: FoundRow) throws {
+        let run = try writer.quarantine.start()
+        try run.bind(row.number, at: 1)
+        try run.bind(now.logicalTime >> 16, at: 2)
+        try run.finish()
+        // What the row says of its attributes may be what is damaged.
+        for statement in [writer.deleteAttributes, writer.delete] {
+            let run = try statement.start()
+            try run.bind(row.number, at: 1)
+            try run.finish()
+        }
+    }
+
+    // Places.
+
+    /// The id of the place with these hashes, which is added if it is missing.
+    ///
+    /// Negative ids are for groups with many places: a search by an account alone looks into every
+    /// place with a positive one.
+    private func placeID(_ hashes: ServiceHashes) throws -> Int64 {
+        let run = try writer.place.start()
+        try run.bind(hashes)
+        if try run.step() {
+            // The place has to say itself what the index says.
+            guard run.int64(1) == 1 else { throw RowFailure.index }
+            return run.int64(0)
+        }
+        let id = try nextPlaceID(in: hashes.group)
+        let insertion = try writer.addPlace.start()
+        try insertion.bind(hashes)
+        try insertion.bind(id, at: 4)
+        try insertion.finish()
+        return id
+    }
+
+    private func nextPlaceID(in group: IndexHash) throws -> Int64 {
+        let run = try writer.fewPlaces.start()
+        try run.bind(group, at: 1)
+        guard try run.step() else { throw RowFailure.index }
+        guard run.int64(0) == 0 else { return try following(run.int64(1)) }
+        let (next, isTooSmall) = run.int64(2).subtractingReportingOverflow(1)
+        guard !isTooSmall else { throw RowFailure.column }
+        return next
+    }
+
+    private func deletePlaceIfEmpty(_ id: Int64) throws {
+        let run = try writer.deletePlace.start()
+        try run.bind(id, at: 1)
+        try run.finish()
+    }
+
+    private func insertAttributes(_ hashes: some Sequence<IndexHash>, _ number: Int64) throws {
+        for hash in hashes { try change(writer.insertAttribute, hash, number) }
+    }
+
+    private func deleteAttributes(of row: SealedRow) throws {
+        // If the column is damaged `doctor` finds what is left over.
+        guard let others = try? IndexHashes.others(parsing: row.hashes) else { return }
+        for hash in others.values { try change(writer.deleteAttribute, hash, row.header.number) }
+    }
+
+    private func change(_ statement: Statement, _ hash: IndexHash, _ number: Int64) throws {
+        let run = try statement.start()
+        try run.bind(hash, at: 1)
+        try run.bind(number, at: 2)
+        try run.finish()
+    }
+
+    private func nextNumber() throws -> Int64 { try following(last(writer.lastNumber)) }
+
+    private func nextChangeNumber(_ flags: RowFlags) throws -> Int64? {
+        guard flags.contains(.synchronizable) else { return nil }
+        if let synced { return synced.changeNumber }
+        return try following(last(writer.lastChange))
+    }
+
+    private func time(after logicalTime: Int64) throws(RowFailure) -> Int64 {
+        if let synced { return synced.logicalTime }
+        return max(now.logicalTime, try following(logicalTime))
+    }
+
+    /// - Throws: ``RowFailure/column`` for a number that no count can reach.
+    private func following(_ number: Int64) throws(RowFailure) -> Int64 {
+        guard number < .max else { throw .column }
+        return number + 1
+    }
+
+    private func last(_ statement: Statement) throws -> Int64 {
+        let run = try statement.start()
+        return try run.step() ? run.int64(0) : 0
+    }
+}
+
+/// What rows get that bring what another device has written.
+package struct SyncedTimes: Sendable {
+    /// The time of the record.
+    let logicalTime: Int64
+    /// At most the mark, so that the row does not count as a local change.
+    let changeNumber: Int64
+
+    /// The time of a record, and a change number that was collected.
+    package init(logicalTime: Int64, changeNumber: Int64) {
+        self.logicalTime = logicalTime
+        self.changeNumber = changeNumber
+    }
+}
+
+/// A row with everything that was sealed in it.
+package struct OpenedRow {
+    /// The sealed row.
+    package let row: SealedRow
+    /// Its names and details.
+    package let content: ItemContent
+    /// The value, or the box of one that takes a password.
+    package var value: SecretValue?
+    /// Whether there is a value that takes a proof which was not there.
+    package var isClosed = false
+}
+
+/// What is sealed of an item, with the hashes that follow from it: they cost as much as sealing,
+/// so each is computed once.
+package struct IndexedContent {
+    /// The names and details.
+    package var content: ItemContent
+    /// The hashes that follow from them.
+    package let index: IndexHashes
+
+    /// Content whose hashes have been computed.
+    package init(_ content: ItemContent, _ index: IndexHashes) {
+        self.content = content
+        self.index = index
+    }
+
+    /// Content that differs from a row's in nothing that is hashed. Opening the row has shown that
+    /// its hashes are those of what is in it.
+    package init(_ content: ItemContent, sameKeyAs row: SealedRow) throws(RowFailure) {
+        self.content = content
+        index = IndexHashes(
+            place: row.place, others: try IndexHashes.others(parsing: row.hashes))
+    }
+}
+
+/// A moment, in the two forms that rows keep.
+package struct Moment: Hashable, Sendable {
+    private static let nanosecondsUntil2001: Int64 = 978_307_200 * 1_000_000_000
+
+    /// Seconds since 2001-01-01 00:00 UTC.
+    package let date: Double
+    /// Milliseconds since 1970, with 16 bits below them for what happens within one.
+    package let logicalTime: Int64
+
+    /// The moment so many nanoseconds after 1970 began.
+    package init(nanoseconds: Int64) {
+        let (since2001, isTooEarly) = nanoseconds.subtractingReportingOverflow(
+            Self.nanosecondsUntil2001)
+        date = Double(isTooEarly ? .min : since2001) / 1e9
+        logicalTime = max(0, nanoseconds / 1_000_000) << 16
+    }
+
+    /// A moment whose two forms do not agree, as those of restored items.
+    package init(date: Double, logicalTime: Int64) {
+        self.date = date
+        self.logicalTime = logicalTime
+    }
+}

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetDatabase
+package import ValetKeychainModel
+internal import ValetSealing
+package import ValetSystem
+
+extension RowKeys {
+    /// The rows that match what of `query` can be seen without opening them.
+    package func find(
+        _ query: ItemQuery, _ groups: [AccessGroup], _ store: RowConnection
+    ) throws(SystemError) -> [FoundRow] {
+        if let reference = query.reference {
+            return try find(reference, query, groups, store)
+        }
+        var rows: [FoundRow] = []
+        for group in groups {
+            let hasItem = query.limit == 1 && !rows.isEmpty
+            rows += try Search(query, in: group, hasher, self)
+                .rankedRows(store, hasItem: hasItem).joined()
+        }
+        return rows
+    }
+
+    /// The numbers of the rows that come into question, group by group, rising in each; up to
+    /// `limit` in each.
+    ///
+    /// A query that has few of them by its nature, by a reference or a primary key, is not for
+    /// this.
+    package func candidates(
+        _ query: ItemQuery, _ groups: [AccessGroup], _ store: RowConnection, limit: Int = .max
+    ) throws(SystemError) -> [Int64] {
+        var numbers: [Int64] = []
+        for group in groups {
+            numbers += try Search(query, in: group, hasher, self)
+                .candidates(store, limit: limit).sorted()
+        }
+        return numbers
+    }
+
+    /// What judges whether a row matches `query`, in each group.
+    package func searches(_ query: ItemQuery, _ groups: [AccessGroup]) -> [Search] {
+        groups.map { Search(query, in: $0, hasher, self) }
+    }
+
+    /// What the first of `searches` that knows it finds in the row of that number.
+    package func find(
+        _ number: Int64, by searches: [Search], _ store: RowConnection
+    ) throws(SystemError) -> FoundRow? {
+        let run = try store.byNumber.start()
+        try run.bind(number, at: 1)
+        guard try run.step() else { return nil }
+        let found = try FoundRow(run)
+        for search in searches {
+            if let judged = search.judged(found, isNamed: false) { return judged }
+        }
+        return nil
+    }
+
+    /// The numbers of all rows, those of deleted items included.
+    package func allNumbers(_ store: RowConnection) throws(SystemError) -> [Int64] {
+        let run = try store.numbers.start()
+        var numbers: [Int64] = []
+        while try run.step() { numbers.append(run.int64(0)) }
+        return numbers
+    }
+
+    /// The item in the row of that number, whatever group it is in; nil if there is none.
+    package func item(
+        _ number: Int64, _ store: RowConnection
+    ) throws(SystemError) -> FoundRow? {
+        let run = try store.byNumber.start()
+        try run.bind(number, at: 1)
+        guard try run.step() else { return nil }
+        let found = try FoundRow(run)
+        guard case .row(let row) = found, row.header.flags.contains(.tombstone) else {
+            return found
+        }
+        // A writer of the file may mark an item as deleted to hide it.
+        return isForged(row) ? .damaged(number: number) : nil
+    }
+
+    private func find(
+        _ reference: PersistentReference, _ query: ItemQuery, _ groups: [AccessGroup],
+        _ store: RowConnection
+    ) throws(SystemError) -> [FoundRow] {
+        var reader = ByteReader(reference.itemID, malformed: RowFailure.content)
+        guard let number = try? reader.integer(UInt64.self) else { return [] }
+        let run = try store.byNumber.start()
+        try run.bind(Int64(bitPattern: number), at: 1)
+        guard try run.step() else { return [] }
+        let found = try FoundRow(run)
+        guard case .row(let row) = found else { return [found] }
+        // The id is no other item's, whatever class the row says that it has.
+        guard row.header.itemID == reference.itemID else { return [] }
+        for group in groups {
+            let search = Search(query, in: group, hasher, self)
+            if let judged = search.judged(found, isNamed: false) { return [judged] }
+        }
+        return []
+    }
+
+    /// Whether the names in a row show that its columns are not its own. Where the key of its
+    /// class is not open they show nothing.
+    func isForged(_ row: SealedRow) -> Bool {
+        do throws(RowFailure) {
+            _ = try cipher(examining: row.header).openContent(row)
+            return false
+        } catch {
+            return error.isDamage
+        }
+    }
+}
+
+/// A query in one access group, turned into the hashes that rows of one epoch are found by.
+package struct Search {
+    let query: ItemQuery
+    /// The group that is searched.
+    package let group: AccessGroup
+    private let state: RowKeys
+    private let groupHash: IndexHash
+    private let hashed: [(attribute: Attribute, value: AttributeValue, hash: IndexHash)]
+    /// Set when the query names all of a primary key; two when it asks for both kinds of items.
+    private let keys: [(place: ItemPlace, plain: IndexHash)]
+
+    init(
+        _ query: ItemQuery, in group: AccessGroup, _ hasher: IndexHasher, _ state: RowKeys
+    ) {
+        self.query = query
+        self.group = group
+        self.state = state
+        let itemClass = query.itemClass
+        groupHash = hasher.group(group, itemClass)
+        hashed = query.attributes.filter(\.key.isHashed).map { attribute, value in
+            let hash = hasher.attribute(attribute, value, itemClass, group: group)
+            return (attribute, value, hash)
+        }
+        let flags = query.namesPrimaryKey ? query.synchronizable.flags : []
+        keys = flags.map { flag in
+            (
+                hasher.place(itemClass, query.attributes, group: group, isSynchronizable: flag),
+                hasher.plainKey(
+                    itemClass, query.attributes, group: group, isSynchronizable: flag)
+            )
+        }
+    }
+
+    /// Runs the statement that leaves the fewest rows to look at.
+    ///
+    /// - Parameter hasItem: Whether the one item that is asked for was found before. It can be read
+    ///   although what leads to others is damaged.
+    /// - Returns: Rows in the order of their numbers, but ranked: all of one array come before
+    ///   those of the next. Searches of one query have equally many arrays in every epoch.
+    func rankedRows(
+        _ store: RowConnection, hasItem: Bool
+    ) throws(SystemError) -> [[FoundRow]] {
+        do throws(SystemError) {
+            return try rankedRows(store)
+        } catch .corrupt where hasItem {
+            return []
+        }
+    }
+
+    private func rankedRows(_ store: RowConnection) throws(SystemError) -> [[FoundRow]] {
+        let place = hash(of: query.itemClass.placeAttribute)
+        guard hash(of: .account) != nil, place != nil, !keys.isEmpty else {
+            return [try rows(store, place)]
+        }
+        var ranked: [[FoundRow]] = []
+        for key in keys {
+            let rows = try named(key.place, store)
+            // A query that names a hint or a token has found its item twice otherwise.
+            let known = Set((ranked.joined() + rows).map(\.number))
+            let hasItem = query.limit == 1 && !known.isEmpty
+            let others = try variants(of: key.plain, store, hasItem: hasItem)
+            ranked += [rows, others.filter { !known.contains($0.number) }]
+        }
+        return ranked
+    }
+
+    /// The row with that primary key. Where it says that it is another one, it was changed, or the
+    /// index that led there.
+    private func named(
+        _ place: ItemPlace, _ store: RowConnection
+    ) throws(SystemError) -> [FoundRow] {
+        let run = try store.byPrimaryKey.start()
+        try run.bind(place)
+        guard try run.step() else { return [] }
+        let found = try FoundRow(run)
+        guard case .row(let row) = found else { return [found] }
+        guard row.place == place else { return [.damaged(number: found.number)] }
+        // A row with the primary key is the one that is meant, whatever else it says.
+        return judged(found, isNamed: true).map { [$0] } ?? []
+    }
+
+    /// Items with a view hint or a token that have a name but for these.
+    private func variants(
+        of plainKey: IndexHash, _ store: RowConnection, hasItem: Bool
+    ) throws(SystemError) -> [FoundRow] {
+        do throws(SystemError) {
+            return try found(store.byAttribute, plainKey)
+        } catch .corrupt where hasItem {
+            return []
+        }
+    }
+
+    private func rows(
+        _ store: RowConnection, _ place: IndexHash?
+    ) throws(SystemError) -> [FoundRow] {
+        let route = route(store, place)
+        let run = try route.start(route.rows)
+        return try found(run)
+    }
+
+    /// The numbers of the rows that come into question, in no order, up to `limit` of them.
+    package func candidates(
+        _ store: RowConnection, limit: Int
+    ) throws(SystemError) -> [Int64] {
+        let route = route(store, hash(of: query.itemClass.placeAttribute))
+        let run = try route.start(route.numbers)
+        var numbers: [Int64] = []
+        while numbers.count < limit, try run.step() { numbers.append(run.int64(0)) }
+        return numbers
+    }
+
+    /// The statements that leave the fewest rows to look at.
+    private func route(_ store: RowConnection, _ place: IndexHash?) -> Route {
+        if let account = hash(of: .account) {
+            return Route(store.byAccount, store.numbersByAccount, [groupHash, account])
+        }
+        let rare = hashed.first { entry in
+            !isColumn(entry.attribute) && !entry.attribute.matchesDefault(entry.value)
+        }
+        if let rare { return Route(store.byAttribute, store.numbersByAttribute, [rare.hash]) }
+        if let place { return Route(store.byPlace, store.numbersByPlace, [groupHash, place]) }
+        return Route(store.byGroup, store.numbersByGroup, [groupHash])
+    }
+
+    /// A way to rows, and to their numbers alone.
+    private struct Route {
+        let rows: Statement
+        let numbers: Statement
+        private let parameters: [IndexHash]
+
+        init(_ rows: Statement, _ numbers: Statement, _ parameters: [IndexHash]) {
+            (self.rows, self.numbers, self.parameters) = (rows, numbers, parameters)
+        }
+
+        func start(_ statement: Statement) throws(SystemError) -> Statement.Run {
+            let run = try statement.start()
+            for (index, parameter) in parameters.enumerated() {
+                try run.bind(parameter, at: Int32(index + 1))
+            }
+            return run
+        }
+    }
+
+    private func hash(of attribute: Attribute) -> IndexHash? {
+        hashed.first { $0.attribute == attribute }?.hash
+    }
+
+    private func found(
+        _ statement: Statement, _ parameters: IndexHash...
+    ) throws(SystemError) -> [FoundRow] {
+        let run = try statement.start()
+        for (index, parameter) in parameters.enumerated() {
+            try run.bind(parameter, at: Int32(index + 1))
+        }
+        return try found(run)
+    }
+
+    private func found(_ run: borrowing Statement.Run) throws(SystemError) -> [FoundRow] {
+        var rows: [FoundRow] = []
+        while try run.step() {
+            let row = try FoundRow(run)
+            if let row = judged(row, isNamed: false) { rows.append(row) }
+        }
+        return rows
+    }
+
+    /// What the search finds in a row that a statement gave; nil for a row that does not match.
+    ///
+    /// A writer of the file may make a row say that it is another sort of item. So one that
+    /// its hashes lead to is not believed to be none that is meant before its names have opened.
+    ///
+    /// - Parameter isNamed: Whether a primary key led there, or a reference.
+    func judged(_ found: FoundRow, isNamed: Bool) -> FoundRow? {
+        guard case .row(let row) = found else { return found }
+        let header = row.header
+        if isSort(header), isIndexed(row) { return found }
+        guard row.groupHash == groupHash, isNamed || isIndexed(row), state.isForged(row) else {
+            return nil
+        }
+        return .damaged(number: header.number)
+    }
+
+    /// Whether a row says that it is an item of the sort that is searched for.
+    private func isSort(_ header: RowHeader) -> Bool {
+        header.itemClass == query.itemClass && !header.flags.contains(.tombstone)
+            && (query.protectionClass == nil || query.protectionClass == header.protectionClass)
+            && query.synchronizable.flags.contains(header.flags.contains(.synchronizable))
+    }
+
+    /// Whether a row has the hashes of what is searched for.
+    private func isIndexed(_ row: SealedRow) -> Bool {
+        guard row.groupHash == groupHash else { return false }
+        guard hashed.contains(where: { !isColumn($0.attribute) }) else {
+            return hashed.allSatisfy { column($0.attribute, of: row) == $0.hash }
+        }
+        guard let others = try? IndexHashes.others(parsing: row.hashes) else { return true }
+        return hashed.allSatisfy { attribute, value, hash in
+            if isColumn(attribute) { return column(attribute, of: row) == hash }
+            guard let stored = others[attribute.tag] else { return attribute.matchesDefault(value) }
+            return stored == hash
+        }
+    }
+
+    private func isColumn(_ attribute: Attribute) -> Bool {
+        attribute == .account || attribute == query.itemClass.placeAttribute
+    }
+
+    private func column(_ attribute: Attribute, of row: SealedRow) -> IndexHash {
+        attribute == .account ? row.header.accountHash : row.serviceHash
+    }
+}
+
+/// A row that a search came upon.
+package enum FoundRow {
+    case row(SealedRow)
+    /// A row with columns that no writer writes.
+    case damaged(number: Int64)
+
+    /// Reads the row that `run` is at.
+    ///
+    /// - Throws: ``SystemError/Code/outOfMemory`` if too little is left for its value: opened, and
+    ///   handed out.
+    package init(_ run: borrowing Statement.Run) throws(SystemError) {
+        // What lies under a password is opened twice.
+        let flags = RowFlags(column: run.int64(Schema.Column.flags))
+        let copyCount = flags?.contains(.password) == true ? 4 : 3
+        guard SpareMemory.has(copyCount, copiesOf: run.byteCount(Schema.Column.secret)) else {
+            throw SystemError(.outOfMemory, during: "read an item")
+        }
+        do throws(RowFailure) {
+            self = .row(try SealedRow(run))
+        } catch {
+            self = .damaged(number: run.int64(Schema.Column.number))
+        }
+    }
+
+    /// The row's number, whatever else is wrong with it.
+    package var number: Int64 {
+        switch self {
+        case .row(let row): row.header.number
+        case .damaged(let number): number
+        }
+    }
+}
+
+extension Attribute {
+    /// Whether a search for `value` finds an item that has this attribute at its default.
+    func matchesDefault(_ value: AttributeValue) -> Bool {
+        guard let defaultValue else { return false }
+        return matches(value, defaultValue)
+    }
+}
+
+extension ItemQuery {
+    /// Whether the query names all of a primary key, hint and token aside.
+    package var namesPrimaryKey: Bool {
+        itemClass.primaryKeyAttributes.allSatisfy { attribute in
+            Attribute.variants.contains(attribute) || attributes[attribute] != nil
+        }
+    }
+}
+
+extension ItemQuery.Synchronizable {
+    /// The values of the flag that are searched for.
+    package var flags: [Bool] {
+        switch self {
+        case .localOnly: [false]
+        case .synchronizedOnly: [true]
+        case .any: [false, true]
+        }
+    }
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetDatabase
+package import ValetKeychainModel
+internal import ValetKeys
+package import ValetSealing
+
+/// What names an entry of sync, and is bound to what is sealed in it.
+package struct SyncEntryHead: Hashable, Sendable {
+    /// What the entry is about: docs/FORMAT.md §12.2.
+    package let kind: UInt8
+    /// Which one of its kind.
+    package let id: [UInt8]
+    /// The number of the item; 0 for none.
+    package let item: Int64
+    /// The class whose keys seal what is secret.
+    package let protectionClass: ProtectionClass
+
+    /// The entry with that name.
+    package init(
+        _ kind: UInt8, _ id: [UInt8], item: Int64 = 0,
+        _ protectionClass: ProtectionClass = .afterFirstUnlock
+    ) {
+        self.kind = kind
+        self.id = id
+        self.item = item
+        self.protectionClass = protectionClass
+    }
+}
+
+/// An entry of sync as SQLite holds it.
+package struct SealedSyncEntry: Sendable {
+    /// The number of the row; 0 for an entry that was just sealed.
+    let number: Int64
+    /// What the sealed parts are bound to.
+    package let head: SyncEntryHead
+    let epoch: Epoch
+    let facts: [UInt8]
+    let secret: [UInt8]?
+
+    fileprivate init(
+        _ head: SyncEntryHead, _ epoch: Epoch, facts: [UInt8], secret: [UInt8]?
+    ) {
+        (number, self.head, self.epoch) = (0, head, epoch)
+        (self.facts, self.secret) = (facts, secret)
+    }
+
+    /// Reads the row that `run` is at.
+    ///
+    /// - Throws: ``RowFailure/column``.
+    init(_ run: borrowing Statement.Run) throws(RowFailure) {
+        guard let kind = UInt8(exactly: run.int64(1)),
+            let protectionClass = UInt8(exactly: run.int64(4)).flatMap(ProtectionClass.init)
+        else { throw .column }
+        number = run.int64(0)
+        head = SyncEntryHead(kind, run.blob(2), item: run.int64(3), protectionClass)
+        epoch = Epoch(column: run.int64(5))
+        facts = run.blob(6)
+        secret = run.isNull(7) ? nil : run.blob(7)
+    }
+}
+
+extension RowKeys {
+    private static let factsPadding = 32
+
+    /// Seals an entry under the current epoch: facts under the keys of `ck`, which are open while
+    /// the keychain is locked, and what is secret under the keys of its class.
+    ///
+    /// - Throws: ``RowFailure/locked``.
+    package func seal(
+        _ head: SyncEntryHead, facts: [UInt8], secret: SecretValue?
+    ) throws(RowFailure) -> SealedSyncEntry {
+        let number = epoch.keys.epoch
+        guard let factsKeys = epoch.keys.keys(of: .afterFirstUnlock) else { throw .locked }
+        var padded = facts
+        Padding.pad(&padded, toMultipleOf: Self.factsPadding)
+        let sealed = head.associatedData("F", keychainID, number).withBytes { data in
+            AEAD.seal(padded.span, associatedData: data, under: factsKeys.attributes)
+        }
+        guard let secret else { return SealedSyncEntry(head, number, facts: sealed, secret: nil) }
+        guard let keys = epoch.keys.keys(of: head.protectionClass) else { throw .locked }
+        let plaintext = Padding.padded(
+            secret, toMultipleOf: ItemCipher.valuePadding(secret.byteCount))
+        let sealedSecret = head.associatedData("S", keychainID, number).withBytes { data in
+            plaintext.withBytes { plaintext in
+                AEAD.seal(plaintext, associatedData: data, under: keys.value)
+            }
+        }
+        return SealedSyncEntry(head, number, facts: sealed, secret: sealedSecret)
+    }
+
+    /// Opens the facts of an entry.
+    ///
+    /// - Throws: ``RowFailure``: `seal`, `content`, `locked`.
+    package func openFacts(_ entry: SealedSyncEntry) throws(RowFailure) -> [UInt8] {
+        let keys = try keys(of: .afterFirstUnlock, entry.epoch)
+        let data = entry.head.associatedData("F", keychainID, entry.epoch)
+        guard
+            let padded = try? data.withBytes({ data in
+                try AEAD.openIntoArray(
+                    entry.facts.span, associatedData: data, under: keys.attributes)
+            })
+        else { throw .seal }
+        guard
+            let byteCount = try? Padding.unpaddedByteCount(padded.span, step: Self.factsPadding)
+        else { throw .content }
+        return Array(padded[..<byteCount])
+    }
+
+    /// Opens what is secret in an entry; nil if there is nothing.
+    ///
+    /// - Throws: ``RowFailure``: `seal`, `content`; `locked` if the keys of its class are not open.
+    package func openSecret(_ entry: SealedSyncEntry) throws(RowFailure) -> SecretValue? {
+        guard let secret = entry.secret else { return nil }
+        let keys = try keys(of: entry.head.protectionClass, entry.epoch)
+        guard
+            let padded = try? entry.head.associatedData("S", keychainID, entry.epoch).withBytes({
+                data in
+                try AEAD.open(secret.span, associatedData: data, under: keys.value)
+            })
+        else { throw .seal }
+        let step = padded.byteCount <= 1056 ? 32 : 1024
+        guard
+            let byteCount = try? padded.withBytes({ try Padding.unpaddedByteCount($0, step: step) }
+            ),
+            ItemCipher.valuePadding(byteCount) == step
+        else { throw .content }
+        return SecretValue(padded, byteCount: byteCount)
+    }
+
+    private func keys(
+        of protectionClass: ProtectionClass, _ number: Epoch
+    ) throws(RowFailure) -> ClassKeys {
+        guard epoch.keys.epoch == number, epoch.hasKey(of: protectionClass) else { throw .seal }
+        guard let keys = epoch.keys.keys(of: protectionClass) else { throw .locked }
+        return keys
+    }
+}
+
+extension SyncEntryHead {
+    fileprivate func associatedData(
+        _ part: String, _ keychainID: KeychainID, _ epoch: Epoch
+    ) -> LengthPrefixed {
+        var data = LengthPrefixed(reservingByteCount: 160)
+        data.append(DerivationContext.syncEntry.rawValue)
+        data.append(part)
+        data.append(keychainID)
+        data.append(epoch.rawValue)
+        data.append(kind)
+        data.append(id)
+        data.append(UInt64(bitPattern: item))
+        data.append(protectionClass.rawValue)
+        return data
+    }
+}
+
+// MARK: - Names in records
+
+extension SealedSyncEntry {
+    /// The kinds of entries whose secret is a record: docs/FORMAT.md §12.3.
+    package static let recordKinds: Set<UInt8> = [1, 8, 9]
+    /// The bytes of a record's salt, before its content.
+    package static let saltByteCount = 16
+
+    /// What the record in this entry says of its item's name; nil if there is no content.
+    func names(in secret: SecretValue) -> (ItemClass, ItemContent)? {
+        let start = Self.saltByteCount
+        guard Self.recordKinds.contains(head.kind), secret.byteCount > start + 7 else { return nil }
+        // The value lies behind the attributes, and is not copied.
+        let bytes = secret.withBytes { bytes in
+            let listByteCount = (3..<7).reduce(0) { $0 << 8 | Int(bytes[start + $1]) }
+            return (0..<min(7 + listByteCount, bytes.count - start)).map { bytes[start + $0] }
+        }
+        guard let itemClass = ItemClass(rawValue: bytes[0]),
+            let list = AttributeList(encoded: bytes[7...]),
+            let content = try? ItemContent(itemClass, list)
+        else { return nil }
+        return (itemClass, content)
+    }
+}

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetDatabase
+package import ValetKeychainModel
+internal import ValetKeys
+internal import ValetSealing
+package import ValetSystem
+
+/// The tables of sync on one connection: docs/FORMAT.md §12. The module KeychainSync reads and
+/// writes them; this module keeps them fitting when the keys change.
+// Sendable because one thread at a time has its connection: see ``RowConnection``.
+package final class SyncTables: @unchecked Sendable {
+    /// The kind of the entries that are notes of the agent, each under its name.
+    package static let noteKind: UInt8 = 13
+
+    private let mark: Statement
+    private let setMark: Statement
+    /// The synchronizable rows and tombstones with change numbers above a mark, without what is
+    /// sealed, the oldest change first.
+    package let changed: Statement
+    /// The column of ``changed`` that has the change number.
+    package static let changeColumn = Schema.Column.changeNumber
+    private let itemByKey: Statement
+    private let placeOfItem: Statement
+    private let addItem: Statement
+    private let moveItem: Statement
+    private let itemsAfter: Statement
+    private let deleteItem: Statement
+    private let entry: Statement
+    private let entries: Statement
+    private let upsert: Statement
+    private let deleteEntry: Statement
+    private let deleteKind: Statement
+    private let deleteIDs: Statement
+    private let formerEntries: Statement
+    private let updateEntry: Statement
+
+    init(_ connection: Connection) {
+        mark = Statement("SELECT mark, stamp FROM sync_mark WHERE one = 1", on: connection)
+        setMark = Statement("INSERT OR REPLACE INTO sync_mark VALUES (1, ?1, ?2)", on: connection)
+        changed = Statement(Self.changedRows, on: connection)
+        itemByKey = Statement(
+            "SELECT id FROM sync_item WHERE place_hash = ?1 AND account_hash = ?2", on: connection)
+        placeOfItem = Statement(Self.placeOfNumber, on: connection)
+        addItem = Statement(Self.newItem, on: connection)
+        moveItem = Statement(Self.newPlaceOfItem, on: connection)
+        itemsAfter = Statement(
+            "SELECT id FROM sync_item WHERE id > ?1 ORDER BY id LIMIT ?2", on: connection)
+        deleteItem = Statement("DELETE FROM sync_item WHERE id = ?1", on: connection)
+        entry = Statement(Self.entryOfName, on: connection)
+        entries = Statement(Self.entriesOfKinds, on: connection)
+        upsert = Statement(Self.upsertion, on: connection)
+        deleteEntry = Statement(
+            "DELETE FROM sync_entry WHERE kind = ?1 AND id = ?2", on: connection)
+        deleteKind = Statement("DELETE FROM sync_entry WHERE kind = ?1", on: connection)
+        deleteIDs = Statement(
+            "DELETE FROM sync_entry WHERE kind = ?1 AND id >= ?2 AND id < ?3", on: connection)
+        formerEntries = Statement(Self.entriesOfOtherEpochs, on: connection)
+        updateEntry = Statement(
+            "UPDATE sync_entry SET epoch = ?2, facts = ?3, secret = ?4 WHERE number = ?1",
+            on: connection)
+    }
+
+    private static let changedRows: StaticString = """
+        SELECT number, salt, version, class, protection, flags, epoch, place, account_hash, nonce,
+            NULL, NULL, hashes, change_number, logical_time, group_hash, service_hash, place_hash
+        FROM item LEFT JOIN place ON place.id = item.place
+        WHERE change_number > ?1 ORDER BY change_number
+        """
+    private static let placeOfNumber: StaticString = """
+        SELECT group_hash, service_hash, place_hash, account_hash FROM sync_item WHERE id = ?1
+        """
+    private static let newItem: StaticString = """
+        INSERT INTO sync_item (group_hash, service_hash, place_hash, account_hash)
+        VALUES (?1, ?2, ?3, ?4)
+        """
+    private static let newPlaceOfItem: StaticString = """
+        UPDATE OR IGNORE sync_item SET group_hash = ?1, service_hash = ?2, place_hash = ?3,
+            account_hash = ?4
+        WHERE place_hash = ?5 AND account_hash = ?6
+        """
+    private static let entryOfName: StaticString = """
+        SELECT number, kind, id, item, protection, epoch, facts, secret
+        FROM sync_entry WHERE kind = ?1 AND id = ?2
+        """
+    private static let entriesOfKinds: StaticString = """
+        SELECT number, kind, id, item, protection, epoch, facts, NULL
+        FROM sync_entry WHERE kind BETWEEN ?1 AND ?2
+        """
+    private static let entriesOfOtherEpochs: StaticString = """
+        SELECT number, kind, id, item, protection, epoch, facts, secret
+        FROM sync_entry WHERE number > ?1 AND epoch <> ?2 ORDER BY number
+        """
+    private static let upsertion: StaticString = """
+        INSERT INTO sync_entry (kind, id, item, protection, epoch, facts, secret)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+        ON CONFLICT (kind, id) DO UPDATE SET item = excluded.item,
+            protection = excluded.protection, epoch = excluded.epoch, facts = excluded.facts,
+            secret = excluded.secret
+        """
+
+    // MARK: The mark
+
+    /// Up to which change number local changes were collected, and the stamp of the last update.
+    package func readMark() throws -> (mark: Int64, stamp: Int64) {
+        let run = try mark.start()
+        return try run.step() ? (run.int64(0), run.int64(1)) : (0, 0)
+    }
+
+    /// Writes what ``readMark()`` reads.
+    package func write(mark: Int64, stamp: Int64) throws(SystemError) {
+        let run = try setMark.start()
+        try run.bind(mark, at: 1)
+        try run.bind(stamp, at: 2)
+        try run.finish()
+    }
+
+    // MARK: Items
+
+    /// The number of the item in a place; nil if it has none.
+    package func item(in place: ItemPlace) throws(SystemError) -> Int64? {
+        let run = try itemByKey.start()
+        try run.bind(place.service.place, at: 1)
+        try run.bind(place.account, at: 2)
+        return try run.step() ? run.int64(0) : nil
+    }
+
+    /// Gives the item in a place a number.
+    package func addItem(in place: ItemPlace) throws -> Int64 {
+        let run = try addItem.start()
+        try run.bind(place)
+        try run.finish()
+        guard let number = try item(in: place) else { throw RowFailure.index }
+        return number
+    }
+
+    /// The place of an item by its number; nil for a number that is not in use.
+    package func place(of item: Int64) throws -> ItemPlace? {
+        let run = try placeOfItem.start()
+        try run.bind(item, at: 1)
+        guard try run.step() else { return nil }
+        return ItemPlace(
+            service: ServiceHashes(
+                group: try run.fixedBytes(0), service: try run.fixedBytes(1),
+                place: try run.fixedBytes(2)),
+            account: try run.fixedBytes(3))
+    }
+
+    func move(_ old: ItemPlace, to new: ItemPlace) throws(SystemError) {
+        let run = try moveItem.start()
+        try run.bind(new)
+        try run.bind(old.service.place, at: 5)
+        try run.bind(old.account, at: 6)
+        try run.finish()
+    }
+
+    /// The next `count` numbers of items after `number`, in order.
+    package func items(after number: Int64, count: Int) throws -> [Int64] {
+        let run = try itemsAfter.start()
+        try run.bind(number, at: 1)
+        try run.bind(Int64(count), at: 2)
+        var items: [Int64] = []
+        while try run.step() { items.append(run.int64(0)) }
+        return items
+    }
+
+    /// Takes an item's number away. It may be given to another item.
+    package func deleteItem(_ number: Int64) throws(SystemError) {
+        let run = try deleteItem.start()
+        try run.bind(number, at: 1)
+        try run.finish()
+    }
+
+    // MARK: Entries
+
+    /// The entry with that name; nil for none.
+    package func entry(_ kind: UInt8, _ id: [UInt8]) throws -> SealedSyncEntry? {
+        let run = try entry.start()
+        try run.bind(Int64(kind), at: 1)
+        try run.bind(id, at: 2)
+        return try run.step() ? try SealedSyncEntry(run) : nil
+    }
+
+    /// Hands `body` all entries of these kinds, without what is secret in them.
+    package func forEachEntry(
+        _ kinds: ClosedRange<UInt8>, _ body: (SealedSyncEntry) throws -> Void
+    ) throws {
+        let run = try entries.start()
+        try run.bind(Int64(kinds.lowerBound), at: 1)
+        try run.bind(Int64(kinds.upperBound), at: 2)
+        while try run.step() { try body(SealedSyncEntry(run)) }
+    }
+
+    /// Writes an entry, over an earlier one with its name.
+    package func put(_ entry: SealedSyncEntry) throws(SystemError) {
+        let run = try upsert.start()
+        try run.bind(Int64(entry.head.kind), at: 1)
+        try run.bind(entry.head.id, at: 2)
+        try run.bind(entry.head.item, at: 3)
+        try run.bind(Int64(entry.head.protectionClass.rawValue), at: 4)
+        try run.bind(entry.epoch.column, at: 5)
+        try run.bind(entry.facts, at: 6)
+        if let secret = entry.secret { try run.bind(secret, at: 7) }
+        try run.finish()
+    }
+
+    /// Deletes the entry with that name, if there is one.
+    package func delete(_ kind: UInt8, _ id: [UInt8]) throws(SystemError) {
+        let run = try deleteEntry.start()
+        try run.bind(Int64(kind), at: 1)
+        try run.bind(id, at: 2)
+        try run.finish()
+    }
+
+    /// Deletes the entries of a kind.
+    package func deleteAll(_ kind: UInt8) throws(SystemError) {
+        let run = try deleteKind.start()
+        try run.bind(Int64(kind), at: 1)
+        try run.finish()
+    }
+
+    /// Deletes the entries of a kind whose ids begin with a byte below 0xFF.
+    package func deleteAll(_ kind: UInt8, beginningWith byte: UInt8) throws(SystemError) {
+        let run = try deleteIDs.start()
+        try run.bind(Int64(kind), at: 1)
+        try run.bind([byte], at: 2)
+        try run.bind([byte + 1], at: 3)
+        try run.finish()
+    }
+}
+
+// MARK: - Change of keys
+
+extension RowTransaction {
+    private static let batchByteCount = 4 << 20
+
+    /// Seals every entry that the keys of the former epoch open, for a change of keys. One that
+    /// does not open stays as it is: sync reports it. Holds 4 MiB of entries at most.
+    package func sealSyncEntriesAnew(from former: RowKeys) throws {
+        var last: Int64? = .min
+        while let number = last { last = try sealSyncEntries(above: number, from: former) }
+    }
+
+    /// - Returns: The number of the last entry that was read; nil if there are no more.
+    private func sealSyncEntries(above number: Int64, from former: RowKeys) throws -> Int64? {
+        var batch: [SealedSyncEntry] = []
+        var byteCount = 0
+        let isLast = try store.sync.forEachFormerEntry(
+            above: number, than: state.epoch.keys.epoch
+        ) { entry in
+            batch.append(entry)
+            byteCount += entry.facts.count + (entry.secret?.count ?? 0)
+            return byteCount < Self.batchByteCount
+        }
+        for entry in batch { try sealAnew(entry, from: former) }
+        return isLast ? nil : batch.last?.number
+    }
+
+    private func sealAnew(_ old: SealedSyncEntry, from former: RowKeys) throws {
+        let facts: [UInt8]
+        let secret: SecretValue?
+        do throws(RowFailure) {
+            facts = try former.openFacts(old)
+            secret = try former.openSecret(old)
+        } catch {
+            return
+        }
+        let new = try state.seal(old.head, facts: facts, secret: secret)
+        try store.sync.replace(old.number, by: new)
+        guard let (itemClass, content) = secret.flatMap({ old.names(in: $0) }) else { return }
+        try moveSyncItem(itemClass, content, from: former)
+    }
+
+    /// Makes the number that sync has for an item known by the hashes of the current epoch.
+    package func moveSyncItem(
+        _ itemClass: ItemClass, _ content: ItemContent, from former: RowKeys
+    ) throws {
+        let (attributes, group) = (content.attributes, content.accessGroup)
+        try store.sync.move(
+            former.hasher.place(itemClass, attributes, group: group, isSynchronizable: true),
+            to: state.hasher.place(itemClass, attributes, group: group, isSynchronizable: true))
+    }
+}
+
+extension SyncTables {
+    /// - Parameter body: Returns whether to go on.
+    /// - Returns: Whether there are no more.
+    fileprivate func forEachFormerEntry(
+        above number: Int64, than epoch: Epoch, _ body: (SealedSyncEntry) -> Bool
+    ) throws -> Bool {
+        let run = try formerEntries.start()
+        try run.bind(number, at: 1)
+        try run.bind(epoch.column, at: 2)
+        while try run.step() {
+            guard let entry = try? SealedSyncEntry(run) else { continue }
+            guard body(entry) else { return false }
+        }
+        return true
+    }
+
+    fileprivate func replace(_ number: Int64, by entry: SealedSyncEntry) throws(SystemError) {
+        let run = try updateEntry.start()
+        try run.bind(number, at: 1)
+        try run.bind(entry.epoch.column, at: 2)
+        try run.bind(entry.facts, at: 3)
+        if let secret = entry.secret { try run.bind(secret, at: 4) }
+        try run.finish()
+    }
+}
+
+// MARK: - Rows
+
+extension RowConnection {
+    /// The row in a place, or a tombstone; nil for none, or for a row that says it is elsewhere.
+    package func row(in place: ItemPlace) throws(SystemError) -> SealedRow? {
+        let run = try byPrimaryKey.start()
+        try run.bind(place)
+        guard try run.step(), !run.isNull(Schema.Column.number),
+            case .row(let row) = try FoundRow(run), row.place == place
+        else { return nil }
+        return row
+    }
+}
+
+extension RowKeys {
+    /// Whether the keys of scope `u` are closed.
+    package var isLocked: Bool {
+        epoch.hasKey(of: .whenUnlocked) && epoch.keys.keys(of: .whenUnlocked) == nil
+    }
+
+    /// Opens everything in a row, which does not count as use of the keychain.
+    ///
+    /// - Throws: ``RowFailure``.
+    package func openUnused(_ row: SealedRow) throws(RowFailure) -> OpenedRow {
+        let cipher = try cipher(examining: row.header)
+        let content = try cipher.openContent(row)
+        guard let secret = row.secret else { return OpenedRow(row: row, content: content) }
+        let value = try cipher.openValue(ValueParts(row), secret.span)
+        try cipher.check(value, row.header, content)
+        return OpenedRow(row: row, content: content, value: value)
+    }
+}

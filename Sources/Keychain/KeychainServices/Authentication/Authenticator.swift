@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainDatabase
+package import ValetKeychainModel
+package import ValetKeychainStore
+package import ValetSystem
+
+/// Proves the user's presence: what a session asks when an item demands it.
+/// ``ContextAuthenticator`` is one, and `LAContext`, which holds one.
+///
+/// Calls block. They run on the thread that asked for the item, never inside a transaction and
+/// never under the keychain's lock.
+package protocol Authenticator: Sendable {
+    /// Gets proof that opens items with these access controls.
+    ///
+    /// - Parameters:
+    ///   - demands: The access controls, each once, at least one. If the proof meets only some of
+    ///     them, the session asks again for the rest.
+    ///   - reason: The application's reason; nil if it gives none.
+    ///   - store: The keychain, which makes the proof:
+    ///     ``ItemStore/presenceProof(passcode:)`` and ``ItemStore/presenceProof(fingerprint:)``.
+    ///   - deadline: When to give up asking.
+    /// - Returns: The proof. An earlier proof that still counts may be in it.
+    /// - Throws: ``KeychainFailure``: `userCancelled`; `authenticationFailed` if it did not
+    ///   succeed, or cannot succeed here; `interactionNotAllowed` if the user cannot be asked;
+    ///   `timedOut`.
+    func proof(
+        for demands: [AccessControl], reason: String?, store: ItemStore, deadline: Deadline
+    ) throws(KeychainFailure) -> PresenceProof
+
+    /// The fingers that are enrolled now on each reader: at most 255 bytes, which differ after
+    /// every change (docs/FORMAT.md §5.4). Does not ask the user.
+    ///
+    /// - Returns: One element for each reader with fingers; the reader that is used first comes
+    ///   first.
+    /// - Throws: ``KeychainFailure`` if the readers do not tell.
+    func enrolments(until deadline: Deadline) throws(KeychainFailure) -> [[UInt8]]
+
+    /// The earlier proof that still counts; nil for none.
+    var rememberedProof: PresenceProof? { get }
+
+    /// Gets the passwords that open the boxes of items, from the application or else from the user.
+    ///
+    /// - Parameter locks: At least one; the passwords have to open all of them.
+    /// - Returns: Each password stretched for a box that it opens.
+    /// - Throws: Like ``proof(for:reason:store:deadline:)``; wrong ones: `authenticationFailed`.
+    func passwords(
+        opening locks: [PassphraseBox], _ inquiry: PasswordInquiry
+    ) throws(KeychainFailure) -> [StretchedPassword]
+
+    /// The known passwords that open some of `locks`. Does not ask the user.
+    func givenPasswords(
+        opening locks: [PassphraseBox], _ inquiry: PasswordInquiry
+    ) throws(KeychainFailure) -> [StretchedPassword]
+
+    /// Gets a password for new values, from the application or else from the user, twice.
+    ///
+    /// - Throws: Like ``proof(for:reason:store:deadline:)``.
+    func newPassword(
+        _ stretching: PasscodeStretching, _ inquiry: PasswordInquiry
+    ) throws(KeychainFailure) -> StretchedPassword
+}
+
+/// How a call may get an application's password.
+package struct PasswordInquiry: Sendable {
+    /// The application's reason; nil if it gives none.
+    package let reason: String?
+    /// Whether the user may be asked.
+    package let mayAsk: Bool
+    /// When to give up.
+    package let deadline: Deadline
+
+    /// An inquiry of a call.
+    package init(reason: String?, mayAsk: Bool, deadline: Deadline) {
+        (self.reason, self.mayAsk, self.deadline) = (reason, mayAsk, deadline)
+    }
+}
+
+extension Authenticator {
+    /// Remembers nothing.
+    package var rememberedProof: PresenceProof? { nil }
+
+    /// Knows no passwords.
+    package func givenPasswords(
+        opening locks: [PassphraseBox], _ inquiry: PasswordInquiry
+    ) throws(KeychainFailure) -> [StretchedPassword] { [] }
+}
+
+/// An authenticator that an application made and keeps: the value of
+/// `kSecUseAuthenticationContext` (spec/secitem.md §10.5).
+///
+/// An invalidated context remembers nothing, and its calls throw `authenticationFailed`.
+package protocol AuthenticationContext: AnyObject, Authenticator {}
+
+/// Whether and how a call may ask the user (spec/secitem.md §10.5).
+package struct AuthenticationPolicy: Sendable {
+    /// The values of `kSecUseAuthenticationUI`.
+    package enum UserInterface: Hashable, Sendable {
+        /// The call may ask the user.
+        case allow
+        /// The call asks no questions: items that need the user are `interactionNotAllowed`.
+        case fail
+        /// The call asks no questions: items that need the user are left out.
+        case skip
+    }
+
+    /// Whether the user may be asked.
+    package var userInterface: UserInterface
+    /// The application's reason for the question.
+    package var reason: String?
+    /// The authenticator; nil for a new ``ContextAuthenticator``, which remembers nothing.
+    package var authenticator: (any Authenticator)?
+
+    /// By default the call may ask the user.
+    package init(
+        _ userInterface: UserInterface = .allow, reason: String? = nil,
+        authenticator: (any Authenticator)? = nil
+    ) {
+        self.userInterface = userInterface
+        self.reason = reason
+        self.authenticator = authenticator
+    }
+
+    /// The authenticator that asks if the policy allows it.
+    package var chosenAuthenticator: any Authenticator {
+        authenticator ?? ContextAuthenticator(.ofProcess, store: nil)
+    }
+}

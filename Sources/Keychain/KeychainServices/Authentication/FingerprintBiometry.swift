@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Fingerprint
+    package import ValetSystem
+    package import ValetUserPresence
+
+    /// The fingerprint readers of fprintd, as ``PresenceAuthentication`` uses them.
+    package struct FingerprintBiometry: BiometryReader {
+        /// How long to wait for answers that do not need the user.
+        private static let patience = Duration.seconds(5)
+
+        private let reader: FingerprintReader
+
+        /// The fingers that `reader` verifies.
+        package init(_ reader: FingerprintReader) {
+            self.reader = reader
+        }
+
+        /// What fprintd answers, in five seconds at most.
+        package func state(until deadline: Deadline) -> BiometryState {
+            let limit = min(deadline.remaining, Self.patience)
+            do throws(FingerprintError) {
+                let states = try reader.enrolments(until: Deadline(after: limit))
+                return .enrolled(states.map(\.bytes))
+            } catch {
+                return error.code == .nobodyEnrolled ? .notEnrolled : .noReader
+            }
+        }
+
+        /// Has fprintd verify a finger.
+        ///
+        /// - Throws: `noReader` if any part is missing or fails; the protocol's other errors.
+        package func verify(
+            _ enrolment: [UInt8]?, until deadline: Deadline, cancellation: Cancellation,
+            tell: (String) -> Void
+        ) throws(BiometryFailure) -> [UInt8] {
+            var isWaiting = false
+            do throws(FingerprintError) {
+                let state = try reader.verify(
+                    enrolment, until: deadline, cancellation: cancellation
+                ) { event in
+                    // The line for a waiting reader appears only once.
+                    if case .waiting = event {
+                        guard !isWaiting else { return }
+                        isWaiting = true
+                    }
+                    tell(event.line)
+                }
+                return state.bytes
+            } catch {
+                throw BiometryFailure(error.code)
+            }
+        }
+    }
+
+    extension BiometryFailure {
+        fileprivate init(_ code: FingerprintError.Code) {
+            self =
+                switch code {
+                case .noMatch: .noMatch
+                case .nobodyEnrolled: .notEnrolled
+                case .timedOut: .timedOut
+                case .cancelled: .cancelled
+                case .unplugged, .noReader, .serviceAbsent, .serviceEnded, .busAbsent,
+                    .libraryAbsent,
+                    .claimed, .notPermitted, .untrusted, .elevated, .interactionOff, .unknownUser,
+                    .readerFailed, .malformed:
+                    .noReader
+                @unknown default: .noReader
+                }
+        }
+    }
+
+    extension FingerprintEvent {
+        /// The line for the user.
+        fileprivate var line: String {
+            switch self {
+            case .waiting(let reader, .press): "Put a finger on \(reader)."
+            case .waiting(let reader, .swipe): "Swipe a finger over \(reader)."
+            case .noMatch(1): "Not recognised: one try is left."
+            case .noMatch(let count): "Not recognised: \(count) tries are left."
+            case .retry(.unclear): "It was not clear. Try again."
+            case .retry(.tooShort): "It was too short. Try again."
+            case .retry(.notCentered): "It was not in the middle. Try again."
+            case .retry(.removeFinger): "Take the finger off, and put it back."
+            }
+        }
+    }
+
+    /// The fingerprint reader of this process.
+    enum ProcessReader {
+        /// The machine's reader. There may be none, and it may not work.
+        static let value: (any BiometryReader)? = FingerprintBiometry(FingerprintReader())
+    }
+#endif

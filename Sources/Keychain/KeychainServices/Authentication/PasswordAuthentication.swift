@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainDatabase
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSealing
+internal import ValetSystem
+internal import ValetUserPresence
+
+/// Gets an application's password: the credential that the application has set, else what the user
+/// types (spec/secitem.md §10.4). Stretches it outside of every transaction and lock.
+struct PasswordAuthentication {
+    let question: SecretQuestion
+    /// The password that the application has given.
+    let credential: SecretValue?
+
+    /// The passwords among `known`, and the credential, that open one of `locks`. Does not ask the
+    /// user.
+    func given(
+        opening locks: [PassphraseBox], known: [StretchedPassword]
+    ) throws(AuthenticationRefusal) -> [StretchedPassword] {
+        let opened = known.filter { password in locks.contains { password.opens($0) } }
+        guard let credential else { return opened }
+        let typed = credential.withBytes { SecretBytes(copying: $0) }
+        return try opened + stretched(typed, opening: Self.closed(locks, opened))
+    }
+
+    /// Passwords that open all of `locks`, typed by the user.
+    ///
+    /// Each password is tried on all of them. After three that open nothing the call fails.
+    func typed(
+        opening locks: [PassphraseBox]
+    ) throws(AuthenticationRefusal) -> [StretchedPassword] {
+        try question.checkThatSomebodyIsThere()
+        let line = "\(question.means.application()) asks for the password of an item."
+        var opened: [StretchedPassword] = []
+        var closed = locks
+        var left = SecretQuestion.tryCount
+        var problem: String?
+        while !closed.isEmpty {
+            let typed = try question.ask(line, label: Self.label, problem: problem)
+            let found = try stretched(typed, opening: closed)
+            opened += found
+            closed = Self.closed(closed, found)
+            if found.isEmpty {
+                left -= 1
+                guard left > 0 else { throw .wrong }
+                problem = SecretQuestion.wrong("password", triesLeft: left)
+            } else {
+                (left, problem) = (SecretQuestion.tryCount, nil)
+            }
+        }
+        return opened
+    }
+
+    /// The password for new values: the credential, or what the user types twice.
+    func new(_ stretching: PasscodeStretching) throws(AuthenticationRefusal) -> StretchedPassword {
+        let typed: SecretBytes
+        if let credential {
+            typed = credential.withBytes { SecretBytes(copying: $0) }
+        } else {
+            try question.checkThatSomebodyIsThere()
+            typed = try question.ask(
+                "\(question.means.application()) asks for a new password for an item.",
+                label: Self.label, isNew: true)
+        }
+        do throws(KeychainFailure) {
+            return try StretchedPassword(new: typed, stretching)
+        } catch {
+            throw .keychain(error)
+        }
+    }
+
+    private static let label = "Password"
+
+    private func stretched(
+        _ typed: borrowing SecretBytes, opening locks: [PassphraseBox]
+    ) throws(AuthenticationRefusal) -> [StretchedPassword] {
+        var opened: [StretchedPassword] = []
+        for lock in locks {
+            // Stretching takes as long as the box demands, and a search may find many boxes.
+            guard !question.deadline.hasPassed else { throw .timedOut }
+            guard !question.cancellation.isCancelled else { throw .ended }
+            do throws(KeychainFailure) {
+                let password = try StretchedPassword(typed, for: lock)
+                if password.opens(lock) { opened.append(password) }
+            } catch {
+                throw .keychain(error)
+            }
+        }
+        return opened
+    }
+
+    /// Those of `locks` that none of `passwords` opens.
+    static func closed(
+        _ locks: [PassphraseBox], _ passwords: [StretchedPassword]
+    ) -> [PassphraseBox] {
+        locks.filter { lock in !passwords.contains { $0.opens(lock) } }
+    }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetSealing
+internal import ValetSystem
+internal import ValetUserPresence
+
+/// How one call asks the user to type a secret: a passcode, or an application's password.
+/// ``PresenceAuthentication`` and ``PasswordAuthentication`` ask with it.
+struct SecretQuestion {
+    /// How often the user may try.
+    static let tryCount = 3
+
+    let means: AuthenticationMeans
+    /// The application's reason for the question.
+    let reason: String
+    /// The title of the button that declines.
+    let cancelTitle: String?
+    /// Whether the user may be asked.
+    var mayAsk: Bool
+    let deadline: Deadline
+    let cancellation: Cancellation
+
+    /// The application's own words, quoted, so that they cannot imitate a line of ours.
+    var saidReason: [String] { reason.isEmpty ? [] : ["\u{201C}\(reason)\u{201D}"] }
+
+    func checkThatSomebodyIsThere() throws(AuthenticationRefusal) {
+        guard mayAsk else { throw .notInteractive(nil) }
+        do throws(UserPresenceError) {
+            try means.asker.checkThatSomebodyIsThere()
+        } catch {
+            throw .notInteractive(error)
+        }
+    }
+
+    /// Asks once.
+    ///
+    /// - Parameters:
+    ///   - line: The first line: which application asks for what.
+    ///   - label: The label of the field.
+    ///   - problem: What was wrong with the answer before.
+    ///   - isNew: Whether the user types the secret twice.
+    func ask(
+        _ line: String, label: String, problem: String? = nil, isNew: Bool = false
+    ) throws(AuthenticationRefusal) -> SecretBytes {
+        var prompt = PasscodePrompt(
+            lines: [line] + saidReason, label: label, previousError: problem)
+        prompt.asksTwice = isNew
+        prompt.timeout = deadline.remaining
+        prompt.cancelTitle = cancelTitle
+        prompt.cancellation = cancellation
+        do throws(UserPresenceError) {
+            return try means.asker.ask(prompt)
+        } catch {
+            throw AuthenticationRefusal(error, isEnded: cancellation.isCancelled)
+        }
+    }
+
+    /// The line after a wrong answer.
+    static func wrong(_ noun: String, triesLeft left: Int) -> String {
+        "wrong \(noun): \(left == 1 ? "one try is" : "\(left) tries are") left"
+    }
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainDatabase
+public import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSealing
+package import ValetSystem
+
+// Waits until items can be read: the call of applications, and its form for typed requests.
+
+extension ValetKeychain {
+    /// Waits until items of an accessibility can be read.
+    ///
+    /// Without a passcode, and where there is no keychain, it returns at once, because nothing has
+    /// to be unlocked. The keychain may be locked again a moment later, so handle `locked` as well.
+    ///
+    /// - Parameters:
+    ///   - accessible: A value of `kSecAttrAccessible`.
+    ///   - deadline: When to give up.
+    /// - Throws: ``ValetKeychainModel/KeychainFailure``: `locked` at the deadline; `timedOut` if
+    ///   the state could not be read by then; `userCancelled` if the task was cancelled. At once:
+    ///   `keyUnavailable` and `incomplete`, which waiting does not mend; `authenticationFailed` if
+    ///   `$VALET_PASSCODE_FD` gave a wrong passcode; `invalidRequest` for any other text; and the
+    ///   other failures of ``lockState``.
+    public static func waitUntilAvailable(
+        for accessible: String, deadline: ContinuousClock.Instant
+    ) async throws(KeychainFailure) {
+        guard let protectionClass = ProtectionClass(code: accessible) else {
+            throw KeychainFailure(
+                .invalidRequest, during: AvailabilityWait.operation,
+                message: "this is not a value of kSecAttrAccessible")
+        }
+        try await KeychainSession.current().waitUntilAvailable(
+            for: protectionClass, deadline: deadline)
+    }
+}
+
+extension KeychainSession {
+    /// Waits until items of `protectionClass` can be read.
+    package func waitUntilAvailable(
+        for protectionClass: ProtectionClass, deadline: ContinuousClock.Instant
+    ) async throws(KeychainFailure) {
+        try await AvailabilityWait(session: self, protectionClass: protectionClass)
+            .run(until: deadline)
+    }
+
+    /// Waits like the asynchronous call of that name, on the calling thread. It needs no other
+    /// thread, so that it also works in a child of `fork`.
+    package func waitUntilAvailable(
+        for protectionClass: ProtectionClass, blockingUntil deadline: Deadline
+    ) throws(KeychainFailure) {
+        try remembering { () throws(KeychainFailure) in
+            try AvailabilityWait(session: self, protectionClass: protectionClass)
+                .block(until: deadline)
+        }
+    }
+}
+
+/// One call that waits until items of a protection class can be read.
+private struct AvailabilityWait: Sendable {
+    static let operation = "wait for the keychain"
+
+    let session: KeychainSession
+    let protectionClass: ProtectionClass
+
+    private enum Event: Sendable {
+        case available
+        case failed(KeychainFailure)
+        /// The caller or the deadline's task ended the waiting.
+        case ended(last: AvailabilityUpdates.Element?)
+        case deadline
+    }
+
+    func run(until deadline: ContinuousClock.Instant) async throws(KeychainFailure) {
+        let updates = try AvailabilityWatcher.current.value.updates(of: session.store)
+        // The first look always ends in time, because it has the deadline of a call.
+        var first = updates.makeAsyncIterator()
+        let found = await first.next(isolation: #isolation).map(session.scripted)
+        if let found, canUseGivenPasscode(found) {
+            _ = try await offloading { [session] () throws(KeychainFailure) in
+                try GivenPasscode.current.value.unlock(session.store)
+            }
+        }
+        var last = found
+        if let found, let event = event(of: found) {
+            return try Self.finish([event], last)
+        }
+        let events = await withTaskGroup(of: Event.self) { group in
+            group.addTask { await firstEvent(in: updates) }
+            group.addTask {
+                do {
+                    try await Task.sleep(until: deadline, clock: .continuous)
+                    return .deadline
+                } catch {
+                    return .ended(last: nil)
+                }
+            }
+            var events: [Event] = []
+            for await event in group {
+                events.append(event)
+                group.cancelAll()
+            }
+            return events
+        }
+        for case .ended(let seen?) in events { last = seen }
+        try Self.finish(events, last)
+    }
+
+    func block(until deadline: Deadline) throws(KeychainFailure) {
+        let watch = try KeychainWatch(for: .lockState)
+        let store = session.store
+        var hasTriedPasscode = false
+        while true {
+            let canHear = watch.attend(to: [store.location])
+            let found = session.scripted(
+                Result { () throws(KeychainFailure) in try store.keychain.availability() })
+            if !hasTriedPasscode, canUseGivenPasscode(found) {
+                hasTriedPasscode = true
+                _ = try GivenPasscode.current.value.unlock(store)
+                continue
+            }
+            if let event = event(of: found) { return try Self.finish([event], found) }
+            guard !deadline.hasPassed else { return try Self.finish([.deadline], found) }
+            let pause = AvailabilityWatcher.pause(after: found, canHear: canHear)
+            watch.wait(atMost: min(deadline.remaining, pause))
+        }
+    }
+
+    /// Whether the passcode of `$VALET_PASSCODE_FD` may end the waiting.
+    private func canUseGivenPasscode(_ update: AvailabilityUpdates.Element) -> Bool {
+        guard case .success(let found) = update, !found.isAvailable(protectionClass) else {
+            return false
+        }
+        return found.isOfProcess && found.fault == nil && GivenPasscode.isThere
+    }
+
+    /// What an update means for a waiting call; nil to go on waiting.
+    private func event(of update: AvailabilityUpdates.Element) -> Event? {
+        switch update {
+        case .failure(let failure): return failure.code == .timedOut ? nil : .failed(failure)
+        case .success(let found):
+            if found.isAvailable(protectionClass) { return .available }
+            return found.fault.map(Event.failed)
+        }
+    }
+
+    private func firstEvent(in updates: AvailabilityUpdates) async -> Event {
+        var last: AvailabilityUpdates.Element?
+        for await update in updates {
+            last = session.scripted(update)
+            if let last, let event = event(of: last) { return event }
+        }
+        return .ended(last: last)
+    }
+
+    private static func finish(
+        _ events: [Event], _ last: AvailabilityUpdates.Element?
+    ) throws(KeychainFailure) {
+        for case .available in events { return }
+        for case .failed(let failure) in events { throw failure }
+        for case .deadline in events {
+            if case .failure(let failure)? = last { throw failure }
+            let isOfProcess =
+                if case .success(let found)? = last { found.isOfProcess } else { false }
+            throw KeychainFailure(
+                .locked, during: operation, message: "the keychain was not unlocked in time",
+                advice: KeychainFailure.unlockAdvice(ofProcess: isOfProcess))
+        }
+        throw KeychainFailure(.userCancelled, during: operation, message: "the task was cancelled")
+    }
+}

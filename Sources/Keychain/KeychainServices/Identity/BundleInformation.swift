@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainDatabase
+package import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSystem
+
+/// What an application says about itself in the `Info.plist` from which Foundation makes
+/// `Bundle.main`. ``IdentityResolver`` reads it; `valet entitlements init` writes it.
+package struct BundleInformation: Hashable, Sendable {
+    /// `CFBundleIdentifier`.
+    package var identifier: String?
+    /// `CFBundleExecutable`: the only program that the list is about; nil for every program beside
+    /// it.
+    package var executable: String?
+    /// `CFBundleName`.
+    package var name: String?
+    /// `CFBundleVersion` and `CFBundleShortVersionString`.
+    package var version: String?
+
+    /// The usual information for a program, with the name of its file.
+    ///
+    /// - Parameter program: The program's path without symbolic links.
+    package init(identifier: String, program: String) {
+        self.identifier = identifier
+        executable = String(program.split(separator: "/").last ?? "")
+        name = executable
+        version = "1.0"
+    }
+}
+
+extension BundleInformation {
+    /// Reads a property list. Keys that do not name the application do not matter.
+    ///
+    /// - Throws: `invalidRequest` if it is not a property list, or if a name has a wrong type, is
+    ///   empty, or contains a build setting that was not replaced.
+    init(propertyList bytes: [UInt8], path: String) throws(KeychainFailure) {
+        let file = try DeclarationFile(bytes, path: path)
+        identifier = try file.text("CFBundleIdentifier")
+        executable = try file.text("CFBundleExecutable")
+        if let identifier { try file.check(identifier) }
+    }
+
+    /// The paths at which Foundation looks on Linux. The first file that exists counts.
+    ///
+    /// - Parameter program: The program's path without symbolic links.
+    package static func paths(ofProgram program: String) -> [String] {
+        let folder = folder(of: program)
+        var folders = ["Contents/", "Resources/", "Support Files/", ""].map { "\(folder)/\($0)" }
+        if folder.hasSuffix(packaged) {
+            folders.insert("\(folder.dropLast("Linux".count))", at: 0)
+        }
+        return folders.map { $0 + "Info.plist" }
+    }
+
+    /// The path without symbolic links of the program at `path`; nil if there is no file.
+    package static func program(at path: String) -> String? {
+        guard let program = FilePath.resolved(path), FilePath.isRegularFile(program) else {
+            return nil
+        }
+        return program
+    }
+
+    /// The file that names `program` now; nil if no file does.
+    package static func existingPath(ofProgram program: String) -> String? {
+        paths(ofProgram: program).first(where: GivenFile.exists)
+    }
+
+    /// Where a new list for `program` goes: `Contents` beside it, or around it in a package such as
+    /// `Mail.app/Contents/Linux/mail`.
+    package static func pathToCreate(forProgram program: String) -> String {
+        let folder = folder(of: program)
+        return folder.hasSuffix(packaged)
+            ? "\(folder.dropLast("Linux".count))Info.plist" : "\(folder)/Contents/Info.plist"
+    }
+
+    private static let packaged = "/Contents/Linux"
+
+    private static func folder(of path: String) -> String {
+        String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
+    }
+}
+
+extension BundleInformation {
+    /// Writes the property list, all of it or nothing. Everybody may read it, whatever the umask,
+    /// and only the user may write it: programs refuse a list that others can write.
+    ///
+    /// - Returns: Whether it was written: false if there is a file and `replacing` is false.
+    /// - Throws: ``KeychainFailure``: `inputOutput`, `readOnly`, `diskFull`, `insecureFiles` for
+    ///   something else in its place.
+    package func write(to path: String, replacing: Bool) throws(KeychainFailure) -> Bool {
+        do throws(SystemError) {
+            try FilePath.makePublicFolder(at: Self.folder(of: path))
+            var file = try AtomicFile(at: path, replacing: replacing, isPublic: true)
+            try file.append(Array(propertyList.utf8).span)
+            try file.commit()
+            return true
+        } catch {
+            if error.code == .alreadyExists { return false }
+            throw KeychainFailure(error, during: "write the Info.plist")
+        }
+    }
+
+    /// The property list as XML.
+    private var propertyList: String {
+        let values = [
+            ("CFBundleExecutable", executable), ("CFBundleIdentifier", identifier),
+            ("CFBundleInfoDictionaryVersion", "6.0"), ("CFBundleName", name),
+            ("CFBundlePackageType", "APPL"), ("CFBundleShortVersionString", version),
+            ("CFBundleVersion", version),
+        ]
+        var lines = [
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>",
+            "<!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\""
+                + " \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">",
+            "<plist version=\"1.0\">", "<dict>",
+        ]
+        for case (let key, let value?) in values {
+            lines += ["\t<key>\(key)</key>", "\t<string>\(Self.escaped(value))</string>"]
+        }
+        return (lines + ["</dict>", "</plist>", ""]).joined(separator: "\n")
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.reduce(into: "") { escaped, character in
+            switch character {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            default: escaped.append(character)
+            }
+        }
+    }
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSystem
+
+/// Finds the application identity of a process: from files, variables and its executable.
+/// ``ApplicationIdentity`` asks it once.
+struct IdentityResolver {
+    /// The variables of ``variables`` that are set.
+    let environment: [String: String]
+    /// The program's path; nil where the system does not say.
+    let executablePath: String?
+    /// Reads a file; returns nil if it does not exist, throws if it cannot be trusted or read.
+    let readFile: (String) throws(KeychainFailure) -> [UInt8]?
+
+    /// The identity from the first of these: entitlements, Flatpak, Snap, `Info.plist`, the
+    /// executable's name.
+    func resolve() throws(KeychainFailure) -> ApplicationIdentity {
+        let declared = try entitlements()
+        let (identifier, source) = try identifier(declared?.entitlements)
+        let groups = (declared?.entitlements ?? Entitlements())
+            .accessGroups(applicationIdentifier: identifier)
+        return ApplicationIdentity(
+            caller: Caller(
+                applicationIdentifier: identifier, accessGroups: groups,
+                executablePath: executablePath),
+            source: declared.map { .entitlements(path: $0.path) } ?? source,
+            entitlementsPath: declared?.path ?? pathToCreate)
+    }
+
+    private func entitlements() throws(KeychainFailure) -> (
+        entitlements: Entitlements, path: String
+    )? {
+        if let path = environment["VALET_ENTITLEMENTS"], !path.isEmpty {
+            return (try named(path), path)
+        }
+        for path in paths {
+            if let bytes = try readFile(path) {
+                return (try Entitlements(propertyList: bytes, path: path), path)
+            }
+        }
+        return nil
+    }
+
+    private func named(_ path: String) throws(KeychainFailure) -> Entitlements {
+        let variable = "$VALET_ENTITLEMENTS"
+        guard path.hasPrefix("/") else {
+            throw KeychainFailure(
+                .invalidRequest, during: IdentityResolver.operation,
+                message: "\(variable) is not an absolute path", path: path)
+        }
+        guard let bytes = try readFile(path) else {
+            throw KeychainFailure(
+                .invalidRequest, during: IdentityResolver.operation,
+                message: "\(variable) names a file that does not exist", path: path)
+        }
+        return try Entitlements(propertyList: bytes, path: path)
+    }
+
+    /// The paths of entitlements, in the order of the search.
+    private var paths: [String] {
+        guard let executablePath, let name = executableName else { return [] }
+        return ["\(executablePath).entitlements", perUserPath(name), perMachinePath(name)]
+            .compactMap { $0 }
+    }
+
+    private var pathToCreate: String? {
+        executableName.map { perUserPath($0) ?? perMachinePath($0) }
+    }
+
+    private func perMachinePath(_ name: String) -> String {
+        "/etc/valet/entitlements/\(name).entitlements"
+    }
+
+    private func perUserPath(_ name: String) -> String? {
+        let folder = absolute("XDG_CONFIG_HOME") ?? absolute("HOME").map { "\($0)/.config" }
+        return folder.map { "\($0)/valet/entitlements/\(name).entitlements" }
+    }
+
+    private func absolute(_ variable: String) -> String? {
+        environment[variable].flatMap { $0.hasPrefix("/") ? $0 : nil }
+    }
+
+    private func identifier(
+        _ entitlements: Entitlements?
+    ) throws(KeychainFailure) -> (String, ApplicationIdentity.Source) {
+        if let name = entitlements?.applicationIdentifier { return (name, .executableName) }
+        if let name = try flatpakName() { return (name, .flatpak) }
+        for variable in ["SNAP_INSTANCE_NAME", "SNAP_NAME"] {
+            if let name = environment[variable], !name.isEmpty { return (name, .snap) }
+        }
+        if let bundle = try bundle() { return bundle }
+        guard let name = executableName else {
+            throw KeychainFailure(
+                .invalidRequest, during: Self.operation,
+                message: "the name of this program is unknown",
+                advice: .call(.configure, purpose: "first", alternative: "mount /proc"))
+        }
+        return (name, .executableName)
+    }
+
+    private func flatpakName() throws(KeychainFailure) -> String? {
+        guard let bytes = try readFile(Self.flatpakInfoPath) else { return nil }
+        return FlatpakInfo.applicationName(in: String(decoding: bytes, as: UTF8.self))
+    }
+
+    /// The identifier of the bundle that Foundation finds for the program.
+    private func bundle() throws(KeychainFailure) -> (String, ApplicationIdentity.Source)? {
+        guard let executablePath else { return nil }
+        for path in BundleInformation.paths(ofProgram: executablePath) {
+            guard let bytes = try readFile(path) else { continue }
+            let information = try BundleInformation(propertyList: bytes, path: path)
+            // Programs often share a folder, and a list for one of them does not name the others.
+            guard let identifier = information.identifier,
+                [nil, executableName].contains(information.executable)
+            else { return nil }
+            return (identifier, .bundle(path: path))
+        }
+        return nil
+    }
+
+    private var executableName: String? {
+        guard let name = executablePath?.split(separator: "/").last else { return nil }
+        return String(name)
+    }
+
+    static let operation = "identify the application"
+}
+
+extension IdentityResolver {
+    /// The variables that name an application, or the folders to search.
+    private static let variables = [
+        "VALET_ENTITLEMENTS", "XDG_CONFIG_HOME", "HOME", "SNAP_INSTANCE_NAME", "SNAP_NAME",
+    ]
+
+    /// The resolver of the running process.
+    static func ofThisProcess(_ environment: (String) -> String?) -> IdentityResolver {
+        var values: [String: String] = [:]
+        for variable in variables { values[variable] = environment(variable) }
+        return IdentityResolver(
+            environment: values, executablePath: executablePath(),
+            readFile: { (path) throws(KeychainFailure) in try read(path) })
+    }
+
+    /// The path of the running program; nil without /proc.
+    static func executablePath() -> String? {
+        FilePath.target(ofLink: "/proc/self/exe").map(withoutDeletionMark)
+    }
+
+    /// `path` without the mark that the kernel adds if the program's file was replaced.
+    static func withoutDeletionMark(_ path: String) -> String {
+        let mark = " (deleted)"
+        return path.hasSuffix(mark) ? String(path.dropLast(mark.count)) : path
+    }
+
+    private static let flatpakInfoPath = "/.flatpak-info"
+    private static let greatestByteCount = 1 << 20
+    /// The user to whom files of the host's root seem to belong in a Flatpak sandbox.
+    private static let unknownUser: UInt32 = 65534
+
+    /// The contents of a file that says something about this program; nil if it does not exist.
+    ///
+    /// - Throws: `insecureFiles` unless it is a regular file of root or of the user that nobody
+    ///   else may write; `invalidRequest` if it is larger than 1 MiB; `inputOutput`.
+    static func read(_ path: String) throws(KeychainFailure) -> [UInt8]? {
+        do throws(SystemError) {
+            return try SystemFile.contents(
+                of: path, maxByteCount: greatestByteCount,
+                trusting: GivenFile.exists(flatpakInfoPath) ? unknownUser : nil)
+        } catch {
+            throw failure(error, path)
+        }
+    }
+
+    private static func failure(_ error: SystemError, _ path: String) -> KeychainFailure {
+        let (code, message): (KeychainFailure.Code, String) =
+            switch error.code {
+            case .symbolicLink, .notARegularFile:
+                (.insecureFiles, "this is not a regular file")
+            case .wrongOwner: (.insecureFiles, "the file belongs to another user")
+            case .wrongMode: (.insecureFiles, "others may write the file")
+            case .tooLarge: (.invalidRequest, "the file is larger than 1 MiB")
+            default: (.inputOutput, "the file cannot be read")
+            }
+        return KeychainFailure(
+            KeychainFailure(
+                code, during: operation, message: message, path: path, hint: error.hint),
+            systemError: error.systemError ?? 0)
+    }
+}
+
+/// The key file that every Flatpak sandbox has at its root.
+enum FlatpakInfo {
+    /// The value of `name` in the group `Application`; nil without one.
+    static func applicationName(in text: String) -> String? {
+        var isInGroup = false
+        for line in text.split(whereSeparator: \.isNewline) {
+            if line.hasPrefix("[") {
+                isInGroup = line == "[Application]"
+            } else if isInGroup, let separator = line.firstIndex(of: "=") {
+                let key = line[..<separator].filter { $0 != " " }
+                let value = line[line.index(after: separator)...].drop { $0 == " " }
+                if key == "name" && !value.isEmpty { return String(value) }
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainDatabase
+package import ValetKeychainModel
+package import ValetKeychainStore
+package import ValetSealing
+package import ValetSystem
+internal import ValetUserPresence
+
+/// One application's view of one keychain. `Valet`, `KeychainSwift`, `SecItem` and the `valet`
+/// command make all their requests through it.
+///
+/// Every call is synchronous, is safe from every thread and process, and ends by its deadline. It
+/// keeps its failure as ``KeychainFailure/last``.
+package struct KeychainSession: Sendable {
+    /// The keychain.
+    package let store: ItemStore
+    /// The application that asks.
+    package let caller: Caller
+    /// Runs before each call for items; nil except in tests.
+    let script: (any CallScript)?
+
+    /// A session of `caller` in `store`.
+    package init(_ store: ItemStore, _ caller: Caller, script: (any CallScript)? = nil) {
+        self.store = store
+        self.caller = caller
+        self.script = script
+    }
+
+    /// The same session, with the script of this task.
+    var ofThisTask: KeychainSession {
+        KeychainSession(store, caller, script: script?.ofThisTask)
+    }
+
+    /// The same session for one call, which waits until `deadline` at most: for locks, for a person
+    /// and for readers. By default a call waits five seconds for locks, and a minute for a person.
+    package func ending(at deadline: Deadline) -> KeychainSession {
+        KeychainSession(store.ending(at: deadline), caller, script: script)
+    }
+
+    /// The session of this process: its keychain, its application identifier.
+    ///
+    /// Determined at first use and the same from then on, except inside a ``SessionOverride``.
+    /// - Throws: `noHome`; `invalidRequest` for a malformed variable; the failures of
+    ///   ``ApplicationIdentity/current(environment:)``.
+    package static func current() throws(KeychainFailure) -> KeychainSession {
+        if let other = try SessionOverride.current() { return other }
+        if let known = SessionSlot.current.value.known { return known }
+        return try remembering { () throws(KeychainFailure) in
+            try checkSettings()
+            let location = try KeychainLocation.ofThisProcess()
+            let identity = try ApplicationIdentity.current(
+                environment: Environment.ofProcess.value)
+            var caller = identity.caller
+            caller.groupAdvice = identity.groupAdvice
+            return SessionSlot.current.value.keep(KeychainSession(ItemStore(location), caller))
+        }
+    }
+
+    /// A session in the keychain of this process on behalf of another application.
+    package static func current(
+        onBehalfOf applicationIdentifier: String, accessGroups: [AccessGroup] = []
+    ) throws(KeychainFailure) -> KeychainSession {
+        try remembering { () throws(KeychainFailure) in
+            KeychainSession(
+                ItemStore(try .ofThisProcess()),
+                Caller(applicationIdentifier: applicationIdentifier, accessGroups: accessGroups))
+        }
+    }
+
+    /// Refuses malformed variables at first use. Otherwise a program with a mistyped
+    /// `VALET_INTERACTION` would ask its first question before the mistake shows.
+    private static func checkSettings() throws(KeychainFailure) {
+        do throws(UserPresenceError) {
+            try PasscodeAsker.checkSettings()
+        } catch {
+            throw KeychainFailure(
+                .invalidRequest, during: error.operation, message: error.code.explanation,
+                hint: error.hint)
+        }
+    }
+
+    /// Adds an item and returns it with its attributes (and without its value).
+    ///
+    /// - Parameter rule: What happens if the item exists already: `demanding` reports a duplicate
+    ///   only to callers that may read it (spec/secitem.md §10.4).
+    /// - Throws: `duplicateItem`, `missingEntitlement`, `valueTooLarge`, `passcodeNotSet`, and any
+    ///   failure of the keychain itself.
+    @discardableResult
+    package func add(
+        _ item: NewItem, value: SecretValue?,
+        _ policy: AuthenticationPolicy = AuthenticationPolicy(),
+        _ rule: PresenceAccess.Rule = .naming
+    ) throws(KeychainFailure) -> StoredItem {
+        try asking(.add(item)) { () throws(KeychainFailure) in
+            let addition = Addition(try policy.bind(item, in: store), value: value)
+            return try authenticating(policy, rule, "add an item") {
+                (access) throws(KeychainFailure) in
+                try store.add(addition, for: caller, access)
+            }
+        }
+    }
+
+    /// Adds an item. If an item has the same primary key, gives that item the value, and the access
+    /// control of `item` if there is one, and keeps the rest. Does not ask the user.
+    ///
+    /// - Throws: `duplicateItem` if the existing item has another protection class.
+    package func set(
+        _ item: NewItem, value: SecretValue,
+        _ policy: AuthenticationPolicy = AuthenticationPolicy()
+    ) throws(KeychainFailure) {
+        try asking(.set(item)) { () throws(KeychainFailure) in
+            try store.set(
+                Addition(try policy.bind(item, in: store), value: value), for: caller)
+        }
+    }
+
+    /// Stores a value in the one of several services that `placement` chooses, and moves an item
+    /// there if it says so: all of it or nothing. Does not ask the user.
+    ///
+    /// - Throws: Like ``set(_:value:_:)``.
+    package func place(
+        _ placement: Placement
+    ) throws(KeychainFailure) -> (found: [Placement.Occupied], choice: Placement.Choice) {
+        let items = placement.services.map { $0.item(placement.account) }
+        return try asking(.transfer(items)) { () throws(KeychainFailure) in
+            try store.place(placement, for: caller)
+        }
+    }
+
+    /// Gives the item that `query` finds the value and the class of `item`, or adds `item`. Deletes
+    /// the other items that `query` finds. Does all of it or nothing.
+    ///
+    /// - Throws: Like ``add(_:value:_:)``, except `duplicateItem`; `locked` if a match is locked.
+    package func replace(
+        _ query: ItemQuery, with item: NewItem, value: SecretValue
+    ) throws(KeychainFailure) {
+        try asking(.replace(query, item)) { () throws(KeychainFailure) in
+            try store.replace(query, with: Addition(item, value: value), for: caller)
+        }
+    }
+
+    /// Sets all items like ``set(_:value:_:)``, or none.
+    package func set(
+        _ items: [(item: NewItem, value: SecretValue)]
+    ) throws(KeychainFailure) {
+        try asking(.transfer(items.map(\.item))) { () throws(KeychainFailure) in
+            let policy = AuthenticationPolicy()
+            let additions = try items.map { (item) throws(KeychainFailure) in
+                Addition(try policy.bind(item.item, in: store), value: item.value)
+            }
+            try store.set(additions, for: caller)
+        }
+    }
+
+    /// The values of the items with these accounts, all from one moment. Accounts without an item,
+    /// or without a value, are missing in the result.
+    ///
+    /// - Throws: `damaged` if one of the items cannot be read.
+    package func values(
+        of accounts: Set<String>, in service: PasswordService
+    ) throws(KeychainFailure) -> [String: SecretValue] {
+        try asking(.values(accounts, service)) { () throws(KeychainFailure) in
+            try store.values(of: accounts, in: service, for: caller)
+        }
+    }
+
+    /// Changes, adds and deletes items: all of it or nothing. Does not ask the user.
+    ///
+    /// - Throws: `itemNotFound` if an item to change or delete differs from what was read.
+    package func perform(_ transfer: ItemTransfer) throws(KeychainFailure) {
+        let items = transfer.additions.map(\.item) + transfer.changes.map(\.item)
+        try asking(.transfer(items)) { () throws(KeychainFailure) in
+            var transfer = transfer
+            let policy = AuthenticationPolicy()
+            transfer.additions = try transfer.additions.map { (addition) throws(KeychainFailure) in
+                Addition(
+                    try policy.bind(addition.item, in: store), value: addition.value)
+            }
+            transfer.changes = try transfer.changes.map { (change) throws(KeychainFailure) in
+                ItemTransfer.Change(
+                    change.version, to: try policy.bind(change.item, in: store),
+                    value: change.value)
+            }
+            try store.perform(transfer, for: caller)
+        }
+    }
+
+    /// The accounts of all items of a service.
+    package func accounts(
+        of service: PasswordService
+    ) throws(KeychainFailure) -> FoundItems<AttributeValue> {
+        try asking(.copy(service.query, readsValues: false)) { () throws(KeychainFailure) in
+            try store.accounts(of: service, for: caller)
+        }
+    }
+
+    /// Changes every item that matches, or none. Returns their number.
+    ///
+    /// - Throws: `itemNotFound` if none matches, `duplicateItem` if a primary key is taken; as
+    ///   ``copy(_:_:_:)`` if one needs a person.
+    @discardableResult
+    package func update(
+        _ query: ItemQuery, _ changes: ItemChanges, value: SecretValue? = nil,
+        _ policy: AuthenticationPolicy = AuthenticationPolicy()
+    ) throws(KeychainFailure) -> Int {
+        try asking(.update(query, changes)) { () throws(KeychainFailure) in
+            var changes = changes
+            if let accessControl = changes.accessControl {
+                changes.accessControl = try policy.bind(accessControl, in: store)
+            }
+            let update = ItemUpdate(query: query, changes: changes, value: value)
+            return try authenticating(policy, .demanding, "update items") {
+                (access) throws(KeychainFailure) in
+                try store.update(update, for: caller, access)
+            }
+        }
+    }
+
+    /// Deletes every item that matches. Returns their number.
+    ///
+    /// - Throws: `itemNotFound` if none matches.
+    @discardableResult
+    package func delete(_ query: ItemQuery) throws(KeychainFailure) -> Int {
+        try asking(.delete(query)) { () throws(KeychainFailure) in
+            try store.delete(query, for: caller)
+        }
+    }
+}
+
+extension KeychainSession {
+    /// Runs `body`, a call for items, and keeps its failure as the thread's last one. Calls that
+    /// meet a locked keychain run again if `$VALET_PASSCODE_FD` unlocks it.
+    @inline(__always)
+    func asking<R>(
+        _ call: @autoclosure () -> SessionCall, _ body: () throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
+        try remembering { () throws(KeychainFailure) in
+            if let script { return try script.perform(call(), in: self, body) }
+            do throws(KeychainFailure) {
+                return try body()
+            } catch {
+                guard error.code == .locked, GivenPasscode.isThere else { throw error }
+                return try GivenPasscode.current.value.repeating(body, after: error, in: store)
+            }
+        }
+    }
+}
+
+/// The session of this process, from its first use on.
+final class SessionSlot: Sendable {
+    /// A child of `fork` keeps its parent's session, because the store reopens its files.
+    static let current = ProcessLocal<SessionSlot> { inherited in
+        SessionSlot(inherited?.session.withLockIfAvailable { $0 } ?? nil)
+    }
+
+    private let session: Lock<KeychainSession?>
+
+    private init(_ known: KeychainSession?) {
+        session = Lock(known)
+    }
+
+    var known: KeychainSession? { session.withLock { $0 } }
+
+    /// Keeps the first session; returns the kept one.
+    func keep(_ new: KeychainSession) -> KeychainSession {
+        session.withLock { session in
+            if let session { return session }
+            session = new
+            return new
+        }
+    }
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+package import ValetKeychainModel
+package import ValetKeychainStore
+internal import ValetSealing
+
+/// Replaces the session of the process while a closure runs. `ValetTesting` uses it for keychains
+/// of tests, and nothing else does.
+///
+/// It is bound to a task or, outside of tasks, to a thread. No variable, file or message sets it:
+/// only code of this package that is linked into the program can. From the first override on, calls
+/// without one fail, so that no test reaches the user's keychain by mistake.
+package enum SessionOverride {
+    /// What holds for calls without an override. Most processes use none, and skip the look-up.
+    private static let rule = Atomic<UInt8>(0)
+    private static let unused: UInt8 = 0
+    private static let required: UInt8 = 1
+    private static let optional: UInt8 = 2
+
+    @TaskLocal private static var session: KeychainSession?
+
+    /// The session of this task; nil for the process's own.
+    ///
+    /// - Throws: `invalidRequest` where the process's own session may not be used.
+    @inline(__always)
+    static func current() throws(KeychainFailure) -> KeychainSession? {
+        let rule = rule.load(ordering: .relaxed)
+        return rule == unused ? nil : try current(rule)
+    }
+
+    @inline(never)
+    private static func current(_ rule: UInt8) throws(KeychainFailure) -> KeychainSession? {
+        if let session { return session }
+        guard rule == required else { return nil }
+        let failure = KeychainFailure(
+            .invalidRequest, during: "find the keychain",
+            message: "the call is outside of every temporary keychain",
+            hint: "make it in the closure of `withTemporaryKeychain` or of a temporary keychain's "
+                + "`use`; detached tasks and new threads need a `use` of their own")
+        KeychainFailure.last = failure
+        throw failure
+    }
+
+    /// Runs `body` with `session` in place of the process's.
+    package static func with<R, E: Error>(
+        _ session: KeychainSession, _ body: () throws(E) -> R
+    ) throws(E) -> R {
+        begin()
+        let result = $session.withValue(session) {
+            Result { () throws(E) -> R in try body() }
+        }
+        return try result.get()
+    }
+
+    /// Runs asynchronous `body` with `session` in place of the process's.
+    package static func with<R, E: Error>(
+        _ session: KeychainSession, _ body: () async throws(E) -> R
+    ) async throws(E) -> R {
+        begin()
+        let result: Result<R, E> = await $session.withValue(session) {
+            do throws(E) {
+                return .success(try await body())
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    /// `body`, bound to the session in effect here, whichever thread calls it.
+    fileprivate static func carrying<R, E: Error>(
+        _ body: @escaping @Sendable () throws(E) -> R
+    ) -> @Sendable () throws(E) -> R {
+        guard rule.load(ordering: .relaxed) != unused, let session = session?.ofThisTask else {
+            return body
+        }
+        return { () throws(E) -> R in try with(session, body) }
+    }
+
+    /// From now on every call outside of ``with(_:_:)`` fails.
+    package static func require() {
+        rule.store(required, ordering: .relaxed)
+    }
+
+    /// From now on calls outside of ``with(_:_:)`` use the process's own keychain.
+    package static func allowOthers() {
+        rule.store(optional, ordering: .relaxed)
+    }
+
+    /// Like ``require()``, unless a rule was set earlier.
+    package static func begin() {
+        _ = rule.compareExchange(expected: unused, desired: required, ordering: .relaxed)
+    }
+
+    /// Makes every watcher look again, because a ``CallScript`` has changed.
+    package static func scriptHasChanged() {
+        AvailabilityWatcher.current.value.tellAgain()
+    }
+}
+
+extension KeychainSession {
+    /// `body`, bound to this task's session, whichever thread calls it.
+    package static func carrying<R, E: Error>(
+        _ body: @escaping @Sendable () throws(E) -> R
+    ) -> @Sendable () throws(E) -> R {
+        SessionOverride.carrying(body)
+    }
+}
+
+/// A call for items, as a ``CallScript`` sees it.
+package enum SessionCall: Hashable, Sendable {
+    /// Adds an item.
+    case add(NewItem)
+    /// Adds an item or replaces its value.
+    case set(NewItem)
+    /// Adds an item or replaces what a query finds.
+    case replace(ItemQuery, NewItem)
+    /// Adds, sets or changes items, and deletes others.
+    case transfer([NewItem])
+    /// Reads items, with their values or without.
+    case copy(ItemQuery, readsValues: Bool)
+    /// Reads the values of the items with these accounts.
+    case values(Set<String>, PasswordService)
+    /// Looks whether an item is there.
+    case contains(ItemQuery)
+    /// Changes items.
+    case update(ItemQuery, ItemChanges)
+    /// Deletes items.
+    case delete(ItemQuery)
+}
+
+/// Runs before, or instead of, each call of a session: scripted failures in tests.
+///
+/// Only ``KeychainSession/init(_:_:script:)`` takes a script; the session of a process has none.
+package protocol CallScript: AnyObject, Sendable {
+    /// Runs `body`, which makes `call`, or fails instead.
+    func perform<R>(
+        _ call: SessionCall, in session: KeychainSession, _ body: () throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R
+
+    /// The availability of the keychain of `session`, as the scripted state would make it. Takes as
+    /// long as scripted calls take.
+    func look(in session: KeychainSession) throws(KeychainFailure) -> KeychainAvailability
+
+    /// `found`, changed to what the scripted state would make it. Does not wait.
+    func changed(
+        _ found: Result<KeychainAvailability, KeychainFailure>, in session: KeychainSession
+    ) -> Result<KeychainAvailability, KeychainFailure>
+
+    /// A script that does on every thread what this one does in the current task.
+    var ofThisTask: any CallScript { get }
+}

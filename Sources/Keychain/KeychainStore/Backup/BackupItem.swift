@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainModel
+package import ValetSealing
+
+/// An item in a backup. Only items that may leave their device can be one. ``BackupWriter`` takes
+/// such items, and ``BackupItems`` returns them.
+package struct BackupItem: Sendable {
+    /// The most bytes that a value, and all attributes of one item together, may have: 16 MiB.
+    package static let maximalByteCount = 16 << 20
+
+    /// Class, attributes, group, synchronizable flag and protection class.
+    package let properties: NewItem
+    /// The group, which an item in a backup always has.
+    package let accessGroup: AccessGroup
+    /// The logical time of the item's last write: docs/FORMAT.md §5.1.
+    package let logicalTime: Int64
+    /// The value; nil for an item without one.
+    package let value: SecretValue?
+
+    /// Checks an item, which may come from a file.
+    ///
+    /// - Throws: ``KeychainFailure``: `internalFault` for a protection class of this device only,
+    ///   for an access control, without a group, or with an attribute that the class lacks or that
+    ///   is a property of its own; `inputOutput` above ``maximalByteCount``.
+    package init(
+        _ properties: NewItem, logicalTime: Int64, value: SecretValue?
+    ) throws(KeychainFailure) {
+        guard !properties.protectionClass.isThisDeviceOnly,
+            !properties.attributes.contains(where: { Self.isAccessControl($0, $1) })
+        else { throw KeychainFailure(.notMigratable, during: .check) }
+        guard let accessGroup = properties.accessGroup,
+            properties.attributes.keys.allSatisfy({ $0.isInBackup(of: properties.itemClass) })
+        else { throw KeychainFailure(.invalidItem, during: .check) }
+        guard value.map({ $0.byteCount <= Self.maximalByteCount }) ?? true,
+            BackupAttributes(properties.attributes, accessGroup).list.encodedByteCount
+                <= Self.maximalByteCount
+        else { throw KeychainFailure(.tooLarge, during: .check) }
+        self.properties = properties
+        self.accessGroup = accessGroup
+        self.logicalTime = logicalTime
+        self.value = value
+    }
+
+    private static func isAccessControl(_ attribute: Attribute, _ value: AttributeValue) -> Bool {
+        if case .accessControl = value { return true }
+        return attribute == .accessControl
+    }
+}
+
+extension Attribute {
+    /// Whether backups store it as an attribute of items of `itemClass`.
+    fileprivate func isInBackup(of itemClass: ItemClass) -> Bool {
+        switch self {
+        case .accessGroup, .synchronizable, .accessible, .accessControl: false
+        default: exists(in: itemClass)
+        }
+    }
+}
+
+/// The attributes of an item in a backup, including its access group: docs/FORMAT.md §11.3.
+struct BackupAttributes {
+    let attributes: [Attribute: AttributeValue]
+    let accessGroup: AccessGroup
+
+    init(_ attributes: [Attribute: AttributeValue], _ accessGroup: AccessGroup) {
+        self.attributes = attributes
+        self.accessGroup = accessGroup
+    }
+
+    /// Nil for a list that is malformed, has an unknown tag, or lacks the access group.
+    init?(encoded bytes: [UInt8]) {
+        guard let list = AttributeList(encoded: bytes[...]) else { return nil }
+        var attributes: [Attribute: AttributeValue] = [:]
+        for entry in list.entries {
+            guard let attribute = Attribute(tag: entry.tag) else { return nil }
+            attributes[attribute] = entry.value
+        }
+        guard case .text(let group) = attributes.removeValue(forKey: .accessGroup) else {
+            return nil
+        }
+        self.init(attributes, AccessGroup(group))
+    }
+
+    var list: AttributeList {
+        var list = AttributeList(reservingCapacity: attributes.count + 1)
+        for (attribute, value) in attributes { list.set(value, for: attribute.tag) }
+        list.set(.text(accessGroup.rawValue), for: Attribute.accessGroup.tag)
+        return list
+    }
+}
+
+/// The records of a backup: docs/FORMAT.md §11.3.
+enum RecordKind: UInt8 {
+    case item = 1
+    case trailer = 2
+}
+
+/// The bits of an item's flags.
+struct RecordFlags: OptionSet {
+    let rawValue: UInt8
+
+    static let synchronizable = RecordFlags(rawValue: 1)
+    static let hasValue = RecordFlags(rawValue: 2)
+    static let all: RecordFlags = [.synchronizable, .hasValue]
+}
+
+extension BackupItem {
+    /// Class, protection class, flags, logical time and the length of the attributes.
+    static let fixedByteCount = 1 + 1 + 1 + 8 + 4
+
+    /// The record up to the bytes of the value.
+    var recordStart: [UInt8] {
+        let attributes = BackupAttributes(properties.attributes, accessGroup).list.encoded
+        let valueByteCount = value.map { 4 + $0.byteCount } ?? 0
+        var flags: RecordFlags = properties.isSynchronizable ? .synchronizable : []
+        if value != nil { flags.insert(.hasValue) }
+        var bytes = [RecordKind.item.rawValue]
+        bytes.append(bigEndian: UInt32(Self.fixedByteCount + attributes.count + valueByteCount))
+        bytes.append(properties.itemClass.rawValue)
+        bytes.append(properties.protectionClass.rawValue)
+        bytes.append(flags.rawValue)
+        bytes.append(bigEndian: logicalTime)
+        bytes.append(bigEndian: UInt32(attributes.count))
+        bytes += attributes
+        if let value { bytes.append(bigEndian: UInt32(value.byteCount)) }
+        return bytes
+    }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetDatabase
+internal import ValetKeychainDatabase
+package import ValetKeychainModel
+internal import ValetSealing
+internal import ValetSystem
+
+extension ItemStore {
+    private static let listing = "list accounts"
+
+    /// The accounts of all items of `service`: text or bytes, as stored. They come group by group,
+    /// and in each group in the order of adding.
+    ///
+    /// Opens the names of these items and nothing else.
+    /// - Throws: ``KeychainFailure``: `missingEntitlement`.
+    package func accounts(
+        of service: PasswordService, for caller: Caller
+    ) throws(KeychainFailure) -> FoundItems<AttributeValue> {
+        let groups = try caller.groups(searching: service.accessGroup, during: Self.listing)
+        let found = try perform(.read, Self.listing) { snapshot in
+            var list = AccountList()
+            for group in groups {
+                try list.add(service, group, snapshot.state, snapshot.store)
+            }
+            return list.found
+        }
+        return found ?? FoundItems()
+    }
+}
+
+/// The accounts that a search has found so far.
+private struct AccountList {
+    var found = FoundItems<AttributeValue>()
+    /// The numbers of the rows: a service may be in several places, as with view hints.
+    private var numbers: [Int64] = []
+
+    /// Adds the accounts of one group, in the order of adding.
+    mutating func add(
+        _ service: PasswordService, _ group: AccessGroup, _ state: RowKeys,
+        _ store: RowConnection
+    ) throws {
+        var lists: [AccountList] = []
+        let scan = AccountScan(service, group, state)
+        for place in try scan.places(store) {
+            let reading = PlaceReading(scan, place)
+            for range in try scan.ranges(place, store) { try reading.read(range, store) }
+            var list = AccountList()
+            try reading.finish { number, account in try list.add(number, account) }
+            lists.append(list)
+        }
+        found.damage = found.damage ?? lists.compactMap(\.found.damage).first
+        guard lists.count > 1 else {
+            found.items += lists.first?.found.items ?? []
+            return
+        }
+        let all = zip(lists.flatMap(\.numbers), lists.flatMap(\.found.items))
+        found.items += all.sorted { $0.0 < $1.0 }.map(\.1)
+    }
+
+    private mutating func add(
+        _ number: Int64, _ account: Result<AttributeValue, RowFailure>
+    ) throws {
+        do throws(RowFailure) {
+            found.items.append(try account.get())
+            numbers.append(number)
+        } catch {
+            guard error.isDamage else { throw error }
+            found.damage = KeychainFailure(translating: error, during: "open an item")
+        }
+    }
+}
+
+/// Reads the rows of one place while a second thread opens their names, which takes longer.
+private final class PlaceReading {
+    private typealias Opened = (number: Int64, account: Result<AttributeValue, RowFailure>)
+
+    private let scan: AccountScan
+    private let place: ScannedPlace
+    private let opening: ParallelMap<[SealedNames], [Opened]>
+    private var piece: [SealedNames] = []
+    private var failures: [Opened] = []
+
+    /// Opening so many names takes ten times as long as starting a thread.
+    private static let pieceCount = 128
+
+    init(_ scan: AccountScan, _ place: ScannedPlace) {
+        self.scan = scan
+        self.place = place
+        opening = ParallelMap { names in
+            names.map { sealed in
+                let account = Result { () throws(RowFailure) in try scan.account(sealed) }
+                return (sealed.header.number, account)
+            }
+        }
+    }
+
+    /// Reads rows whose numbers follow one another.
+    func read(_ range: ClosedRange<Int64>, _ store: RowConnection) throws {
+        let run = try store.namesByNumbers.start()
+        try run.bind(range.lowerBound, at: 1)
+        try run.bind(range.upperBound, at: 2)
+        while try run.step() {
+            do throws(RowFailure) {
+                guard let header = try scan.header(run, place) else {
+                    try scan.checkStranger(run, place)
+                    continue
+                }
+                piece.append(try SealedNames(header, run))
+            } catch {
+                failures.append((0, .failure(error)))
+            }
+            if piece.count == Self.pieceCount {
+                opening.add(piece)
+                piece.removeAll(keepingCapacity: true)
+            }
+        }
+    }
+
+    /// Passes on the accounts of all rows that were read, in their order, and why some are missing.
+    func finish(_ body: (Int64, Result<AttributeValue, RowFailure>) throws -> Void) throws {
+        opening.add(piece)
+        for opened in failures + opening.finish().joined() {
+            try body(opened.number, opened.account)
+        }
+    }
+}

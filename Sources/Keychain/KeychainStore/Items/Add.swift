@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainDatabase
+package import ValetKeychainModel
+package import ValetSealing
+
+/// An item to add, with its value.
+package struct Addition: Sendable {
+    /// Class, attributes, group and protection.
+    package let item: NewItem
+    /// At most ``ItemStore/maximalValueByteCount`` bytes; nil for an item without a value.
+    package let value: SecretValue?
+
+    /// An item that is to be added.
+    package init(_ item: NewItem, value: SecretValue?) {
+        self.item = item
+        self.value = value
+    }
+
+    var byteCount: Int { value?.byteCount ?? 0 }
+}
+
+/// spec/secitem.md §2, §3.9.
+extension ItemStore {
+    private static let adding = "add an item"
+    private static let setting = "set an item"
+
+    /// Adds an item to its group, or to the caller's default group.
+    ///
+    /// If an item with the primary key exists and needs a person, the call needs a proof before it
+    /// reports the duplicate, under ``PresenceAccess/Rule/demanding`` (spec/secitem.md §10.4). An
+    /// item that is bound to fingers that are no longer enrolled is replaced.
+    ///
+    /// - Returns: The item with all its attributes, without its value.
+    /// - Throws: ``KeychainFailure``: `duplicateItem`, `missingEntitlement`, `valueTooLarge`;
+    ///   `authenticationFailed` for an access control that can never be met, or that requires the
+    ///   enrolled fingers if there are none; `invalidRequest` for an access control of a
+    ///   synchronizable item; `passcodeNotSet` for a class or an access control that needs a
+    ///   passcode.
+    package func add(
+        _ addition: Addition, for caller: Caller, _ person: PresenceAccess
+    ) throws(KeychainFailure) -> ItemResult<StoredItem> {
+        let added = try perform(
+            .create, Self.adding, for: caller, sharing: addition.byteCount
+        ) { (rows) -> ItemResult<StoredItem> in
+            do {
+                return .found(try ItemTransaction(rows, caller, person).add(addition))
+            } catch let demand as PresenceDemand {
+                return .needsPerson(demand)
+            }
+        }
+        guard let added else { throw KeychainFailure(.internalFault, during: Self.adding) }
+        return added
+    }
+
+    /// Adds an item. If an item with its primary key exists, changes only the value of that item,
+    /// and its access control if the addition has one. Needs no proof: nothing is given out.
+    ///
+    /// - Throws: As ``add(_:for:_:)``; `duplicateItem` if that item has another protection class.
+    package func set(
+        _ addition: Addition, for caller: Caller
+    ) throws(KeychainFailure) {
+        _ = try perform(
+            .create, Self.setting, for: caller, sharing: addition.byteCount
+        ) { rows in
+            try ItemTransaction(rows, caller).set(addition)
+        }
+    }
+}
+
+extension ItemTransaction {
+    /// Adds an item.
+    func add(_ addition: Addition) throws -> StoredItem {
+        try add(addition, prepare(addition, in: check(addition)))
+    }
+
+    private func add(_ addition: Addition, _ prepared: IndexedContent) throws -> StoredItem {
+        var prepared = prepared
+        let existing = try rows.row(prepared.index.place)
+        try demandProof(for: existing)
+        try demandPassword(for: addition, over: existing)
+        let predecessor = try rows.makeWay(over: existing)
+        if let date = predecessor.modificationDate {
+            prepared.content.attributes[.modificationDate] = .date(rows.now.date(after: date))
+        }
+        return try insert(addition, prepared, after: predecessor.logicalTime)
+    }
+
+    /// Adds an item, or replaces the value of the existing one.
+    func set(_ addition: Addition) throws {
+        let item = addition.item
+        let group = try check(addition)
+        let existing = try rows.row(
+            item.itemClass, item.attributes, group: group,
+            isSynchronizable: item.isSynchronizable)
+        if case .row(let row)? = existing, !row.header.flags.contains(.tombstone),
+            let old = try rows.openIfTaken(row)
+        {
+            guard row.header.protectionClass == item.protectionClass else {
+                throw KeychainFailure(
+                    .duplicateItem, during: operation,
+                    message: "an item of that name has another accessibility",
+                    hint: "remove it first, or use its accessibility")
+            }
+            try replace(old, value: addition.value, item.accessControl)
+            return
+        }
+        _ = try add(addition, prepare(addition, in: group))
+    }
+
+    private func replace(
+        _ old: OpenedRow, value: SecretValue?, _ accessControl: AccessControl?
+    ) throws {
+        var content = old.content
+        var kind = old.row.header.kind
+        if let accessControl {
+            content.attributes[.accessControl] = accessControl.attributeValue
+            kind.flags.setGuard(accessControl)
+        }
+        content.valueByteCount = value?.byteCount
+        content.attributes[.modificationDate] = .date(
+            rows.now.date(after: content.modificationDate))
+        let item = try IndexedContent(content, sameKeyAs: old.row)
+        let stored =
+            kind.flags.contains(.password) ? try rows.boxed(value, old.row.header) : value
+        try rows.replace(old.row, kind, item, value: stored)
+    }
+
+    /// Checks an addition; returns the group that it goes to.
+    private func check(_ addition: Addition) throws -> AccessGroup {
+        let group = try caller.group(writing: addition.item.accessGroup, during: operation)
+        try check(addition.value)
+        // An unavailable class is reported before a duplicate: spec/secitem.md §3.10.
+        _ = try state.cipher(addition.item.protectionClass)
+        if let accessControl = addition.item.accessControl {
+            try check(accessControl, isSynchronizable: addition.item.isSynchronizable)
+        }
+        return group
+    }
+
+    /// Completes the attributes of an addition.
+    private func prepare(_ addition: Addition, in group: AccessGroup) throws -> IndexedContent {
+        let item = addition.item
+        var attributes = item.attributes
+        for attribute in item.itemClass.primaryKeyAttributes
+        where attributes[attribute] == nil && !Attribute.variants.contains(attribute) {
+            attributes[attribute] = attribute.defaultValue
+        }
+        attributes[.accessControl] = item.accessControl?.attributeValue
+        attributes[.creationDate] = .date(rows.now.date)
+        attributes[.modificationDate] = .date(rows.now.date)
+        let content = ItemContent(
+            accessGroup: group, attributes: attributes,
+            valueByteCount: addition.value?.byteCount)
+        return rows.hashed(content, item.itemClass, item.isSynchronizable ? .synchronizable : [])
+    }
+
+    /// Asks for the password of the new value before anything is written, unless the addition is a
+    /// duplicate.
+    ///
+    /// - Throws: ``PresenceDemand/newPassword``; ``KeychainFailure/Code/duplicateItem``.
+    private func demandPassword(for addition: Addition, over existing: FoundRow?) throws {
+        guard addition.item.accessControl?.takesPassword == true, addition.value != nil,
+            rows.access.newPassword == nil
+        else { return }
+        if case .row(let row)? = existing, let opened = try rows.openIfTaken(row) {
+            try rows.checkIsGone(opened)
+        }
+        throw PresenceDemand.newPassword
+    }
+
+    private func insert(
+        _ addition: Addition, _ prepared: IndexedContent, after logicalTime: Int64
+    ) throws -> StoredItem {
+        let (item, content) = (addition.item, prepared.content)
+        let row = try rows.insert(
+            item.itemClass,
+            RowKind(
+                protectionClass: item.protectionClass,
+                flags: RowFlags(
+                    isSynchronizable: item.isSynchronizable, guardedBy: item.accessControl)),
+            prepared, value: addition.value, after: logicalTime)
+        return StoredItem(
+            itemClass: item.itemClass, reference: row.header.reference,
+            accessGroup: content.accessGroup, isSynchronizable: item.isSynchronizable,
+            protectionClass: item.protectionClass, attributes: content.attributes,
+            valueByteCount: content.valueByteCount, value: nil)
+    }
+}
+
+extension Moment {
+    /// The modification date of a write that replaces an item of date `last`: the present, or a
+    /// millisecond after `last` if the clock seems to stand still (spec/secitem.md §2.5). If `last`
+    /// is more than a second ahead, the clock was or is wrong, so the present is used: the logical
+    /// time orders the writes.
+    package func date(after last: Double?) -> Double {
+        guard let last, last >= date, last - date < 1 else { return date }
+        return last + 0.001
+    }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainDatabase
+package import ValetKeychainModel
+internal import ValetKeys
+package import ValetSealing
+internal import ValetSystem
+
+/// Proofs of what a person gave: spec/secitem.md §10.
+extension ItemStore {
+    fileprivate static let proving = "authenticate"
+
+    /// The proof that the passcode gives. Takes as long as stretching the passcode. Does not unlock
+    /// the keychain.
+    ///
+    /// - Parameter typed: The bytes that were typed, without the end of the line; copied.
+    /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong passcode, after a pause
+    ///   that grows with each try; `invalidRequest` for an empty or too long passcode;
+    ///   `passcodeNotSet`, `itemNotFound` if there is no keychain, `keyUnavailable`, `incomplete`,
+    ///   `timedOut`, `outOfMemory`.
+    package func presenceProof(
+        passcode typed: borrowing SecretBytes
+    ) throws(KeychainFailure) -> PresenceProof {
+        let passcode = try KeychainPasscode(typed.withBytes { SecretBytes(copying: $0) })
+        return try perform(.changeKeys, Self.proving) { keys, header in
+            try header.requirePasscode()
+            let protector = try keys.protector(of: header, passcode)
+            return try keys.countingWrongPasscodes { try header.proof(with: protector) }
+        }
+    }
+
+    /// The proof of a user whose finger has just matched. The caller has to make sure of that,
+    /// because no key depends on a finger.
+    ///
+    /// - Parameter enrolment: The fingers that were enrolled then, as ``Authenticator``s report
+    ///   them.
+    /// - Throws: ``KeychainFailure``: `locked` unless the keychain is unlocked, `passcodeNotSet`,
+    ///   `itemNotFound` if there is no keychain, `keyUnavailable`, `incomplete`, `timedOut`.
+    package func presenceProof(
+        fingerprint enrolment: [UInt8]
+    ) throws(KeychainFailure) -> PresenceProof {
+        let keys = try perform(.read, Self.proving) { snapshot in
+            let header = snapshot.keys.header
+            try header.requirePasscode()
+            return try snapshot.state.personKeys(of: header)
+        }
+        guard let keys else { throw KeychainFailure(.itemNotFound, during: Self.proving) }
+        return PresenceProof(.fingerprint, enrolments: [enrolment], keys: keys)
+    }
+}
+
+extension Keychain {
+    /// Whether a proof belongs to this keychain's present keys. After a change of keys it does not,
+    /// and its holder has to ask the user again. Returns true if the keychain is unreadable.
+    package func isCurrent(_ proof: PresenceProof) -> Bool {
+        let isCurrent = try? store.perform(.keys, ItemStore.proving) { keys in
+            let header = try keys.header()
+            return proof.keys.contains {
+                $0.keychainID == header.settings.keychainID && $0.epoch == header.keybag.epoch
+            }
+        }
+        return isCurrent ?? true
+    }
+}
+
+extension KeychainHeader {
+    fileprivate func requirePasscode() throws(KeychainFailure) {
+        guard lockState == nil else { return }
+        throw KeychainFailure(
+            .passcodeNotSet, during: ItemStore.proving, message: "there is no passcode",
+            hint: "set one with `valet passcode set`")
+    }
+}
+
+extension RowKeys {
+    /// The pair `person`; none if the keychain has no pairs.
+    ///
+    /// - Throws: ``RowFailure/locked``; ``KeychainFailure`` if the pair is not that of its keybag.
+    fileprivate func personKeys(of header: KeychainHeader) throws -> [PresenceKeys] {
+        guard try header.keybag.publicKey(of: .person) != nil else { return [] }
+        guard let keys = try header.keybag.personKeys(of: epoch.keys) else {
+            throw RowFailure.locked
+        }
+        return [keys]
+    }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainDatabase
+package import ValetKeychainModel
+
+/// The application on whose behalf a call is made.
+package struct Caller: Hashable, Sendable {
+    /// The name of the application, and of its own group.
+    package let applicationIdentifier: String
+    /// The groups that it may use. By default new items go to the first one.
+    package let accessGroups: [AccessGroup]
+    /// The program's path, recorded with the identifier so that `doctor` can report another program
+    /// with the same name. Nil if the caller acts for another program.
+    package let executablePath: String?
+    /// The advice after a call that needs a group which the caller lacks.
+    package var groupAdvice: Advice?
+
+    /// A caller. Without `accessGroups` it has one group, named like the application.
+    package init(
+        applicationIdentifier: String, accessGroups: [AccessGroup] = [],
+        executablePath: String? = nil, groupAdvice: Advice? = nil
+    ) {
+        self.applicationIdentifier = applicationIdentifier
+        self.accessGroups =
+            accessGroups.isEmpty ? [AccessGroup(applicationIdentifier)] : accessGroups
+        self.executablePath = executablePath
+        self.groupAdvice = groupAdvice
+    }
+}
+
+/// spec/secitem.md §5.2.
+extension Caller {
+    /// The groups that a search covers.
+    ///
+    /// - Throws: ``KeychainFailure/Code/missingEntitlement`` for a group that the caller lacks.
+    package func groups(
+        searching group: AccessGroup?, during operation: String
+    ) throws(KeychainFailure) -> [AccessGroup] {
+        guard let group else { return accessGroups }
+        guard group == .token || accessGroups.contains(group) else {
+            throw missing(group, during: operation)
+        }
+        return [group]
+    }
+
+    /// The groups that a call may change items of: at least one.
+    ///
+    /// - Throws: ``KeychainFailure/Code/missingEntitlement`` for a group that the caller lacks, and
+    ///   for a caller without a group to write to.
+    package func groups(
+        changing group: AccessGroup?, during operation: String
+    ) throws(KeychainFailure) -> [AccessGroup] {
+        // A caller without a group to write to has nothing to change (spec/secitem.md §5.1).
+        let first = try self.group(writing: group, during: operation)
+        return group == nil ? accessGroups.filter { $0 != .token } : [first]
+    }
+
+    /// The group that a new or moved item goes to.
+    ///
+    /// - Throws: ``KeychainFailure/Code/missingEntitlement`` for a group that the caller lacks.
+    package func group(
+        writing group: AccessGroup?, during operation: String
+    ) throws(KeychainFailure) -> AccessGroup {
+        guard let group = group ?? accessGroups.first(where: { $0 != .token }) else {
+            throw KeychainFailure(.missingEntitlement, during: operation)
+        }
+        guard group != .token, accessGroups.contains(group) else {
+            throw missing(group, during: operation)
+        }
+        return group
+    }
+
+    private func missing(_ group: AccessGroup, during operation: String) -> KeychainFailure {
+        KeychainFailure(
+            .missingEntitlement, during: operation,
+            message: "\(applicationIdentifier) does not have the access group \(group.rawValue)",
+            advice: groupAdvice)
+    }
+}
+
+extension Caller {
+    /// The program that writes on the caller's behalf; nil if the caller acts for another one.
+    var program: ProgramRecord? {
+        executablePath.map {
+            ProgramRecord(applicationIdentifier: applicationIdentifier, path: $0)
+        }
+    }
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainDatabase
+package import ValetKeychainModel
+package import ValetSealing
+internal import ValetSystem
+
+extension ItemStore {
+    private static let copying = "read items"
+
+    /// The items that match: at least one, at most the query's limit.
+    ///
+    /// They come group by group, in the order of the caller's groups; in each in the order of
+    /// adding. Where the query names all of a primary key, the local item comes before the
+    /// synchronized one, and each before those that have a view hint or a token, too.
+    ///
+    /// Values of items that need a person are not given out under ``PresenceAccess/Rule/naming``:
+    /// do not ask for them.
+    ///
+    /// - Throws: ``KeychainFailure``: `damaged` if nothing but damaged items matches, `locked`,
+    ///   `missingEntitlement`.
+    package func copy(
+        _ query: ItemQuery, _ parts: ItemParts, for caller: Caller, _ access: PresenceAccess
+    ) throws(KeychainFailure) -> ItemResult<FoundItems<StoredItem>> {
+        let groups = try caller.groups(searching: query.accessGroup, during: Self.copying)
+        let result = try perform(.read, Self.copying) { snapshot in
+            let rows = try snapshot.state.find(query, groups, snapshot.store)
+            snapshot.end()
+            return try RowOpener(query: query, parts: parts, state: snapshot.state, access: access)
+                .open(rows)
+        }
+        if case .found(let found)? = result, found.items.isEmpty, let damage = found.damage {
+            throw damage
+        }
+        return result ?? .absent
+    }
+
+    /// Whether an item matches; opens nothing that it need not open, and needs no user.
+    ///
+    /// An item that is bound to fingers is there until `enrolment` says that others are enrolled.
+    /// A caller that does not know gets the demand to look.
+    package func contains(
+        _ query: ItemQuery, for caller: Caller, enrolment: PresenceAccess.Enrolment
+    ) throws(KeychainFailure) -> ItemResult<Bool> {
+        var query = query
+        query.limit = 1
+        let access = PresenceAccess(.naming, enrolment: enrolment)
+        let result = try copy(query, [], for: caller, access).map { _ in true }
+        if case .absent = result { return .found(false) }
+        return result
+    }
+
+    /// The value of the first item that matches; nil for an item without a value.
+    ///
+    /// - Throws: As ``copy(_:_:for:_:)``.
+    package func value(
+        of query: ItemQuery, for caller: Caller, _ access: PresenceAccess
+    ) throws(KeychainFailure) -> ItemResult<SecretValue?> {
+        var query = query
+        query.limit = 1
+        return try copy(query, .value, for: caller, access).map { $0.items.first?.value }
+    }
+}
+
+/// Several items in one transaction.
+extension ItemStore {
+    private static let readingSeveral = "read several items"
+    private static let settingSeveral = "set several items"
+
+    /// The values of the items of these names, all as they were at one moment.
+    ///
+    /// - Returns: By account; an item that is not there, or has no value, is missing.
+    /// - Throws: ``KeychainFailure``: `damaged` if one of them cannot be read, `locked`,
+    ///   `interactionNotAllowed` if one needs a person, `missingEntitlement`.
+    package func values(
+        of accounts: Set<String>, in service: PasswordService, for caller: Caller
+    ) throws(KeychainFailure) -> [String: SecretValue] {
+        let groups = try caller.groups(searching: service.accessGroup, during: Self.readingSeveral)
+        let found = try perform(.read, Self.readingSeveral) { snapshot in
+            let state = snapshot.state
+            var rows: [(query: ItemQuery, found: [FoundRow])] = []
+            for account in accounts {
+                let query = PasswordName(account, in: service).query
+                rows.append((query, try state.find(query, groups, snapshot.store)))
+            }
+            snapshot.end()
+            var values: [String: SecretValue] = [:]
+            for (account, row) in zip(accounts, rows) {
+                let opener = RowOpener(
+                    query: row.query, parts: .value, state: state,
+                    access: PresenceAccess(.demanding))
+                switch try opener.open(row.found) {
+                case .found(let found):
+                    if let damage = found.damage, found.items.isEmpty { throw damage }
+                    values[account] = found.items.first?.value
+                case .absent: break
+                case .needsPerson(let demand): throw demand
+                }
+            }
+            return values
+        }
+        return found ?? [:]
+    }
+
+    /// Sets all items as ``set(_:for:)`` sets one, or does nothing.
+    ///
+    /// - Throws: As ``set(_:for:)``.
+    package func set(
+        _ additions: [Addition], for caller: Caller
+    ) throws(KeychainFailure) {
+        guard !additions.isEmpty else { return }
+        _ = try perform(.create, Self.settingSeveral, for: caller) { rows in
+            let items = ItemTransaction(rows, caller)
+            for addition in additions { try items.set(addition) }
+        }
+    }
+}
+
+/// Opens what a search found, as far as the call needs it, and compares it with the query again.
+struct RowOpener {
+    let query: ItemQuery
+    let parts: ItemParts
+    let state: RowKeys
+    let access: PresenceAccess
+
+    /// Opens rows until the query's limit is reached.
+    ///
+    /// - Throws: ``RowFailure/locked`` if the key of one of them is not open.
+    func open(_ rows: [FoundRow]) throws(RowFailure) -> ItemResult<FoundItems<StoredItem>> {
+        var found = FoundItems<StoredItem>()
+        var demands: [PresenceDemand] = []
+        let limit = query.limit ?? .max
+        for row in rows where found.items.count + demands.count < limit {
+            do throws(RowFailure) {
+                guard case .row(let row) = row else { throw .column }
+                switch try open(row) {
+                case .found(let item): found.items.append(item)
+                case .absent: break
+                case .needsPerson(let demand): demands.append(demand)
+                }
+            } catch {
+                guard error.isDamage else { throw error }
+                found.damage = KeychainFailure(translating: error, during: "open an item")
+            }
+        }
+        if let demand = PresenceDemand(demands) { return .needsPerson(demand) }
+        return found.items.isEmpty && found.damage == nil ? .absent : .found(found)
+    }
+
+    /// - Returns: `absent` also for a row that does not match after all.
+    private func open(_ row: SealedRow) throws(RowFailure) -> ItemResult<StoredItem> {
+        let cipher = try state.cipher(opening: row.header)
+        let content = try cipher.openContent(row)
+        try compare(content)
+        guard fits(content) else { return .absent }
+        if let pair = row.header.flags.presence, let accessControl = try content.accessControl {
+            let recipient = cipher.recipients[pair]
+            switch access.judge(accessControl, sealedTo: pair, of: recipient) {
+            case .found: break
+            case .absent: return .absent
+            case .needsPerson(let demand): return .needsPerson(demand)
+            }
+        }
+        guard parts.contains(.value), let secret = row.secret else {
+            return .found(item(row, content, value: nil))
+        }
+        let stored = try cipher.openValue(ValueParts(row), secret.span, access.proof)
+        guard !row.header.flags.contains(.password) else {
+            return try open(cipher.box(stored, row.header, content), in: row, content)
+        }
+        guard stored.byteCount == content.valueByteCount else { throw .content }
+        if row.header.flags.presence != nil, access.rule == .demanding,
+            let tag = try? PartTag(of: secret)
+        {
+            // Here the proof was found to be enough: what it opens elsewhere is not given out.
+            access.proof?.grant(tag)
+        }
+        return .found(item(row, content, value: stored))
+    }
+
+    private func open(
+        _ box: PasswordBox, in row: SealedRow, _ content: ItemContent
+    ) throws(RowFailure) -> ItemResult<StoredItem> {
+        guard let password = access.password(for: box.lock) else {
+            return access.skipsPasswords ? .absent : .needsPerson(.passwords([box.lock]))
+        }
+        return .found(item(row, content, value: try box.open(with: password)))
+    }
+
+    private func item(
+        _ row: SealedRow, _ content: ItemContent, value: SecretValue?
+    ) -> StoredItem {
+        StoredItem(
+            itemClass: row.header.itemClass, reference: row.header.reference,
+            accessGroup: content.accessGroup,
+            isSynchronizable: row.header.flags.contains(.synchronizable),
+            protectionClass: row.header.protectionClass, attributes: content.attributes,
+            valueByteCount: content.valueByteCount, value: value)
+    }
+
+    /// A hash said that these attributes match; if they do not, the row was tampered with.
+    private func compare(_ content: ItemContent) throws(RowFailure) {
+        for (attribute, wanted) in query.attributes where attribute.isHashed {
+            guard let stored = content.attributes[attribute] ?? attribute.defaultValue,
+                attribute.matches(wanted, stored)
+            else { throw .content }
+        }
+    }
+
+    /// Filters that no hash serves.
+    private func fits(_ content: ItemContent) -> Bool {
+        for (attribute, wanted) in query.attributes where !attribute.isHashed {
+            guard let stored = content.attributes[attribute], attribute.matches(wanted, stored)
+            else { return false }
+        }
+        return query.fitsHost(content)
+    }
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainDatabase
+package import ValetKeychainModel
+internal import ValetSystem
+
+/// spec/secitem.md §7, §4.4.
+extension ItemStore {
+    static let deleting = "delete items"
+
+    /// Deletes every item that matches.
+    ///
+    /// If at most 1,000 rows may match, deletes all matches or none. Otherwise deletes in batches,
+    /// each in a transaction, so that others can write in between: docs/decisions/0051. A crash
+    /// then leaves items that a second call deletes, and a failure says how many are gone. An item
+    /// that is added during the call may stay.
+    ///
+    /// - Returns: How many items were deleted.
+    /// - Throws: ``KeychainFailure``: `itemNotFound` if none matches, `missingEntitlement`;
+    ///   `locked`, before anything is deleted, if a row has to be opened and its key is not open.
+    @discardableResult
+    package func delete(
+        _ query: ItemQuery, for caller: Caller
+    ) throws(KeychainFailure) -> Int {
+        let groups = try caller.groups(changing: query.accessGroup, during: Self.deleting)
+        let attempt = try perform(
+            .write, Self.deleting, for: caller, sharing: query.namesOneItem ? 0 : nil
+        ) { (rows) -> Deletion in
+            let items = ItemTransaction(rows, caller)
+            guard try !items.hasMany(query, groups) else { return .isLarge }
+            return .done(try items.delete(query))
+        }
+        var count = 0
+        switch attempt {
+        case .done(let deleted): count = deleted
+        case .isLarge: count = try MassDeletion(store: self, query: query, caller: caller).run()
+        case nil: break
+        }
+        guard count > 0 else { throw keychain.notFound(Self.deleting) }
+        return count
+    }
+
+    private enum Deletion {
+        case done(Int)
+        /// Too much for one transaction.
+        case isLarge
+    }
+}
+
+extension ItemTransaction {
+    /// Deletes the items that match. Opens rows only for filters that hashes cannot serve.
+    func delete(_ query: ItemQuery) throws -> Int {
+        let groups = try caller.groups(changing: query.accessGroup, during: operation)
+        var count = 0
+        for found in try state.find(query, groups, rows.store) where try delete(found, query) {
+            count += 1
+        }
+        return count
+    }
+
+    /// Whether more rows may match than one transaction deletes.
+    fileprivate func hasMany(_ query: ItemQuery, _ groups: [AccessGroup]) throws -> Bool {
+        guard !query.namesOneItem else { return false }
+        let limit = MassDeletion.wholeCount
+        return try state.candidates(query, groups, rows.store, limit: limit + 1).count > limit
+    }
+
+    /// Deletes a row that `query` has found, if it matches.
+    ///
+    /// - Returns: Whether it does.
+    func delete(_ found: FoundRow, _ query: ItemQuery) throws -> Bool {
+        // A row whose columns are damaged may belong to any application: `doctor` deals with it.
+        guard case .row(let row) = found else { return false }
+        if query.hasUnindexedFilter {
+            guard try query.fits(rows.open(row).content) else { return false }
+        }
+        try deleteItem(row)
+        return true
+    }
+
+    /// Deletes an item. Leaves a tombstone if it is synchronizable.
+    func deleteItem(_ row: SealedRow) throws {
+        guard row.header.flags.contains(.synchronizable) else { return try rows.delete(row) }
+        // A tombstone needs the names. Without a tombstone the item would come back.
+        let opened = try rows.openIfSound(row)
+        try rows.delete(row)
+        if let opened { try insertTombstone(opened) }
+    }
+
+    /// Leaves a tombstone in the old place of a synchronizable item whose primary key has changed.
+    func markDeletion(_ match: OpenedRow) throws {
+        guard match.row.header.flags.contains(.synchronizable) else { return }
+        try insertTombstone(match)
+    }
+
+    /// A tombstone has the primary key and the dates of the item, and nothing else.
+    private func insertTombstone(_ match: OpenedRow) throws {
+        let header = match.row.header
+        let names = header.itemClass.primaryKeyAttributes
+        var content = match.content
+        content.valueByteCount = nil
+        content.attributes = content.attributes.filter { attribute, _ in
+            names.contains(attribute) || attribute == .creationDate
+        }
+        content.attributes[.modificationDate] = .date(
+            rows.now.date(after: match.content.modificationDate))
+        let index = state.hasher.hashes(header.itemClass, content, isSynchronizable: true)
+        _ = try rows.insert(
+            header.itemClass,
+            RowKind(
+                protectionClass: header.protectionClass, flags: [.synchronizable, .tombstone]),
+            IndexedContent(content, index), value: nil, after: match.row.logicalTime)
+    }
+}
+
+extension ItemQuery {
+    /// Whether the query names an item in each group, so that few rows come into question.
+    var namesOneItem: Bool { reference != nil || namesPrimaryKey }
+
+    /// Whether a row has to be opened to tell whether it matches.
+    var hasUnindexedFilter: Bool {
+        hostOrSubdomainOfHost != nil || attributes.keys.contains { !$0.isHashed }
+    }
+
+    /// Compares every attribute once more, now that the row is open.
+    ///
+    /// - Throws: ``RowFailure/content`` if a hash matched, and the row's attribute does not.
+    func fits(_ content: ItemContent) throws(RowFailure) -> Bool {
+        for (attribute, wanted) in attributes {
+            let stored = content.attributes[attribute] ?? attribute.defaultValue
+            let matches = stored.map { attribute.matches(wanted, $0) } ?? false
+            if !matches, attribute.isHashed { throw .content }
+            if !matches { return false }
+        }
+        return fitsHost(content)
+    }
+
+    /// Whether the item's server is the host asked for, or a parent domain of it
+    /// (spec/secitem.md §3.6).
+    func fitsHost(_ content: ItemContent) -> Bool {
+        guard let host = hostOrSubdomainOfHost else { return true }
+        guard case .text(let server)? = content.attributes[.server] else { return false }
+        return host == server || host.hasSuffix("." + server)
+    }
+}
+
+/// Deletes many items in batches, so that others can write in between.
+///
+/// Reasons: docs/decisions/0051-many-items.md.
+struct MassDeletion {
+    /// At most this many rows are deleted in one transaction, all or none.
+    static let wholeCount = 1000
+    private static let largestBatch = 20_000
+    /// How long a batch should keep others from writing, in nanoseconds.
+    private static let batchTime: Int64 = 100_000_000
+    /// How long others may go first between two batches, in nanoseconds.
+    private static let pause: Int64 = 5_000_000
+
+    let store: ItemStore
+    let query: ItemQuery
+    let caller: Caller
+
+    /// - Returns: How many items were deleted.
+    /// - Throws: ``KeychainFailure``; its message says how many items are gone by then, if any.
+    func run() throws(KeychainFailure) -> Int {
+        var walk = try store.walk(query, for: caller, changing: true)
+        if needsKeys { walk = try checked(walk) }
+        var count = 0
+        var batch = Self.wholeCount
+        while !walk.isAtEnd {
+            do throws(KeychainFailure) {
+                let end = min(walk.numbers.count, walk.position + batch)
+                let outcome = try delete(walk.numbers[walk.position..<end])
+                count += outcome.count
+                walk.position = end
+                batch = Self.size(after: batch, outcome.time)
+            } catch {
+                guard count > 0 else { throw error }
+                throw KeychainFailure(error, adding: "\(count) items were deleted before")
+            }
+            _ = Deadline(after: .seconds(1)).sleep(atMost: Self.pause)
+        }
+        return count
+    }
+
+    /// Whether rows have to be opened, to compare them or to leave tombstones.
+    private var needsKeys: Bool {
+        query.hasUnindexedFilter || query.synchronizable != .localOnly
+    }
+
+    /// Looks at every row before the first one is deleted.
+    ///
+    /// - Returns: A walk over the rows that match.
+    /// - Throws: ``KeychainFailure/Code/locked``.
+    private func checked(_ walk: ItemWalk) throws(KeychainFailure) -> ItemWalk {
+        var (walk, matching) = (walk, [Int64]())
+        while !walk.isAtEnd {
+            let operation = ItemStore.deleting
+            let found = try store.step(of: &walk, operation) { (rows, state) in
+                try rows.compactMap { found -> Int64? in
+                    guard case .row(let row) = found else { return nil }
+                    return try fits(row, state) ? row.header.number : nil
+                }
+            }
+            matching += found ?? []
+        }
+        walk.numbers = matching
+        walk.position = 0
+        return walk
+    }
+
+    private func fits(_ row: SealedRow, _ state: RowKeys) throws -> Bool {
+        // Its key seals the tombstone.
+        if row.header.flags.contains(.synchronizable) { _ = try state.cipher(opening: row.header) }
+        guard query.hasUnindexedFilter else { return true }
+        let content = try state.cipher(opening: row.header).openContent(row)
+        return try query.fits(content)
+    }
+
+    /// - Returns: How many were deleted, and how long others could not write, in nanoseconds.
+    private func delete(
+        _ numbers: ArraySlice<Int64>
+    ) throws(KeychainFailure) -> (count: Int, time: Int64) {
+        let groups = try caller.groups(changing: query.accessGroup, during: ItemStore.deleting)
+        var begin: Int64 = 0
+        let count = try store.perform(.write, ItemStore.deleting, for: caller) { rows in
+            begin = Deadline(after: .zero).nanoseconds
+            let items = ItemTransaction(rows, caller)
+            let searches = items.state.searches(query, groups)
+            var count = 0
+            for number in numbers {
+                let found = try items.state.find(number, by: searches, rows.store)
+                if let found, try items.delete(found, query) { count += 1 }
+            }
+            return count
+        }
+        return (count ?? 0, Deadline(after: .zero).nanoseconds - begin)
+    }
+
+    /// The size of the next batch: as many rows as may take ``batchTime``, with the commit.
+    private static func size(after size: Int, _ time: Int64) -> Int {
+        let fitting = Int64(size) * batchTime / max(1, time)
+        return Int(max(100, min(fitting, Int64(2 * size), Int64(largestBatch))))
+    }
+}

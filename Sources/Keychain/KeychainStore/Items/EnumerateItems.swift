@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainDatabase
+package import ValetKeychainModel
+internal import ValetSystem
+
+/// A walk over the items that match a query, in steps: for queries that match many.
+///
+/// No transaction is open between two steps, so a caller may take its time. The walk keeps eight
+/// bytes for each row. It sees an item that changes during the walk as it was before or as it is
+/// after, and may miss an item that is added.
+package struct ItemWalk: Sendable {
+    let query: ItemQuery
+    /// nil for the groups of every application.
+    let groups: [AccessGroup]?
+    /// The numbers of the rows that may match.
+    var numbers: [Int64]
+    var position = 0
+
+    /// Whether the walk has seen every row.
+    package var isAtEnd: Bool { position >= numbers.count }
+}
+
+extension ItemStore {
+    private static let walking = "list items"
+    private static let stepRowCount = 1000
+    private static let stepByteCount = 4 << 20
+
+    /// A walk over the items that match; ``next(of:)`` takes the steps.
+    ///
+    /// - Throws: ``KeychainFailure``: `missingEntitlement`.
+    package func walk(
+        _ query: ItemQuery, for caller: Caller
+    ) throws(KeychainFailure) -> ItemWalk {
+        try walk(query, for: caller, changing: false)
+    }
+
+    /// Like `walk(_:for:)`. `changing` is true if the caller changes the items.
+    func walk(
+        _ query: ItemQuery, for caller: Caller, changing: Bool
+    ) throws(KeychainFailure) -> ItemWalk {
+        let groups =
+            changing
+            ? try caller.groups(changing: query.accessGroup, during: Self.walking)
+            : try caller.groups(searching: query.accessGroup, during: Self.walking)
+        let numbers = try perform(.read, Self.walking) { snapshot in
+            guard !query.namesOneItem else {
+                return try snapshot.state.find(query, groups, snapshot.store).map(\.number)
+            }
+            return try snapshot.state.candidates(query, groups, snapshot.store)
+        }
+        return ItemWalk(query: query, groups: groups, numbers: numbers ?? [])
+    }
+
+    /// A walk over the items of every application, for programs that show a person the whole
+    /// keychain. ``next(of:)`` takes the steps.
+    package func walkEverything() throws(KeychainFailure) -> ItemWalk {
+        let numbers = try perform(.read, Self.walking) { snapshot in
+            try snapshot.state.allNumbers(snapshot.store)
+        }
+        // A query without attributes accepts items of both classes.
+        return ItemWalk(query: ItemQuery(.genericPassword), groups: nil, numbers: numbers ?? [])
+    }
+
+    /// The next items with their attributes and without their values, in the order of
+    /// ``copy(_:_:for:_:)``. A step may find none before the walk's end. Does not ask the user: the
+    /// items include those that need a person, and those that are bound to other fingers.
+    ///
+    /// - Throws: ``KeychainFailure/Code/locked`` if an item is locked. The step may be repeated.
+    package func next(
+        of walk: inout ItemWalk
+    ) throws(KeychainFailure) -> FoundItems<StoredItem> {
+        let query = walk.query
+        // A list shows every item, so it does not matter which fingers are enrolled now.
+        let access = PresenceAccess(.naming, enrolment: .known([]))
+        let result = try step(of: &walk, Self.walking) { (rows, state) in
+            try RowOpener(query: query, parts: .attributes, state: state, access: access).open(rows)
+        }
+        guard case .found(let found)? = result else { return FoundItems() }
+        return found
+    }
+
+    /// Takes a step: calls `body` with the rows, after the transaction that has read them. Returns
+    /// nil if there is no keychain.
+    func step<R>(
+        of walk: inout ItemWalk, _ operation: String,
+        _ body: ([FoundRow], RowKeys) throws -> R
+    ) throws(KeychainFailure) -> R? {
+        let before = walk
+        let step = try perform(.read, operation) { snapshot in
+            let (rows, end) = try Self.rows(of: before, snapshot.state, snapshot.store)
+            snapshot.end()
+            return (try body(rows, snapshot.state), end)
+        }
+        walk.position = step?.1 ?? walk.numbers.count
+        return step?.0
+    }
+
+    /// The rows of a step, and the position after it.
+    private static func rows(
+        of walk: ItemWalk, _ state: RowKeys, _ store: RowConnection
+    ) throws(SystemError) -> (rows: [FoundRow], end: Int) {
+        let searches = walk.groups.map { state.searches(walk.query, $0) }
+        var (rows, byteCount, position) = ([FoundRow](), 0, walk.position)
+        let end = min(walk.numbers.count, walk.position + stepRowCount)
+        while position < end, byteCount < stepByteCount {
+            let number = walk.numbers[position]
+            let row =
+                if let searches {
+                    try state.find(number, by: searches, store)
+                } else {
+                    try state.item(number, store)
+                }
+            if let row {
+                rows.append(row)
+                byteCount += row.byteCount
+            }
+            position += 1
+        }
+        return (rows, position)
+    }
+}
+
+extension FoundRow {
+    /// About how much memory the row takes.
+    fileprivate var byteCount: Int {
+        guard case .row(let row) = self else { return 0 }
+        return row.names.count + (row.secret?.count ?? 0)
+    }
+}

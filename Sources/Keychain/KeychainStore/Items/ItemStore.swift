@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainDatabase
+internal import ValetKeychainModel
+internal import ValetKeys
+internal import ValetSealing
+package import ValetSystem
+
+/// Keeps items: the rules of spec/secitem.md over sealed rows. ``Keychain`` has the calls about the
+/// keychain as a whole.
+///
+/// A process needs one object per keychain, and more do no harm. The files are closed when the last
+/// object is dropped. Every thread may make every call, and each call ends by its deadline.
+package final class ItemStore: Sendable {
+    /// Where the keychain's files are.
+    package let location: KeychainLocation
+    /// How long a call waits for other processes, all in all.
+    package let timeLimit: Duration
+    /// When calls end that would otherwise have a deadline of their own; nil for none.
+    package let end: Deadline?
+    /// The work that one try of a new passcode costs.
+    package let stretching: PasscodeStretching
+    let slot: ProcessLocal<SharedKeychain>
+    private let clock: @Sendable () -> Int64
+
+    /// The largest value that an item can have: 16 MiB.
+    package static let maximalValueByteCount = 16 << 20
+
+    /// The keychain at `location`, which need not exist; nothing is opened before it is needed.
+    ///
+    /// - Parameters:
+    ///   - stretching: The work that one try of a new passcode costs.
+    ///   - clock: Nanoseconds since 1970, for dates.
+    package init(
+        _ location: KeychainLocation, timeLimit: Duration = .seconds(5),
+        stretching: PasscodeStretching = .calibrated,
+        clock: @escaping @Sendable () -> Int64 = { WallClock.nanoseconds }
+    ) {
+        self.location = location
+        self.timeLimit = timeLimit
+        end = nil
+        self.stretching = stretching
+        self.clock = clock
+        slot = ProcessLocal { _ in KeychainRegistry.slot(for: location.folder) }
+    }
+
+    private init(_ store: ItemStore, ending end: Deadline) {
+        location = store.location
+        timeLimit = store.timeLimit
+        self.end = end
+        stretching = store.stretching
+        clock = store.clock
+        slot = store.slot
+    }
+
+    /// The same keychain for one call of an application, which waits until `deadline` at most.
+    ///
+    /// Stretching a passcode, unlocking and locking have deadlines of their own.
+    package func ending(at deadline: Deadline) -> ItemStore {
+        ItemStore(self, ending: deadline)
+    }
+
+    /// When a wait ends for which there is usually this time.
+    package func deadline(after duration: Duration) -> Deadline {
+        end ?? Deadline(after: duration)
+    }
+
+    /// Checkpoints the log and closes the files, so that the next program has little to do.
+    ///
+    /// For programs that end. No other thread may be using the store, which may be used again.
+    package func close() {
+        slot.value.close()
+    }
+
+    /// Like ``close()``, for every keychain that this process has open.
+    package static func closeAll() {
+        KeychainRegistry.closeAll()
+    }
+
+    /// The same keychain with the device key file at `path`, as `$VALET_DEVICE_KEY_FILE` names it.
+    ///
+    /// Both share opened files: close this one first.
+    package func takingDeviceKey(from path: String) -> ItemStore {
+        ItemStore(
+            KeychainLocation(location, deviceKeyPath: path), timeLimit: timeLimit,
+            stretching: stretching, clock: clock)
+    }
+
+    /// The time, for an item's dates and a row's logical time.
+    var now: Moment { Moment(nanoseconds: clock()) }
+}
+
+/// The one way into the keychain. Each of these opens it, waits, translates errors and checks the
+/// level that this process requires. If the keychain is replaced during a call, the call is
+/// repeated, except where its kind says otherwise.
+extension ItemStore {
+    /// A read transaction.
+    enum Reading { case read }
+    /// A read of one item by its name, which mostly needs no transaction.
+    enum LookingUp { case lookUp }
+    /// A write transaction; `create` makes a keychain that does not exist.
+    enum Writing { case write, create }
+    /// A read of the keychain itself, whether or not its keys are open.
+    enum Inspecting { case inspect }
+    /// Work on keys, which is never repeated. A `lock` ignores the settings of the process.
+    enum Keying { case keys, lock }
+    /// A change of keys; `create` makes a keychain that does not exist.
+    enum ChangingKeys { case changeKeys, createKeys }
+
+    /// Runs `body` in one read transaction; nil if there is no keychain.
+    func perform<R>(
+        _: Reading, _ operation: String, _ body: (inout RowSnapshot) throws -> R
+    ) throws(KeychainFailure) -> R? {
+        let call = call(operation)
+        return try attempt(call) { try $0.read(call, body) }
+    }
+
+    /// Runs `body`, which reads items by name; nil if there is no keychain.
+    ///
+    /// - Parameter body: Returns nil if something was committed while it read; it runs again then.
+    func perform<R>(
+        _: LookingUp, _ operation: String, _ body: (inout NamedRead) throws -> R?
+    ) throws(KeychainFailure) -> R? {
+        let call = call(operation)
+        return try attempt(call) { try $0.lookUp(call, body) }
+    }
+
+    /// Runs `body` in one write transaction, all or nothing; nil if there is no keychain.
+    ///
+    /// - Parameter caller: Its program is recorded when it writes for the first time.
+    func perform<R>(
+        _ kind: Writing, _ operation: String, for caller: Caller? = nil,
+        _ body: (RowTransaction) throws -> R
+    ) throws(KeychainFailure) -> R? {
+        var call = call(operation)
+        call.program = caller?.program
+        call.isCreating = kind == .create
+        call.isWriting = true
+        if call.isCreating { try checkLevelOfNew(operation) }
+        let writing = call
+        return try attempt(writing) { try $0.write(writing, body) }
+    }
+
+    /// Runs `body` in a write transaction that calls of other threads may share:
+    /// docs/decisions/0059-shared-commits.md.
+    ///
+    /// - Parameters:
+    ///   - byteCount: How many bytes of values are written; nil for a write that may take long.
+    ///   - body: Runs on this thread, or on another one that writes while this one waits.
+    func perform<R: Sendable>(
+        _ kind: Writing, _ operation: String, for caller: Caller, sharing byteCount: Int?,
+        _ body: @escaping @Sendable (RowTransaction) throws -> R
+    ) throws(KeychainFailure) -> R? {
+        var call = call(operation)
+        call.program = caller.program
+        call.isCreating = kind == .create
+        call.isWriting = true
+        call.byteCount = byteCount
+        if call.isCreating { try checkLevelOfNew(operation) }
+        let writing = call
+        return try attempt(writing) { try $0.share(writing, body) }
+    }
+
+    /// Runs `body` with the keychain itself; nil if there is no keychain.
+    func perform<R>(
+        _: Inspecting, _ operation: String, _ body: (KeychainPasscodes) throws -> R
+    ) throws(KeychainFailure) -> R? {
+        let call = call(operation)
+        return try attempt(call) { keychain in
+            try body(KeychainPasscodes(keychain, operation, timeLimit, before: call.deadline))
+        }
+    }
+
+    /// Runs `body` with the keychain itself. Each of its steps has a deadline of its own, because
+    /// stretching a passcode and asking a TPM take long.
+    ///
+    /// - Throws: ``KeychainFailure/Code/itemNotFound`` if there is no keychain.
+    func perform<R>(
+        _ kind: Keying, _ operation: String, _ body: (KeychainPasscodes) throws -> R
+    ) throws(KeychainFailure) -> R {
+        var call = call(operation)
+        call.isRepeated = false
+        call.checksSettings = kind != .lock
+        return try perform(call, body)
+    }
+
+    /// Runs `body` with the keychain as it is, and again if its keys were changed in between.
+    ///
+    /// - Parameter body: Returns nil if the keychain is not the one that it was given.
+    /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `timedOut`.
+    func perform<R>(
+        _ kind: ChangingKeys, _ operation: String,
+        _ body: (KeychainPasscodes, KeychainHeader) throws -> R?
+    ) throws(KeychainFailure) -> R {
+        // The call does not wait for a program that changes the keys each time.
+        for _ in 0..<3 {
+            var call = call(operation)
+            call.isRepeated = false
+            call.isCreating = kind == .createKeys
+            let result: R? = try perform(call) { keys in
+                let header = try keys.header()
+                return try keys.unlessChanged(header) { try body(keys, header) }
+            }
+            if let result { return result }
+        }
+        throw KeychainFailure(
+            .timedOut, during: operation, message: "other programs keep changing its keys",
+            hint: "try again")
+    }
+
+    private func perform<R>(
+        _ call: StoreCall, _ body: (KeychainPasscodes) throws -> R
+    ) throws(KeychainFailure) -> R {
+        let result = try attempt(call) { keychain in
+            try body(KeychainPasscodes(keychain, call.operation, timeLimit, before: nil))
+        }
+        guard let result else {
+            throw KeychainFailure(
+                .itemNotFound, during: call.operation, message: "there is no keychain yet",
+                path: location.folder)
+        }
+        return result
+    }
+
+    /// Runs `body` with the open keychain, and again if the keychain is replaced while it runs; nil
+    /// if there is no keychain.
+    @inline(__always)
+    func attempt<R>(
+        _ call: StoreCall, _ body: (OpenKeychain) throws -> R
+    ) throws(KeychainFailure) -> R? {
+        var attempts = try slot.value.attempts(call)
+        while true {
+            do {
+                guard let keychain = try attempts.next() else { return nil }
+                return try body(keychain)
+            } catch { try attempts.repeatUnlessFinal(error) }
+        }
+    }
+
+    func call(_ operation: String) -> StoreCall {
+        StoreCall(
+            operation: operation, location: location, deadline: deadline(after: timeLimit), now: now
+        )
+    }
+
+    /// Refuses to make a keychain of a level that the process does not accept.
+    ///
+    /// - Throws: ``KeychainFailure/Code/insufficientProtection``; what keeps the keychain from
+    ///   being opened.
+    private func checkLevelOfNew(_ operation: String) throws(KeychainFailure) {
+        guard RequiredLevel.isSet else { return }
+        guard try perform(.inspect, operation, { _ in true }) == nil else { return }
+        let source = DeviceSecretSource(location: location).preferred
+        try RequiredLevel.check(
+            source == .ownFile ? .file : .credential, operation,
+            hint: "make the keychain first, with `valet passcode set`")
+    }
+}

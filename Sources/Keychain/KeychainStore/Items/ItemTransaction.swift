@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainDatabase
+internal import ValetKeychainModel
+internal import ValetSealing
+
+/// What a call may do to its caller's items inside a write transaction: the rules of
+/// spec/secitem.md. `Add`, `Update`, `Delete` and `Transfer` have one kind of change each. This
+/// file has the checks that they share.
+struct ItemTransaction {
+    /// The rows, and what the call brings along for items that need a person.
+    let rows: RowTransaction
+    /// The application whose groups the call may use.
+    let caller: Caller
+
+    /// - Parameter person: What the call brings along; nil for a call that never asks the user.
+    init(_ rows: RowTransaction, _ caller: Caller, _ person: PresenceAccess? = nil) {
+        var rows = rows
+        if let person { rows.access = person }
+        self.rows = rows
+        self.caller = caller
+    }
+
+    var state: RowKeys { rows.state }
+    var operation: String { rows.operation }
+
+    /// - Throws: ``KeychainFailure/Code/valueTooLarge``.
+    func check(_ value: SecretValue?) throws(KeychainFailure) {
+        guard (value?.byteCount ?? 0) <= ItemStore.maximalValueByteCount else {
+            throw KeychainFailure(
+                .valueTooLarge, during: operation,
+                hint: "keep large data in a file of its own and its key here")
+        }
+    }
+
+    /// Checks that an item may get an access control (spec/secitem.md §10.3, §10.6).
+    ///
+    /// - Throws: ``KeychainFailure``: `invalidRequest` for a synchronizable item,
+    ///   `passcodeNotSet`, `authenticationFailed` if it can never be met.
+    func check(
+        _ accessControl: AccessControl, isSynchronizable: Bool
+    ) throws(KeychainFailure) {
+        guard !isSynchronizable else {
+            throw KeychainFailure(
+                .invalidRequest, during: operation,
+                message: "an item with an access control cannot be synchronizable")
+        }
+        let constraints = accessControl.constraints
+        guard !constraints.contains(.privateKeyUsage), !accessControl.demand.isImpossible else {
+            throw KeychainFailure(
+                .authenticationFailed, during: operation,
+                message: "this access control can never be met")
+        }
+        guard let pair = accessControl.presencePair else { return }
+        guard state.epoch.recipients[pair] != nil else {
+            throw KeychainFailure(
+                .passcodeNotSet, during: operation,
+                message: "the keychain needs a passcode before items can require the user",
+                hint: "set one with `valet passcode set`")
+        }
+        guard !constraints.contains(.biometryCurrentSet) || accessControl.enrolment != nil else {
+            throw .noFinger(
+                during: operation,
+                "the item requires the fingers that are enrolled now, and there are none")
+        }
+    }
+
+    /// Asks for a proof before an item is reported as a duplicate of `existing`, if that one needs
+    /// a person: spec/secitem.md §10.4.
+    ///
+    /// - Throws: ``PresenceDemand/proofs(_:)``; nothing has been written then.
+    func demandProof(for existing: FoundRow?) throws {
+        guard case .row(let row)? = existing, row.header.flags.presence != nil,
+            !row.header.flags.contains(.tombstone)
+        else { return }
+        let opened: OpenedRow?
+        do throws(RowFailure) {
+            opened = try rows.openIfSound(row)
+        } catch {
+            // A locked item is a duplicate, whatever it needs.
+            return
+        }
+        if let opened, case .needsPerson(let demand) = try rows.judge(opened) { throw demand }
+    }
+}

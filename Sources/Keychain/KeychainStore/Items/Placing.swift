@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainDatabase
+package import ValetKeychainModel
+package import ValetSealing
+
+// Storing under a key that several services may have: to the command, the valets of one
+// application and identifier are one place, whatever their accessibility.
+
+/// A value to store, and how its place is chosen.
+package struct Placement: Sendable {
+    /// A service that has an item of the account.
+    package struct Occupied: Sendable {
+        /// The service.
+        package let service: PasswordService
+        /// Whether the item cannot be read, because it is damaged.
+        package let isDamaged: Bool
+
+        /// What was found in a service.
+        package init(_ service: PasswordService, isDamaged: Bool = false) {
+            self.service = service
+            self.isDamaged = isDamaged
+        }
+    }
+
+    /// What to do.
+    package enum Choice: Sendable {
+        /// Change nothing.
+        case nothing
+        /// Add the item to a service, or give the one there the value.
+        case set(PasswordService)
+        /// Give the item of one service the value, and move it to another one.
+        case move(from: PasswordService, to: PasswordService)
+    }
+
+    /// The account.
+    package let account: String
+    /// The value.
+    package let value: SecretValue
+    /// The services that are searched.
+    package let services: [PasswordService]
+    /// Chooses, inside the transaction.
+    package let choose: @Sendable ([Occupied]) -> Choice
+
+    /// A value for `account` in one of `services`.
+    package init(
+        _ account: String, _ value: SecretValue, among services: [PasswordService],
+        _ choose: @escaping @Sendable ([Occupied]) -> Choice
+    ) {
+        self.account = account
+        self.value = value
+        self.services = services
+        self.choose = choose
+    }
+}
+
+extension ItemStore {
+    /// Looks into all services of `placement`, lets it choose, and does what it chooses: all in one
+    /// transaction. Needs no proof: nothing is given out.
+    ///
+    /// An item that is moved keeps its attributes and its persistent reference.
+    /// - Returns: What was found, and what was chosen.
+    /// - Throws: As ``set(_:for:)``; `locked` if an item to be moved is locked.
+    package func place(
+        _ placement: Placement, for caller: Caller
+    ) throws(KeychainFailure) -> (found: [Placement.Occupied], choice: Placement.Choice) {
+        let operation = "set an item"
+        let result = try perform(
+            .create, operation, for: caller, sharing: placement.value.byteCount
+        ) { rows in
+            try ItemTransaction(rows, caller).perform(placement)
+        }
+        guard let result else { throw KeychainFailure(.internalFault, during: operation) }
+        return result
+    }
+}
+
+extension ItemTransaction {
+    fileprivate func perform(
+        _ placement: Placement
+    ) throws -> (found: [Placement.Occupied], choice: Placement.Choice) {
+        try check(placement.value)
+        var found: [Placement.Occupied] = []
+        for service in placement.services {
+            guard let existing = try row(of: placement.account, in: service) else { continue }
+            found.append(Placement.Occupied(service, isDamaged: isDamaged(existing)))
+        }
+        let choice = placement.choose(found)
+        switch choice {
+        case .nothing: break
+        case .set(let service):
+            try set(Addition(service.item(placement.account), value: placement.value))
+        case .move(let old, let new): try move(placement, from: old, to: new)
+        }
+        return (found, choice)
+    }
+
+    /// The row of an item; nil for none, and for an item that was deleted.
+    private func row(of account: String, in service: PasswordService) throws -> FoundRow? {
+        let item = service.item(account)
+        let existing = try rows.row(
+            item.itemClass, item.attributes,
+            group: try caller.group(writing: service.accessGroup, during: operation),
+            isSynchronizable: service.isSynchronizable)
+        guard case .row(let row)? = existing else { return existing }
+        let header = row.header
+        let isThere =
+            !header.flags.contains(.tombstone) && header.protectionClass == service.protectionClass
+        return isThere ? existing : nil
+    }
+
+    private func isDamaged(_ existing: FoundRow) -> Bool {
+        guard case .row(let row) = existing else { return true }
+        do throws(RowFailure) {
+            return try rows.openIfSound(row) == nil
+        } catch {
+            // A locked item may be sound.
+            return false
+        }
+    }
+
+    private func move(
+        _ placement: Placement, from old: PasswordService, to new: PasswordService
+    ) throws {
+        // An unavailable class is reported before a match: spec/secitem.md §3.10.
+        _ = try state.cipher(new.protectionClass)
+        let existing = try row(of: placement.account, in: old)
+        guard case .row(let row)? = existing, let match = try rows.openIfSound(row) else {
+            // Nothing of a damaged item can be kept: it goes to quarantine.
+            _ = try rows.makeWay(over: existing)
+            return try set(Addition(new.item(placement.account), value: placement.value))
+        }
+        let changes = ItemChanges(
+            attributes: [.service: .text(new.service)], isSynchronizable: new.isSynchronizable,
+            protectionClass: new.protectionClass)
+        try update(match, changes, value: placement.value)
+    }
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The fast path: the value of one item by its name, in one statement that also tells whether the
+// keys at hand are still the right ones. `KeychainSession` uses it for every `get`.
+
+internal import ValetDatabase
+package import ValetKeychainDatabase
+package import ValetKeychainModel
+package import ValetSealing
+internal import ValetSystem
+
+extension ItemStore {
+    private static let reading = "read an item"
+
+    /// The value of the item of that name, nil for an item without one: the fast path, one
+    /// statement and one opening.
+    ///
+    /// - Throws: As ``copy(_:_:for:_:)``.
+    package func value(
+        of name: PasswordName, for caller: Caller, _ access: PresenceAccess
+    ) throws(KeychainFailure) -> ItemResult<SecretValue?> {
+        let result = try find(name, opening: true, caller, access.proof)
+        if case .found = result { return result }
+        // The item may have a view hint or a token, or may need a person.
+        return try value(of: name.query, for: caller, access)
+    }
+
+    /// Whether there is an item of that name, as ``contains(_:for:enrolment:)`` says of a query.
+    package func contains(
+        _ name: PasswordName, for caller: Caller, enrolment: PresenceAccess.Enrolment
+    ) throws(KeychainFailure) -> ItemResult<Bool> {
+        if case .found = try find(name, opening: false, caller, nil) { return .found(true) }
+        return try contains(name.query, for: caller, enrolment: enrolment)
+    }
+
+    /// Those of `services` that have an item of that account, whether or not it can be read.
+    ///
+    /// Sees the items that are found by their whole primary key. Opens nothing, and needs no user.
+    package func services(
+        having account: String, among services: [PasswordService], for caller: Caller
+    ) throws(KeychainFailure) -> [PasswordService] {
+        let groups =
+            services.first?.accessGroup == nil
+            ? caller.accessGroups
+            : try caller.groups(searching: services.first?.accessGroup, during: Self.reading)
+        var found: [PasswordService] = []
+        _ = try perform(.lookUp, Self.reading) { read -> Void? in
+            found = []
+            for service in services {
+                let name = PasswordName(account, in: service)
+                for group in groups {
+                    let lookup = ValueLookup(name, group, read.keys, opening: false, nil)
+                    guard let isThere = try lookup.isThere(&read) else { return nil }
+                    if isThere, found.last != service { found.append(service) }
+                }
+            }
+            return ()
+        }
+        return found
+    }
+
+    private func find(
+        _ name: PasswordName, opening: Bool, _ caller: Caller, _ proof: PresenceProof?
+    ) throws(KeychainFailure) -> ItemResult<SecretValue?> {
+        let groups =
+            name.service.accessGroup == nil
+            ? caller.accessGroups
+            : try caller.groups(searching: name.service.accessGroup, during: Self.reading)
+        var result = ItemResult<SecretValue?>.absent
+        _ = try perform(.lookUp, Self.reading) { read -> Void? in
+            for group in groups {
+                let lookup = ValueLookup(name, group, read.keys, opening: opening, proof)
+                guard let found = try lookup.run(&read) else { return nil }
+                result = found
+                guard case .absent = found else { break }
+            }
+            return ()
+        }
+        return result
+    }
+}
+
+/// One attempt to read the value of the item with a given name in one group.
+private struct ValueLookup {
+    private let name: PasswordName
+    private let group: AccessGroup
+    private let state: RowKeys
+    /// Whether to open the value, or only to tell whether it is there.
+    private let opening: Bool
+    /// What opens a value that it has opened before.
+    private let proof: PresenceProof?
+
+    init(
+        _ name: PasswordName, _ group: AccessGroup, _ state: RowKeys, opening: Bool,
+        _ proof: PresenceProof?
+    ) {
+        self.name = name
+        self.group = group
+        self.state = state
+        self.opening = opening
+        self.proof = proof
+    }
+
+    /// For an item without a value, and one that needs proofs or a password: a search opens the
+    /// part that says so.
+    private static var unopened: ItemResult<SecretValue?> { .needsPerson(.proofs([])) }
+
+    /// - Returns: nil if something was committed since the keys were read.
+    func run(_ read: inout NamedRead) throws -> ItemResult<SecretValue?>? {
+        let service = state.hasher.place(of: name.service, in: group)
+        if let row = read.keptRow(name.account, service) {
+            guard fits(row.header) else { return .absent }
+            guard opening || row.header.flags.presence == nil else {
+                return Self.unopened
+            }
+            return opening ? try open(row) : .found(try check(row.header))
+        }
+        let place = service.place(of: name.account)
+        let run = try read.connection().value.start()
+        try run.bind(place)
+        let isThere = try run.step()
+        guard read.isCurrent else { return nil }
+        guard isThere else { return .absent }
+        let header = try RowHeader(value: run, place)
+        guard fits(header) else { return .absent }
+        guard !header.flags.isGuarded || mayOpen(header), !run.isNull(8) else {
+            return Self.unopened
+        }
+        guard opening else { return .found(try check(header)) }
+        guard SpareMemory.has(3, copiesOf: run.byteCount(8)) else {
+            throw SystemError(.outOfMemory, during: "read an item")
+        }
+        let row = ValueRow(
+            parts: ValueParts(
+                header: header, nonce: try run.fixedBytes(6), names: try run.tag(7)),
+            secret: run.blob(8))
+        read.keep(row, name.account, service)
+        return try open(row)
+    }
+
+    /// Whether there is such an item; nil if something was committed since the keys were read.
+    func isThere(_ read: inout NamedRead) throws -> Bool? {
+        let place = state.hasher.place(of: name.service, in: group).place(of: name.account)
+        let run = try read.connection().value.start()
+        try run.bind(place)
+        let isThere = try run.step()
+        guard read.isCurrent else { return nil }
+        guard isThere else { return false }
+        // Reading it says that such a row is damaged.
+        guard let header = try? RowHeader(value: run, place) else { return true }
+        return fits(header)
+    }
+
+    private func fits(_ header: RowHeader) -> Bool {
+        !header.flags.contains(.tombstone)
+            && header.protectionClass == name.service.protectionClass
+    }
+
+    /// Whether a value that takes more than the key of its class may be opened here: it is not
+    /// cached, and takes the long way, if it takes a password.
+    private func mayOpen(_ header: RowHeader) -> Bool {
+        opening && proof != nil && !header.flags.contains(.password)
+    }
+
+    /// An item that is not opened still has to be one that could be.
+    private func check(_ header: RowHeader) throws(RowFailure) -> SecretValue? {
+        _ = try state.cipher(opening: header)
+        return nil
+    }
+
+    private func open(_ row: ValueRow) throws(RowFailure) -> ItemResult<SecretValue?> {
+        let cipher = try state.cipher(opening: row.header)
+        if row.header.flags.presence != nil {
+            // What an item demands is read once for each proof, where all of it is opened.
+            guard let tag = try? PartTag(of: row.secret), proof?.hasGranted(tag) == true
+            else { return Self.unopened }
+        }
+        let secret = row.secret
+        return .found(try cipher.openValue(row.parts, secret.span, proof))
+    }
+}

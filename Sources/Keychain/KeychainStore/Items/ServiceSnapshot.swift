@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetDatabase
+internal import ValetKeychainDatabase
+package import ValetKeychainModel
+internal import ValetSealing
+internal import ValetSystem
+
+/// What became of the items of a service between two looks.
+package enum AccountChange: Hashable, Sendable {
+    /// An item was added, or written over.
+    case stored(AttributeValue)
+    /// The item is there no more.
+    case removed(AttributeValue)
+    /// An item whose account could not be read while it was there is there no more.
+    case removedUnknown
+}
+
+/// Which items a service has at one moment, and in which state, without their values.
+package struct ServiceSnapshot: Sendable {
+    fileprivate struct Item: Sendable {
+        var salt: Int64
+        /// Rises with every write, and stays when an item only gets other keys.
+        var logicalTime: Int64
+        /// nil as long as it could not be opened.
+        var account: AttributeValue?
+        /// Whether the watcher knows of this write.
+        var isTold: Bool
+    }
+
+    /// By the number of the row, which another item may get when this one has gone.
+    fileprivate var items: [Int64: Item] = [:]
+
+    fileprivate init() {}
+
+    /// What to tell a watcher that has seen `self` and now sees `next`.
+    fileprivate mutating func advance(to next: [Int64: Item]) -> [AccountChange] {
+        let stored = next.filter { number, item in
+            item.isTold && items[number]?.isSameWrite(as: item) != true
+        }
+        let present = Set(next.values.compactMap(\.account))
+        let removed = items.compactMap { number, item -> AccountChange? in
+            guard let account = item.account else {
+                return item.isTold && next[number] == nil ? .removedUnknown : nil
+            }
+            // A number may have gone to another item, and an item may have another name.
+            return present.contains(account) ? nil : .removed(account)
+        }
+        items = next
+        return removed + stored.values.compactMap { $0.account.map(AccountChange.stored) }
+    }
+}
+
+extension ServiceSnapshot.Item {
+    /// Whether both are what one and the same write left, and it was told.
+    fileprivate func isSameWrite(as other: Self) -> Bool {
+        isTold && salt == other.salt && logicalTime == other.logicalTime
+    }
+}
+
+extension ItemStore {
+    private static let watching = "watch a service"
+
+    /// Which items `service` has now.
+    ///
+    /// - Throws: ``KeychainFailure``: `locked` before the first unlock, `missingEntitlement`.
+    package func snapshot(
+        of service: PasswordService, for caller: Caller
+    ) throws(KeychainFailure) -> ServiceSnapshot {
+        var snapshot = ServiceSnapshot()
+        var items = try look(at: service, after: snapshot, caller)
+        // What is there at the first look is no news.
+        for number in items.keys { items[number]?.isTold = true }
+        _ = snapshot.advance(to: items)
+        return snapshot
+    }
+
+    /// Looks again, and tells what has become of the items since. Names are opened of those alone
+    /// that were written; a locked item is reported when it can be read.
+    ///
+    /// - Throws: As ``snapshot(of:for:)``; `snapshot` is what it was then.
+    package func changes(
+        since snapshot: inout ServiceSnapshot, of service: PasswordService, for caller: Caller
+    ) throws(KeychainFailure) -> [AccountChange] {
+        let items = try look(at: service, after: snapshot, caller)
+        return snapshot.advance(to: items)
+    }
+
+    private func look(
+        at service: PasswordService, after snapshot: ServiceSnapshot, _ caller: Caller
+    ) throws(KeychainFailure) -> [Int64: ServiceSnapshot.Item] {
+        let groups = try caller.groups(searching: service.accessGroup, during: Self.watching)
+        let items = try perform(.read, Self.watching) { moment in
+            var items: [Int64: ServiceSnapshot.Item] = [:]
+            for group in groups {
+                let scan = AccountScan(service, group, moment.state)
+                try scan.collect(moment.store, after: snapshot, into: &items)
+            }
+            return items
+        }
+        return items ?? [:]
+    }
+}
+
+extension AccountScan {
+    fileprivate func collect(
+        _ store: RowConnection, after snapshot: ServiceSnapshot,
+        into items: inout [Int64: ServiceSnapshot.Item]
+    ) throws {
+        for place in try places(store) {
+            try collect(place, store, after: snapshot, into: &items)
+        }
+    }
+
+    private func collect(
+        _ place: ScannedPlace, _ store: RowConnection, after snapshot: ServiceSnapshot,
+        into items: inout [Int64: ServiceSnapshot.Item]
+    ) throws {
+        let run = try start(place, store)
+        while try run.step() {
+            // A damaged row is no change: reading it, or all keys, reports it.
+            guard let header = try? header(run, place) else { continue }
+            let known = snapshot.items[header.number].flatMap { $0.salt == header.salt ? $0 : nil }
+            let time = run.int64(Schema.Column.logicalTime)
+            var item = ServiceSnapshot.Item(
+                salt: header.salt, logicalTime: time, account: known?.account, isTold: true)
+            let isKnown = known?.isSameWrite(as: item) == true
+            if !isKnown || known?.account == nil {
+                do throws(RowFailure) {
+                    item.account = try account(SealedNames(header, run))
+                } catch {
+                    item.isTold = isKnown
+                }
+            }
+            items[header.number] = item
+        }
+    }
+}

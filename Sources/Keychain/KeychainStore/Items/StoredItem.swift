@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainDatabase
+package import ValetKeychainModel
+package import ValetSealing
+
+/// An item as it was read: its attributes and, if asked for, its value.
+package struct StoredItem: Sendable {
+    /// Generic or internet password.
+    package let itemClass: ItemClass
+    /// The 20-byte name that outlives changes of attributes.
+    package let reference: PersistentReference
+    /// The group that the item is in.
+    package let accessGroup: AccessGroup
+    /// Whether other devices may get the item.
+    package let isSynchronizable: Bool
+    /// When the value may be read.
+    package let protectionClass: ProtectionClass
+    /// What was set or defaulted, with the types given, and both dates. Access group,
+    /// synchronizable flag and protection class are the properties above. Empty unless
+    /// ``ItemParts/attributes`` was asked for.
+    package let attributes: [Attribute: AttributeValue]
+    /// The value's size in bytes; nil for an item without a value. Known with the attributes.
+    package let valueByteCount: Int?
+    /// The value; nil for an item without one, or when it was not asked for.
+    package let value: SecretValue?
+}
+
+/// What of an item a call wants to see.
+package struct ItemParts: OptionSet, Sendable {
+    /// One bit for each part.
+    package let rawValue: UInt8
+
+    /// The parts whose bits are set.
+    package init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    /// All attributes and the value's size.
+    package static let attributes = ItemParts(rawValue: 1)
+    /// The value, which has to be opened apart.
+    package static let value = ItemParts(rawValue: 2)
+}
+
+extension StoredItem {
+    /// The access control; nil for an item without one, and where attributes were not asked for.
+    package var accessControl: AccessControl? {
+        guard case .accessControl(let bytes)? = attributes[.accessControl] else { return nil }
+        return AccessControl(encoded: bytes)
+    }
+}
+
+/// What a search finds.
+package struct FoundItems<Item: Sendable>: Sendable {
+    /// What could be opened, in the order of the search.
+    package var items: [Item] = []
+    /// Set when rows that matched are damaged; they are not among the items.
+    package var damage: KeychainFailure?
+}

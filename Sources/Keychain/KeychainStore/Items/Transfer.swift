@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainDatabase
+package import ValetKeychainModel
+package import ValetSealing
+
+/// An item as a caller has read it.
+package struct ItemVersion: Hashable, Sendable {
+    /// Names the item.
+    package let reference: PersistentReference
+    /// Every change of an item changes it.
+    package let modificationDate: Double?
+
+    /// The version that has this date.
+    package init(_ reference: PersistentReference, modificationDate: Double?) {
+        self.reference = reference
+        self.modificationDate = modificationDate
+    }
+}
+
+/// What a migration does: all of it, or nothing.
+package struct ItemTransfer: Sendable {
+    /// An item that keeps its name and gets another protection class or access control.
+    package struct Change: Sendable {
+        /// The item as it is.
+        package let version: ItemVersion
+        /// Has the new class and access control.
+        package let item: NewItem
+        /// The value as it was read. It is written only if the item's own takes a proof or a
+        /// password to open.
+        package let value: SecretValue?
+
+        /// A change of that version.
+        package init(_ version: ItemVersion, to item: NewItem, value: SecretValue?) {
+            self.version = version
+            self.item = item
+            self.value = value
+        }
+
+        fileprivate var changes: ItemChanges {
+            var changes = ItemChanges()
+            changes.accessControl = item.accessControl
+            // A class alone takes the place of class and access control.
+            if item.accessControl == nil { changes.protectionClass = item.protectionClass }
+            return changes
+        }
+    }
+
+    /// Items to add.
+    package var additions: [Addition]
+    /// Items to change where they are.
+    package var changes: [Change]
+    /// Items to delete.
+    package var deletions: [ItemVersion]
+
+    /// What is to be done.
+    package init(
+        additions: [Addition] = [], changes: [Change] = [], deletions: [ItemVersion] = []
+    ) {
+        self.additions = additions
+        self.changes = changes
+        self.deletions = deletions
+    }
+}
+
+extension ItemStore {
+    /// Changes, deletes and adds items in one transaction, or does nothing.
+    ///
+    /// An item that is changed keeps its value, its attributes and its persistent reference.
+    ///
+    /// - Throws: As ``add(_:for:)``; `itemNotFound` if an item to be changed or deleted is gone, or
+    ///   is not the version that was read; `damaged` if it cannot be read; `locked`.
+    package func perform(
+        _ transfer: ItemTransfer, for caller: Caller
+    ) throws(KeychainFailure) {
+        let operation = "move items"
+        _ = try perform(.create, operation, for: caller) { rows in
+            let items = ItemTransaction(rows, caller)
+            for change in transfer.changes { try items.perform(change) }
+            // First, because an addition may take the name of an item that goes.
+            for version in transfer.deletions {
+                try items.deleteItem(try items.open(version).row)
+            }
+            for addition in transfer.additions {
+                do {
+                    _ = try items.add(addition)
+                } catch PresenceDemand.proofs {
+                    throw KeychainFailure(.duplicateItem, during: operation)
+                }
+            }
+        }
+    }
+}
+
+extension ItemTransaction {
+    fileprivate func perform(_ change: ItemTransfer.Change) throws {
+        let match = try open(change.version)
+        let item = change.item
+        // An unavailable class is reported by what makes it unavailable: no passcode, or the lock.
+        _ = try state.cipher(item.protectionClass)
+        if let accessControl = item.accessControl {
+            let flags = match.row.header.flags
+            try check(accessControl, isSynchronizable: flags.contains(.synchronizable))
+        }
+        guard match.isClosed || match.isBoxed else {
+            return try update(match, change.changes, value: nil)
+        }
+        // The value was opened with a proof or a password before this call. Without it the item
+        // would lose it.
+        guard let value = change.value else { throw RowFailure.needsPerson }
+        try update(match, change.changes, value: value)
+    }
+
+    /// Opens an item that is as it was read. So a value that another process has stored since then
+    /// is neither deleted nor overwritten.
+    fileprivate func open(_ version: ItemVersion) throws -> OpenedRow {
+        let groups = try caller.groups(changing: nil, during: operation)
+        let query = ItemQuery(version.reference)
+        guard let found = try state.find(query, groups, rows.store).first else {
+            throw KeychainFailure(.itemNotFound, during: operation)
+        }
+        guard case .row(let row) = found else { throw RowFailure.column }
+        let opened = try rows.open(row)
+        guard opened.content.modificationDate == version.modificationDate else {
+            throw KeychainFailure(
+                .itemNotFound, during: operation,
+                message: "an item was changed while it was being moved",
+                hint: "nothing was moved; try again")
+        }
+        return opened
+    }
+}
+
+/// Storing under a name that may lead to several items, or to one of another protection class.
+extension ItemStore {
+    /// Gives the item that `query` finds the value and the protection class of `addition`. If
+    /// `query` finds none, adds `addition`; if it finds several, deletes all but one. All in one
+    /// transaction.
+    ///
+    /// The item keeps its group, attributes and persistent reference. It becomes synchronizable if
+    /// the addition is. Of several items the first stays that is synchronizable like the addition.
+    /// Damaged items do not count; one in the place of an addition goes to quarantine.
+    ///
+    /// - Throws: ``KeychainFailure``: `missingEntitlement`, `valueTooLarge`, `passcodeNotSet`;
+    ///   `locked` also if a found item is locked.
+    package func replace(
+        _ query: ItemQuery, with addition: Addition, for caller: Caller
+    ) throws(KeychainFailure) {
+        _ = try perform(
+            .create, "set an item", for: caller, sharing: addition.byteCount
+        ) { rows in
+            try ItemTransaction(rows, caller).replace(query, with: addition)
+        }
+    }
+}
+
+extension ItemTransaction {
+    fileprivate func replace(_ query: ItemQuery, with addition: Addition) throws {
+        let item = addition.item
+        let groups = try caller.groups(changing: query.accessGroup, during: operation)
+        try check(addition.value)
+        // An unavailable class is reported before a match: spec/secitem.md §3.10.
+        _ = try state.cipher(item.protectionClass)
+        var matches = try openSound(query, groups)
+        let isAlike = { (match: OpenedRow) in
+            match.row.header.flags.contains(.synchronizable) == item.isSynchronizable
+        }
+        guard let chosen = matches.firstIndex(where: isAlike) ?? matches.indices.first else {
+            _ = try add(addition)
+            return
+        }
+        let target = matches.remove(at: chosen)
+        for other in matches { try deleteItem(other.row) }
+        let changes = ItemChanges(
+            isSynchronizable: item.isSynchronizable ? true : nil,
+            protectionClass: item.protectionClass)
+        try update(target, changes, value: addition.value)
+    }
+
+    /// Opens the rows that match, without damaged ones.
+    private func openSound(
+        _ query: ItemQuery, _ groups: [AccessGroup]
+    ) throws -> [OpenedRow] {
+        var matches: [OpenedRow] = []
+        for case .row(let row) in try state.find(query, groups, rows.store) {
+            guard let opened = try rows.openIfSound(row) else { continue }
+            if try query.fits(opened.content) { matches.append(opened) }
+        }
+        return matches
+    }
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainDatabase
+package import ValetKeychainModel
+internal import ValetKeys
+package import ValetSealing
+
+/// spec/secitem.md §6.
+extension ItemStore {
+    private static let updating = "update items"
+
+    /// Changes every item that matches, or none. Every change of an item that needs a person needs
+    /// a proof.
+    ///
+    /// - Returns: How many items were changed.
+    /// - Throws: ``KeychainFailure``: `duplicateItem` if a primary key is taken, `damaged` if a
+    ///   match is damaged, `missingEntitlement`, `valueTooLarge`, `passcodeNotSet`; for a new
+    ///   access control, as ``add(_:for:_:)``.
+    package func update(
+        _ update: ItemUpdate, for caller: Caller, _ person: PresenceAccess
+    ) throws(KeychainFailure) -> ItemResult<Int> {
+        let byteCount = update.query.namesOneItem ? update.value?.byteCount ?? 0 : nil
+        let result = try perform(
+            .write, Self.updating, for: caller, sharing: byteCount
+        ) { rows in
+            try ItemTransaction(rows, caller, person).update(update)
+        }
+        return result ?? .absent
+    }
+}
+
+/// An update of the items that a query finds.
+package struct ItemUpdate: Sendable {
+    /// The items to change.
+    package let query: ItemQuery
+    /// The new attributes.
+    package let changes: ItemChanges
+    /// The new value; nil keeps the value of each item.
+    package let value: SecretValue?
+
+    /// An update of what `query` finds.
+    package init(query: ItemQuery, changes: ItemChanges, value: SecretValue?) {
+        self.query = query
+        self.changes = changes
+        self.value = value
+    }
+}
+
+extension ItemTransaction {
+    fileprivate func update(_ update: ItemUpdate) throws -> ItemResult<Int> {
+        let (query, changes) = (update.query, update.changes)
+        let groups = try caller.groups(changing: query.accessGroup, during: operation)
+        if let group = changes.accessGroup {
+            _ = try caller.group(writing: group, during: operation)
+        }
+        try check(update.value)
+        if let new = changes.accessControl {
+            try check(new, isSynchronizable: changes.isSynchronizable ?? false)
+        }
+        let matches = try openMatches(query, groups)
+        // Nothing has been written yet.
+        if let demand = matches.demand { return .needsPerson(demand) }
+        let demand = try rows.passwordDemand(matches.rows, changes, value: update.value)
+        if let demand { return .needsPerson(demand) }
+        for match in matches.rows { try self.update(match, changes, value: update.value) }
+        return matches.rows.isEmpty ? .absent : .found(matches.rows.count)
+    }
+
+    /// Opens all rows that match, and collects what the others demand.
+    ///
+    /// - Throws: ``RowFailure`` if one of them is damaged.
+    private func openMatches(
+        _ query: ItemQuery, _ groups: [AccessGroup]
+    ) throws -> (rows: [OpenedRow], demand: PresenceDemand?) {
+        var matches: [OpenedRow] = []
+        var demands: [PresenceDemand] = []
+        for found in try state.find(query, groups, rows.store) {
+            guard case .row(let row) = found else { throw RowFailure.column }
+            let opened = try rows.open(row)
+            guard try query.fits(opened.content) else { continue }
+            switch try rows.judge(opened) {
+            case .found where !opened.isClosed: matches.append(opened)
+            case .found:
+                // Without its value an item would lose it.
+                if let demand = try opened.content.accessControl {
+                    demands.append(.proofs([demand]))
+                }
+            case .absent: break
+            case .needsPerson(let demand): demands.append(demand)
+            }
+        }
+        return (matches, PresenceDemand(demands))
+    }
+
+    /// Changes one item.
+    func update(
+        _ match: OpenedRow, _ changes: ItemChanges, value: SecretValue?
+    ) throws {
+        let header = match.row.header
+        let new = match.content.applying(changes, valueByteCount: value?.byteCount)
+        var flags = header.flags
+        if let isSynchronizable = changes.isSynchronizable {
+            if isSynchronizable {
+                flags.insert(.synchronizable)
+            } else {
+                flags.remove(.synchronizable)
+            }
+        }
+        let item = rows.hashed(new, header.itemClass, flags)
+        let keepsKey = keepsKey(match, item)
+        let predecessor =
+            keepsKey
+            ? Predecessor()
+            : try rows.makeWay(
+                for: item, header.itemClass, isSynchronizable: flags.contains(.synchronizable))
+        var content = new
+        let last = keepsKey ? match.content.modificationDate : predecessor.modificationDate
+        content.attributes[.modificationDate] = .date(rows.now.date(after: last))
+        flags.setGuard(try accessControl(of: content, in: flags))
+        let kind = RowKind(
+            protectionClass: changes.newClass ?? header.protectionClass, flags: flags)
+        try rows.replace(
+            match.row, kind, IndexedContent(content, item.index),
+            value: try rows.stored(match, changes, value: value),
+            after: predecessor.logicalTime)
+        if !keepsKey { try markDeletion(match) }
+    }
+
+    /// The access control, which decides how the value is sealed, of a row with `flags`.
+    private func accessControl(
+        of content: ItemContent, in flags: RowFlags
+    ) throws -> AccessControl? {
+        guard let accessControl = try content.accessControl else { return nil }
+        guard !flags.contains(.synchronizable) else {
+            throw KeychainFailure(
+                .invalidRequest, during: operation,
+                message: "an item with an access control cannot be synchronizable")
+        }
+        return accessControl
+    }
+
+    /// Whether an item has the same primary key as the row that it replaces.
+    private func keepsKey(_ match: OpenedRow, _ item: IndexedContent) -> Bool {
+        item.index.place == match.row.place
+    }
+}
+
+extension ItemChanges {
+    /// The new class of the items; nil if they keep theirs.
+    fileprivate var newClass: ProtectionClass? {
+        accessControl?.protectionClass ?? protectionClass
+    }
+}
+
+extension ItemContent {
+    /// The content after an update. The caller sets the date of modification.
+    fileprivate func applying(_ changes: ItemChanges, valueByteCount: Int?) -> ItemContent {
+        var new = self
+        for (attribute, value) in changes.attributes where attribute != .modificationDate {
+            new.attributes[attribute] = value
+        }
+        if let accessControl = changes.accessControl {
+            new.attributes[.accessControl] = accessControl.attributeValue
+        } else if changes.protectionClass != nil {
+            // A class alone takes the place of class and access control (spec/secitem.md §6).
+            new.attributes[.accessControl] = nil
+        }
+        if let group = changes.accessGroup { new.accessGroup = group }
+        if let valueByteCount { new.valueByteCount = valueByteCount }
+        return new
+    }
+}

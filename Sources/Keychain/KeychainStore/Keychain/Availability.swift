@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainDatabase
+package import ValetKeychainModel
+internal import ValetKeys
+internal import ValetSealing
+internal import ValetSystem
+
+// Which items can be read now, and at which protection level the keychain is. `ValetKeychain` and
+// its watchers ask, without opening an item.
+
+extension Keychain {
+    /// The name of ``availability()`` in failures.
+    package static let looking = "find out whether the keychain is locked"
+
+    /// Which items can be read now. Creates nothing and opens no item.
+    ///
+    /// Costs about 10 µs for an open keychain; for a locked one, also a check of the device key.
+    /// Waits while an epoch change begins, as every call does.
+    /// - Throws: ``KeychainFailure`` if the state cannot be read: `timedOut`, `keychainDamaged`,
+    ///   `newerFormat`, `insecureFiles`, `inputOutput`.
+    package func availability() throws(KeychainFailure) -> KeychainAvailability {
+        do throws(KeychainFailure) {
+            return try store.perform(.inspect, Self.looking) { try $0.availability() }
+                ?? KeychainAvailability(state: .absent, openKeys: .all)
+        } catch {
+            // Only one of the two files exists: FORMAT §2.1.
+            guard error.code == .incomplete else { throw error }
+            return KeychainAvailability(state: .incomplete, openKeys: [], fault: error)
+        }
+    }
+
+    /// The protection level recorded in the keychain; nil if there is no keychain.
+    ///
+    /// - Throws: As ``availability()``.
+    package func protectionLevel() throws(KeychainFailure) -> ProtectionLevel? {
+        try store.perform(.inspect, Self.looking) { try $0.header().keybag.level }
+    }
+}
+
+extension KeychainPasscodes {
+    /// Enough to wait for one epoch change, and for another one that begins during the wait.
+    private static let lookCount = 3
+
+    fileprivate func availability() throws -> KeychainAvailability {
+        for attempt in 1...Self.lookCount {
+            let header = try header()
+            let isLast = attempt == Self.lookCount
+            let found: KeychainAvailability? =
+                if let lockState = header.lockState {
+                    try availability(header, lockState, isLast: isLast)
+                } else {
+                    try availabilityWithoutPasscode(header)
+                }
+            if let found { return found }
+            try keychain.pool.awaitWriters(deadline)
+        }
+        throw KeychainFailure(
+            .timedOut, during: Keychain.looking, message: "other programs keep changing its keys",
+            hint: "try again")
+    }
+
+    /// - Returns: nil if the published keys are of another epoch, which may be about to begin: then
+    ///   read again.
+    private func availability(
+        _ header: KeychainHeader, _ lockState: LockStateStore, isLast: Bool
+    ) throws(KeychainFailure) -> KeychainAvailability? {
+        var found = KeychainAvailability(
+            state: .unlocked, level: header.keybag.level, openKeys: .all,
+            isAnnounced: !keychain.directory.isReadOnly)
+        switch lockState.current(expecting: [header.mark]) {
+        case .locked(_, .otherEpoch) where !isLast, .beforeFirstUnlock(.otherEpoch) where !isLast:
+            return nil
+        case .unlocked: found.end = lockState.unlockPeriod?.deadline
+        case .locked: (found.state, found.openKeys) = (.locked, [.afterFirstUnlock])
+        case .beforeFirstUnlock: (found.state, found.openKeys) = (.beforeFirstUnlock, [])
+        case .unknown(let failure): throw failure
+        }
+        found.isOfProcess = lockState.provider.place == .process
+        // Only opening further keys needs the device key.
+        if found.openKeys != .all { try lookForDeviceKey(header, &found) }
+        return found
+    }
+
+    private func availabilityWithoutPasscode(
+        _ header: KeychainHeader
+    ) throws(KeychainFailure) -> KeychainAvailability {
+        var found = KeychainAvailability(
+            state: .noPasscode, level: header.keybag.level, openKeys: .all,
+            isAnnounced: !keychain.directory.isReadOnly)
+        // Keys that this process has opened stay open without the device key.
+        guard keychain.lastKnownState?.header !== header else { return found }
+        try lookForDeviceKey(header, &found)
+        if found.fault != nil { found.openKeys = [] }
+        return found
+    }
+
+    private func lookForDeviceKey(
+        _ header: KeychainHeader, _ found: inout KeychainAvailability
+    ) throws(KeychainFailure) {
+        do throws(KeychainFailure) {
+            try source.check(header, until: deadline)
+        } catch {
+            switch error.code {
+            case .incomplete: found.state = .incomplete
+            case .keyUnavailable: found.state = .keyUnavailable
+            default: throw error
+            }
+            found.fault = error
+        }
+    }
+}
+
+/// Which items of a keychain can be read, at one moment.
+package struct KeychainAvailability: Hashable, Sendable {
+    /// The lock state (spec/keys-and-states.md §5). An unlocked keychain stays `unlocked` if its
+    /// device key disappears.
+    package var state: LockState
+    /// The level recorded in the keychain; nil if there is no keychain.
+    package var level: ProtectionLevel?
+    /// The scopes whose keys are open: all of them without a keychain or without a passcode.
+    package var openKeys: Set<KeyScope>
+    /// Why the device key is missing, in the states `keyUnavailable` and `incomplete`.
+    package var fault: KeychainFailure?
+    /// Whether the process unlocks only for itself.
+    package var isOfProcess = false
+    /// Whether changes of the state can be announced: false in a read-only folder.
+    package var isAnnounced = true
+    /// When the keychain locks by itself; nil if it never does.
+    var end: BootTime?
+
+    /// Whether items of `protectionClass` can be read now.
+    package func isAvailable(_ protectionClass: ProtectionClass) -> Bool {
+        openKeys.contains(protectionClass.scope)
+    }
+
+    /// The time until the keychain locks by itself, rounded up; nil if it never does.
+    package var remaining: Duration? { end?.remaining }
+}

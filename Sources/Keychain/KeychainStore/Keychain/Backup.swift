@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainDatabase
+package import ValetKeychainModel
+internal import ValetKeys
+package import ValetSealing
+internal import ValetSystem
+
+/// `valet backup create`: writes all items that may leave the device into one encrypted file
+/// (docs/FORMAT.md §11). The `Backup` module has the file format.
+extension Keychain {
+    private static let backingUp = "make a backup"
+
+    /// Whether a passphrase has fewer than eight characters: the minimum for passcodes, too.
+    package static func isShort(passphrase: borrowing SecretBytes) -> Bool {
+        Passcode.characterCount(of: passphrase) < Passcode.shortCharacterCount
+    }
+
+    /// Checks whether a backup is possible, before the command asks the user for a passphrase.
+    ///
+    /// - Throws: As ``backUp(_:passphrase:)``, except errors that only reading all items can find.
+    package func checkBackup(_ request: BackupRequest) throws(KeychainFailure) {
+        if request.path != "-" {
+            try store.location.refuseOwnFolder(request.path, during: Self.backingUp)
+        }
+        try BackupWriter.check(path: request.path, replacing: request.isReplacing)
+        let isThere = try store.perform(.read, Self.backingUp) { snapshot in
+            try snapshot.state.checkMigratableClasses()
+            return true
+        }
+        if isThere == nil { throw absent }
+    }
+
+    /// Writes the items of all applications that may leave the device into a file, sealed under a
+    /// passphrase. The file has the items of one moment, or is not made.
+    ///
+    /// Copies all rows, sealed, to a spool in one read transaction, and then works on the spool. So
+    /// writers need not wait, and the log can be shortened, which an open read transaction would
+    /// prevent. Opens every row: otherwise an attacker could hide an item from the backup by
+    /// changing its class or marking it as deleted.
+    ///
+    /// - Parameter passphrase: At least 1 byte. Every byte counts.
+    /// - Throws: ``KeychainFailure``: `locked` unless all classes that may leave the device are
+    ///   open; `damaged`, with the number of damaged items, unless the request skips them;
+    ///   `itemNotFound` without a keychain; `invalidRequest` for an existing file that the request
+    ///   does not replace, or that cannot be replaced, and for an empty passphrase; `inputOutput`,
+    ///   `diskFull`, `outOfMemory`.
+    package func backUp(
+        _ request: BackupRequest, passphrase: borrowing SecretBytes
+    ) throws(KeychainFailure) -> BackupReport {
+        try checkBackup(request)
+        let operation = Self.backingUp
+        let cost = if let cost = request.cost { cost } else { try Self.calibratedCost(operation) }
+        let milliseconds = store.now.logicalTime >> 16
+        let report = try store.perform(.read, operation) { snapshot in
+            let state = snapshot.state
+            try state.checkMigratableClasses()
+            let rows = try RowSpool(
+                copying: snapshot.store, folders: request.spoolFolders(beside: store.location))
+            snapshot.end()
+            let origin = BackupOrigin(
+                keychainID: state.keychainID, milliseconds: milliseconds)
+            let writer = try BackupWriter(
+                to: request.path, replacing: request.isReplacing, origin: origin,
+                passphrase: passphrase, cost: cost)
+            return try BackupPass(writer, state).run(rows, skippingDamaged: request.skipsDamaged)
+        }
+        guard let report else { throw absent }
+        return report
+    }
+
+    private var absent: KeychainFailure {
+        KeychainFailure(
+            .itemNotFound, during: Self.backingUp, message: "there is no keychain yet",
+            path: store.location.folder)
+    }
+
+    private static func calibratedCost(
+        _ operation: String
+    ) throws(KeychainFailure) -> Argon2Cost {
+        do throws(SealingError) {
+            return try PassphraseKDF.calibratedCost(
+                memoryByteCount: MachineMemory.usableByteCount, on: ThreadTimeClock())
+        } catch {
+            throw KeychainFailure(.outOfMemory, during: operation)
+        }
+    }
+}
+
+/// One pass over all rows, which writes the items that belong in a backup.
+private struct BackupPass: ~Copyable {
+    private enum Fate {
+        case item(BackupItem)
+        case tombstone, thisDeviceOnly, accessControlled, damaged
+    }
+
+    private var writer: BackupWriter
+    private let state: RowKeys
+    private var report = BackupReport()
+
+    init(_ writer: consuming BackupWriter, _ state: RowKeys) {
+        self.writer = writer
+        self.state = state
+    }
+
+    /// Writes the backup.
+    ///
+    /// - Throws: ``KeychainFailure/Code/damaged``, after all rows have been counted.
+    consuming func run(
+        _ rows: RowSpool, skippingDamaged skips: Bool
+    ) throws -> BackupReport {
+        while let row = try rows.next() {
+            switch try fate(of: row) {
+            case .item(let item):
+                // After a damaged row the backup fails; the rest is read only to count the damage.
+                if skips || report.damagedCount == 0 { try writer.append(item) }
+                report.itemCount += 1
+            case .tombstone: break
+            case .thisDeviceOnly: report.thisDeviceOnlyCount += 1
+            case .accessControlled: report.accessControlledCount += 1
+            case .damaged: report.damagedCount += 1
+            }
+        }
+        let report = report
+        guard skips || report.damagedCount == 0 else { throw Self.refusal(report.damagedCount) }
+        _ = try writer.finish()
+        return report
+    }
+
+    private func fate(of found: FoundRow) throws -> Fate {
+        guard case .row(let row) = found else { return .damaged }
+        return try unlessDamaged { try fate(of: row) } ?? .damaged
+    }
+
+    private func fate(of row: SealedRow) throws -> Fate {
+        let header = row.header
+        let cipher = try state.cipher(opening: header)
+        let content = try cipher.openContent(row)
+        if header.flags.contains(.tombstone) { return .tombstone }
+        if header.protectionClass.isThisDeviceOnly { return .thisDeviceOnly }
+        if header.flags.isGuarded { return .accessControlled }
+        var value: SecretValue?
+        if let secret = row.secret {
+            value = try cipher.openValue(ValueParts(row), secret.span)
+            guard value?.byteCount == content.valueByteCount else { throw RowFailure.content }
+        }
+        // An access control without conditions adds nothing to the protection class.
+        let attributes = content.attributes.filter { $0.key != .accessControl }
+        let properties = NewItem(
+            header.itemClass, attributes: attributes, accessGroup: content.accessGroup,
+            isSynchronizable: header.flags.contains(.synchronizable),
+            protectionClass: header.protectionClass)
+        return .item(try BackupItem(properties, logicalTime: row.logicalTime, value: value))
+    }
+
+    private static func refusal(_ count: Int) -> KeychainFailure {
+        let items = count == 1 ? "1 item is" : "\(count) items are"
+        return KeychainFailure(
+            .damaged, during: "make a backup", message: "\(items) damaged",
+            hint: "`valet doctor` says more; `--skip-damaged` leaves damaged items out")
+    }
+}
+
+extension BackupRequest {
+    /// The folders for a spool that is too large for memory: the keychain's if its disk has room,
+    /// else the backup's, which needs as much room anyway.
+    fileprivate func spoolFolders(beside location: KeychainLocation) -> [String] {
+        let slash = path.lastIndex(of: "/")
+        let beside = slash.map { String(path[...$0]) } ?? (path == "-" ? "/var/tmp" : ".")
+        guard let directory = try? PrivateDirectory.open(location.folder, creating: false) else {
+            return [beside]
+        }
+        let log = try? directory.check(file: KeychainFile.database + "-wal")
+        let database = try? directory.check(file: KeychainFile.database)
+        // Twice the size of both. Files can have any size, with holes.
+        let needed = [database, log].map { UInt64(clamping: $0?.byteCount ?? 0) }.reduce(0, +)
+        let room = (try? directory.availableByteCount()) ?? 0
+        return UInt64(clamping: room) / 2 > needed
+            ? [directory.path, beside] : [beside, directory.path]
+    }
+}
+
+extension RowKeys {
+    /// Checks that all classes are open whose items may leave the device.
+    ///
+    /// - Throws: ``RowFailure/locked``.
+    func checkMigratableClasses() throws(RowFailure) {
+        for protectionClass in ProtectionClass.allCases where !protectionClass.isThisDeviceOnly {
+            _ = try cipher(protectionClass)
+        }
+    }
+}
+
+/// The destination and the options of a backup.
+package struct BackupRequest: Sendable {
+    /// The file; its folder must exist and must not be one of the keychain's own. "-" for standard
+    /// output.
+    package let path: String
+    /// Whether to replace an existing file.
+    package var isReplacing = false
+    /// Whether to leave damaged items out. If false, a damaged item makes the backup fail.
+    package var skipsDamaged = false
+    /// The cost of one guess of the passphrase; nil for the highest that this machine can bear.
+    package var cost: Argon2Cost?
+
+    /// A backup of every item that may leave the device, in a new file.
+    package init(path: String) {
+        self.path = path
+    }
+}
+
+/// The number of items that a backup contains, and of those that it leaves out.
+package struct BackupReport: Hashable, Sendable {
+    /// Items in the backup.
+    package var itemCount = 0
+    /// Items left out because they may not leave the device.
+    package var thisDeviceOnlyCount = 0
+    /// Items left out because they require the user's presence or an application's password.
+    package var accessControlledCount = 0
+    /// Items left out because they are damaged.
+    package var damagedCount = 0
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainDatabase
+internal import ValetKeychainModel
+internal import ValetSystem
+
+/// One call that changes the keys: it prepares the next epoch, and begins it in one transaction,
+/// which seals every row again (docs/FORMAT.md §4.4). Each change of the passcode is one, and so
+/// is a recovery.
+struct KeyChange {
+    let store: ItemStore
+    /// The name of the call in failures.
+    let operation: String
+    let options: EpochOptions
+    /// Rows whose loss is expected. They do not count as damaged.
+    var expectedLoss: RowKinds?
+
+    /// Prepares and makes the change.
+    ///
+    /// - Parameters:
+    ///   - next: Describes the next epoch.
+    ///   - open: Returns the protector or recovery key that opens the present epoch.
+    /// - Returns: The number of damaged rows that it has set aside.
+    func run(
+        _ kind: ItemStore.ChangingKeys = .changeKeys, to next: (KeychainHeader) -> NextEpoch,
+        openedBy open: (KeychainPasscodes, KeychainHeader) throws -> KeychainOpener
+    ) throws(KeychainFailure) -> Int {
+        let before = try quarantinedRowCount()
+        try store.perform(kind, operation) { keys, header -> Void? in
+            let moment = try keys.moment(of: header)
+            var plan = try keys.plan(header, open(keys, header), to: next(header))
+            plan.moment = moment
+            let isMade = try keys.countingWrongPasscodes {
+                try keys.make(plan, after: header, options)
+            }
+            return isMade ? () : nil
+        }
+        return max(0, try quarantinedRowCount() - before)
+    }
+
+    private func quarantinedRowCount() throws(KeychainFailure) -> Int {
+        try store.perform(.inspect, operation) {
+            try $0.quarantinedRowCount(but: expectedLoss)
+        } ?? 0
+    }
+
+    /// Removes published keys, which have no use without a passcode.
+    func removePublishedKeys() throws(KeychainFailure) {
+        try store.perform(.keys, operation) { try $0.lockWithoutPasscode($0.deadline) }
+    }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetDatabase
+internal import ValetKeychainDatabase
+package import ValetKeychainModel
+internal import ValetSealing
+internal import ValetSystem
+
+/// The calls about the keychain as a whole: its lock, passcode, recovery key, status, diagnosis,
+/// repair and backups. The files of this folder have one kind of call each. ``ItemStore`` has the
+/// calls about items.
+package struct Keychain: Sendable {
+    let store: ItemStore
+
+    /// The id of the keychain that this process has last read at this place; nil if none.
+    var lastKnownID: KeychainID? { store.slot.value.keychainID }
+
+    /// Waits until every write that has begun is done, or for `duration`.
+    ///
+    /// Others see a commit when its writer releases the lock, not when its bytes are written.
+    package func awaitWriters(atMost duration: Duration) {
+        // Watchers also poll, so a missed notification does no harm.
+        try? store.perform(.keys, "watch the keychain") { keys in
+            try keys.keychain.pool.awaitWriters(Deadline(after: duration))
+        }
+    }
+}
+
+extension ItemStore {
+    /// The keychain that has the items.
+    package var keychain: Keychain { Keychain(store: self) }
+}
+
+/// Damaged rows that were set aside into quarantine: docs/FORMAT.md §4.4.
+extension Keychain {
+    /// Deletes the damaged rows that were set aside.
+    ///
+    /// - Returns: The number of deleted rows.
+    /// - Throws: ``KeychainFailure``: `timedOut`, `readOnly`, `diskFull`. Then nothing is deleted.
+    package func clearQuarantine() throws(KeychainFailure) -> Int {
+        let operation = "delete damaged items set aside"
+        return try store.perform(.write, operation) { access in
+            let connection = access.store.connection
+            let count = try RowCount.quarantined(in: connection)
+            try Statement("DELETE FROM quarantine", on: connection).start().finish()
+            return count
+        } ?? 0
+    }
+
+    /// The failure of a call that found no item. Its hint reminds of damaged items that were set
+    /// aside, which cannot be found either.
+    package func notFound(_ operation: String) -> KeychainFailure {
+        let missing = KeychainFailure(.itemNotFound, during: operation)
+        // If the quarantine cannot be read, the failure has no hint.
+        let count = try? store.perform(.inspect, operation) { keys in
+            try keys.read { try RowCount.quarantined(in: $0.connection) }
+        }
+        guard let count, count > 0 else { return missing }
+        let items = count == 1 ? "1 damaged item was" : "\(count) damaged items were"
+        return KeychainFailure(
+            missing, hint: "\(items) set aside, and it may be among them: `valet doctor` says more")
+    }
+}

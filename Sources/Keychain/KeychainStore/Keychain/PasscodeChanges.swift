@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainDatabase
+package import ValetKeychainModel
+internal import ValetKeys
+internal import ValetSealing
+internal import ValetSystem
+internal import ValetTPM
+
+/// Setting, changing and removing the passcode, and new keys: spec/keys-and-states.md §5, §6. Each
+/// of these calls starts a new epoch. Unlocking is in Unlock.swift.
+extension Keychain {
+    /// Sets the first passcode and unlocks the keychain. Creates a keychain that does not exist.
+    ///
+    /// - Returns: The number of damaged rows that were set aside.
+    /// - Throws: ``KeychainFailure``: `duplicateItem` if a passcode is set; `damaged`, with the
+    ///   number of damaged items and with nothing changed, unless `options` skip them; `diskFull`,
+    ///   `timedOut`, `incomplete`, `keyUnavailable`.
+    @discardableResult
+    package func setPasscode(
+        _ new: KeychainPasscode, _ options: EpochOptions = EpochOptions()
+    ) throws(KeychainFailure) -> Int {
+        let operation = "set the passcode"
+        let next = NextEpoch(passcode: new, stretching: store.stretching, patience: store.timeLimit)
+        let change = KeyChange(store: store, operation: operation, options: options)
+        return try change.run(.createKeys, to: { _ in next }) { keys, header in
+            guard header.lockState == nil else {
+                // A missing device key is reported first: spec/keys-and-states.md §5.
+                try keys.source.check(header, until: keys.deadline)
+                throw KeychainFailure(
+                    .duplicateItem, during: operation, message: "a passcode is set already",
+                    hint: "change it with `valet passcode change`")
+            }
+            return .protector(try keys.protector(of: header, nil))
+        }
+    }
+
+    /// Changes the passcode and unlocks the keychain.
+    ///
+    /// - Returns: The number of damaged rows that were set aside.
+    /// - Throws: ``KeychainFailure``: `passcodeNotSet`, `authenticationFailed` for a wrong
+    ///   passcode, and as ``setPasscode(_:_:)``.
+    @discardableResult
+    package func changePasscode(
+        _ old: KeychainPasscode, to new: KeychainPasscode,
+        _ options: EpochOptions = EpochOptions()
+    ) throws(KeychainFailure) -> Int {
+        let change = KeyChange(store: store, operation: "change the passcode", options: options)
+        return try replacePasscode(old, by: new, change)
+    }
+
+    /// Removes the passcode, and with it every item that exists only with a passcode.
+    ///
+    /// - Returns: The number of damaged rows that were set aside.
+    /// - Throws: As ``changePasscode(_:to:_:)``.
+    @discardableResult
+    package func removePasscode(
+        _ old: KeychainPasscode, _ options: EpochOptions = EpochOptions()
+    ) throws(KeychainFailure) -> Int {
+        let change = KeyChange(store: store, operation: "remove the passcode", options: options)
+        let count = try replacePasscode(old, by: nil, change)
+        try change.removePublishedKeys()
+        return count
+    }
+
+    private func replacePasscode(
+        _ old: KeychainPasscode, by new: KeychainPasscode?, _ change: KeyChange
+    ) throws(KeychainFailure) -> Int {
+        let next = NextEpoch(passcode: new, stretching: store.stretching, patience: store.timeLimit)
+        return try change.run(to: { _ in next }) { keys, header in
+            guard header.lockState != nil else {
+                throw KeychainFailure(
+                    .passcodeNotSet, during: change.operation, message: "there is no passcode",
+                    hint: "set one with `valet passcode set`")
+            }
+            return .protector(try keys.protector(of: header, old))
+        }
+    }
+
+    /// Begins a new epoch with the same passcode, or none. A locked keychain stays locked.
+    ///
+    /// - Parameters:
+    ///   - passcode: The present passcode; nil if none is set.
+    ///   - revokingRecoveryKey: Whether the recovery key no longer opens the keychain.
+    ///   - place: The new source of the device secret; nil keeps the present one.
+    ///   - pcrs: With a move to a TPM, the PCRs whose present values it requires to release the
+    ///     device secret; nil for none.
+    /// - Returns: The number of damaged rows that were set aside.
+    /// - Throws: ``KeychainFailure``: `invalidRequest` for a PCR above 23, or without a TPM;
+    ///   `interactionNotAllowed` if a passcode is needed, `authenticationFailed` for a wrong one;
+    ///   and as ``setPasscode(_:_:)``.
+    @discardableResult
+    package func rotateKeys(
+        _ passcode: KeychainPasscode?, revokingRecoveryKey: Bool = false,
+        movingDeviceKeyTo place: DeviceKeySource? = nil, boundTo pcrs: [Int]? = nil,
+        _ options: EpochOptions = EpochOptions()
+    ) throws(KeychainFailure) -> Int {
+        let registers = try Self.registers(pcrs, at: place)
+        let change = KeyChange(store: store, operation: Self.rotating, options: options)
+        return try change.run { header in
+            var next = NextEpoch(
+                passcode: header.lockState == nil ? nil : passcode, stretching: store.stretching,
+                patience: store.timeLimit)
+            next.keepsRecoveryKey = !revokingRecoveryKey
+            next.unlocks = false
+            next.source = place
+            next.registers = registers
+            return next
+        } openedBy: { keys, header in
+            if place == .keyFile { try keys.source.checkGivenFileIsElsewhere() }
+            return .protector(try keys.protector(of: header, passcode))
+        }
+    }
+
+    private static let rotating = "change the keys"
+
+    private static func registers(
+        _ numbers: [Int]?, at place: DeviceKeySource?
+    ) throws(KeychainFailure) -> PCRSelection? {
+        guard let numbers else { return place == .tpm ? PCRSelection.none : nil }
+        guard place == .tpm, let registers = PCRSelection(numbers) else {
+            throw KeychainFailure(
+                .invalidRequest, during: rotating,
+                message: "PCRs are numbers from 0 to 23, of a TPM that the key is bound to")
+        }
+        return registers
+    }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainDatabase
+package import ValetKeychainModel
+internal import ValetKeys
+package import ValetSealing
+
+// Checks of a passcode, a recovery key and the device key without a change, which a command makes
+// before it asks the user further questions. An unlock checks the passcode in the same way:
+// `KeychainPasscodes.protector` stretches it, and `LockedKeybag.unlock` opens the keys with the
+// result.
+
+extension Keychain {
+    /// Checks that the keychain and its device key exist.
+    ///
+    /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `incomplete` or
+    ///   `keyUnavailable` if its device key is missing, other failures if it cannot be read.
+    package func checkDeviceKey() throws(KeychainFailure) {
+        try store.perform(.keys, "open the keychain") { keys in
+            _ = try keys.source.secret(of: keys.header(), until: keys.deadline)
+        }
+    }
+
+    /// Checks a passcode. Changes and publishes nothing. Takes as long as stretching the passcode.
+    ///
+    /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong passcode,
+    ///   `passcodeNotSet`, `itemNotFound`, `incomplete`, `keyUnavailable`.
+    package func check(_ passcode: KeychainPasscode) throws(KeychainFailure) {
+        let operation = "check the passcode"
+        try store.perform(.keys, operation) { keys in
+            let header = try keys.header()
+            guard header.lockState != nil else {
+                throw KeychainFailure(
+                    .passcodeNotSet, during: operation, message: "there is no passcode")
+            }
+            let protector = try keys.protector(of: header, passcode)
+            _ = try header.unlock(with: protector)
+        }
+    }
+
+    /// Checks that a text is the keychain's recovery key. Changes nothing.
+    ///
+    /// - Parameter text: The recovery key as the user typed it.
+    /// - Throws: ``KeychainFailure``: `authenticationFailed` for a mistyped text, for the key of
+    ///   another keychain, and if there is no recovery key; `itemNotFound`.
+    package func checkRecoveryKey(_ text: borrowing SecretBytes) throws(KeychainFailure) {
+        let operation = "check the recovery key"
+        let publicKey = try text.withBytes { bytes throws(KeychainFailure) in
+            try RecoveryKey(parsing: bytes).publicKey
+        }
+        try store.perform(.keys, operation) { keys in
+            let known = try keys.header().keybag.recoveryPublicKey
+            guard known == publicKey else {
+                throw KeychainFailure(
+                    .authenticationFailed, during: operation,
+                    message: known == nil
+                        ? "there is no recovery key" : "wrong recovery key")
+            }
+        }
+    }
+
+    /// The number of items that exist only while a passcode is set: those of the class
+    /// `whenPasscodeSetThisDeviceOnly`, and those that require the user's presence.
+    ///
+    /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain.
+    package func itemsThatNeedPasscode() throws(KeychainFailure) -> Int {
+        try store.perform(.keys, "count items") { keys in
+            try keys.rowCount(
+                of: [RowKinds([.whenPasscodeSetThisDeviceOnly], needing: PresencePair.allCases)])
+        }
+    }
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetDatabase
+package import ValetKeychainDatabase
+package import ValetKeychainModel
+internal import ValetKeys
+package import ValetSealing
+internal import ValetSystem
+internal import ValetTPM
+
+/// Making a recovery key, and recovering a keychain with it: docs/FORMAT.md §4.6.
+extension Keychain {
+    private static let adding = "create a recovery key"
+    private static let recovering = "recover the keychain"
+
+    /// Makes a recovery key for the keychain. A previous one no longer opens it. A locked keychain
+    /// stays locked.
+    ///
+    /// - Parameters:
+    ///   - passcode: The present passcode; nil if none is set.
+    ///   - check: Called with the public half of the recovery key to be replaced, nil for none. If
+    ///     it throws, nothing is changed. It is called again if that key changes before this call
+    ///     holds the lock.
+    /// - Returns: The text to write down: 49 bytes of ASCII. No other copy exists.
+    /// - Throws: ``KeychainFailure``: `interactionNotAllowed` if a passcode is needed,
+    ///   `authenticationFailed` for a wrong one, `timedOut`.
+    package func createRecoveryKey(
+        _ passcode: KeychainPasscode?,
+        replacing check: (_ known: [UInt8]?) throws(KeychainFailure) -> Void = { _ in }
+    ) throws(KeychainFailure) -> SecretBytes {
+        let key = RecoveryKey.random()
+        try store.perform(.createKeys, Self.adding) { keys, header -> Void? in
+            try check(header.keybag.recoveryPublicKey?.bytes)
+            let opener = try keys.protector(of: header, passcode)
+            let isAdded = try keys.countingWrongPasscodes {
+                try keys.replaceKeybag(of: header, openedBy: opener) {
+                    (keybag, settings) throws(KeychainFailure) in
+                    try keybag.addingRecoveryKey(key.publicKey, with: opener, settings: settings)
+                }
+            }
+            return isAdded ? () : nil
+        }
+        return key.text
+    }
+
+    /// The number of items that a recovery cannot bring back. Without the device key, these are all
+    /// this-device-only items and all that require the user's presence. With it, they are only the
+    /// items that need the passcode. If the recovery sets no new passcode, all items that require
+    /// the user's presence are lost in any case.
+    ///
+    /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain.
+    package func itemsLostByRecovery(
+        settingPasscode setsPasscode: Bool = true
+    ) throws(KeychainFailure) -> LostItems {
+        try store.perform(.keys, Self.recovering) { keys in
+            let header = try keys.header()
+            let hasDeviceKey = try keys.deviceSecretAtHand(header) != nil
+            let lost = RowKinds.lostByRecovery(
+                hasDeviceKey: hasDeviceKey, settingPasscode: setsPasscode)
+            let needing = RowKinds([.whenPasscodeSetThisDeviceOnly], needing: PresencePair.allCases)
+            return LostItems(
+                count: try keys.rowCount(of: [lost]),
+                needingPasscodeCount: try keys.rowCount(of: [lost, needing]),
+                areSyncSecretsLost: header.keybag.hasSyncSecrets && !hasDeviceKey)
+        }
+    }
+
+    /// Recovers a keychain whose device key or passcode is lost: the items that may leave the
+    /// device and, if the device key still exists, this-device-only items. Sets a new device key.
+    ///
+    /// Lost and damaged rows go to table `quarantine`.
+    /// - Parameters:
+    ///   - text: The recovery key as the user typed it.
+    ///   - new: The new passcode; nil for none.
+    ///   - place: The source of the new device secret; nil for that of the old one, or for
+    ///     `device.key` if that was a TPM.
+    /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain;
+    ///   `authenticationFailed` for a mistyped text, or the key of another keychain;
+    ///   `keyUnavailable` if the source has no device secret; `diskFull`, `timedOut`.
+    /// - Returns: The number of rows set aside because they are damaged.
+    ///   ``itemsLostByRecovery(settingPasscode:)`` counts the lost ones.
+    @discardableResult
+    package func recover(
+        with text: borrowing SecretBytes, settingPasscode new: KeychainPasscode?,
+        deviceKeyFrom place: DeviceKeySource? = nil, _ options: EpochOptions = EpochOptions()
+    ) throws(KeychainFailure) -> Int {
+        let expected = try store.perform(.keys, Self.recovering) { keys in
+            RowKinds.lostByRecovery(
+                hasDeviceKey: try keys.deviceSecretAtHand(keys.header()) != nil,
+                settingPasscode: new != nil)
+        }
+        let change = KeyChange(
+            store: store, operation: Self.recovering, options: options, expectedLoss: expected)
+        let count = try change.run { header in
+            var next = NextEpoch(
+                passcode: new, stretching: store.stretching, patience: store.timeLimit)
+            // The TPM may be lost, so the new key goes to a file.
+            next.source = place ?? (header.isBoundToTPM ? .ownFile : nil)
+            next.registers = place == .tpm ? PCRSelection.none : nil
+            return next
+        } openedBy: { keys, header in
+            if place == .keyFile { try keys.source.checkGivenFileIsElsewhere() }
+            let secret = try keys.deviceSecretAtHand(header)
+            let key = try text.withBytes { bytes throws(KeychainFailure) in
+                try RecoveryKey(parsing: bytes)
+            }
+            return .recovery(RecoveryProtector(key, deviceSecret: secret))
+        }
+        if new == nil { try change.removePublishedKeys() }
+        return count
+    }
+}
+
+extension KeychainPasscodes {
+    /// The device secret of the keychain; nil if it is lost.
+    ///
+    /// - Throws: ``KeychainFailure`` if it exists but cannot be read: continuing without it would
+    ///   lose the items that only it opens.
+    fileprivate func deviceSecretAtHand(
+        _ header: KeychainHeader
+    ) throws(KeychainFailure) -> DeviceSecret? {
+        do throws(KeychainFailure) {
+            let secret = try source.secret(of: header, until: deadline)
+            guard secret.id == header.keybag.deviceKeyID else { return nil }
+            return secret
+        } catch {
+            switch error.code {
+            case .keyUnavailable where header.isBoundToTPM && !source.canUseTPM(deadline):
+                throw error
+            case .incomplete, .keyUnavailable, .keychainDamaged: return nil
+            default: throw error
+            }
+        }
+    }
+}
+
+extension RowKinds {
+    /// The kinds of rows that a recovery cannot bring back.
+    fileprivate static func lostByRecovery(
+        hasDeviceKey: Bool, settingPasscode setsPasscode: Bool
+    ) -> RowKinds {
+        let lost = ProtectionClass.allCases.filter { protectionClass in
+            hasDeviceKey
+                ? protectionClass == .whenPasscodeSetThisDeviceOnly
+                : protectionClass.isThisDeviceOnly
+        }
+        let pairs: [PresencePair] =
+            hasDeviceKey && setsPasscode ? [.passcode] : PresencePair.allCases
+        return RowKinds(lost, needing: pairs)
+    }
+}
+
+/// The numbers of items that a recovery cannot bring back, and whether sync has to begin anew.
+package struct LostItems: Hashable, Sendable {
+    /// All lost items.
+    package let count: Int
+    /// Those that only the passcode opens, or that require the user's presence.
+    package let needingPasscodeCount: Int
+    /// Whether the sync secrets are lost, so that this device has to join its circle anew.
+    package let areSyncSecretsLost: Bool
+
+    /// The others: this-device-only items, which are lost with the device key.
+    package var deviceOnlyCount: Int { count - needingPasscodeCount }
+}

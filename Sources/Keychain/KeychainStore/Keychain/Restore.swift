@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainDatabase
+package import ValetKeychainModel
+package import ValetSealing
+internal import ValetSystem
+
+// `valet backup verify`, `list` and `restore`: opens a backup file with its passphrase, and brings
+// its items into the keychain.
+
+/// An open backup file, before its passphrase is known.
+package struct BackupFile: Sendable {
+    private static let opening = "open the backup"
+
+    private let locked: LockedBackup
+
+    /// Reads the header of the file at `path`; "-" for standard input.
+    ///
+    /// - Parameter store: The keychain whose own files are refused: closing one would drop locks.
+    /// - Throws: ``KeychainFailure``: `damaged` for a damaged or truncated file, or for a file that
+    ///   is not a backup; `newerFormat`; `inputOutput`; `invalidRequest`.
+    package init(at path: String, besides store: ItemStore) throws(KeychainFailure) {
+        try store.location.refuseOwnFile(path, during: Self.opening)
+        locked = try LockedBackup(path)
+    }
+
+    /// Opens the backup. Takes about a quarter of a second, and up to 1 GiB of memory.
+    ///
+    /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong passphrase, `damaged`,
+    ///   `invalidRequest` for an empty one, `outOfMemory`.
+    package func open(
+        with passphrase: borrowing SecretBytes
+    ) throws(KeychainFailure) -> OpenedBackup {
+        OpenedBackup(try locked.unlock(with: passphrase))
+    }
+}
+
+/// A backup file that its passphrase has opened.
+package struct OpenedBackup: Sendable {
+    let reader: BackupReader
+
+    init(_ reader: BackupReader) {
+        self.reader = reader
+    }
+
+    /// The id of the keychain that the backup was made from: 32 hexadecimal digits.
+    package var keychainID: String { reader.origin.keychainID.description }
+
+    /// When it was made, in seconds since 2001-01-01 00:00 UTC.
+    package var date: Double { Double(reader.origin.milliseconds) / 1000 - 978_307_200 }
+
+    /// Reads the file to its end, which authenticates all of it.
+    ///
+    /// - Returns: The number of items.
+    /// - Throws: ``KeychainFailure``: `damaged`, `inputOutput`.
+    package func verify() throws(KeychainFailure) -> Int {
+        Int(clamping: try reader.verify().itemCount)
+    }
+
+    /// Reads the file to its end, and calls `body` with each item, without its value, in the order
+    /// of the file.
+    ///
+    /// - Throws: As ``verify()``. Then do not rely on the items seen so far.
+    package func forEachItem(_ body: (BackedUpItem) -> Void) throws(KeychainFailure) {
+        var reading = reader.items()
+        while let item = try reading.next() {
+            body(
+                BackedUpItem(
+                    properties: item.properties, accessGroup: item.accessGroup,
+                    valueByteCount: item.value?.byteCount))
+        }
+        _ = try reading.end()
+    }
+}
+
+/// An item in a backup, without its value.
+package struct BackedUpItem: Sendable {
+    /// Class, attributes with both dates, synchronizable flag and protection class.
+    package let properties: NewItem
+    /// The access group of the item.
+    package let accessGroup: AccessGroup
+    /// The value's size in bytes; nil for an item without a value.
+    package let valueByteCount: Int?
+}
+
+/// docs/FORMAT.md §11.4.
+extension Keychain {
+    private static let restoring = "restore the backup"
+
+    /// Restores all items of a backup into the access groups that they were in, or changes nothing.
+    /// Creates the keychain if necessary.
+    ///
+    /// Reads the file to its end first, and then again, item by item, inside one write transaction.
+    /// So memory holds one item at a time, and the log grows by the size of the restored items.
+    /// Other writers wait until their deadlines.
+    ///
+    /// Items keep the dates of the backup. An item that replaces another one keeps the persistent
+    /// reference of that one.
+    ///
+    /// - Parameters:
+    ///   - policy: What happens to items that the keychain has already; nil to refuse all if there
+    ///     are any.
+    ///   - isDryRun: Whether only to report what a restore would do.
+    /// - Throws: ``KeychainFailure``: `damaged` for a damaged backup; `locked` unless all classes
+    ///   that may leave the device are open; `duplicateItem` without a policy; `timedOut`,
+    ///   `diskFull`, `readOnly`, … Then nothing has changed.
+    package func restore(
+        _ backup: OpenedBackup, _ policy: RestorePolicy?, isDryRun: Bool = false
+    ) throws(KeychainFailure) -> RestoreReport {
+        let expected = try backup.reader.verify()
+        let report = try store.perform(isDryRun ? .write : .create, Self.restoring) { access in
+            try access.state.checkMigratableClasses()
+            var pass = RestorePass(access, policy, isDryRun: isDryRun)
+            return try pass.run(backup.reader, expecting: expected)
+        }
+        if let report { return report }
+        return RestoreReport(addedCount: Int(clamping: expected.itemCount))
+    }
+}
+
+/// One pass over a backup, which brings its items into a keychain.
+private struct RestorePass {
+    /// What the keychain has under the primary key of an item.
+    private enum Occupant {
+        case nothing, damage
+        case item(OpenedRow)
+    }
+
+    private let access: RowTransaction
+    private let policy: RestorePolicy?
+    private let isDryRun: Bool
+    private var report = RestoreReport()
+
+    init(_ access: RowTransaction, _ policy: RestorePolicy?, isDryRun: Bool) {
+        self.access = access
+        self.policy = policy
+        self.isDryRun = isDryRun
+    }
+
+    /// Restores all items of a backup that was read to its end before.
+    ///
+    /// - Throws: ``KeychainFailure/Code/damaged`` if this reading differs from the first one.
+    mutating func run(
+        _ backup: BackupReader, expecting expected: BackupSummary
+    ) throws -> RestoreReport {
+        var items = backup.items()
+        while let item = try items.next() { try restore(item) }
+        guard try items.end() == expected else {
+            throw KeychainFailure(
+                .damaged, during: access.operation,
+                message: "the backup was changed while it was read", hint: "try again")
+        }
+        return report
+    }
+
+    private mutating func restore(_ item: BackupItem) throws {
+        let new = indexed(item)
+        switch try occupant(of: new) {
+        case .nothing:
+            try add(item, new)
+            report.addedCount += 1
+        case .damage:
+            try add(item, new)
+            report.repairedCount += 1
+        case .item(let old):
+            guard let policy else {
+                throw KeychainFailure(
+                    .duplicateItem, during: access.operation,
+                    message: "the keychain has items of the backup already")
+            }
+            guard policy.replaces(old.row.logicalTime, with: time(of: item), at: access.now) else {
+                report.keptCount += 1
+                return
+            }
+            if !isDryRun { try access.replace(old.row, item.kind, new, value: item.value) }
+            report.replacedCount += 1
+        }
+    }
+
+    private func occupant(of new: IndexedContent) throws -> Occupant {
+        guard let found = try access.row(new.index.place) else { return .nothing }
+        guard case .row(let row) = found,
+            let opened = try unlessDamaged({ try access.open(row) })
+        else { return .damage }
+        // A restore brings back what was deleted.
+        return row.header.flags.contains(.tombstone) ? .nothing : .item(opened)
+    }
+
+    private func add(_ item: BackupItem, _ new: IndexedContent) throws {
+        guard !isDryRun else { return }
+        let predecessor = try access.makeWay(
+            for: new, item.properties.itemClass,
+            isSynchronizable: item.properties.isSynchronizable)
+        // The row keeps the time of the backup, so that a newer version elsewhere wins.
+        var then = access
+        then.now = Moment(date: access.now.date, logicalTime: time(of: item))
+        _ = try then.insert(
+            item.properties.itemClass, item.kind, new, value: item.value,
+            after: predecessor.logicalTime)
+    }
+
+    /// The logical time at which the item was written in its own keychain, limited so that it is
+    /// not negative and can be incremented.
+    private func time(of item: BackupItem) -> Int64 { min(max(0, item.logicalTime), 1 << 62) }
+
+    private func indexed(_ item: BackupItem) -> IndexedContent {
+        let properties = item.properties
+        var attributes = properties.attributes
+        for date in [Attribute.creationDate, .modificationDate] where attributes[date] == nil {
+            attributes[date] = .date(access.now.date)
+        }
+        let content = ItemContent(
+            accessGroup: item.accessGroup, attributes: attributes,
+            valueByteCount: item.value?.byteCount)
+        return IndexedContent(
+            content,
+            access.state.hasher.hashes(
+                properties.itemClass, content, isSynchronizable: properties.isSynchronizable))
+    }
+}
+
+extension RestorePolicy {
+    /// Whether an item of the backup replaces an item of the keychain, by their logical times.
+    fileprivate func replaces(_ old: Int64, with new: Int64, at now: Moment) -> Bool {
+        switch self {
+        case .replace: true
+        case .skipExisting: false
+        // A time more than a day in the future comes from a wrong clock. It proves nothing against
+        // a plausible time, so the plausible one stays.
+        case .keepNewer: new > old && (new <= now.latestPlausible || old > now.latestPlausible)
+        }
+    }
+}
+
+extension BackupItem {
+    fileprivate var kind: RowKind {
+        RowKind(
+            protectionClass: properties.protectionClass,
+            flags: properties.isSynchronizable ? .synchronizable : [])
+    }
+}
+
+extension Moment {
+    /// The logical time of a machine whose clock is a day ahead of this one.
+    fileprivate var latestPlausible: Int64 { logicalTime + (86_400_000 << 16) }
+}
+
+/// What a restore does with an item whose primary key is in use. Items that are not in the backup
+/// always stay as they are.
+package enum RestorePolicy: CaseIterable, Hashable, Sendable {
+    /// The item of the backup replaces that of the keychain, whichever is newer.
+    case replace
+    /// The item with the later logical time stays; if the times are equal, that of the keychain. If
+    /// only the backup's time is more than a day ahead of the clock, it is not trusted, and the
+    /// item of the keychain stays.
+    case keepNewer
+    /// The item of the keychain stays.
+    case skipExisting
+}
+
+/// The numbers of items that a restore has treated, or would treat, in each way.
+package struct RestoreReport: Hashable, Sendable {
+    /// Items that the keychain did not have.
+    package var addedCount = 0
+    /// Items that replaced one with the same primary key.
+    package var replacedCount = 0
+    /// Items of the backup that were skipped, because the keychain's item stays.
+    package var keptCount = 0
+    /// Items that replaced a damaged one, which is now in quarantine.
+    package var repairedCount = 0
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetDatabase
+internal import ValetKeychainDatabase
+internal import ValetKeychainModel
+internal import ValetSealing
+internal import ValetSystem
+
+/// The part of `valet doctor` that opens every row and compares it with its hashes and its search
+/// entries. ``KeychainExamination`` runs it.
+struct RowExamination {
+    let state: RowKeys
+
+    func examine(_ store: RowConnection) throws -> [Finding] {
+        var sound = 0
+        var damaged = 0
+        var locked = 0
+        var closed = 0
+        var entries = SearchEntries(store)
+        let run = try store.all.start()
+        while try run.step() {
+            let (row, failure) = try examine(FoundRow(run))
+            switch failure {
+            case .none:
+                sound += 1
+                if row?.header.flags.isGuarded == true, row?.secret != nil { closed += 1 }
+            case .locked: locked += 1
+            case .some: damaged += 1
+            }
+            if let row { try entries.look(for: row, isSound: failure?.isDamage != true) }
+        }
+        var findings = [Finding(.fine, "rows that open and agree with their hashes: \(sound)")]
+        if damaged > 0 {
+            findings.append(
+                Finding(
+                    .damage, "\(Self.rows(damaged)) changed or damaged",
+                    path: store.connection.path,
+                    hint: "restore the keychain from a copy, or store these items again"))
+        }
+        if locked > 0 {
+            findings.append(
+                Finding(
+                    .warning, "\(Self.rows(locked)) not examined, because the keychain is locked",
+                    hint: KeychainFailure.unlockAdvice.commandText))
+        }
+        if closed > 0 {
+            let values = "values that need the user or a password, not opened here"
+            findings.append(Finding(.fine, "\(values): \(closed)"))
+        }
+        findings += try entries.findings() + quarantine(store) + programs(store)
+        return findings + (try circle(store.sync))
+    }
+
+    /// Opens every entry of sync, as far as its keys are open.
+    private func circle(_ tables: SyncTables) throws -> [Finding] {
+        var sound = 0
+        var damaged = 0
+        do {
+            try tables.forEachEntry(0...UInt8.max) { entry in
+                do throws(RowFailure) {
+                    _ = try state.openFacts(entry)
+                    sound += 1
+                } catch {
+                    damaged += 1
+                    return
+                }
+                guard let whole = try tables.entry(entry.head.kind, entry.head.id) else { return }
+                do throws(RowFailure) {
+                    _ = try state.openSecret(whole)
+                } catch {
+                    if error.isDamage { damaged += 1 }
+                }
+            }
+        } catch let failure as RowFailure where failure.isDamage {
+            damaged += 1
+        }
+        var findings: [Finding] = []
+        if sound > 0 { findings.append(Finding(.fine, "entries of sync that open: \(sound)")) }
+        if damaged > 0 {
+            findings.append(
+                Finding(
+                    .damage, "entries of sync that were changed or damaged: \(damaged)",
+                    hint: "run `valet sync leave --here`, and join the circle again"))
+        }
+        return findings
+    }
+
+    /// The row, and the reason why it is damaged or cannot be examined; no reason if it is sound.
+    private func examine(_ found: FoundRow) -> (SealedRow?, RowFailure?) {
+        guard case .row(let row) = found else { return (nil, .column) }
+        do throws(RowFailure) {
+            try check(row)
+            return (row, nil)
+        } catch {
+            return (row, error)
+        }
+    }
+
+    private func check(_ row: SealedRow) throws(RowFailure) {
+        let cipher = try state.cipher(examining: row.header)
+        let content = try cipher.openContent(row)
+        try cipher.checkValue(row, content)
+        guard (row.changeNumber != nil) == row.header.flags.contains(.synchronizable) else {
+            throw .column
+        }
+        let hashes = state.hasher.hashes(
+            row.header.itemClass, content,
+            isSynchronizable: row.header.flags.contains(.synchronizable))
+        guard hashes.place == row.place, hashes.encodedOthers == row.hashes
+        else { throw .content }
+    }
+
+    private static func rows(_ count: Int, _ kind: String? = nil) -> String {
+        let noun = [kind, count == 1 ? "row was" : "rows were"].compactMap(\.self)
+        return "\(count) " + noun.joined(separator: " ")
+    }
+
+    private func quarantine(_ store: RowConnection) throws -> [Finding] {
+        let count = try RowCount.quarantined(in: store.connection)
+        guard count > 0 else { return [] }
+        return [
+            Finding(
+                .warning,
+                "\(Self.rows(count, "damaged")) set aside: new items replaced them, or the keys "
+                    + "changed",
+                hint: "store missing items again; `valet doctor --clear-quarantine` then removes "
+                    + "these rows for good")
+        ]
+    }
+
+    /// The paths of programs, by their application identifiers; nil if a record is damaged.
+    private func soundPrograms(_ store: RowConnection) throws -> [String: [String]]? {
+        do {
+            return try unlessCorrupt { try recordedPrograms(store) }
+        } catch is RowFailure {
+            return nil
+        }
+    }
+
+    private func recordedPrograms(_ store: RowConnection) throws -> [String: [String]] {
+        var paths: [String: [String]] = [:]
+        let all = Statement("SELECT id, sealed FROM program", on: store.connection)
+        let run = try all.start()
+        while try run.step() {
+            let record = try state.open(program: run.blob(1), run.fixedBytes(0))
+            paths[record.applicationIdentifier, default: []].append(record.path)
+        }
+        return paths
+    }
+
+    /// Warns of application identifiers that several programs use, perhaps by accident.
+    private func programs(_ store: RowConnection) throws -> [Finding] {
+        guard let paths = try soundPrograms(store) else {
+            return [
+                Finding(
+                    .damage, "the record of programs was changed or damaged",
+                    hint: KeychainFailure.repairHint)
+            ]
+        }
+        return paths.filter { $0.value.count > 1 }.sorted { $0.key < $1.key }.map { name, paths in
+            Finding(
+                .warning,
+                "\(paths.count) programs use the application identifier \(name): "
+                    + paths.sorted().joined(separator: ", "),
+                hint: "give each its own with an entitlements file")
+        }
+    }
+}
+
+/// Compares table `attribute` with the rows that its entries name.
+private struct SearchEntries {
+    private let entry: Statement
+    private let all: Statement
+    private var present: Int64 = 0
+    private var missing: Int64 = 0
+    /// Whether the table cannot be read.
+    private var isCorrupt = false
+
+    init(_ store: RowConnection) {
+        entry = store.entry
+        all = Statement("SELECT count(*) FROM attribute", on: store.connection)
+    }
+
+    /// Looks for all entries of a row. A damaged row need not have any.
+    mutating func look(for row: SealedRow, isSound: Bool) throws {
+        guard !isCorrupt, let hashes = try? IndexHashes.others(parsing: row.hashes) else { return }
+        for hash in hashes.values {
+            switch try unlessCorrupt({ try has(hash, row.header.number) }) {
+            case true?: present += 1
+            case false?: missing += isSound ? 1 : 0
+            case nil: isCorrupt = true
+            }
+        }
+    }
+
+    private func has(_ hash: IndexHash, _ number: Int64) throws(SystemError) -> Bool {
+        let run = try entry.start()
+        try run.bind(hash, at: 1)
+        try run.bind(number, at: 2)
+        return try run.step()
+    }
+
+    func findings() throws -> [Finding] {
+        guard let count = isCorrupt ? nil : try unlessCorrupt({ try count() }) else {
+            return [finding("the table of search entries cannot be read")]
+        }
+        var findings: [Finding] = []
+        if missing > 0 { findings.append(finding("\(missing) search entries are missing")) }
+        if count > present {
+            findings.append(finding("\(count - present) search entries name no row"))
+        }
+        return findings
+    }
+
+    private func count() throws(SystemError) -> Int64 {
+        let run = try all.start()
+        return try run.step() ? run.int64(0) : 0
+    }
+
+    private func finding(_ message: String) -> Finding {
+        Finding(.damage, message, hint: KeychainFailure.repairHint)
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainDatabase
+package import ValetKeychainModel
+internal import ValetSystem
+
+/// What sync is doing, as its agent has noted it in the keychain. `ValetKeychain.syncState` gives
+/// it to applications, which link nothing of sync.
+extension Keychain {
+    /// The notes of the agent that say so: docs/FORMAT.md §12.
+    package enum SyncNote: String, CaseIterable {
+        /// Which circle the keychain is in.
+        case circle
+        /// A person has paused sync.
+        case paused
+        /// What the last round has found. The first byte is the number of a ``SyncState``.
+        case report
+    }
+
+    /// The state that the last round of sync has found: `off` in no circle, `closed` before the
+    /// first unlock, `waiting` before the first round.
+    ///
+    /// - Throws: ``KeychainFailure``: `timedOut`, `damaged`, any failure of the keychain itself.
+    package func syncState() throws(KeychainFailure) -> SyncState {
+        do throws(KeychainFailure) {
+            return try store.perform(.read, "look at sync") { snapshot in
+                guard try snapshot.bytes(of: .circle) != nil else { return .off }
+                if try snapshot.bytes(of: .paused) != nil { return .paused }
+                return try snapshot.bytes(of: .report)?.first.flatMap(SyncState.init) ?? .waiting
+            } ?? .off
+        } catch {
+            guard error.code == .locked else { throw error }
+            return try hasSyncSecrets() ? .closed : .off
+        }
+    }
+}
+
+extension RowSnapshot {
+    fileprivate func bytes(of note: Keychain.SyncNote) throws -> [UInt8]? {
+        try store.sync.entry(SyncTables.noteKind, Array(note.rawValue.utf8)).map(state.openFacts)
+    }
+}

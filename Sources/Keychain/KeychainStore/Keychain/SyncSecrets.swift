@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainDatabase
+package import ValetKeychainModel
+internal import ValetKeys
+package import ValetSealing
+internal import ValetSystem
+
+/// The secrets that this device's keys in a circle are made from: docs/SYNC.md §2. `valet sync`
+/// sets new ones when a device creates or joins a circle. Transactions on rows find them in
+/// `RowKeys.syncSecret`.
+extension Keychain {
+    /// Stores new sync secrets, in place of those that the keychain has. Creates a keychain that
+    /// does not exist. Finishes an interrupted change of keys first. A locked keychain stays
+    /// locked, with the new secret of the scope `afterFirstUnlock` if that scope is open.
+    ///
+    /// - Parameters:
+    ///   - first: The secret of the scope `afterFirstUnlock`.
+    ///   - unlocked: The secret of the scope `whileUnlocked`.
+    ///   - passcode: The passcode; nil if none is set.
+    /// - Throws: ``KeychainFailure``: `interactionNotAllowed` if a passcode is needed,
+    ///   `authenticationFailed` for a wrong one, `timedOut`, `readOnly`, `diskFull`.
+    package func setSyncSecrets(
+        _ first: borrowing SyncSecret, _ unlocked: borrowing SyncSecret,
+        passcode: KeychainPasscode?
+    ) throws(KeychainFailure) {
+        let operation = "store the secrets of sync"
+        try store.perform(.createKeys, operation) { keys, header -> Void? in
+            let opener = try keys.protector(of: header, passcode)
+            return try keys.replaceOnlyKeybag(of: header, openedBy: opener) {
+                (keybag, settings) throws(KeychainFailure) in
+                try keybag.settingSyncSecrets(first, unlocked, with: opener, settings: settings)
+            }
+        }
+    }
+
+    /// Deletes the sync secrets, when a device leaves its circle for good.
+    ///
+    /// - Parameter passcode: The passcode; nil if none is set.
+    /// - Throws: As ``setSyncSecrets(_:_:passcode:)``; ``KeychainFailure/Code/itemNotFound`` if
+    ///   there is no keychain.
+    package func removeSyncSecrets(
+        passcode: KeychainPasscode?
+    ) throws(KeychainFailure) {
+        let operation = "delete the secrets of sync"
+        try store.perform(.changeKeys, operation) { keys, header -> Void? in
+            let opener = try keys.protector(of: header, passcode)
+            return try keys.replaceOnlyKeybag(of: header, openedBy: opener) {
+                (keybag, settings) throws(KeychainFailure) in
+                try keybag.removingSyncSecrets(with: opener, settings: settings)
+            }
+        }
+    }
+
+    /// Whether the keychain has sync secrets, open or not. A recovery without the device key loses
+    /// them.
+    ///
+    /// - Throws: ``KeychainFailure``: `timedOut`, `newerFormat`, `keychainDamaged`.
+    package func hasSyncSecrets() throws(KeychainFailure) -> Bool {
+        try store.perform(.inspect, "look for the secrets of sync") { keys in
+            try keys.header().keybag.hasSyncSecrets
+        } ?? false
+    }
+}
+
+extension KeychainPasscodes {
+    /// Replaces the keybag of `header`.
+    ///
+    /// - Returns: nil if the keychain is no longer that of `header`.
+    fileprivate func replaceOnlyKeybag(
+        of header: KeychainHeader, openedBy opener: borrowing Protector,
+        _ change: (LockedKeybag, _ settings: [UInt8]) throws(KeychainFailure) -> LockedKeybag
+    ) throws -> Void? {
+        let isReplaced = try countingWrongPasscodes {
+            try replaceKeybag(of: header, openedBy: opener, change)
+        }
+        return isReplaced ? () : nil
+    }
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainDatabase
+package import ValetKeychainModel
+internal import ValetKeys
+internal import ValetSealing
+internal import ValetSystem
+
+/// Unlocking and locking: spec/keys-and-states.md §5, §6.
+extension Keychain {
+    static let unlocking = "unlock the keychain"
+    static let locking = "lock the keychain"
+
+    /// Unlocks the keychain for every process that shares its lock state.
+    ///
+    /// Does nothing for a keychain without a passcode.
+    ///
+    /// - Parameters:
+    ///   - duration: The time after which it locks even if it is in use; nil for no limit.
+    ///   - idle: The time without use after which it locks; nil for no limit. Both limits replace
+    ///     those of a keychain that is already unlocked.
+    /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain,
+    ///   `authenticationFailed` for a wrong passcode, `incomplete`, `keyUnavailable`, `timedOut`.
+    package func unlock(
+        _ passcode: KeychainPasscode, for duration: Duration? = nil, autoLock idle: Duration? = nil
+    ) throws(KeychainFailure) {
+        try store.perform(.changeKeys, Self.unlocking) { keys, header -> Void? in
+            guard header.lockState != nil else { return () }
+            let moment = try keys.moment(of: header)
+            let protector = try keys.protector(of: header, passcode)
+            let deadline = keys.deadline
+            let limits = UnlockLimits(
+                end: duration.map { BootTime.now.advanced(by: $0) }, idle: idle)
+            let isPublished = try keys.countingWrongPasscodes {
+                try keys.publish(
+                    header, openedBy: protector, within: limits, since: moment, deadline)
+            }
+            guard isPublished else { return nil }
+            return ()
+        }
+    }
+
+    /// Unlocks the keychain for this process alone, wherever opened keys are kept otherwise. No
+    /// other thread may be using the keychain.
+    ///
+    /// - Throws: Like ``unlock(_:for:autoLock:)``.
+    package func unlockForThisProcess(_ passcode: KeychainPasscode) throws(KeychainFailure) {
+        LockStates.keepInThisProcess()
+        // An open keychain keeps the lock state that it was opened with.
+        ItemStore.closeAll()
+        try unlock(passcode)
+    }
+
+    /// Locks the keychain for every process that shares its lock state.
+    ///
+    /// - Parameters:
+    ///   - all: Whether to remove also the keys that stay open from the first unlock on, as a
+    ///     restart does.
+    ///   - waiting: Whether to wait until the running write has ended. After that, no write with
+    ///     the locked keys can happen.
+    ///   - isSweeping: Whether to lock all keychains of the user if the files cannot be read and
+    ///     no opened keys of this keychain can be found.
+    /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `passcodeNotSet` for
+    ///   a keychain without a passcode, unless `all` is set; `timedOut`, `inputOutput`. If the
+    ///   files cannot be read, this first removes the opened keys, and then throws the reason.
+    package func lock(
+        all: Bool = false, waiting: Bool = false, orEveryKeychain isSweeping: Bool = false
+    ) throws(KeychainFailure) {
+        let known = lastKnownID
+        var isRead = false
+        do throws(KeychainFailure) {
+            try lock(all: all, waiting: waiting, &isRead)
+        } catch {
+            guard !isRead, known != nil || error.code != .itemNotFound else { throw error }
+            throw lockUnread(known, all: all, orEveryKeychain: isSweeping, because: error)
+        }
+    }
+
+    /// - Parameter isRead: Becomes true once the keychain's id is known.
+    private func lock(
+        all: Bool, waiting: Bool, _ isRead: inout Bool
+    ) throws(KeychainFailure) {
+        try store.perform(.lock, Self.locking) { keys in
+            let deadline = keys.deadline
+            let header = try keys.keychain.readHeader(deadline)
+            isRead = true
+            guard let lockState = header.lockState else {
+                // Drops the secret that the TPM released, so that the next use asks the TPM again.
+                if header.isBoundToTPM, all { try header.sharedLockState.lock(all: true) }
+                // A lock of all keys, as at a log-out, succeeds whatever was open:
+                // spec/keys-and-states.md §5.
+                guard !all else { return }
+                throw KeychainFailure(
+                    .passcodeNotSet, during: Self.locking,
+                    message: "a keychain without a passcode is always open",
+                    hint: "set one with `valet passcode set`")
+            }
+            defer { keys.keychain.announceLockState() }
+            try lockState.lock(all: all)
+            _ = keys.keychain.lockStatus(header, of: lockState)
+            if waiting { try awaitWriters(keys.keychain.pool, deadline) }
+        }
+    }
+
+    private func awaitWriters(
+        _ pool: ConnectionPool, _ deadline: Deadline
+    ) throws(KeychainFailure) {
+        do throws(SystemError) {
+            try pool.awaitWriters(deadline)
+        } catch {
+            let failure = KeychainFailure(error, during: Self.locking)
+            guard failure.code == .timedOut else { throw failure }
+            throw KeychainFailure(
+                KeychainFailure(
+                    .timedOut, during: "wait for the write in progress",
+                    message: "it has not ended in time; the keychain is locked",
+                    path: failure.path), advice: failure.advice)
+        }
+    }
+
+    /// The reason why keys that this process has replaced are no longer shared, so that other
+    /// processes have to unlock again; nil if they are shared, or there are none.
+    package func reasonKeysAreNotShared() -> String? {
+        lastKnownID.flatMap { LockStates.store(of: $0, at: store.location).fallback }
+            .map { "\($0)" }
+    }
+
+    /// Removes the opened keys for all processes although the keychain's files cannot be read: a
+    /// lock must work in spite of that.
+    ///
+    /// - Parameter known: The id of the keychain, if this process has read it before.
+    /// - Returns: `failure`, with the result of the removal added.
+    private func lockUnread(
+        _ known: KeychainID?, all: Bool, orEveryKeychain isSweeping: Bool,
+        because failure: KeychainFailure
+    ) -> KeychainFailure {
+        do throws(KeychainFailure) {
+            defer { announceLockState() }
+            let locked = try LockStates.lock(
+                known ?? deviceKeyOwner, at: store.location, all: all, orEveryKeychain: isSweeping)
+            let words =
+                switch locked {
+                case .one: "its opened keys were removed nevertheless"
+                case .every: "the opened keys of all keychains of this user were removed"
+                case .none: "it may still have opened keys: `valet lock` removes all"
+                }
+            return KeychainFailure(failure, adding: words)
+        } catch {
+            return KeychainFailure(
+                failure, adding: "its opened keys could not be removed: \(error)")
+        }
+    }
+
+    /// Announces a lock to the keychain's watchers although its database cannot be opened.
+    private func announceLockState() {
+        let folder = try? PrivateDirectory.open(store.location.folder, creating: false)
+        try? folder?.touch(KeychainFile.state)
+        KeychainWatch.wakeAll()
+    }
+
+    /// The keychain that the device key names; nil if the key cannot be read or names none.
+    private var deviceKeyOwner: KeychainID? {
+        let source = DeviceSecretSource(location: store.location)
+        do throws(KeychainFailure) {
+            return try source.given(by: source.preferred).keychainID
+        } catch {
+            return nil
+        }
+    }
+}

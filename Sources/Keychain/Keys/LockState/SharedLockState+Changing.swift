@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import ValetKeychainModel
+internal import ValetSealing
+internal import ValetSystem
+
+/// Unlocking, and replacing open keys: docs/FORMAT.md §10.6.
+///
+/// The caller holds the lock of writers. ``lock(all:)`` does not, and may run at any time.
+extension SharedLockState {
+    /// The payloads to publish, and whether they only replace open keys.
+    struct Publication {
+        let payloads: [KeyPayload]
+        /// True for keys of a new epoch, which must not unlock anything.
+        let onlyOpenScopes: Bool
+    }
+
+    /// A key of the kernel that no sharing file names yet.
+    private struct NewKey {
+        let scope: KeyScope
+        let entry: SharingEntry
+    }
+
+    /// Replaces everything published by these payloads.
+    ///
+    /// A kill at any moment leaves the old keys or the new ones.
+    ///
+    /// - Returns: The scopes that are open now, without those that a concurrent lock has ended.
+    /// - Throws: ``KeychainFailure``: `quotaExceeded` if there was no room for half a second (the
+    ///   kernel frees room with a delay); `kernelRefuses`; `cannotShare`. The old keys stay
+    ///   published then. `inputOutput`, with nothing published, if an unlock cannot read the page
+    ///   of locks afterwards.
+    func publish(
+        _ publication: Publication, now: BootTime
+    ) throws(KeychainFailure) -> Set<KeyScope> {
+        defer { forget() }
+        let binding = try binding()
+        let page = try writablePage()
+        guard let marks = try page.marks() else {
+            throw KeychainFailure(.cannotShare, during: .share)
+        }
+        let old = try places.files(of: binding, for: .changing)
+        var keys: [NewKey] = []
+        let file: OpenSharingFile
+        do throws(KeychainFailure) {
+            for payload in publication.payloads {
+                keys.append(try makeKey(payload, binding, marks, now))
+            }
+            file = try write(keys, binding)
+        } catch {
+            for key in keys { KernelKeyring.end(key.entry.serial, always: true) }
+            throw error
+        }
+        var ended = end(old, binding, marks)
+        if !publication.onlyOpenScopes { ended = [] }
+        BootTime.wait(milliseconds: 1)
+        sweep(but: keys.map(\.entry.serial))
+        // A concurrent lock stays in force. Unreadable marks count as a lock.
+        let marksNow = Result { () throws(KeychainFailure) in try page.marks() }
+        for scope in KeyScope.allCases where (try? marksNow.get())?[scope] != marks[scope] {
+            ended.insert(scope)
+        }
+        for key in keys where ended.contains(key.scope) {
+            try? file.empty([key.scope])
+            KernelKeyring.end(key.entry.serial, always: true)
+        }
+        // An unlock that has opened nothing must not report success.
+        if !publication.onlyOpenScopes, try marksNow.get() == nil {
+            throw KeychainFailure(.inputOutput, during: .readPage)
+        }
+        return Set(keys.map(\.scope)).subtracting(ended)
+    }
+
+    /// Ends all published keys without changing a mark: for a process that keeps keys of its own.
+    func endAll() {
+        forget()
+        guard let binding = try? binding() else { return }
+        for file in places.changeableFiles(of: binding) {
+            try? file.empty(KeyScope.allCases)
+            for scope in KeyScope.allCases {
+                guard let entry = file.contents?[scope] else { continue }
+                KernelKeyring.end(entry.serial, always: true)
+            }
+        }
+        Self.awaitChecks()
+    }
+
+    /// The page of locks, made if missing.
+    func writablePage() throws(KeychainFailure) -> LockPage {
+        do throws(SystemError) {
+            guard let page = try page.changeable(making: true) else {
+                throw SystemError(.missing, during: "share opened keys", path: page.folder)
+            }
+            if (try? page.marks()) == nil { _ = try page.make() }
+            return page
+        } catch {
+            throw KeychainFailure(cannotShare: error)
+        }
+    }
+
+    private func makeKey(
+        _ payload: KeyPayload, _ binding: SharingBinding, _ marks: LockMarks, _ now: BootTime
+    ) throws(KeychainFailure) -> NewKey {
+        let scope = payload.scope
+        let sharingKey = SharingKey.random()
+        let sealed = payload.sealed(
+            under: binding.payloadKey(sharingKey, scope, marks[scope]))
+        let serial = try Self.untilThereIsRoom { () throws(KeychainFailure) in
+            let name = scope.randomName(of: keychainID)
+            let serial = try KernelKeyring.makeKey(named: name, payload: sealed.span)
+            defer { KernelKeyring.dropFromThread(serial) }
+            try KernelKeyring.share(serial)
+            try KernelKeyring.setTimeout(payload.timeout(from: now), of: serial)
+            try KernelKeyring.publish(serial)
+            return serial
+        }
+        let id = binding.sharingID(sharingKey, scope, marks[scope])
+        return NewKey(
+            scope: scope, entry: SharingEntry(serial: serial, key: sharingKey, id: id))
+    }
+
+    /// Runs `body`, repeatedly for half a second if there is no room: the kernel frees room with a
+    /// delay.
+    private static func untilThereIsRoom<R>(
+        _ body: () throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
+        for _ in 0..<10 {
+            do throws(KeychainFailure) {
+                return try body()
+            } catch {
+                guard error.code == .quotaExceeded else { throw error }
+                usleep(50_000)
+            }
+        }
+        return try body()
+    }
+
+    /// Writes the sharing file that names `keys`, in the first usable folder. This unlocks the
+    /// keychain.
+    private func write(
+        _ keys: [NewKey], _ binding: SharingBinding
+    ) throws(KeychainFailure) -> OpenSharingFile {
+        let contents = SharingContents(
+            Dictionary(keys.map { ($0.scope, $0.entry) }) { first, _ in first })
+        let encoded = contents.encoded(for: binding)
+        var failure = KeychainFailure(.cannotShare, during: .share, path: places.deviceFolder)
+        for isInMemory in [true, false] {
+            guard let place = try places.place(inMemory: isInMemory, making: true) else { continue }
+            do throws(KeychainFailure) {
+                let file = try Self.write(encoded, in: place, keychainID)
+                return OpenSharingFile(file, contents, isInMemory: place.isInMemory)
+            } catch {
+                failure = error
+            }
+        }
+        throw failure
+    }
+
+    private static func write(
+        _ bytes: borrowing SecretBytes, in place: SharingPlaces.Place, _ keychainID: KeychainID
+    ) throws(KeychainFailure) -> OpenFile {
+        do throws(SystemError) {
+            return try writeFile(bytes, in: place, keychainID)
+        } catch {
+            throw KeychainFailure(cannotShare: error)
+        }
+    }
+
+    private static func writeFile(
+        _ bytes: borrowing SecretBytes, in place: SharingPlaces.Place, _ keychainID: KeychainID
+    ) throws(SystemError) -> OpenFile {
+        let name = SharingPlaces.fileName(of: keychainID)
+        let temporary = PrivateDirectory.temporaryName(name)
+        let file = try OpenFile.open(temporary, in: place.directory, for: .makingAnew)
+        guard let file else {
+            throw SystemError(.missing, during: "share opened keys", path: place.directory.path)
+        }
+        do throws(SystemError) {
+            try bytes.withBytes { (bytes: Span<UInt8>) throws(SystemError) in
+                try file.write(bytes)
+            }
+            if place.isInMemory { file.keepFromCleaners() }
+            try place.directory.replaceUnsynced(name, by: temporary)
+            return file
+        } catch {
+            try? file.writeZeros(byteCount: SharingContents.byteCount)
+            try? place.directory.remove(temporary)
+            throw error
+        }
+    }
+
+    /// Ends the keys that earlier sharing files name.
+    ///
+    /// - Returns: The scopes that had no open key under `marks`.
+    private func end(
+        _ files: [OpenSharingFile], _ binding: SharingBinding, _ marks: LockMarks
+    ) -> Set<KeyScope> {
+        var notOpen = Set(KeyScope.allCases)
+        for file in files {
+            // Uses the open file, because its name already leads to the new one.
+            try? file.empty(KeyScope.allCases)
+            for scope in KeyScope.allCases {
+                guard let entry = file.contents?[scope] else { continue }
+                let wasGood = KernelKeyring.end(entry.serial, always: true)
+                if wasGood, binding.sharingID(entry.key, scope, marks[scope]) == entry.id {
+                    notOpen.remove(scope)
+                }
+            }
+        }
+        return notOpen
+    }
+
+    /// Removes keys and files that killed programs left or other programs planted.
+    private func sweep(but serials: [KeySerial]) {
+        for key in named() where !serials.contains(key.key) {
+            KernelKeyring.end(key.key, always: true)
+        }
+        places.removeLeftovers(of: keychainID)
+    }
+
+    /// The kernel's keys with names of this keychain.
+    func named() -> [(key: KeySerial, name: String)] { Self.named(keychainID) }
+
+    /// Longer than every name that this library makes.
+    private static let nameLimit = 128
+
+    private static func named(_ keychainID: KeychainID?) -> [(key: KeySerial, name: String)] {
+        let prefixes = KeyScope.namePrefixes(of: keychainID)
+        return KernelKeyring.keys(namedWithin: nameLimit).filter { key in
+            prefixes.contains { key.name.hasPrefix($0) }
+        }
+    }
+
+    /// Extends the period after a use. It cannot undo a lock, which changes the mark that the
+    /// payload is bound to.
+    func renew(_ now: () -> BootTime) throws(KeychainFailure) {
+        guard case .found(let found) = try lookUp(.whileUnlocked, [], now) else {
+            return use.follow(nil)
+        }
+        let (moment, period) = (now(), found.payload.period)
+        guard !period.hasEnded(at: moment) else { return use.follow(nil) }
+        guard let due = period.renewalMoment, due <= moment else {
+            // Another process has already renewed the period.
+            return noteRenewal(found)
+        }
+        let payload = found.payload.lasting(period.renewed(at: moment))
+        guard try reseal(payload, found.key, moment) else { return use.follow(nil) }
+        noteRenewal(Found(key: found.key, payload: payload))
+    }
+
+    /// Seals `payload` anew in the same key of the kernel.
+    ///
+    /// - Returns: Whether the key exists and the sharing file names it.
+    private func reseal(
+        _ payload: KeyPayload, _ serial: KeySerial, _ now: BootTime
+    ) throws(KeychainFailure) -> Bool {
+        let binding = try binding()
+        guard let marks = try page.marks(at: .now) else { return false }
+        let entries = try places.files(of: binding, for: .reading)
+            .compactMap { $0.contents?[payload.scope] }
+        guard let entry = entries.first(where: { $0.serial == serial }),
+            binding.sharingID(entry.key, payload.scope, marks[payload.scope]) == entry.id
+        else { return false }
+        let key = binding.payloadKey(entry.key, payload.scope, marks[payload.scope])
+        do throws(KeychainFailure) {
+            try KernelKeyring.update(serial, payload: payload.sealed(under: key).span)
+            try KernelKeyring.setTimeout(payload.timeout(from: now), of: serial)
+            return true
+        } catch {
+            guard error.code.meansGone || error.code == .kernelRefuses else { throw error }
+            return false
+        }
+    }
+}
+
+/// Locking, which waits for no other lock: docs/FORMAT.md §10.6.
+extension SharedLockState {
+    /// Takes keys from every process: those of the scope `whileUnlocked`, or with `all` of both
+    /// scopes.
+    ///
+    /// - Throws: ``KeychainFailure``: `inputOutput` if the marks could not be changed. Shared
+    ///   keys are gone nevertheless.
+    func lock(all: Bool) throws(KeychainFailure) {
+        forget()
+        let scopes = all ? KeyScope.allCases : [.whileUnlocked]
+        let files = (try? binding()).map { places.changeableFiles(of: $0) } ?? []
+        let named = named().filter { key in scopes.contains { $0.isNamed(by: key.name) } }
+        let change = Self.change(page, all: all)
+        for file in files { try? file.empty(scopes) }
+        let serials = files.flatMap { file in scopes.compactMap { file.contents?[$0]?.serial } }
+        for key in Set(serials + named.map(\.key)) {
+            KernelKeyring.end(key, always: change.failure != nil)
+        }
+        for file in files where !file.isInMemory { try? file.sync() }
+        Self.awaitChecks(isNew: change.isNew)
+        if let failure = change.failure {
+            throw KeychainFailure(cannotTellOthers: failure)
+        }
+    }
+
+    /// Changes the marks of the folder, which is the lock itself.
+    ///
+    /// - Returns: Why it failed, if it did, and whether the page is new.
+    private static func change(
+        _ page: PageWatch, all: Bool
+    ) -> (failure: SystemError?, isNew: Bool) {
+        do throws(SystemError) {
+            if let known = try page.changeable(making: false) {
+                let isNew = (try? known.marks()) == nil
+                try known.change(all: all)
+                return (nil, isNew)
+            }
+            try page.changeable(making: true)?.change(all: all)
+            return (nil, true)
+        } catch {
+            // Without a folder, no keys are bound to its marks.
+            return (error.code == .missing ? nil : error, false)
+        }
+    }
+
+    /// Waits until earlier checks of other threads and processes no longer count: a millisecond, or
+    /// for a new page the time after which its name is looked up again.
+    static func awaitChecks(isNew: Bool = false) {
+        BootTime.wait(milliseconds: isNew ? PageWatch.lookInterval : 1)
+    }
+
+    /// Takes the keys of every keychain from every process, and changes the marks in the folder of
+    /// `page`: for a keychain whose unreadable files do not tell its id.
+    ///
+    /// - Throws: As ``lock(all:)``.
+    static func lockEveryKeychain(
+        all: Bool, _ places: SharingPlaces, _ page: PageWatch
+    ) throws(KeychainFailure) {
+        let scopes = all ? KeyScope.allCases : [.whileUnlocked]
+        let named = named(nil).filter { key in scopes.contains { $0.isNamed(by: key.name) } }
+        let change = change(page, all: all)
+        // The marks of other keychains are unchanged, so their keys must be ended.
+        for key in Set(places.emptyEveryFile(scopes) + named.map(\.key)) {
+            KernelKeyring.end(key, always: true)
+        }
+        awaitChecks(isNew: change.isNew)
+        if let failure = change.failure {
+            throw KeychainFailure(cannotTellOthers: failure)
+        }
+    }
+
+    /// Changes that others made to keys of this keychain in the kernel, in words.
+    func findings(_ now: () -> BootTime) -> [String] {
+        var findings: [String] = []
+        for scope in [KeyScope.whileUnlocked, .afterFirstUnlock] {
+            guard let lookUp = try? lookUp(scope, [], now),
+                case .absent(.invalid(let error)) = lookUp
+            else { continue }
+            findings.append("the keychain's opened keys in the kernel are not trusted: \(error)")
+        }
+        let files = (try? places.files(of: try binding(), for: .reading)) ?? []
+        let known = files.flatMap { file in
+            KeyScope.allCases.compactMap { file.contents?[$0]?.serial }
+        }
+        let others = named().filter { !known.contains($0.key) }
+        if !others.isEmpty {
+            let serials = others.map { String($0.key.rawValue) }.joined(separator: ", ")
+            findings.append(
+                "unused keys in the kernel have this keychain's name: "
+                    + "serial numbers \(serials)")
+        }
+        if let error = KernelKeyring.userKeyringError(), error.code != .keyNotFound {
+            findings.append(
+                "the user's keyring cannot be used, so keys are in the persistent one: \(error)")
+        }
+        return findings
+    }
+
+    /// Whether the kernel or a sharing file has keys of this keychain, valid or not.
+    func hasKeys() throws(KeychainFailure) -> Bool {
+        if !named().isEmpty { return true }
+        let files = try places.files(of: try binding(), for: .reading)
+        return files.contains { file in KeyScope.allCases.contains { file.contents?[$0] != nil } }
+    }
+}
+
+extension KeyPayload {
+    /// The kernel's own timeout, in seconds: a second safeguard, never earlier than the deadline.
+    /// The kernel counts whole seconds of a clock that can be set.
+    fileprivate func timeout(from now: BootTime) -> UInt32 {
+        guard let deadline else { return 0 }
+        let left = deadline > now ? deadline.milliseconds - now.milliseconds : 0
+        return UInt32(clamping: left / 1000 + 2)
+    }
+}

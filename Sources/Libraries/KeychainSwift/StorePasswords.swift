@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
+internal import ValetSealing
+internal import ValetSecItem
+
+/// The keychain behind `KeychainSwift` on Linux: typed requests to the embedded keychain.
+struct StorePasswords: PasswordKeychain {
+    func set(
+        _ item: NewItem, value: Data, replacing query: ItemQuery
+    ) throws(KeychainFailure) {
+        try KeychainSession.current().replace(
+            query, with: item, value: .copy(of: value))
+    }
+
+    func value(_ query: ItemQuery) throws(KeychainFailure) -> Data? {
+        try KeychainSession.current().value(of: query).map(\.data)
+    }
+
+    func reference(_ query: ItemQuery) throws(KeychainFailure) -> Data {
+        var query = query
+        query.limit = 1
+        let found = try KeychainSession.current().copy(query, [])
+        guard let item = found.itemsReportingDamage().first else {
+            throw KeychainFailure(.itemNotFound, during: "read an item")
+        }
+        return Data(item.reference.bytes)
+    }
+
+    func accounts(_ query: ItemQuery) throws(KeychainFailure) -> [String] {
+        let found = try KeychainSession.current().copy(query, .attributes)
+        return found.itemsReportingDamage().compactMap { item in
+            if case .text(let account)? = item.attributes[.account] { account } else { nil }
+        }
+    }
+
+    func delete(_ query: ItemQuery) throws(KeychainFailure) {
+        try KeychainSession.current().delete(query)
+    }
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import ValetKeychainModel
+
+/// The contents of a dictionary, with each key read on its own (spec/secitem.md §3.1).
+///
+/// The initialisers of the requests in `SecItemRequest.swift` decide what a call makes of them.
+struct RequestReader {
+    /// The value of `kSecAttrSynchronizable`; `neither` matches nothing.
+    enum Synchronizable {
+        case local, synchronized, any, neither
+    }
+
+    /// The value of `kSecMatchLimit`.
+    enum Limit: Hashable {
+        case one
+        case all
+        /// A number; -1 means all.
+        case number(Int64)
+    }
+
+    let call: SecItemCall
+    /// Whether this is the second dictionary of an update.
+    let isChanges: Bool
+    let itemClass: ItemClass
+    let reference: PersistentReference?
+
+    var attributes: [Attribute: AttributeValue] = [:]
+    var accessGroup: AccessGroup?
+    var synchronizable: Synchronizable?
+    var protectionClass: ProtectionClass?
+    var accessControl: AccessControl?
+    /// Whether there is any attribute except `kSecAttrSynchronizableAny`.
+    var namesAttributes = false
+
+    var value: Data?
+    var returning: ReturnedParts = []
+    var limit: Limit?
+    /// Whether there is a match key other than the limit.
+    var namesMatches = false
+    var namesIssuers = false
+    var host: String?
+    var interaction = Interaction()
+
+    /// Reads the first dictionary of `call`.
+    ///
+    /// Of several faults it throws the one whose key sorts first; faults of the class come before
+    /// all.
+    init(_ dictionary: [String: Any], for call: SecItemCall) throws(KeychainFailure) {
+        try Self.checkSize(of: dictionary, for: call)
+        let given = try ClassAndReference(dictionary, for: call)
+        self.call = call
+        isChanges = false
+        itemClass = given.itemClass
+        reference = given.reference
+        try takeAll(of: dictionary) { (contents, key, value) throws(KeychainFailure) in
+            try contents.take(key, value)
+        }
+    }
+
+    /// Reads the second dictionary of an update, which may hold attributes and a value alone.
+    ///
+    /// Every other key is `noSuchAttribute` (spec/secitem.md §6).
+    init(changes dictionary: [String: Any], of itemClass: ItemClass) throws(KeychainFailure) {
+        try Self.checkSize(of: dictionary, for: .update)
+        self.call = .update
+        isChanges = true
+        self.itemClass = itemClass
+        reference = nil
+        try takeAll(of: dictionary) { (contents, key, value) throws(KeychainFailure) in
+            if key == kSecValueData {
+                try contents.takeValueData(value)
+            } else if key != kSecUseDataProtectionKeychain {
+                try contents.takeAttribute(key, value)
+            }
+        }
+    }
+
+    private static func checkSize(
+        of dictionary: [String: Any], for call: SecItemCall
+    ) throws(KeychainFailure) {
+        if dictionary.count > 128 {
+            throw call.failure(.invalidRequest, "a dictionary has more than 128 keys")
+        }
+    }
+
+    private mutating func takeAll(
+        of dictionary: [String: Any],
+        with take: (inout Self, String, Any) throws(KeychainFailure) -> Void
+    ) throws(KeychainFailure) {
+        var first: (key: String, failure: KeychainFailure)?
+        for (key, value) in dictionary {
+            do throws(KeychainFailure) {
+                try take(&self, key, value)
+            } catch {
+                if first.map({ key < $0.key }) ?? true { first = (key, error) }
+            }
+        }
+        if let first { throw first.failure }
+        try checkAccessControl()
+    }
+
+    private mutating func take(_ key: String, _ value: Any) throws(KeychainFailure) {
+        if Self.keysOfNoConcern.contains(key) || isPassedOver(key) { return }
+        if key.utf16.count == 4 { return try takeAttribute(key, value) }
+        switch key.utf8.first {
+        case UInt8(ascii: "m"): try takeMatch(key, value)
+        case UInt8(ascii: "r"): try takeReturn(key, value)
+        case UInt8(ascii: "u"): try takeUse(key, value)
+        case UInt8(ascii: "v"): try takeValue(key, value)
+        case UInt8(ascii: "f"): break
+        default: throw invalid("\"\(key)\" is not a key of such a dictionary")
+        }
+    }
+
+    /// Class and reference are read earlier, and there is only one keychain to use.
+    private static let keysOfNoConcern: Set<String> = [
+        kSecClass, kSecValuePersistentRef, kSecUseDataProtectionKeychain,
+    ]
+
+    /// Whether macOS ignores `key` in a dictionary of this call, where iOS refuses it
+    /// (spec/secitem.md §3.3). Its value is ignored as well.
+    ///
+    /// Keys that select items, such as `kSecMatchItemList`, are not among them: without them a call
+    /// would change or delete items that its caller excluded.
+    private func isPassedOver(_ key: String) -> Bool {
+        switch call {
+        case .add: false
+        case .copyMatching: reference != nil && Self.keysPassedOverBesideReference.contains(key)
+        case .update, .delete: Self.keysPassedOverInWrites.contains(key)
+        }
+    }
+
+    private static let keysPassedOverBesideReference: Set<String> = [
+        kSecAttrSynchronizable, kSecAttrModificationDate,
+    ]
+
+    private static let keysPassedOverInWrites: Set<String> = [
+        kSecReturnData, kSecReturnAttributes, kSecReturnRef, kSecReturnPersistentRef,
+        kSecValueData, kSecAttrAccess, kSecMatchLimit, kSecMatchCaseInsensitive,
+        kSecMatchDiacriticInsensitive, kSecMatchWidthInsensitive, kSecMatchTrustedOnly,
+        kSecMatchValidOnDate, kSecMatchEmailAddressIfPresent, kSecMatchSubjectContains,
+        kSecMatchSubjectStartsWith, kSecMatchSubjectEndsWith, kSecMatchSubjectWholeString,
+    ]
+
+    /// The failure of a request that contradicts itself or has a value of a wrong type.
+    func invalid(_ message: String) -> KeychainFailure {
+        call.failure(.invalidRequest, message)
+    }
+}
+
+/// The class of items in a dictionary, from its name or a persistent reference.
+///
+/// spec/secitem.md §3.2, §8.
+struct ClassAndReference {
+    let itemClass: ItemClass
+    let reference: PersistentReference?
+
+    /// Reads both.
+    ///
+    /// - Throws: `invalidRequest` if there is neither; `noSuchClass` if the class is unknown or not
+    ///   that of the reference; for keys, certificates and identities `unimplemented` where one is
+    ///   added, else `itemNotFound`, as in a keychain that has none.
+    init(_ dictionary: [String: Any], for call: SecItemCall) throws(KeychainFailure) {
+        let named = try dictionary[kSecClass].map { (value) throws(KeychainFailure) in
+            try Self.itemClass(value, for: call)
+        }
+        reference = try dictionary[kSecValuePersistentRef].map { (value) throws(KeychainFailure) in
+            try Self.reference(value, named, for: call)
+        }
+        guard let itemClass = named ?? reference?.itemClass else {
+            throw call.failure(.invalidRequest, "kSecClass is missing")
+        }
+        self.itemClass = itemClass
+    }
+
+    private static func itemClass(
+        _ value: Any, for call: SecItemCall
+    ) throws(KeychainFailure) -> ItemClass {
+        guard case .text(let code) = AttributeInput(value) else {
+            throw call.failure(.noSuchClass, "kSecClass is not one of the classes")
+        }
+        if let itemClass = ItemClass(code: code) { return itemClass }
+        if unimplementedClasses.contains(code) { throw notKept(call) }
+        throw call.failure(.noSuchClass, "kSecClass is not one of the classes")
+    }
+
+    private static func reference(
+        _ value: Any, _ named: ItemClass?, for call: SecItemCall
+    ) throws(KeychainFailure) -> PersistentReference {
+        guard case .bytes(let bytes) = AttributeInput(value),
+            bytes.count == PersistentReference.byteCount
+        else { throw malformed(call) }
+        let code = String(decoding: bytes[..<4], as: UTF8.self)
+        let isOfAnotherKind = unimplementedClasses.contains(code)
+        if isOfAnotherKind && named == nil { throw notKept(call) }
+        guard let reference = PersistentReference(bytes: bytes) else {
+            if isOfAnotherKind { throw mismatch(call) }
+            throw malformed(call)
+        }
+        if let named, named != reference.itemClass { throw mismatch(call) }
+        return reference
+    }
+
+    private static func malformed(_ call: SecItemCall) -> KeychainFailure {
+        call.failure(.invalidRequest, "kSecValuePersistentRef is not a persistent reference")
+    }
+
+    private static func mismatch(_ call: SecItemCall) -> KeychainFailure {
+        call.failure(.noSuchClass, "kSecValuePersistentRef is of another class than kSecClass")
+    }
+
+    private static func notKept(_ call: SecItemCall) -> KeychainFailure {
+        call.failure(
+            call == .add ? .unimplemented : .itemNotFound,
+            "keys, certificates and identities are not supported")
+    }
+
+    private static let unimplementedClasses: Set<String> = [
+        kSecClassKey, kSecClassCertificate, kSecClassIdentity,
+    ]
+}
+
+extension AttributeInput {
+    /// A value of a dictionary, as one of the types that attributes take.
+    ///
+    /// Values may be boxed in `AnyHashable` or an optional. A boolean is a `Bool` or an `NSNumber`
+    /// made of one; the number 1 is not (spec/secitem.md §3.1).
+    init(_ value: Any) {
+        if let text = value as? String {
+            self = .text(text)
+        } else if let data = value as? Data {
+            self = .bytes([UInt8](data))
+        } else if let number = value as? NSNumber {
+            self.init(number)
+        } else if let date = value as? Date, date.timeIntervalSinceReferenceDate.isFinite {
+            self = .date(date.timeIntervalSinceReferenceDate)
+        } else if let uuid = value as? UUID {
+            self = .uuid(uuid.uuidString)
+        } else {
+            self = .unsupported
+        }
+    }
+
+    private init(_ number: NSNumber) {
+        // The two booleans are objects that no number is identical to.
+        if number === Self.yes {
+            self = .boolean(true)
+        } else if number === Self.no {
+            self = .boolean(false)
+        } else if Double(number.int64Value) == number.doubleValue {
+            self = .number(number.int64Value)
+        } else {
+            self = .unsupported
+        }
+    }
+
+    private static let yes = NSNumber(value: true)
+    private static let no = NSNumber(value: false)
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+
+/// A dictionary of `SecItemAdd`, as a typed request. ``SecItemService`` makes these requests.
+struct AddRequest: Hashable {
+    var item: NewItem
+    var value: Data?
+    var returning: ReturnedParts
+    var interaction: Interaction
+}
+
+/// A dictionary of `SecItemCopyMatching`, as a typed request.
+struct CopyRequest: Hashable {
+    var search: SearchRequest
+    var returning: ReturnedParts
+    /// Whether the result is an array even if it holds one object.
+    var isList: Bool
+}
+
+/// The dictionaries of `SecItemUpdate`, as a typed request.
+struct UpdateRequest: Hashable {
+    var search: SearchRequest
+    var changes: ItemChanges
+    var value: Data?
+}
+
+/// The items of a call; for `SecItemDelete`, all of the request.
+struct SearchRequest: Hashable {
+    var query: ItemQuery
+    /// False for searches that no item can match, such as one with limit 0.
+    var canMatch: Bool
+    var interaction: Interaction
+}
+
+/// Whether the user may be asked, and with what words (spec/secitem.md §10.5).
+struct Interaction: Hashable {
+    var userInterface: AuthenticationPolicy.UserInterface = .allow
+    var prompt: String?
+    /// The context that asks; nil for a new one that remembers nothing.
+    var context: Context?
+
+    /// A context, which equals only itself.
+    struct Context: Hashable {
+        let object: any AuthenticationContext
+
+        static func == (left: Context, right: Context) -> Bool { left.object === right.object }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(object)) }
+    }
+
+    /// The policy for a session.
+    var policy: AuthenticationPolicy {
+        AuthenticationPolicy(userInterface, reason: prompt, authenticator: context?.object)
+    }
+}
+
+/// The parts that a call returns: the `kSecReturn…` flags that are true.
+struct ReturnedParts: OptionSet, Hashable {
+    let rawValue: UInt8
+
+    static let data = ReturnedParts(rawValue: 1)
+    static let attributes = ReturnedParts(rawValue: 2)
+    /// An object. Passwords have none, but the result becomes a dictionary with the class.
+    static let object = ReturnedParts(rawValue: 4)
+    static let persistentReference = ReturnedParts(rawValue: 8)
+}
+
+// How each call reads its dictionaries, and what it refuses (spec/secitem.md §3.3).
+
+/// Throws if the caller may not use the group that a dictionary names, or the default group.
+///
+/// It runs after the checks of the dictionary, and before those of the class (§3.10).
+typealias GroupCheck = (AccessGroup?) throws(KeychainFailure) -> Void
+
+extension AddRequest {
+    /// The request in `dictionary`.
+    ///
+    /// Match keys are refused, where Apple's keychain claims success and stores nothing (§3.5).
+    init(
+        _ dictionary: [String: Any], checking check: GroupCheck = { _ in }
+    ) throws(KeychainFailure) {
+        let contents = try RequestReader(dictionary, for: .add)
+        try contents.refuseSkipping()
+        try check(contents.accessGroup)
+        try contents.refuseMatchKeys()
+        var attributes = contents.attributes
+        // The keychain sets both dates itself (§2.5).
+        attributes[.creationDate] = nil
+        attributes[.modificationDate] = nil
+        item = NewItem(
+            contents.itemClass, attributes: attributes, accessGroup: contents.accessGroup,
+            isSynchronizable: try contents.storedSynchronizable() ?? false,
+            protectionClass: contents.storedClass ?? .whenUnlocked)
+        item.accessControl = contents.storedAccessControl
+        value = contents.value
+        returning = contents.returning
+        interaction = contents.interaction
+    }
+}
+
+extension CopyRequest {
+    /// The request in `dictionary`.
+    init(
+        _ dictionary: [String: Any], checking check: GroupCheck = { _ in }
+    ) throws(KeychainFailure) {
+        let contents = try RequestReader(dictionary, for: .copyMatching)
+        try check(contents.accessGroup)
+        if contents.reference != nil && contents.namesAttributes {
+            throw contents.invalid("attributes cannot be searched beside a persistent reference")
+        }
+        if contents.namesIssuers
+            || (contents.host != nil && contents.itemClass != .internetPassword)
+        {
+            throw contents.call.failure(
+                .unimplemented, "items of this class cannot be searched in this way")
+        }
+        search = contents.search
+        returning = contents.returning
+        isList = false
+        apply(contents.limit ?? .one)
+    }
+
+    private mutating func apply(_ limit: RequestReader.Limit) {
+        switch limit {
+        case .one, .number(1): search.query.limit = 1
+        case .all, .number(-1):
+            search.query.limit = nil
+            isList = true
+        case .number(0):
+            search.query.limit = 1
+            search.canMatch = false
+        case .number(let count):
+            // Other negative numbers are an array of one, as on Apple's systems (§3.6).
+            search.query.limit = count > 1 ? Int(clamping: count) : 1
+            isList = true
+        }
+    }
+}
+
+extension UpdateRequest {
+    /// The request in both dictionaries.
+    init(_ query: [String: Any], _ changes: [String: Any]) throws(KeychainFailure) {
+        let contents = try RequestReader(query, for: .update)
+        try contents.refuseMatchKeys()
+        try contents.refuseSkipping()
+        search = contents.search
+        let changed = try RequestReader(changes: changes, of: contents.itemClass)
+        var attributes = changed.attributes
+        attributes[.modificationDate] = nil
+        self.changes = ItemChanges(
+            attributes: attributes, accessGroup: changed.accessGroup,
+            isSynchronizable: try changed.storedSynchronizable(),
+            protectionClass: changed.storedClass)
+        self.changes.accessControl = changed.storedAccessControl
+        value = changed.value
+    }
+}
+
+extension SearchRequest {
+    /// The request in a dictionary of `SecItemDelete`.
+    ///
+    /// Return flags, limits and the value have no effect (§7, and §3.3 on macOS).
+    init(deleting dictionary: [String: Any]) throws(KeychainFailure) {
+        let contents = try RequestReader(dictionary, for: .delete)
+        try contents.refuseMatchKeys()
+        try contents.refuseSkipping()
+        self = contents.search
+    }
+}
+
+extension RequestReader {
+    /// The search without a limit.
+    fileprivate var search: SearchRequest {
+        var query = ItemQuery(itemClass, attributes: attributes, accessGroup: accessGroup)
+        query.reference = reference
+        query.protectionClass = protectionClass
+        query.hostOrSubdomainOfHost = host
+        query.synchronizable =
+            switch synchronizable {
+            case .local, .neither: .localOnly
+            case .synchronized: .synchronizedOnly
+            case .any: .any
+            // A reference finds its item, synchronized or not (§4.1).
+            case nil: reference == nil ? .localOnly : .any
+            }
+        return SearchRequest(
+            query: query, canMatch: synchronizable != .neither, interaction: interaction)
+    }
+
+    /// The flag to store; nil if the dictionary has none.
+    ///
+    /// `kSecAttrSynchronizableAny` sets nothing (§4.2).
+    fileprivate func storedSynchronizable() throws(KeychainFailure) -> Bool? {
+        switch synchronizable {
+        case nil, .any: return nil
+        case .local: return false
+        case .synchronized: return true
+        case .neither: throw invalid("kSecAttrSynchronizable is neither true nor false")
+        }
+    }
+
+    fileprivate func refuseMatchKeys() throws(KeychainFailure) {
+        if namesMatches || limit != nil {
+            throw invalid("this kSecMatch… key is for searches only")
+        }
+    }
+
+    fileprivate func refuseSkipping() throws(KeychainFailure) {
+        if interaction.userInterface == .skip {
+            throw invalid("kSecUseAuthenticationUISkip is for searches only")
+        }
+    }
+}
+
+/// The four calls on items.
+enum SecItemCall: CaseIterable {
+    case add, copyMatching, update, delete
+
+    /// The operation, as failures name it.
+    var operation: String {
+        switch self {
+        case .add: "add an item"
+        case .copyMatching: "read items"
+        case .update: "update items"
+        case .delete: "delete items"
+        }
+    }
+
+    /// A failure of this call whose cause is the dictionary.
+    func failure(_ code: KeychainFailure.Code, _ message: String) -> KeychainFailure {
+        KeychainFailure(code, during: operation, message: message)
+    }
+}

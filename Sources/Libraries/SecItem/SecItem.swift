@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import ValetKeychainModel
+public import ValetKeychainServices
+internal import ValetSealing
+
+// The calls in the shape that they have on Apple's systems, and the only place with pointers.
+// ``SecItemService`` does the work. As on Apple's systems the codes may be discarded.
+
+/// Adds an item (spec/secitem.md §2–§5).
+///
+/// - Parameters:
+///   - attributes: `kSecClass`, attributes, `kSecValueData`, and what to return.
+///   - result: Set on success to what the `kSecReturn…` keys ask for; untouched on failure.
+/// - Returns: `errSecSuccess`, `errSecDuplicateItem`, `errSecParam`, `errSecNoSuchAttr`,
+///   `errSecNoSuchClass`, `errSecMissingEntitlement`, `errSecUnimplemented` or what keeps the
+///   keychain from working; `KeychainFailure.last` says more.
+@_disfavoredOverload
+@discardableResult
+public func SecItemAdd(
+    _ attributes: [String: Any], _ result: UnsafeMutablePointer<AnyObject?>?
+) -> OSStatus {
+    unsafe deliver(to: result) { () throws(KeychainFailure) in
+        try SecItemService.ofThisProcess.add(attributes)
+    }
+}
+
+/// Finds items: one unless `kSecMatchLimit` says otherwise (spec/secitem.md §3).
+///
+/// - Parameters:
+///   - query: `kSecClass` or `kSecValuePersistentRef`, attributes to match, what to return.
+///   - result: Set on success to `NSData`, `NSDictionary` or `NSArray`; untouched on failure.
+/// - Returns: `errSecSuccess`, `errSecItemNotFound`, or a code of ``SecItemAdd(_:_:)``.
+@_disfavoredOverload
+@discardableResult
+public func SecItemCopyMatching(
+    _ query: [String: Any], _ result: UnsafeMutablePointer<AnyObject?>?
+) -> OSStatus {
+    unsafe deliver(to: result) { () throws(KeychainFailure) in
+        try SecItemService.ofThisProcess.copyMatching(query)
+    }
+}
+
+/// Changes every item that matches, or none (spec/secitem.md §6).
+///
+/// - Parameters:
+///   - query: `kSecClass` or `kSecValuePersistentRef`, attributes to match.
+///   - attributesToUpdate: Attributes and `kSecValueData`; the others keep their values.
+/// - Returns: `errSecSuccess`, `errSecItemNotFound`, `errSecDuplicateItem`, or as
+///   ``SecItemAdd(_:_:)``.
+@_disfavoredOverload
+@discardableResult
+public func SecItemUpdate(
+    _ query: [String: Any], _ attributesToUpdate: [String: Any]
+) -> OSStatus {
+    status { () throws(KeychainFailure) in
+        try SecItemService.ofThisProcess.update(query, attributesToUpdate)
+    }
+}
+
+/// Deletes every item that matches (spec/secitem.md §7). Up to 1,000 candidates are deleted all or
+/// none. More are deleted in batches: after a failure another call deletes the rest, and
+/// `KeychainFailure.last` says how many are gone.
+///
+/// - Parameter query: `kSecClass` or `kSecValuePersistentRef`, attributes to match.
+/// - Returns: `errSecSuccess`, `errSecItemNotFound`, or a code of ``SecItemAdd(_:_:)``.
+@_disfavoredOverload
+@discardableResult
+public func SecItemDelete(_ query: [String: Any]) -> OSStatus {
+    status { () throws(KeychainFailure) in try SecItemService.ofThisProcess.delete(query) }
+}
+
+/// The meaning of `status` in words; "OSStatus" with the number for unknown codes.
+///
+/// - Parameter reserved: Without effect; pass nil.
+@_disfavoredOverload
+public func SecCopyErrorMessageString(
+    _ status: OSStatus, _ reserved: UnsafeMutableRawPointer?
+) -> String? {
+    StatusMessage.text(for: status) ?? "OSStatus \(status)"
+}
+
+/// Overwrites `count` bytes with random bytes that are fit for keys.
+///
+/// - Parameter rnd: `kSecRandomDefault`; there is no other source.
+/// - Returns: `errSecSuccess`, or `errSecParam` if `count` is negative.
+@discardableResult
+public func SecRandomCopyBytes(
+    _ rnd: SecRandomRef?, _ count: Int, _ bytes: UnsafeMutableRawPointer
+) -> Int32 {
+    guard count >= 0 else { return errSecParam }
+    let buffer = unsafe UnsafeMutableRawBufferPointer(start: bytes, count: count)
+    var span = unsafe MutableSpan<UInt8>(_unsafeBytes: buffer)
+    Randomness.fill(&span)
+    return errSecSuccess
+}
+
+/// A source of random bytes. No instance exists: calls take ``kSecRandomDefault``.
+public final class SecRandom: Sendable {
+    private init() {}
+}
+
+/// A source of random bytes, by its name on Apple's systems.
+public typealias SecRandomRef = SecRandom
+
+/// The source of random bytes of ``SecRandomCopyBytes(_:_:_:)``.
+public let kSecRandomDefault: SecRandomRef? = nil
+
+private func deliver(
+    to result: UnsafeMutablePointer<AnyObject?>?,
+    _ body: () throws(KeychainFailure) -> AnyObject?
+) -> OSStatus {
+    status { () throws(KeychainFailure) in
+        let object = try body()
+        unsafe result?.pointee = object
+    }
+}
+
+/// Runs `body`; returns the code of its failure, and keeps the failure.
+private func status(_ body: () throws(KeychainFailure) -> Void) -> OSStatus {
+    do {
+        try body()
+        return errSecSuccess
+    } catch {
+        KeychainFailure.last = error
+        return error.status
+    }
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import ValetAppleKeychainRequests
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
+internal import ValetSealing
+internal import ValetSecItem
+
+/// The backend of valets on Linux: typed requests to the embedded keychain.
+struct StoreKeychain: KeychainBackend {
+    /// Called for every request.
+    private let session: @Sendable () throws(KeychainFailure) -> KeychainSession
+
+    /// The keychain of this process.
+    init() {
+        session = { () throws(KeychainFailure) in try KeychainSession.current() }
+    }
+
+    /// Another keychain, or another application's view of it.
+    init(_ session: KeychainSession) {
+        self.session = { session }
+    }
+
+    func set(_ item: NewItem, value: Data) throws(KeychainFailure) {
+        try session().set(item, value: .copy(of: value))
+    }
+
+    func set(
+        _ item: NewItem, value: Data, _ authentication: Authentication
+    ) throws(KeychainFailure) {
+        try session().set(item, value: .copy(of: value), authentication.policy)
+    }
+
+    func value(of name: PasswordName) throws(KeychainFailure) -> Data? {
+        try session().value(of: name).map(\.data)
+    }
+
+    func value(
+        of name: PasswordName, _ authentication: Authentication
+    ) throws(KeychainFailure) -> Data? {
+        try session().value(of: name, authentication.policy).map(\.data)
+    }
+
+    func set(_ items: [(item: NewItem, value: Data)]) throws(KeychainFailure) {
+        try session().set(
+            try items.map { item throws(KeychainFailure) in
+                (item.item, try SecretValue.copy(of: item.value))
+            })
+    }
+
+    func values(
+        of accounts: Set<String>, in service: PasswordService
+    ) throws(KeychainFailure) -> [String: Data] {
+        try session().values(of: accounts, in: service).mapValues(\.data)
+    }
+
+    func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool {
+        try session().contains(name)
+    }
+
+    func contains(
+        _ name: PasswordName, _ authentication: Authentication
+    ) throws(KeychainFailure) -> Bool {
+        try session().contains(name, authentication.policy)
+    }
+
+    func accounts(of service: PasswordService) throws(KeychainFailure) -> [String] {
+        try session().accounts(of: service).itemsReportingDamage().compactMap { account in
+            if case .text(let text) = account { text } else { nil }
+        }
+    }
+
+    func accounts(
+        of service: PasswordService, _ authentication: Authentication
+    ) throws(KeychainFailure) -> [String] {
+        do throws(KeychainFailure) {
+            let found = try session().copy(service.query, .attributes, authentication.policy)
+            let items = found.itemsReportingDamage()
+            return items.compactMap { FoundItem($0).accountText }
+        } catch {
+            guard error.code == .itemNotFound else { throw error }
+            return []
+        }
+    }
+
+    func copy(_ query: ItemQuery, withValues: Bool) throws(KeychainFailure) -> [FoundItem] {
+        let session = try self.session()
+        // Reading names alone does not ask the user.
+        guard !withValues else { return try copy(query, AuthenticationPolicy()) }
+        return try session.attributes(of: query).itemsReportingDamage().map(FoundItem.init)
+    }
+
+    func copy(
+        _ query: ItemQuery, _ authentication: Authentication
+    ) throws(KeychainFailure) -> [FoundItem] {
+        try copy(query, authentication.policy)
+    }
+
+    private func copy(
+        _ query: ItemQuery, _ policy: AuthenticationPolicy
+    ) throws(KeychainFailure) -> [FoundItem] {
+        try session().copy(query, [.attributes, .value], policy).itemsUnlessDamaged()
+            .map(FoundItem.init)
+    }
+
+    func copy(matching dictionary: [String: Any]) throws(KeychainFailure) -> [FoundItem] {
+        var dictionary = dictionary
+        if dictionary[SecItemKey.limit] == nil {
+            dictionary[SecItemKey.limit] = SecItemKey.limitAll
+        }
+        return try SecItemService(session()).items(matching: dictionary)
+            .itemsUnlessDamaged().map(FoundItem.init)
+    }
+
+    func delete(_ query: ItemQuery) throws(KeychainFailure) {
+        try session().delete(query)
+    }
+
+    func perform(_ transfer: Transfer) throws(TransferFailure) {
+        do throws(KeychainFailure) {
+            try session().perform(
+                ItemTransfer(
+                    additions: try transfer.additions.map { (addition) throws(KeychainFailure) in
+                        Addition(addition.item, value: try SecretValue.copy(of: addition.value))
+                    },
+                    changes: try transfer.changes.map { (change) throws(KeychainFailure) in
+                        ItemTransfer.Change(
+                            try change.found.version, to: change.item,
+                            value: try SecretValue.copy(ofAny: change.found.value))
+                    },
+                    deletions: try transfer.removals.map { (item) throws(KeychainFailure) in
+                        try item.version
+                    }))
+        } catch {
+            // Only an item to change or remove can be missing.
+            throw error.code == .itemNotFound ? .removing(error) : .storing(error)
+        }
+    }
+}
+
+extension FoundItem {
+    fileprivate init(_ item: StoredItem) {
+        account = item.attributes[.account]?.hashable ?? AnyHashable("")
+        service = item.attributes[.service]?.hashable ?? AnyHashable("")
+        accessGroup = item.accessGroup.rawValue
+        isSynchronizable = item.isSynchronizable
+        protectionClass = item.protectionClass
+        modificationDate =
+            if case .date(let date)? = item.attributes[.modificationDate] { date } else { nil }
+        value = item.value.map(\.data)
+        reference = Data(item.reference.bytes)
+        dictionary = [:]
+    }
+
+    /// - Throws: `itemNotFound` for a reference that names no item.
+    fileprivate var version: ItemVersion {
+        get throws(KeychainFailure) {
+            guard let reference = PersistentReference(bytes: Array(reference)) else {
+                throw KeychainFailure(.itemNotFound, during: "move items")
+            }
+            return ItemVersion(reference, modificationDate: modificationDate)
+        }
+    }
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A secret key of 256 bits with one purpose.
+public struct SymmetricKey<P: KeyPurpose>: ~Copyable, Sendable {
+    /// 32, for every purpose.
+    @inlinable public static var byteCount: Int { 32 }
+
+    @usableFromInline let secret: SecretBytes
+
+    /// Copies a key. Wiping the original remains its owner's duty.
+    ///
+    /// - Throws: ``SealingError/Code/malformed`` unless there are 32 bytes.
+    package init(copying bytes: Span<UInt8>) throws(SealingError) {
+        try self.init(SecretBytes(copying: bytes, for: .keys))
+    }
+
+    /// Takes over a key.
+    ///
+    /// - Throws: ``SealingError/Code/malformed`` unless there are 32 bytes.
+    package init(_ secret: consuming SecretBytes) throws(SealingError) {
+        guard secret.byteCount == Self.byteCount else {
+            throw SealingError(.malformed, during: .parse, of: "key")
+        }
+        self.secret = secret.asKeys()
+    }
+
+    /// Calls `body` to fill in the 32 bytes, which start as zeros.
+    init<E>(initializingWith body: (inout MutableSpan<UInt8>) throws(E) -> Void) throws(E) {
+        secret = try SecretBytes(
+            byteCount: Self.byteCount, for: .keys, initializingWith: body)
+    }
+
+    private init(randomByteCount: Int) {
+        secret = SecretBytes(randomByteCount: randomByteCount, for: .keys)
+    }
+
+    /// Makes a random key.
+    package static func random() -> SymmetricKey { SymmetricKey(randomByteCount: byteCount) }
+
+    /// A copy of the key.
+    package borrowing func copied() -> SymmetricKey {
+        withBytes { bytes in
+            SymmetricKey { copy in
+                for index in bytes.indices { copy[index] = bytes[index] }
+            }
+        }
+    }
+
+    /// A copy of a key, if there is one.
+    package static func copy(of key: borrowing SymmetricKey?) -> SymmetricKey? {
+        switch key {
+        case .some(let key): key.copied()
+        case .none: nil
+        }
+    }
+
+    /// Lends the 32 bytes to `body`.
+    @inlinable @inline(__always)
+    public borrowing func withBytes<R: ~Copyable, E>(
+        _ body: (Span<UInt8>) throws(E) -> R
+    ) throws(E) -> R {
+        try secret.withBytes(body)
+    }
+
+    /// Tells whether both are the same key, in constant time.
+    package borrowing func isEqual(to other: borrowing SymmetricKey) -> Bool {
+        secret.isEqual(to: other.secret)
+    }
+
+    /// The name of the key, not secret: the first 16 bytes of `H(K; "valet/1/key-id")`.
+    package var id: KeyID {
+        let digest = KeyedHash(anyPurpose: self, .keyID).finish()
+        return KeyID { (id: inout MutableSpan<UInt8>) in
+            digest.withBytes { digest in
+                for index in id.indices { id[index] = digest[index] }
+            }
+        }
+    }
+
+    /// Proves that this is the right key, not secret: `H(K; "valet/1/commit")`.
+    package var commitment: Digest { KeyedHash(anyPurpose: self, .commitment).finish() }
+}
+
+/// What a key is for: the type parameter of ``SymmetricKey``.
+public protocol KeyPurpose {}
+
+/// A key that other keys and hashes are made from; it opens nothing itself.
+///
+/// No purpose is both this and ``SealsData``, ``SealsStreams`` or ``WrapsKeys``: the key of a hash
+/// is never an AEAD key. Only key id and commitment are made from all keys.
+package protocol DerivesKeys: KeyPurpose {}
+
+/// A key of the AEAD under which data is sealed.
+package protocol SealsData: KeyPurpose {}
+
+/// A key of the secretstream under which one stream of chunks is sealed.
+package protocol SealsStreams: KeyPurpose {}
+
+/// A key of the AEAD under which other keys are wrapped.
+package protocol WrapsKeys: KeyPurpose {}
+
+/// The purposes. Format: docs/FORMAT.md §1.
+package enum Purpose {
+    /// D, the secret of a device.
+    package enum Device: DerivesKeys {}
+    /// Kdev, from the device secret.
+    package enum DeviceKEK: WrapsKeys {}
+    /// W, from a passcode.
+    package enum StretchedPasscode: DerivesKeys {}
+    /// T, which a TPM gives out for the right passcode.
+    package enum TPMPasscode: KeyPurpose {}
+    /// What a TPM takes for T, from a stretched passcode.
+    package enum TPMAuthorization: KeyPurpose {}
+    /// Kpass, from the passcode and the device secret.
+    package enum PasscodeKEK: WrapsKeys {}
+    /// Root.
+    package enum Root: DerivesKeys {}
+    /// What wraps the root key for recovery.
+    package enum RecoveryKEK: WrapsKeys {}
+    /// What wraps a class key.
+    package enum ClassKEK: WrapsKeys {}
+    /// The key of one protection class.
+    package enum Class: DerivesKeys {}
+    /// Under which attributes of one protection class are sealed.
+    package enum Attributes: SealsData {}
+    /// Under which values of one protection class are sealed.
+    package enum Value: SealsData {}
+    /// What wraps the index key.
+    package enum IndexKEK: WrapsKeys {}
+    /// What searchable attributes are hashed with.
+    package enum Index: DerivesKeys {}
+    /// What wraps the secret half of a presence pair.
+    package enum PresenceKEK: WrapsKeys {}
+    /// Under which one value is sealed to a presence pair.
+    package enum PresenceValue: SealsData {}
+    /// Under which one value is sealed for an application's password.
+    package enum ApplicationPassword: SealsData {}
+    /// What wraps the key of a backup.
+    package enum BackupKEK: WrapsKeys {}
+    /// Under which one backup is sealed.
+    package enum Backup: SealsStreams {}
+    /// What seals of opened keys are made from: in a file of the user's, new at each unlock.
+    package enum Sharing: DerivesKeys {}
+    /// Under which opened keys are sealed for the kernel.
+    package enum SharedPayload: SealsData {}
+    /// The secret half of an X25519 pair.
+    package enum Agreement: KeyPurpose {}
+    /// What an X25519 agreement gives both sides.
+    package enum SharedSecret: DerivesKeys {}
+    /// What wraps a sync secret.
+    package enum SyncKEK: WrapsKeys {}
+    /// S, what a device's keys of one scope in a circle are made from.
+    package enum SyncSecret: DerivesKeys {}
+    /// What an Ed25519 pair is made from.
+    package enum SigningSeed: KeyPurpose {}
+    /// K, what the devices of a circle share: of one scope and epoch.
+    package enum Circle: DerivesKeys {}
+    /// X, what seals a circle's key for one member.
+    package enum SyncBox: DerivesKeys {}
+    /// K_inv, from the characters of an invitation.
+    package enum Invitation: DerivesKeys {}
+    /// r, what a sponsor commits to.
+    package enum SponsorRandom: DerivesKeys {}
+    /// Under which one context of a circle is sealed.
+    package enum SyncSeal: SealsData {}
+}
+
+/// D, the secret of a device.
+package typealias DeviceSecret = SymmetricKey<Purpose.Device>
+/// Kdev, from the device secret.
+package typealias DeviceKEK = SymmetricKey<Purpose.DeviceKEK>
+/// W, from a passcode.
+package typealias StretchedPasscode = SymmetricKey<Purpose.StretchedPasscode>
+/// T, which a TPM gives out for the right passcode.
+package typealias TPMPasscodeSecret = SymmetricKey<Purpose.TPMPasscode>
+/// Kpass, from the passcode and the device secret.
+package typealias PasscodeKEK = SymmetricKey<Purpose.PasscodeKEK>
+/// The root key of an epoch.
+package typealias RootKey = SymmetricKey<Purpose.Root>
+/// What wraps a class key.
+package typealias ClassKEK = SymmetricKey<Purpose.ClassKEK>
+/// The key of one protection class.
+package typealias ClassKey = SymmetricKey<Purpose.Class>
+/// Under which attributes of one protection class are sealed.
+package typealias AttributesSubkey = SymmetricKey<Purpose.Attributes>
+/// Under which values of one protection class are sealed.
+package typealias ValueSubkey = SymmetricKey<Purpose.Value>
+/// What wraps the index key.
+package typealias IndexKEK = SymmetricKey<Purpose.IndexKEK>
+/// What searchable attributes are hashed with.
+package typealias IndexKey = SymmetricKey<Purpose.Index>
+/// What seals of opened keys are made from: in a file of the user's, new at each unlock.
+package typealias SharingKey = SymmetricKey<Purpose.Sharing>
+/// Under which opened keys are sealed for the kernel.
+package typealias SharedPayloadKey = SymmetricKey<Purpose.SharedPayload>
+/// The secret half of an X25519 pair.
+package typealias AgreementSecret = SymmetricKey<Purpose.Agreement>
+/// What wraps the secret half of a presence pair.
+package typealias PresenceKEK = SymmetricKey<Purpose.PresenceKEK>
+/// Under which one value is sealed to a presence pair.
+package typealias PresenceValueKey = SymmetricKey<Purpose.PresenceValue>
+/// Under which one value is sealed for an application's password.
+package typealias ApplicationPasswordKey = SymmetricKey<Purpose.ApplicationPassword>
+/// What wraps the key of a backup.
+package typealias BackupKEK = SymmetricKey<Purpose.BackupKEK>
+/// Under which one backup is sealed.
+package typealias BackupKey = SymmetricKey<Purpose.Backup>
+/// What wraps a sync secret.
+package typealias SyncKEK = SymmetricKey<Purpose.SyncKEK>
+/// S, what a device's keys of one scope in a circle are made from.
+package typealias SyncSecret = SymmetricKey<Purpose.SyncSecret>
+/// K, what the devices of a circle share: of one scope and epoch.
+package typealias CircleKey = SymmetricKey<Purpose.Circle>
+/// K_inv, from the characters of an invitation.
+package typealias InvitationKey = SymmetricKey<Purpose.Invitation>
+/// r, what a sponsor commits to.
+package typealias SponsorRandom = SymmetricKey<Purpose.SponsorRandom>

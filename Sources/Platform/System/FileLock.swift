@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import ValetCLinux
+
+/// The lock file: held by every writer, every checkpointer, and every closer of a writing
+/// connection.
+///
+/// It is an open-file-description lock: closing another descriptor of the file does not drop it,
+/// and the kernel drops it when its holder dies. Threads of this process queue first, in order of
+/// arrival. A child made by `fork` shares the description, hence the lock: it must make a
+/// `FileLock` of its own, and may drop the inherited one at any time.
+// Sendable because only the thread that holds `queue` uses what changes.
+package final class FileLock: @unchecked Sendable {
+    private let directory: PrivateDirectory
+    private let name: String
+    private let queue = FairLock()
+    private var file: Int32 = -1
+    private var identity: FileIdentity?
+    /// The change of the folder since which the file is known to be in it.
+    private var seenChange: FolderChange?
+
+    private static let operation = "lock"
+    /// About a tenth of a second of waiting.
+    private static let attemptsBetweenLooks = 50
+
+    /// Remembers the file; the first ``acquire(before:inPlace:)`` opens it.
+    package init(_ name: String, in directory: PrivateDirectory) {
+        self.directory = directory
+        self.name = name
+    }
+
+    /// Waits for the lock; costs about 1 µs when it is free.
+    ///
+    /// - Parameter inPlace: Whether the folder must still be where it was opened; false for closing
+    ///   files in it.
+    /// - Returns: The lock. Dropping it releases it.
+    /// - Throws: ``SystemError``: `busy` at the deadline; `replaced`, `descriptorsClosed`,
+    ///   `readOnly`, `diskFull`, what ``PrivateDirectory/check(file:)`` throws.
+    package func acquire(
+        before deadline: Deadline, inPlace: Bool = true
+    ) throws(SystemError) -> HeldLock {
+        guard queue.acquire(before: deadline) else { throw busy() }
+        do throws(SystemError) {
+            let change = try lockFile(before: deadline, inPlace: inPlace)
+            return HeldLock(of: self, change)
+        } catch {
+            unlock()
+            queue.release()
+            throw error
+        }
+    }
+
+    fileprivate func release(by process: UInt64) {
+        // A child shares the description: unlocking would take the lock from the parent.
+        guard process == ProcessGeneration.current else { return }
+        unlock()
+        queue.release()
+    }
+
+    private func unlock() {
+        if file >= 0 { _ = valet_set_description_lock(file, 0) }
+    }
+
+    /// Throws if other code has closed the descriptor, which may be another file's by now.
+    private func checkHandle() throws(SystemError) {
+        guard let identity, !HeldDescriptor.leads(file, to: identity) else { return }
+        file = -1
+        throw ClosedDescriptors.found(at: directory.path)
+    }
+
+    /// - Returns: The last change of the folder at which its path led to it; nil if not `inPlace`.
+    private func lockFile(
+        before deadline: Deadline, inPlace: Bool
+    ) throws(SystemError) -> FolderChange? {
+        while true {
+            if file >= 0 {
+                try checkHandle()
+            } else {
+                // Make no file in a folder that was moved away.
+                if inPlace { try directory.checkPlace() }
+                try directory.checkHandle()
+                try open()
+            }
+            try lockDescription(before: deadline, inPlace: inPlace)
+            let change = inPlace ? try directory.lastChange() : nil
+            guard change != nil || !inPlace else { throw directory.replacement }
+            if let change, change == seenChange { return change }
+            if let identity, try directory.contains(name, as: identity) {
+                seenChange = change?.isPast == true ? change : nil
+                return change
+            }
+            // Removed or replaced: a lock on the old file excludes no one.
+            close(file)
+            file = -1
+        }
+    }
+
+    private func lockDescription(before deadline: Deadline, inPlace: Bool) throws(SystemError) {
+        var attempt = 0
+        while valet_set_description_lock(file, 1) != 0 {
+            guard [EAGAIN, EACCES, EINTR].contains(errno) else {
+                throw SystemError(
+                    errno: errno, during: Self.operation, path: directory.path(of: name))
+            }
+            // Do not wait for the lock of a folder that was moved away.
+            if inPlace, attempt % Self.attemptsBetweenLooks == 1 {
+                try directory.checkPlace()
+            }
+            guard deadline.sleep(atMost: Backoff.pause(first: 20_000, attempt: attempt)) else {
+                throw busy()
+            }
+            try checkHandle()
+            attempt += 1
+        }
+    }
+
+    private func open() throws(SystemError) {
+        let folder = directory.descriptor.number
+        let path = directory.path(of: name)
+        var number = unsafe valet_openat(folder, name, O_RDWR | O_CREAT | O_EXCL, 0o600)
+        if number >= 0 {
+            // Zero permission bits are left under a umask of 0777.
+            fchmod(number, 0o600)
+        } else if errno == EEXIST {
+            // It may be anything: check it before opening it.
+            _ = try directory.check(file: name)
+            number = unsafe valet_openat(folder, name, O_RDWR | O_NONBLOCK, 0)
+        }
+        guard number >= 0 else {
+            throw SystemError(
+                errno: errno, during: "open the lock file", path: path,
+                hint: errno == EACCES ? "chmod 600 \(path.quotedForShell)" : nil)
+        }
+        identity = FileStatus(of: number).identity
+        file = number
+    }
+
+    /// What a wait for the lock that was in vain throws.
+    package func busy() -> SystemError {
+        SystemError(.busy, during: Self.operation, path: directory.path(of: name))
+    }
+
+    deinit {
+        if let identity, HeldDescriptor.leads(file, to: identity) { close(file) }
+    }
+}
+
+/// The lock of a ``FileLock``. Dropping it releases the lock.
+package struct HeldLock: ~Copyable, Sendable {
+    private let lock: FileLock
+    private let process = ProcessGeneration.current
+    /// The last change of the folder that the holder saw; nil if it may be anywhere.
+    package let change: FolderChange?
+
+    fileprivate init(of lock: FileLock, _ change: FolderChange?) {
+        self.lock = lock
+        self.change = change
+    }
+
+    deinit {
+        lock.release(by: process)
+    }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import ValetCLinux
+
+/// A file that may tell a program something about itself, because only root and the user can change
+/// it. `KeychainServices` reads declarations of applications this way.
+package enum SystemFile {
+    /// The contents of a small file; nil if nothing is at `path`.
+    ///
+    /// The checks are made on the file that is open, so that no other can take its place.
+    ///
+    /// - Parameters:
+    ///   - maxByteCount: The most bytes that are accepted.
+    ///   - otherOwner: A user beside root and this process's own whose file is trusted.
+    /// - Throws: ``SystemError``: `symbolicLink`, `notARegularFile`, `wrongOwner`, `wrongMode` if
+    ///   the group or others may write it, each with a remedy where there is one; `tooLarge`,
+    ///   `cannotOpen`, `inputOutput`.
+    package static func contents(
+        of path: String, maxByteCount: Int, trusting otherOwner: UInt32? = nil
+    ) throws(SystemError) -> [UInt8]? {
+        // O_NONBLOCK: a FIFO must not hang the caller.
+        let flags = O_RDONLY | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW
+        let file = FileDescriptor(owning: unsafe valet_open(path, flags))
+        guard file.number >= 0 else {
+            let code = errno
+            // A file in a folder that this process may not search counts as absent.
+            guard FileStatus(at: path) != nil else { return nil }
+            throw SystemError(errno: code, during: operation, path: path)
+        }
+        let status = file.status()
+        try check(status, path: path, otherOwner)
+        guard status.identity.byteCount <= maxByteCount else {
+            throw SystemError(.tooLarge, during: operation, path: path)
+        }
+        // A file that grows while it is read is too large as well.
+        return try file.withContents(
+            maxByteCount: Int(status.identity.byteCount), path: path, during: operation
+        ) { bytes in
+            bytes.indices.map { bytes[$0] }
+        }
+    }
+
+    private static let operation = "read a file"
+
+    private static func check(
+        _ status: FileStatus, path: String, _ otherOwner: UInt32?
+    ) throws(SystemError) {
+        guard status.type == S_IFREG else {
+            throw SystemError(.notARegularFile, during: operation, path: path)
+        }
+        guard [0, geteuid(), otherOwner].contains(status.owner) else {
+            throw SystemError(
+                .wrongOwner, during: operation, path: path,
+                hint: FileRules.hintOnOwner(status.owner, path: path))
+        }
+        guard status.mode & 0o022 == 0 else {
+            throw SystemError(
+                .wrongMode, during: operation, path: path,
+                hint: "chmod go-w \(path.quotedForShell)")
+        }
+    }
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import ValetCLinux
+
+/// A file that the system provides for this process: a systemd credential, a mounted secret.
+///
+/// It may belong to root, may be reached through symbolic links, and may be readable for a group
+/// that root chose. All others may neither read nor write it.
+package enum GivenFile {
+    /// Lends the contents, then wipes them from memory.
+    ///
+    /// - Throws: ``SystemError``, with the remedy as its hint: `missing`, `notARegularFile`,
+    ///   `wrongOwner`, `wrongMode`, `tooLarge` above `maxByteCount`, `cannotOpen`, `inputOutput`.
+    package static func withContents<R: ~Copyable>(
+        of path: String, maxByteCount: Int, _ body: (Span<UInt8>) -> R
+    ) throws(SystemError) -> R {
+        let operation = "read a file"
+        let file = FileDescriptor(
+            owning: unsafe valet_open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK))
+        guard file.number >= 0 else {
+            throw SystemError(errno: errno, during: operation, path: path)
+        }
+        try check(file.status(), path: path, during: operation)
+        return try file.withContents(
+            maxByteCount: maxByteCount, path: path, during: operation, body)
+    }
+
+    /// Whether `path` leads to anything.
+    package static func exists(_ path: String) -> Bool {
+        unsafe access(path, F_OK) == 0
+    }
+
+    /// Whether `path` leads to a file that this process may run.
+    package static func isProgram(_ path: String) -> Bool {
+        guard FilePath.isRegularFile(path) else { return false }
+        return unsafe access(path, X_OK) == 0
+    }
+
+    /// Identifies the file that `path` leads to, through symbolic links; nil if it leads nowhere.
+    ///
+    /// - Throws: ``SystemError`` if the kernel refuses to say.
+    package static func identity(of path: String) throws(SystemError) -> FileIdentity? {
+        if let status = FileStatus(at: path, followingLink: true) { return status.identity }
+        if errno == ENOENT { return nil }
+        throw SystemError(errno: errno, during: "examine a file", path: path)
+    }
+
+    private static func check(
+        _ status: FileStatus, path: String, during operation: String
+    ) throws(SystemError) {
+        guard status.type == S_IFREG else {
+            throw SystemError(.notARegularFile, during: operation, path: path)
+        }
+        guard status.owner == 0 || status.owner == geteuid() else {
+            throw SystemError(
+                .wrongOwner, during: operation, path: path,
+                hint: FileRules.hintOnOwner(status.owner, path: path))
+        }
+        // A service manager gives a file to a service by an access list, which shows as the
+        // group's right to read.
+        let foreignBits: mode_t = status.owner == 0 ? 0o037 : 0o077
+        guard status.mode & foreignBits == 0 else {
+            throw SystemError(
+                .wrongMode, during: operation, path: path,
+                hint: "chmod 400 \(path.quotedForShell)")
+        }
+    }
+}
+
+/// A file that a person named, open for reading at any offset.
+///
+/// Symbolic links are followed and permissions ignored: the contents of such a file have to be
+/// authenticated. Never open one of SQLite's files: closing it would drop this process's locks.
+package final class UserFile: Sendable {
+    /// The path, as it was given.
+    package let path: String
+
+    private let file: FileDescriptor
+
+    /// Opens a regular file.
+    ///
+    /// - Throws: ``SystemError``: `missing`, `cannotOpen`, `notARegularFile`, `notADirectory`, …
+    package init(_ path: String) throws(SystemError) {
+        // O_NONBLOCK: opening a FIFO must not block.
+        let file = FileDescriptor(
+            owning: unsafe valet_open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK))
+        guard file.number >= 0 else {
+            throw SystemError(errno: errno, during: "open a file", path: path)
+        }
+        guard file.status().type == S_IFREG else {
+            throw SystemError(.notARegularFile, during: "open a file", path: path)
+        }
+        self.path = path
+        self.file = file
+    }
+
+    /// Copies what a pipe brings into a file without a name, so that it can be read at any offset.
+    ///
+    /// - Parameters:
+    ///   - path: What the pipe is called in errors.
+    ///   - isWanted: Judges the first 4 KiB, or fewer at the end. Nothing more is read, and no more
+    ///     copied, if they are not wanted.
+    /// - Throws: ``SystemError``: `inputOutput`, `diskFull`, `cannotOpen`.
+    package init(
+        copyOf descriptor: Int32, called path: String, ifBeginning isWanted: ([UInt8]) -> Bool
+    ) throws(SystemError) {
+        let operation = "copy standard input"
+        file = try FileDescriptor.unnamed(in: ["/var/tmp", "/tmp"], during: operation)
+        self.path = path
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        var (filled, offset, isJudged) = (0, 0, false)
+        while true {
+            var span = buffer.mutableSpan
+            let count = FileDescriptor.read(
+                from: descriptor, into: &span, at: filled..<(isJudged ? span.count : 4 << 10))
+            if count < 0, FileDescriptor.mayTryAgain(after: -count) {
+                _ = WaitLimit(until: .never).wait(for: descriptor)
+                continue
+            }
+            guard count >= 0 else {
+                throw SystemError(errno: Int32(-count), during: operation, path: path)
+            }
+            filled += count
+            if !isJudged, count > 0, filled < 4 << 10 { continue }
+            let code = file.writeAll(buffer.span.extracting(first: filled), at: offset)
+            guard code == 0 else { throw SystemError(errno: code, during: operation, path: path) }
+            offset += filled
+            if !isJudged, !isWanted(Array(buffer[..<filled])) { return }
+            (filled, isJudged) = (0, true)
+            if count == 0 { return }
+        }
+    }
+
+    /// Fills `buffer` with the bytes from `offset` on.
+    ///
+    /// - Returns: How many bytes were read: fewer than `buffer` holds only at the end of the file.
+    /// - Throws: ``SystemError``: `inputOutput`, …
+    package func read(
+        at offset: Int, into buffer: inout [UInt8]
+    ) throws(SystemError) -> Int {
+        let count = unsafe buffer.withUnsafeMutableBytes { bytes in
+            unsafe file.readAll(into: bytes, at: offset)
+        }
+        guard count >= 0 else {
+            throw SystemError(errno: Int32(-count), during: "read a file", path: path)
+        }
+        return count
+    }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if TPM
+    package import ValetSystem
+    package import ValetSealing
+
+    /// The calls of a program with the trait `TPM`. Every call opens a connection and leaves
+    /// nothing in the TPM. Beside the errors that it names, each throws ``TPMError``:
+    /// `libraryMissing`, `noDevice`, `noPermission`, `timedOut`, `connectionLost`, `outOfOrder`,
+    /// `full`, `refused`, `malformedAnswer`. The deadline covers all waiting of a call.
+    extension TPMDevice {
+        /// Whether the program was built with the trait `TPM`.
+        package static var isBuilt: Bool { true }
+
+        /// What the TPM says about itself.
+        package func status(until deadline: Deadline) throws(TPMError) -> TPMStatus {
+            try visit(Operation.status, until: deadline) { (context) throws(TPMError) in
+                try context.status
+            }
+        }
+
+        /// Seals a secret of 32 bytes. Every program with access to this TPM can unseal it; with
+        /// registers, only while they have their present values. The object was unsealed once
+        /// before it is returned.
+        ///
+        /// - Throws: ``TPMError/Code/pcrsUnavailable``.
+        package func sealDeviceSecret(
+            _ secret: borrowing SecretBytes, boundTo pcrs: PCRSelection = .none,
+            until deadline: Deadline
+        ) throws(TPMError) -> SealedObject {
+            try visit(Operation.sealDeviceSecret, until: deadline) { (context) throws(TPMError) in
+                let object = try context.seal(secret, boundTo: pcrs)
+                let opened = try context.unseal(object)
+                guard opened.isEqual(to: secret) else { throw context.error(.malformedAnswer) }
+                return object
+            }
+        }
+
+        /// Seals a secret of 32 bytes under an authorization value of at most 32 bytes. The object
+        /// was unsealed once before it is returned.
+        ///
+        /// - Throws: ``TPMError/Code/lockedOut(_:)``: in lockout it could not be unsealed.
+        package func sealPasscodeSecret(
+            _ secret: borrowing SecretBytes, authorization: borrowing SecretBytes,
+            until deadline: Deadline
+        ) throws(TPMError) -> SealedObject {
+            try visit(Operation.sealPasscodeSecret, until: deadline) { (context) throws(TPMError) in
+                let object = try context.seal(secret, authorization: authorization)
+                let opened = try context.unseal(
+                    object, authorization: authorization, isForced: true)
+                guard opened.isEqual(to: secret) else { throw context.error(.malformedAnswer) }
+                return object
+            }
+        }
+
+        /// The secret of ``sealDeviceSecret(_:boundTo:until:)``.
+        ///
+        /// - Throws: ``TPMError``: `malformed`, `otherTPM`, `damaged`, `policyFailed`.
+        package func unsealDeviceSecret(
+            _ object: SealedObject, until deadline: Deadline
+        ) throws(TPMError) -> SecretBytes {
+            try visit(Operation.unsealDeviceSecret, until: deadline) { (context) throws(TPMError) in
+                try context.unseal(object)
+            }
+        }
+
+        /// The secret of ``sealPasscodeSecret(_:authorization:until:)``. A wrong value counts in
+        /// the TPM; nothing is tried when fewer than half of the tries are left, unless forced.
+        ///
+        /// - Throws: ``TPMError``: `wrongAuthorization`, `tooFewTries`, `lockedOut`; `malformed`,
+        ///   `otherTPM`, `damaged`.
+        package func unsealPasscodeSecret(
+            _ object: SealedObject, authorization: borrowing SecretBytes, isForced: Bool = false,
+            until deadline: Deadline
+        ) throws(TPMError) -> SecretBytes {
+            try visit(Operation.unsealPasscodeSecret, until: deadline) {
+                (context) throws(TPMError) in
+                try context.unseal(object, authorization: authorization, isForced: isForced)
+            }
+        }
+
+        private func visit<R: ~Copyable>(
+            _ operation: String, until deadline: Deadline,
+            _ body: (TPMContext) throws(TPMError) -> R
+        ) throws(TPMError) -> R {
+            try QuietThread.run { () throws(TPMError) -> R in
+                do throws(TPMError) {
+                    return try body(TPMContext(self, during: operation, until: deadline))
+                } catch {
+                    guard error.code == .full, error.response?.isAboutRoom == true,
+                        try removeLeftovers(operation, deadline)
+                    else { throw error }
+                }
+                return try body(TPMContext(self, during: operation, until: deadline))
+            }
+        }
+
+        /// Makes room in a TPM without a resource manager: removes what dead processes and scripts
+        /// left.
+        ///
+        /// - Returns: Whether something was removed.
+        private func removeLeftovers(
+            _ operation: String, _ deadline: Deadline
+        ) throws(TPMError) -> Bool {
+            try TPMChannel(place, during: operation, until: deadline).removeLeftovers() > 0
+        }
+    }
+#endif

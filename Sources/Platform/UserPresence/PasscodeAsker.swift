@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetSealing
+package import ValetSystem
+
+/// Gets a passcode in the first way that this process allows.
+///
+/// The ways, in this order: the descriptor that it was made with; the descriptor of
+/// `$VALET_PASSCODE_FD`; pinentry and the terminal, in either order. The last two are not used
+/// under `VALET_INTERACTION=never`, nor in a process with more rights than its caller. If a way is
+/// missing or cannot be shown, the next one is used; if a person declines or a program misbehaves,
+/// it is not.
+///
+/// Calls block the thread until the prompt's deadline, and up to 2 s longer to end a program that
+/// does not react. Concurrent threads ask in turn.
+package struct PasscodeAsker: Sendable {
+    static let turn = FairLock()
+
+    private let descriptor: PasscodeDescriptor?
+    private let environment: Environment
+    let prefersTerminal: Bool
+    private let readsVariable: Bool
+
+    /// Makes one for a process with `environment`.
+    ///
+    /// - Parameters:
+    ///   - descriptor: The value of `--passcode-fd`.
+    ///   - prefersTerminal: Whether to ask on the terminal even if there is a pinentry: for a
+    ///     command, whose user looks at that terminal.
+    ///   - readsVariable: Whether `$VALET_PASSCODE_FD` counts. False for secrets other than a
+    ///     keychain's passcode.
+    package init(
+        descriptor: PasscodeDescriptor? = nil, environment: Environment = .ofProcess,
+        prefersTerminal: Bool = false, readsVariable: Bool = true
+    ) {
+        self.descriptor = descriptor
+        self.environment = environment
+        self.prefersTerminal = prefersTerminal
+        self.readsVariable = readsVariable
+    }
+
+    /// Makes one for this process.
+    package static func forProcess(
+        descriptor: PasscodeDescriptor? = nil, prefersTerminal: Bool = false,
+        readsVariable: Bool = true
+    ) -> PasscodeAsker {
+        PasscodeAsker(
+            descriptor: descriptor, prefersTerminal: prefersTerminal, readsVariable: readsVariable)
+    }
+
+    /// Whether a person answers, so that a wrong answer can be asked for again. Further lines of a
+    /// descriptor answer further questions, not the same one.
+    package var isInteractive: Bool {
+        descriptor == nil && variable == nil
+    }
+
+    private var variable: String? {
+        readsVariable ? PasscodeDescriptor.variableText(environment) : nil
+    }
+
+    /// Gets the passcode.
+    ///
+    /// A new passcode is read from a descriptor only once: a program does not mistype.
+    ///
+    /// - Throws: Every code of ``UserPresenceError``.
+    package func ask(_ prompt: PasscodePrompt) throws(UserPresenceError) -> SecretBytes {
+        let deadline = Deadline(after: prompt.timeout)
+        if let descriptor = try givenDescriptor() {
+            return try descriptor.read(allowsEmpty: prompt.allowsEmpty, until: deadline)
+        }
+        try checkThatAskingIsOn()
+        try Self.takeTurn(prompt.cancellation, until: deadline)
+        defer { Self.turn.release() }
+        return try askPerson(prompt, until: deadline)
+    }
+
+    /// Checks that there is a way to ask, without asking.
+    ///
+    /// - Throws: `unavailable` with the reason.
+    package func checkThatSomebodyIsThere() throws(UserPresenceError) {
+        guard isInteractive else { return _ = try givenDescriptor() }
+        try checkThatAskingIsOn()
+        let device = TerminalDevice()
+        let (isTerminal, isInBackground) = (device.isTerminal, device.isInBackground)
+        if isTerminal && !isInBackground { return }
+        if try pinentry(usesTerminal: false) != nil { return }
+        throw Self.nobody(isInBackground: isTerminal)
+    }
+
+    /// Checks that questions are allowed. There may still be no way to ask them.
+    ///
+    /// - Throws: `unavailable` with the reason: `elevated`, `interactionOff` or `setting`.
+    package func checkThatAskingIsOn() throws(UserPresenceError) {
+        guard !environment.isElevated else { throw UserPresenceError(.unavailable(.elevated)) }
+        guard try !Self.isAskingOff(environment) else {
+            throw UserPresenceError(
+                .unavailable(.interactionOff),
+                hint: "unset \(Self.interactionVariable), or give the passcode through a "
+                    + "descriptor")
+        }
+    }
+
+    /// Checks the environment variables that say how to ask, before anything depends on them: a
+    /// mistyped value must not count as unset.
+    ///
+    /// - Throws: `unavailable(.setting)`, with a hint that names the variable.
+    package static func checkSettings(
+        _ environment: Environment = .ofProcess
+    ) throws(UserPresenceError) {
+        _ = try isAskingOff(environment)
+        let variable = PasscodeDescriptor.variable
+        guard !environment.isMalformed(variable) else { throw misunderstood(variable) }
+        guard let text = PasscodeDescriptor.variableText(environment) else { return }
+        do throws(UserPresenceError) {
+            _ = try PasscodeDescriptor(text)
+        } catch {
+            throw misunderstood(variable)
+        }
+    }
+
+    private static let interactionVariable = "VALET_INTERACTION"
+
+    private static func isAskingOff(_ environment: Environment) throws(UserPresenceError) -> Bool {
+        guard !environment.isMalformed(interactionVariable) else {
+            throw misunderstood(interactionVariable)
+        }
+        switch environment.value(interactionVariable) {
+        case nil, "": return false
+        case "never": return true
+        default: throw misunderstood(interactionVariable)
+        }
+    }
+
+    /// The error does not repeat the value: it may be a passcode in the wrong place.
+    private static func misunderstood(_ variable: String) -> UserPresenceError {
+        let values =
+            variable == interactionVariable
+            ? "'never', or unset it"
+            : "the number of a descriptor that can be read: 0, or 3 and above"
+        return UserPresenceError(
+            .unavailable(.setting), during: "read \(variable)",
+            hint: "set \(variable) to \(values)")
+    }
+
+    /// Waits until no other thread asks. A caller with a cancellation looks at it every 50 ms, and
+    /// then joins the end of the queue.
+    static func takeTurn(
+        _ cancellation: Cancellation?, until deadline: Deadline
+    ) throws(UserPresenceError) {
+        guard let cancellation else {
+            guard turn.acquire(before: deadline) else { throw UserPresenceError(.timedOut) }
+            return
+        }
+        while !cancellation.isCancelled {
+            let pause = min(deadline.remaining, .milliseconds(50))
+            if turn.acquire(before: Deadline(after: pause)) { return }
+            if deadline.hasPassed { throw UserPresenceError(.timedOut) }
+        }
+        throw UserPresenceError(.cancelled)
+    }
+
+    private func givenDescriptor() throws(UserPresenceError) -> PasscodeDescriptor? {
+        if let descriptor { return descriptor }
+        guard let text = variable else { return nil }
+        return try .ofVariable(text)
+    }
+
+    private func askPerson(
+        _ prompt: PasscodePrompt, until deadline: Deadline
+    ) throws(UserPresenceError) -> SecretBytes {
+        let device = TerminalDevice()
+        let (isTerminal, isInBackground) = (device.isTerminal, device.isInBackground)
+        let isUsable = isTerminal && !isInBackground
+        if prefersTerminal, isUsable {
+            return try Self.ask(prompt, on: device, until: deadline)
+        }
+        let program = try pinentry(usesTerminal: isUsable && device.isControlling)
+        do throws(UserPresenceError) {
+            if let program { return try program.ask(prompt, until: deadline) }
+        } catch {
+            guard error.code == .unavailable(.pinentry), isUsable else { throw error }
+        }
+        if isUsable { return try Self.ask(prompt, on: device, until: deadline) }
+        throw Self.nobody(isInBackground: isTerminal)
+    }
+
+    static func nobody(isInBackground: Bool) -> UserPresenceError {
+        if isInBackground {
+            return UserPresenceError(
+                .unavailable(.inBackground), hint: "bring it to the foreground with 'fg'")
+        }
+        return UserPresenceError(
+            .unavailable(.nobodyThere),
+            hint: "use a terminal, install a pinentry, or give the passcode through a descriptor")
+    }
+
+    /// The pinentry program, if there is one with a screen or a terminal to use.
+    func pinentry(usesTerminal: Bool) throws(UserPresenceError) -> PinentryProgram? {
+        let isChosen = environment.value("VALET_PINENTRY")?.isEmpty == false
+        guard isChosen || usesTerminal || ChildEnvironment.hasScreen(environment) else {
+            return nil
+        }
+        let search = PinentrySearch(
+            environment: environment, isProgram: GivenFile.isProgram,
+            contents: { TextFile.contents($0) })
+        return try search.program().map {
+            PinentryProgram(path: $0, environment: environment, usesTerminal: usesTerminal)
+        }
+    }
+
+    private static func ask(
+        _ prompt: PasscodePrompt, on device: consuming TerminalDevice, until deadline: Deadline
+    ) throws(UserPresenceError) -> SecretBytes {
+        var prompter = TerminalPrompter(device, until: deadline)
+        return try prompt.answer(from: &prompter)
+    }
+}
+
+/// Messages that ask a person to do something other than type.
+extension PasscodeAsker {
+    /// Shows `prompt` and returns when the person chooses `alternative`.
+    ///
+    /// A pinentry is used only with a window: killed on a terminal, it would leave its drawing
+    /// there. On a terminal, Enter chooses the alternative, or declines without one. Other input
+    /// is neither shown nor used. The prompt's `label` and its settings for entries are ignored.
+    /// - Parameter alternative: The text of the button; nil if there is nothing to choose.
+    /// - Throws: `cancelled` if the person declined, and after a cancellation; `timedOut`;
+    ///   `unavailable` with the reason if there is no place to show it; `malformed`.
+    package func tell(
+        _ prompt: PasscodePrompt, offering alternative: String?, until deadline: Deadline
+    ) throws(UserPresenceError) {
+        try checkThatAskingIsOn()
+        try Self.takeTurn(prompt.cancellation, until: deadline)
+        defer { Self.turn.release() }
+        let alternative = alternative.map(PromptText.line)
+        let device = TerminalDevice()
+        let (isTerminal, isInBackground) = (device.isTerminal, device.isInBackground)
+        let isUsable = isTerminal && !isInBackground
+        if !(prefersTerminal && isUsable), let program = try pinentry(usesTerminal: false) {
+            do throws(UserPresenceError) {
+                return try program.tell(prompt, offering: alternative, until: deadline)
+            } catch {
+                guard error.code == .unavailable(.pinentry), isUsable else { throw error }
+            }
+        }
+        guard isUsable else { throw Self.nobody(isInBackground: isTerminal) }
+        try Self.tell(prompt, alternative, on: device, until: deadline)
+    }
+
+    private static func tell(
+        _ prompt: PasscodePrompt, _ alternative: String?, on device: borrowing TerminalDevice,
+        until deadline: Deadline
+    ) throws(UserPresenceError) {
+        let text = prompt.previousError ?? prompt.description
+        let key = alternative ?? prompt.cancelTitle ?? "Cancel"
+        let line = try device.readHiddenLine(
+            "\(text)\n\(key): press Enter.\n", cancellation: prompt.cancellation,
+            refusesMore: false, until: deadline)
+        guard line.byteCount > 0, alternative != nil else { throw UserPresenceError(.cancelled) }
+    }
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import ValetSealing
+internal import ValetSystem
+
+/// A pinentry program that was found, and whether it may use the terminal.
+struct PinentryProgram {
+    let path: String
+    let environment: Environment
+    /// Whether it may draw on the controlling terminal.
+    let usesTerminal: Bool
+
+    /// Asks the question. The program has ended and is reaped when this returns.
+    ///
+    /// - Throws: `cancelled`, also after Ctrl-C or when the program dies while it asks; `timedOut`,
+    ///   `tooLong`, `mismatch`, `empty`; `malformed` if it violates the protocol;
+    ///   `unavailable(.pinentry)` if it does not start, or has no screen.
+    func ask(
+        _ prompt: PasscodePrompt, until deadline: Deadline
+    ) throws(UserPresenceError) -> SecretBytes {
+        try relaying(prompt.cancellation, until: deadline) {
+            (limit) throws(UserPresenceError) in
+            let child = try start(isPatient: true)
+            var pinentry = Pinentry(child, within: limit)
+            try introduce(&pinentry, prompt)
+            let answer = try prompt.answer(from: &pinentry)
+            pinentry.leave()
+            return answer
+        }
+    }
+
+    /// Shows `prompt` until the person chooses `alternative`; the program has ended and is reaped
+    /// when this returns.
+    ///
+    /// - Throws: The codes of ``ask(_:until:)``, except those about answers.
+    func tell(
+        _ prompt: PasscodePrompt, offering alternative: String?, until deadline: Deadline
+    ) throws(UserPresenceError) {
+        try relaying(prompt.cancellation, until: deadline) {
+            (limit) throws(UserPresenceError) in
+            // Usually another thread cancels it, and waits for its end.
+            let child = try start(isPatient: false)
+            var pinentry = Pinentry(child, within: limit)
+            try introduce(&pinentry, prompt)
+            try pinentry.tell(prompt, offering: alternative)
+            pinentry.leave()
+        }
+    }
+
+    /// Runs `body` with what ends its waits: the deadline, a cancellation, or a signal.
+    private func relaying<R: ~Copyable>(
+        _ cancellation: Cancellation?, until deadline: Deadline,
+        _ body: (WaitLimit) throws(UserPresenceError) -> R
+    ) throws(UserPresenceError) -> R {
+        let device = TerminalDevice()
+        let settings = usesTerminal ? device.settings() : nil
+        let relay = try Self.relay(until: deadline)
+        do throws(UserPresenceError) {
+            let answer = try body(
+                WaitLimit(
+                    until: deadline, cancellation: cancellation, signals: relay.descriptor))
+            Self.pass(relay.end())
+            return answer
+        } catch {
+            // A killed program does not restore the terminal.
+            if let settings { device.restore(settings) }
+            Self.pass(relay.end())
+            throw error
+        }
+    }
+
+    private func start(isPatient: Bool) throws(UserPresenceError) -> ChildProcess {
+        do throws(SystemError) {
+            return try ChildProcess(
+                path: path, environment: ChildEnvironment.variables(from: environment),
+                isPatient: isPatient)
+        } catch {
+            throw UserPresenceError(
+                error, .pinentry, during: "start the pinentry program",
+                hint: "set VALET_PINENTRY to the path of a pinentry program")
+        }
+    }
+
+    private static func relay(until deadline: Deadline) throws(UserPresenceError) -> SignalRelay {
+        do throws(SystemError) {
+            return try SignalRelay(SignalRelay.ending, until: deadline)
+        } catch {
+            throw UserPresenceError(error, .terminal)
+        }
+    }
+
+    private func introduce(
+        _ pinentry: inout Pinentry, _ prompt: PasscodePrompt
+    ) throws(UserPresenceError) {
+        try pinentry.introduce(
+            prompt, terminal: usesTerminal ? "/dev/tty" : nil, environment: environment)
+    }
+
+    /// Ctrl-C answered the question. Other signals are meant for the whole process.
+    private static func pass(_ signals: Set<Int32>) {
+        SignalRelay.pass(signals.subtracting([SIGINT]))
+    }
+}
+
+/// The environment variables that a pinentry program gets.
+enum ChildEnvironment {
+    /// Where it may search for programs of its own.
+    static let path = "/usr/local/bin:/usr/bin:/bin"
+
+    private static let names = [
+        "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
+        "TERM", "LANG", "LC_ALL", "LC_CTYPE", "LC_MESSAGES",
+    ]
+
+    /// `NAME=value` of the variables that it needs for a window, and no others.
+    static func variables(from environment: Environment) -> [String] {
+        ["PATH=" + path]
+            + names.compactMap { name in environment.value(name).map { name + "=" + $0 } }
+    }
+
+    /// Whether it can show a window.
+    static func hasScreen(_ environment: Environment) -> Bool {
+        ["DISPLAY", "WAYLAND_DISPLAY"].contains { environment.value($0)?.isEmpty == false }
+    }
+
+    /// The locale of text, by the rules of the C library.
+    static func textLocale(_ environment: Environment) -> String {
+        for name in ["LC_ALL", "LC_CTYPE", "LANG"] {
+            if let value = environment.value(name), !value.isEmpty { return value }
+        }
+        return "C.UTF-8"
+    }
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Records and what they say about items, as bytes: docs/SYNC.md §3. Batches and parts of bases hold
+// records; the replica reads their content.
+
+package import ValetKeychainModel
+package import ValetSealing
+
+extension SyncRecord {
+    /// The greatest time of a record: 2^62.
+    package static let greatestTime: UInt64 = 1 << 62
+    /// The most bytes of a content: 192 KiB.
+    package static let maximalContentByteCount = TravellingItem.maximalByteCount
+    /// The number of bytes before the content.
+    static let headByteCount = 8 + 16 + 4
+
+    /// The number of bytes of the record.
+    package var byteCount: Int { Self.headByteCount + content.byteCount }
+
+    /// The first ``headByteCount`` bytes.
+    static func head(time: UInt64, salt: RecordSalt, contentByteCount: Int) -> [UInt8] {
+        var head: [UInt8] = []
+        head.append(bigEndian: time)
+        head += salt.bytes
+        head.append(bigEndian: UInt32(contentByteCount))
+        return head
+    }
+
+    private var head: [UInt8] {
+        Self.head(time: time, salt: salt, contentByteCount: content.byteCount)
+    }
+
+    /// Writes the bytes of the record.
+    func write(to writer: inout SecretWriter) {
+        writer.append(head)
+        writer.append(content)
+    }
+
+    /// Reads a record, and checks that an item of that content may travel in `scope`.
+    ///
+    /// - Throws: ``SyncError``: `form`, `time`, `limit`, and the rules of ``RecordContent``.
+    init(from reader: inout OpenedReader, in scope: KeyScope) throws(SyncError) {
+        let time = try reader.integer(UInt64.self)
+        guard time <= Self.greatestTime else { throw reader.refusal(.time) }
+        let salt = try reader.id(RecordSalt.self)
+        let byteCount = try reader.length(upTo: Self.maximalContentByteCount)
+        self.init(time: time, salt: salt, content: try reader.secret(byteCount))
+        _ = try RecordContent(parsing: content, in: scope)
+    }
+
+    /// Whether the bytes of `left` order before those of `right`.
+    package static func isRising(_ left: SyncRecord, _ right: SyncRecord) -> Bool {
+        if left.head != right.head { return left.head.span.precedes(right.head.span) }
+        return left.content.withBytes { left in
+            right.content.withBytes { right in left.precedes(right) }
+        }
+    }
+}
+
+extension RecordContent {
+    private enum EncodedKind: UInt8 {
+        case noValue = 0
+        case value = 1
+        case moved = 2
+    }
+
+    /// Puts the parts together.
+    ///
+    /// - Throws: ``SyncError``: `protection`, `content`, `moved`, `number` if such an item may not
+    ///   travel in `scope`; `limit` if it is too large.
+    package init(
+        _ itemClass: ItemClass, _ protectionClass: ProtectionClass, kind: Kind,
+        attributes: AttributeList, in scope: KeyScope
+    ) throws(SyncError) {
+        self.init(
+            itemClass: itemClass, protectionClass: protectionClass, kind: kind,
+            attributes: attributes)
+        try check(in: scope)
+        guard byteCount <= SyncRecord.maximalContentByteCount else {
+            throw SyncError(.invalid, .limit, in: .record)
+        }
+    }
+
+    /// Puts the parts of an item together that may not travel, such as one that is too large.
+    package init(
+        unchecked itemClass: ItemClass, _ protectionClass: ProtectionClass, kind: Kind,
+        attributes: AttributeList
+    ) {
+        self.init(
+            itemClass: itemClass, protectionClass: protectionClass, kind: kind,
+            attributes: attributes)
+    }
+
+    private var byteCount: Int {
+        switch kind {
+        case .noValue: TravellingItem.byteCount(attributes: attributes, valueByteCount: nil)
+        case .value(let value):
+            TravellingItem.byteCount(attributes: attributes, valueByteCount: value.byteCount)
+        case .moved:
+            TravellingItem.byteCount(attributes: attributes, valueByteCount: nil) + 16 + 8
+        }
+    }
+
+    /// The bytes.
+    package var encoded: SecretValue {
+        var writer = SecretWriter(byteCount: byteCount)
+        writer.append(itemClass.rawValue)
+        writer.append(protectionClass.rawValue)
+        let encodedKind: EncodedKind =
+            switch kind {
+            case .noValue: .noValue
+            case .value: .value
+            case .moved: .moved
+            }
+        writer.append(encodedKind.rawValue)
+        let list = attributes.encoded
+        writer.append(UInt32(list.count))
+        writer.append(list)
+        switch kind {
+        case .noValue: break
+        case .value(let value):
+            writer.append(UInt32(value.byteCount))
+            writer.append(value)
+        case .moved(let message):
+            writer.append(message.log.bytes)
+            writer.append(message.number)
+        }
+        return SecretValue(writer.finish())
+    }
+
+    /// Reads a content.
+    ///
+    /// - Throws: ``SyncError``: `form`, `limit`, `content`, `protection`, `moved`, `number`.
+    package init(parsing bytes: SecretValue, in scope: KeyScope) throws(SyncError) {
+        guard bytes.byteCount <= SyncRecord.maximalContentByteCount else {
+            throw SyncError(.invalid, .limit, in: .record)
+        }
+        try self.init(unchecked: bytes)
+        try check(in: scope)
+    }
+
+    /// No field of a content is longer: a keychain keeps no larger values.
+    private static let longestField = 32 << 20
+
+    /// Reads a content that may be of an item that may not travel, such as one that is too large.
+    ///
+    /// - Throws: ``SyncError``: `form`, `limit`, `content`.
+    package init(unchecked bytes: SecretValue) throws(SyncError) {
+        var reader = OpenedReader(copying: bytes, in: .record)
+        guard let itemClass = ItemClass(rawValue: try reader.integer()),
+            let protectionClass = ProtectionClass(rawValue: try reader.integer()),
+            let encodedKind = EncodedKind(rawValue: try reader.integer())
+        else { throw reader.refusal(.content) }
+        let list = try reader.bytes(try reader.length(upTo: Self.longestField))
+        guard let attributes = AttributeList(encoded: list[...]) else {
+            throw reader.refusal(.content)
+        }
+        let kind: Kind
+        switch encodedKind {
+        case .noValue: kind = .noValue
+        case .value: kind = .value(try reader.secret(try reader.length(upTo: Self.longestField)))
+        case .moved:
+            kind = .moved(MessageName(log: try reader.id(), number: try reader.integer()))
+        }
+        try reader.finish()
+        self.init(
+            itemClass: itemClass, protectionClass: protectionClass, kind: kind,
+            attributes: attributes)
+    }
+
+    private func check(in scope: KeyScope) throws(SyncError) {
+        var isMoved = false
+        if case .moved(let message) = kind {
+            isMoved = true
+            guard message.number > 0 else { throw SyncError(.invalid, .number, in: .record) }
+        }
+        // The class of an item that moved is the new one, in the other scope.
+        guard !protectionClass.isThisDeviceOnly,
+            (protectionClass.scope == scope) != isMoved
+        else { throw SyncError(.invalid, .protection, in: .record) }
+        guard case .text = attributes[Attribute.accessGroup.tag],
+            attributes.entries.allSatisfy({ itemClass.mayTravel($0) })
+        else { throw SyncError(.invalid, .content, in: .record) }
+        guard !isMoved || attributes.entries.allSatisfy({ itemClass.isInKey($0.tag) }) else {
+            throw SyncError(.invalid, .moved, in: .record)
+        }
+    }
+}
+
+extension ItemClass {
+    /// Whether an item that travels may have the attribute: docs/FORMAT.md §11.3.
+    fileprivate func mayTravel(_ entry: AttributeList.Entry) -> Bool {
+        if case .accessControl = entry.value { return false }
+        guard let attribute = Attribute(tag: entry.tag) else { return false }
+        switch attribute {
+        case .synchronizable, .accessible, .accessControl: return false
+        default: return attribute.exists(in: self)
+        }
+    }
+
+    /// Whether the attribute is the group or belongs to the primary key: docs/FORMAT.md §6.2.
+    fileprivate func isInKey(_ tag: UInt8) -> Bool {
+        tag == Attribute.accessGroup.tag || primaryKeyAttributes.contains { $0.tag == tag }
+    }
+}

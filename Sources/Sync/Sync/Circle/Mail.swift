@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainModel
+package import ValetKeys
+package import ValetSealing
+
+/// What a sponsor shows and a joiner types: 130 random bits, which name a mailbox and open its
+/// mails. Format: docs/SYNC.md §6.
+package struct Invitation: ~Copyable, Sendable {
+    private let payload: SecretBytes
+    /// K_inv.
+    let key: InvitationKey
+    /// Names the place of the mails in the store.
+    package let mailbox: MailboxID
+
+    /// Makes an invitation of 26 random bytes, of which five bits each count.
+    package init(random: borrowing SecretBytes) {
+        precondition(
+            random.byteCount == CheckedText.invitation.payloadCount, "130 bits in 26 bytes")
+        self.init(
+            payload: SecretBytes(byteCount: random.byteCount, for: .keys) { payload in
+                random.withBytes { random in
+                    for index in payload.indices { payload[index] = random[index] & 31 }
+                }
+            })
+    }
+
+    /// Reads what a person typed.
+    package init(parsing text: Span<UInt8>) throws(CheckedText.Mistake) {
+        self.init(payload: try CheckedText.invitation.payload(of: text))
+    }
+
+    private init(payload: consuming SecretBytes) {
+        let characters = SecretBytes(byteCount: payload.byteCount, for: .keys) { characters in
+            payload.withBytes { payload in
+                for index in characters.indices {
+                    characters[index] = Base32.character(of: payload[index])
+                }
+            }
+        }
+        key = UnkeyedHash.derive(.syncInvitation) { hash in
+            characters.withBytes { characters in hash.append(characters) }
+        }
+        mailbox = SyncHash(KeyedHash.digest(key, .syncMailbox)).half()
+        self.payload = payload
+    }
+
+    /// What the sponsor shows: 42 bytes of ASCII, in groups of four characters.
+    package var text: SecretBytes {
+        payload.withBytes { payload in CheckedText.invitation.text(of: payload) }
+    }
+}
+
+/// The sealed letters of an invitation, one for each step: docs/SYNC.md §6.
+package enum Mail {
+    /// The steps. Sponsor and joiner take turns.
+    package enum Step: UInt8, CaseIterable, Sendable {
+        /// P1, of the sponsor: which circle, and a commitment.
+        case offer = 1
+        /// P2, of the joiner: its keys and its name.
+        case request = 2
+        /// P3, of the sponsor: what it had committed to.
+        case opening = 3
+        /// P4, of the joiner: whether the words are the same.
+        case answer = 4
+        /// P5, of the sponsor: what it calls the devices. An invitation does not need it.
+        case names = 5
+    }
+
+    /// The most bytes of a mail: that of the longest name.
+    package static let maximalByteCount = headByteCount + 2 * paddingStep + HedgedSeal.overhead
+    private static let magic = Array("VALETINV".utf8)
+    private static let version: UInt16 = 1
+    private static let headByteCount = 8 + 2 + 1
+    private static let paddingStep = 256
+
+    /// Seals the plaintext of a step.
+    static func sealed(
+        _ plaintext: [UInt8], _ step: Step, _ invitation: borrowing Invitation, random: HedgeBytes
+    ) -> [UInt8] {
+        var bytes = magic
+        bytes.append(bigEndian: version)
+        bytes.append(step.rawValue)
+        let padded = Padding.padded(plaintext.span, toMultipleOf: paddingStep)
+        return bytes
+            + padded.withBytes { padded in
+                HedgedSeal.seal(
+                    padded, .syncMail, associatedData: associatedData(step, invitation).span,
+                    under: invitation.key, random: random)
+            }
+    }
+
+    /// The plaintext of a mail of `step`.
+    ///
+    /// - Throws: ``SyncError``: `malformed`: `limit`, `form`, `magic`, `version`, `step`,
+    ///   `padding`; `newer`; `tampered`, `seal`.
+    static func open(
+        _ bytes: [UInt8], _ step: Step, _ invitation: borrowing Invitation
+    ) throws(SyncError) -> [UInt8] {
+        guard bytes.count <= maximalByteCount else {
+            throw SyncError(.malformed, .limit, in: .mail)
+        }
+        var reader = ByteReader(bytes, malformed: SyncError(.malformed, .form, in: .mail))
+        guard try reader.bytes(8) == magic else { throw SyncError(.malformed, .magic, in: .mail) }
+        let version = try reader.integer(UInt16.self)
+        guard version == Self.version else {
+            throw SyncError(version == 0 ? .malformed : .newer, .version, in: .mail)
+        }
+        guard try reader.integer() == step.rawValue else {
+            throw SyncError(.malformed, .step, in: .mail)
+        }
+        let padded: SecretBytes
+        do throws(SealingError) {
+            padded = try HedgedSeal.open(
+                bytes.span.extracting(droppingFirst: headByteCount), .syncMail,
+                associatedData: associatedData(step, invitation).span, under: invitation.key)
+        } catch {
+            throw SyncError(.tampered, .seal, in: .mail)
+        }
+        var opened = try OpenedReader(padded, paddedTo: paddingStep, in: .mail, .malformed)
+        return try opened.rest()
+    }
+
+    private static func associatedData(
+        _ step: Step, _ invitation: borrowing Invitation
+    ) -> [UInt8] {
+        invitation.mailbox.bytes + [step.rawValue]
+    }
+}
+
+/// P1: which circle somebody is invited to, and by whom.
+package struct InvitationOffer: Hashable, Sendable {
+    /// The circle.
+    package let circle: CircleID
+    /// The number of the newest roster entry that the sponsor has accepted.
+    package let number: UInt32
+    /// The hash of that entry.
+    package let head: SyncHash
+    /// The sponsor.
+    package let sponsor: DeviceID
+
+    /// Puts the fields together.
+    package init(circle: CircleID, number: UInt32, head: SyncHash, sponsor: DeviceID) {
+        self.circle = circle
+        self.number = number
+        self.head = head
+        self.sponsor = sponsor
+    }
+
+    /// The plaintext of P1: the fields, and what commits the sponsor to its random bytes.
+    func plaintext(commitment: Digest) -> [UInt8] {
+        var bytes = circle.bytes
+        bytes.append(bigEndian: number)
+        return bytes + head.bytes + sponsor.bytes + commitment.bytes
+    }
+
+    /// Reads P1.
+    static func parse(
+        _ plaintext: [UInt8]
+    ) throws(SyncError) -> (offer: InvitationOffer, commitment: Digest) {
+        var reader = ByteReader(plaintext, malformed: SyncError(.malformed, .form, in: .mail))
+        let offer = InvitationOffer(
+            circle: try CircleID(from: &reader), number: try reader.integer(),
+            head: try SyncHash(from: &reader), sponsor: try DeviceID(from: &reader))
+        let commitment: Digest = try reader.fixedBytes()
+        guard reader.isAtEnd else { throw reader.malformed }
+        return (offer, commitment)
+    }
+}
+
+/// P2: the keys of the device that wants to join, and what it calls itself.
+package struct InvitationRequest: Hashable, Sendable {
+    /// The most bytes of a name.
+    package static let maximalNameByteCount = 64
+
+    /// The keys.
+    package let member: Member
+    /// The name, which may hold any characters.
+    package let name: String
+
+    /// Puts the two together. A longer name is cut.
+    package init(_ member: Member, name: String) {
+        self.member = member
+        var name = name
+        while name.utf8.count > Self.maximalNameByteCount { name.removeLast() }
+        self.name = name
+    }
+
+    /// The plaintext of P2.
+    var plaintext: [UInt8] {
+        var bytes = member.bytes
+        bytes.append(bigEndian: UInt32(name.utf8.count))
+        return bytes + name.utf8
+    }
+
+    /// Reads P2.
+    init(parsing plaintext: [UInt8], circle: CircleID) throws(SyncError) {
+        var reader = ByteReader(plaintext, malformed: SyncError(.malformed, .form, in: .mail))
+        member = try Member(from: &reader, circle: circle)
+        // The paper key joins without an invitation.
+        guard member.kind == .device else { throw SyncError(.malformed, .operation, in: .mail) }
+        let byteCount = try reader.integer(UInt32.self)
+        guard byteCount <= Self.maximalNameByteCount else {
+            throw SyncError(.malformed, .limit, in: .mail)
+        }
+        guard let name = String(utf8: try reader.bytes(Int(byteCount))), reader.isAtEnd else {
+            throw reader.malformed
+        }
+        self.name = name
+    }
+}

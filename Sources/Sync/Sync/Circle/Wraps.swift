@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainModel
+package import ValetSealing
+
+/// The circle's keys in a roster entry, in a box for each member that gets them: docs/SYNC.md §3.
+package struct Wraps: Hashable, Sendable {
+    /// The entry that a box belongs to: moved to another, it does not open.
+    package struct Place: Hashable, Sendable {
+        /// The circle; zero in the first entry.
+        let circle: CircleID
+        /// The entry before; zero in the first entry.
+        let parent: SyncHash
+
+        /// Names the entry of `circle` that follows `parent`.
+        package init(_ circle: CircleID, parent: SyncHash) {
+            self.circle = circle
+            self.parent = parent
+        }
+    }
+
+    /// The most members of a circle.
+    package static let maximalMemberCount = 64
+    static let boxByteCount = CircleKey.byteCount + HedgedSeal.overhead
+
+    /// Both keys, each sealed for one member.
+    private struct Box: Hashable, Sendable {
+        let device: DeviceID
+        let f: [UInt8]
+        let u: [UInt8]
+    }
+
+    /// The epoch of the keys.
+    package let epoch: UInt32
+    /// What the keys must fit.
+    package let commitments: KeyCommitments
+    private let ephemeral: PublicKey
+    private let boxes: [Box]
+
+    /// The members that have a box, by their bytes.
+    package var devices: [DeviceID] { boxes.map(\.device) }
+
+    /// Seals the keys for `members`. `ephemeral` is made for this entry and wiped after it;
+    /// `random` is called twice for each member.
+    ///
+    /// - Throws: ``SyncError``: `invalid`, `agreement`.
+    package init(
+        _ keys: borrowing CircleKeys, for members: [Member], at place: Place,
+        ephemeral: borrowing KeyAgreementPair, random: () -> HedgeBytes
+    ) throws(SyncError) {
+        precondition(members.count <= Self.maximalMemberCount, "a circle has at most 64 members")
+        epoch = keys.epoch
+        commitments = keys.commitments
+        self.ephemeral = ephemeral.publicKey
+        var boxes: [Box] = []
+        for member in members.sorted(by: { $0.id < $1.id }) {
+            let f = try BoxKey(member, .afterFirstUnlock, place, ephemeral)
+            let u = try BoxKey(member, .whileUnlocked, place, ephemeral)
+            boxes.append(
+                Box(
+                    device: member.id, f: f.seal(keys.f, random: random()),
+                    u: u.seal(keys.u, random: random())))
+        }
+        self.boxes = boxes
+    }
+
+    /// The key of `scope` from the box of `device`, whose identity it is.
+    ///
+    /// - Throws: ``SyncError``, all `invalid`: `members` without a box; `agreement`, `seal`;
+    ///   `commitment`. The signer of the entry is named.
+    package func key(
+        for device: DeviceID, _ identity: borrowing ScopeIdentity, at place: Place
+    ) throws(SyncError) -> CircleKey {
+        guard let box = boxes.first(where: { $0.device == device }) else {
+            throw SyncError(.invalid, .members, in: .circleKey)
+        }
+        let opening = try BoxKey(identity, device, place, ephemeral)
+        let key = try opening.open(identity.scope == .afterFirstUnlock ? box.f : box.u)
+        try commitments.check(key, identity.scope)
+        return key
+    }
+
+    /// Reads what a roster entry has.
+    init(from reader: inout ByteReader<SyncError>) throws(SyncError) {
+        epoch = try reader.integer()
+        commitments = KeyCommitments(f: try reader.fixedBytes(), u: try reader.fixedBytes())
+        ephemeral = try reader.fixedBytes()
+        let count = try reader.integer(UInt8.self)
+        guard count <= Self.maximalMemberCount else {
+            throw SyncError(.malformed, .limit, in: .rosterEntry)
+        }
+        var boxes: [Box] = []
+        for _ in 0..<count {
+            let box = Box(
+                device: try DeviceID(from: &reader), f: try reader.bytes(Self.boxByteCount),
+                u: try reader.bytes(Self.boxByteCount))
+            guard boxes.last.map({ $0.device < box.device }) ?? true else {
+                throw SyncError(.malformed, .order, in: .rosterEntry)
+            }
+            boxes.append(box)
+        }
+        self.boxes = boxes
+    }
+
+    /// The bytes in a roster entry.
+    var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.append(bigEndian: epoch)
+        bytes += commitments.f.bytes + commitments.u.bytes + ephemeral.bytes
+        bytes.append(UInt8(boxes.count))
+        for box in boxes { bytes += box.device.bytes + box.f + box.u }
+        return bytes
+    }
+}
+
+/// X, under which one box is sealed.
+private struct BoxKey: ~Copyable {
+    private let key: SymmetricKey<Purpose.SyncBox>
+
+    /// The key for the signer, which has the secret half of the ephemeral pair.
+    init(
+        _ member: Member, _ scope: KeyScope, _ place: Wraps.Place,
+        _ ephemeral: borrowing KeyAgreementPair
+    ) throws(SyncError) {
+        let recipient = member.agreementKey(scope)
+        self.init(
+            from: try Self.agree(ephemeral, recipient), scope, member.id, place,
+            (ephemeral.publicKey, recipient))
+    }
+
+    /// The key for the member, which has its own secret half.
+    init(
+        _ identity: borrowing ScopeIdentity, _ device: DeviceID, _ place: Wraps.Place,
+        _ ephemeral: PublicKey
+    ) throws(SyncError) {
+        self.init(
+            from: try Self.agree(identity.agreement, ephemeral), identity.scope, device, place,
+            (ephemeral, identity.agreement.publicKey))
+    }
+
+    private static func agree(
+        _ pair: borrowing KeyAgreementPair, _ publicKey: PublicKey
+    ) throws(SyncError) -> SymmetricKey<Purpose.SharedSecret> {
+        do throws(SealingError) {
+            return try pair.sharedSecret(with: publicKey)
+        } catch {
+            throw SyncError(.invalid, .agreement, in: .circleKey)
+        }
+    }
+
+    private init(
+        from shared: borrowing SymmetricKey<Purpose.SharedSecret>, _ scope: KeyScope,
+        _ device: DeviceID, _ place: Wraps.Place, _ keys: (ephemeral: PublicKey, own: PublicKey)
+    ) {
+        key = KeyedHash.derive(from: shared, .syncBox) { hash in
+            hash.append(scope.rawValue)
+            hash.append(place.circle.bytes)
+            hash.append(place.parent.bytes)
+            hash.append(device.bytes)
+            hash.append(keys.ephemeral)
+            hash.append(keys.own)
+        }
+    }
+
+    func seal(_ circleKey: borrowing CircleKey, random: HedgeBytes) -> [UInt8] {
+        circleKey.withBytes { bytes in
+            HedgedSeal.seal(bytes, .syncBox, associatedData: Span(), under: key, random: random)
+        }
+    }
+
+    func open(_ box: [UInt8]) throws(SyncError) -> CircleKey {
+        try CircleKey(opening: box, .syncBox, associatedData: Span(), under: key)
+    }
+}
+
+/// The keys of the epoch before, sealed under those of an entry: docs/SYNC.md §3.
+package struct FormerKeys: Hashable, Sendable {
+    private let f: [UInt8]
+    private let u: [UInt8]
+
+    /// Seals `former` under `keys`, which follow them. `random` is called twice.
+    package init(
+        _ former: borrowing CircleKeys, under keys: borrowing CircleKeys, circle: CircleID,
+        random: () -> HedgeBytes
+    ) {
+        let data = Self.associatedData(circle, epoch: keys.epoch)
+        f = former.f.withBytes { bytes in
+            HedgedSeal.seal(
+                bytes, .syncFormer, associatedData: data.span, under: keys.f, random: random())
+        }
+        u = former.u.withBytes { bytes in
+            HedgedSeal.seal(
+                bytes, .syncFormer, associatedData: data.span, under: keys.u, random: random())
+        }
+    }
+
+    /// The key of `scope` of the epoch before `epoch`, whose key is given.
+    ///
+    /// - Throws: ``SyncError``, all `invalid`: `seal`; `commitment` unless it is the one of
+    ///   `commitments`. The signer of the entry is named.
+    package func key(
+        of scope: KeyScope, under key: borrowing CircleKey, circle: CircleID, epoch: UInt32,
+        commitments: KeyCommitments
+    ) throws(SyncError) -> CircleKey {
+        let former = try CircleKey(
+            opening: scope == .afterFirstUnlock ? f : u, .syncFormer,
+            associatedData: Self.associatedData(circle, epoch: epoch).span, under: key)
+        try commitments.check(former, scope)
+        return former
+    }
+
+    private static func associatedData(_ circle: CircleID, epoch: UInt32) -> [UInt8] {
+        var data = circle.bytes
+        data.append(bigEndian: epoch)
+        return data
+    }
+
+    /// Reads what a roster entry has.
+    init(from reader: inout ByteReader<SyncError>) throws(SyncError) {
+        f = try reader.bytes(Wraps.boxByteCount)
+        u = try reader.bytes(Wraps.boxByteCount)
+    }
+
+    /// The bytes in a roster entry.
+    var bytes: [UInt8] { f + u }
+}
+
+extension CircleKey {
+    /// Opens a sealed key.
+    fileprivate init<Q: DerivesKeys>(
+        opening sealed: [UInt8], _ context: DerivationContext, associatedData: Span<UInt8>,
+        under key: borrowing SymmetricKey<Q>
+    ) throws(SyncError) {
+        do throws(SealingError) {
+            try self.init(
+                HedgedSeal.open(
+                    sealed.span, context, associatedData: associatedData, under: key))
+        } catch {
+            throw SyncError(.invalid, .seal, in: .circleKey)
+        }
+    }
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How a scope's replica takes in a message of another log: in slices, so that local writers never
+// wait long. `Replica` calls this, and shows what changed. Rules: docs/SYNC.md §4.
+
+/// A decoded message, as far as the replica needs it.
+package struct IncomingMessage: Sendable {
+    /// Names the message.
+    package let name: MessageName
+    /// The message's hash.
+    package let hash: SyncHash
+    /// The records that the message brings, or of a base, those that live.
+    package let records: [Dot: RecordSummary]
+    /// Their dots, in order.
+    let order: [Dot]
+    /// A record of a base that is above its table, which is against the rules.
+    let recordAboveTable: Dot?
+    /// The deleted records: covers of a batch, the cloud of a base.
+    package let deleted: [Dot]
+    /// Of a base, how far its author had read; nil for a batch.
+    package let table: LogTable?
+    /// Of a base, its author's last messages in the log.
+    let own: [Base.OwnMessage]
+
+    /// Of a batch: `summaries` has what its records say, in their order.
+    package init(
+        _ batch: Batch, named name: MessageName, hash: SyncHash, summaries: [RecordSummary]
+    ) {
+        self.name = name
+        self.hash = hash
+        var records: [Dot: RecordSummary] = [:]
+        for (record, summary) in zip(batch.records, summaries) {
+            records[Dot(log: name.log, number: name.number, tag: record.tag)] = summary
+        }
+        self.records = records
+        order = records.keys.sorted()
+        recordAboveTable = nil
+        deleted = batch.covers
+        table = nil
+        own = []
+    }
+
+    /// Of a base with all its parts.
+    package init(
+        _ base: Base, named name: MessageName, hash: SyncHash, live: [Dot: RecordSummary],
+        cloud: [Dot]
+    ) {
+        self.name = name
+        self.hash = hash
+        records = live
+        order = live.keys.sorted()
+        recordAboveTable = order.first { $0.number > base.table[$0.log]?.number ?? 0 }
+        deleted = cloud
+        table = base.table
+        own = base.own
+    }
+
+    /// Whether the author of a base knew of the record.
+    func hasSeen(_ dot: Dot, cloud: Set<Dot>) -> Bool {
+        guard let table else { return false }
+        return dot.number <= table[dot.log]?.number ?? 0 || cloud.contains(dot)
+    }
+}
+
+/// Why a message is not joined. Its log waits.
+package enum JoinRefusal: Error, Hashable, Sendable {
+    /// A base has a live record of a message that its author had not read: it is invalid.
+    case recordAboveTable(Dot)
+    /// The table would have more logs than ``SyncLimits/logs``.
+    case tooManyLogs
+    /// The cloud would have more dots than ``SyncLimits/cloud``.
+    case cloudIsFull
+    /// More values would have to be kept than there is room for.
+    case replacedValuesAreFull
+}
+
+/// The limits that the replica keeps.
+package struct SyncLimits: Hashable, Sendable {
+    /// The most dots in a cloud.
+    package var cloud = 65_536
+    /// The most records that one slice of a join changes.
+    package var slice = 100
+    /// The most logs in a table.
+    package var logs = MessageFormat.maximalLogCount
+    /// The most records in a batch.
+    package var records = Batch.maximalRecordCount
+    /// The most covers in a batch.
+    package var covers = Batch.maximalCoverCount
+    /// The most bytes of table, covers and records in a batch: its plaintext without the fields of
+    /// 14 bytes around them.
+    package var batchByteCount = MessageFormat.maximalPlaintextByteCount - 14
+    /// The most entries in the list of a base's own messages.
+    package var own = Base.maximalOwnCount
+
+    /// The limits of the format.
+    package init() {}
+}
+
+/// A message that is being joined.
+package struct JoinInProgress: Sendable {
+    let message: IncomingMessage
+    /// The deleted records, for a base.
+    let cloud: Set<Dot>
+    /// What is still to be added.
+    var additions: ArraySlice<Dot>
+    /// What may have to be removed; nil until everything is added.
+    var candidates: ArraySlice<Dot>?
+}
+
+/// A change of what lives, which the caller makes to the records that it keeps.
+package enum RecordChange: Hashable, Sendable {
+    /// The record lives now: keep its bytes.
+    case keep(Dot)
+    /// The record lives no more. A record that `isReplaced` becomes a replaced value.
+    case drop(Dot, isReplaced: Bool)
+}
+
+extension ScopeReplica {
+    /// Begins to join a message. No other message is joined, and none is built, before it is
+    /// finished.
+    ///
+    /// - Parameter room: How many more values can be kept as replaced ones.
+    package mutating func begin(
+        _ message: IncomingMessage, room: Int = .max, limits: SyncLimits = SyncLimits()
+    ) throws(JoinRefusal) {
+        precondition(join == nil, "a join was not finished")
+        if let dot = message.recordAboveTable, applies(.recordsAtOrBelowTable) {
+            throw .recordAboveTable(dot)
+        }
+        let logs = Set(message.table.map { Array($0.keys) } ?? []).union([message.name.log])
+        guard hasRoomForLogs(adding: logs, limits: limits) else { throw .tooManyLogs }
+        let ahead = message.deleted.count(where: { isAhead($0) && !self.cloud.contains($0) })
+        guard self.cloud.count + ahead <= limits.cloud else { throw .cloudIsFull }
+        let cloud = message.table == nil ? [] : Set(message.deleted)
+        guard live.count <= room || removalCount(message, cloud) <= room else {
+            throw .replacedValuesAreFull
+        }
+        join = JoinInProgress(message: message, cloud: cloud, additions: message.order[...])
+        owesJoin = false
+    }
+
+    private func removalCount(_ message: IncomingMessage, _ cloud: Set<Dot>) -> Int {
+        removalCandidates(message).count { isRemoved($0, by: message, cloud) }
+    }
+
+    /// The message of a join that was broken off is not joined any more.
+    package mutating func forgetBrokenJoin() {
+        if join == nil { owesJoin = false }
+    }
+
+    /// Joins at most `count` more records.
+    ///
+    /// All additions come before all removals: a record that comes under a new dot is there before
+    /// its old dot goes, so that no value is missing between two slices.
+    ///
+    /// - Returns: Whether the join is finished, and the items whose records changed.
+    mutating func continueJoin(
+        atMost count: Int, _ changes: inout [RecordChange]
+    ) -> (isFinished: Bool, keys: Set<SyncItemID>) {
+        guard var join else { return (true, []) }
+        var keys: Set<SyncItemID> = []
+        var left = count
+        while left > 0, let dot = join.additions.popFirst() {
+            left -= 1
+            guard isNew(dot, join.message), let summary = join.message.records[dot] else {
+                continue
+            }
+            addLive(dot, summary)
+            changes.append(.keep(dot))
+            keys.insert(summary.key)
+        }
+        if join.additions.isEmpty, join.candidates == nil {
+            join.candidates = removalCandidates(join.message)[...]
+        }
+        var looks = count * Self.looksPerRecord
+        while left > 0, looks > 0, let dot = join.candidates?.popFirst() {
+            looks -= 1
+            guard isRemoved(dot, by: join.message, join.cloud), let summary = removeLive(dot)
+            else { continue }
+            left -= 1
+            let isReplaced =
+                summary.moved == nil && !hasEqualRecord(of: summary.key, tag: dot.tag)
+            changes.append(.drop(dot, isReplaced: isReplaced))
+            keys.insert(summary.key)
+        }
+        guard join.additions.isEmpty, join.candidates?.isEmpty == true else {
+            self.join = join
+            return (false, keys)
+        }
+        finish(join.message)
+        return (true, keys)
+    }
+
+    private func isNew(_ dot: Dot, _ message: IncomingMessage) -> Bool {
+        if message.table == nil { return !cloud.contains(dot) && live[dot] == nil }
+        return applies(.baseAddsUnseen) ? !hasSeen(dot) : live[dot] == nil
+    }
+
+    /// How many records a slice looks at for each one that it may change.
+    private static let looksPerRecord = 64
+    /// Up to so many records are sorted, so that tests with a seed repeat; more take too long.
+    private static let sortedCount = 8_192
+
+    /// The records that a message may remove.
+    private func removalCandidates(_ message: IncomingMessage) -> [Dot] {
+        guard message.table != nil else { return message.deleted }
+        guard applies(.baseRemovesSeen) else { return [] }
+        return live.count <= Self.sortedCount ? live.keys.sorted() : Array(live.keys)
+    }
+
+    private func isRemoved(_ dot: Dot, by message: IncomingMessage, _ cloud: Set<Dot>) -> Bool {
+        guard live[dot] != nil else { return false }
+        guard message.table != nil else { return true }
+        return message.records[dot] == nil && message.hasSeen(dot, cloud: cloud)
+    }
+
+    private mutating func finish(_ message: IncomingMessage) {
+        forget(message.deleted)
+        for (log, position) in message.table ?? [:]
+        where position.number > self.position(of: log).number {
+            positions[log] = position
+            cloud.noteRead(log)
+        }
+        positions[message.name.log] = LogPosition(
+            number: message.name.number, hash: message.hash)
+        cloud.noteRead(message.name.log)
+        noteRead(message)
+        trimCloud()
+        join = nil
+        renewRetired()
+    }
+
+    /// Remembers what was read of a log that this device has left.
+    private mutating func noteRead(_ message: IncomingMessage) {
+        guard retired[message.name.log] != nil else { return }
+        retired[message.name.log]?.read.insert(message.hash.first)
+        for own in message.own { retired[message.name.log]?.read.insert(own.hashStart) }
+    }
+}

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How a scope's replica builds its messages: batches of what is pending, and bases of all that it
+// knows. The caller encodes a draft and adds it, with its hash, in the same transaction. Rules:
+// docs/SYNC.md §4.
+
+package import ValetKeychainModel
+package import ValetSealing
+
+/// What a record of a batch is made from.
+package enum PendingSource: Hashable, Sendable {
+    /// The row of the item.
+    case row(SyncItemID)
+    /// The copy that was set aside.
+    case aside(SyncItemID)
+    /// The statement that the item moved to the other scope by a message.
+    case moved(SyncItemID, time: UInt64, to: MessageName)
+    /// The record that is kept under a dot, byte for byte.
+    case dot(Dot)
+}
+
+/// A batch without its hash.
+package struct BatchDraft: Sendable {
+    /// What the batch says of an item.
+    package struct Entry: Sendable {
+        /// The item.
+        package let key: SyncItemID
+        /// What its record was made from; nil for covers alone.
+        package let source: PendingSource?
+        /// The covers of this item that the batch has.
+        package let covers: Set<Dot>
+        /// The dot of its record.
+        package internal(set) var dot: Dot?
+        /// What the record says.
+        package internal(set) var summary: RecordSummary?
+
+        func isSource(of shown: RecordSource?) -> Bool {
+            switch (source, shown) {
+            case (.row, .row): true
+            case (.dot(let built), .dot(let shown)): built == shown
+            default: false
+            }
+        }
+    }
+
+    /// Names the batch.
+    package let name: MessageName
+    /// The hash of the message before.
+    package let previous: SyncHash
+    /// How far the logs were read that the batch names.
+    package internal(set) var table: LogTable = [:]
+    /// The records, by their bytes.
+    package internal(set) var records: [SyncRecord] = []
+    /// What the batch says of each item.
+    package internal(set) var entries: [Entry] = []
+
+    /// The covers, strictly rising.
+    package var covers: [Dot] {
+        entries.reduce(into: Set()) { $0.formUnion($1.covers) }.sorted()
+    }
+}
+
+/// A base without its hash: a copy of all that the replica knows.
+package struct BaseDraft: Sendable {
+    /// Names the base.
+    package let name: MessageName
+    /// The hash of the message before.
+    package let previous: SyncHash
+    /// How far each log was read.
+    package let table: LogTable
+    /// The author's last messages in the log.
+    package let own: [Base.OwnMessage]
+    /// The records that live.
+    package let live: [Dot: RecordSummary]
+    /// The deleted records of messages that were not read yet.
+    package let cloud: Set<Dot>
+}
+
+/// The author of messages, with the roster entry and the key that they name. All messages of one
+/// moment share them.
+package struct MessageAuthor: Hashable, Sendable {
+    let circle: CircleID
+    let device: DeviceID
+    let scope: KeyScope
+    let roster: SyncHash
+    let keyID: KeyID
+
+    /// The member `device`, which has accepted the roster entry `roster` and seals under the key
+    /// `keyID`.
+    package init(
+        _ device: DeviceID, of circle: CircleID, in scope: KeyScope, roster: SyncHash,
+        keyID: KeyID
+    ) {
+        (self.device, self.circle, self.scope) = (device, circle, scope)
+        (self.roster, self.keyID) = (roster, keyID)
+    }
+
+    fileprivate func header(
+        _ kind: MessageHeader.Kind, _ name: MessageName, after previous: SyncHash
+    ) -> MessageHeader {
+        MessageHeader(
+            kind: kind, circle: circle, scope: scope, device: device, name: name,
+            previous: previous, roster: roster, keyID: keyID)
+    }
+}
+
+extension BatchDraft {
+    /// The header of the batch.
+    package func header(by author: MessageAuthor) -> MessageHeader {
+        author.header(.batch, name, after: previous)
+    }
+
+    /// The batch, built at a time that is counted in milliseconds since 1970.
+    package func batch(at milliseconds: UInt64) -> Batch {
+        Batch(
+            milliseconds: milliseconds, reads: MessageFormat.version, table: table,
+            covers: covers, records: records)
+    }
+}
+
+extension BaseDraft {
+    /// The header of the base.
+    package func header(by author: MessageAuthor) -> MessageHeader {
+        author.header(.base, name, after: previous)
+    }
+
+    /// The base with these parts, built at a time that is counted in milliseconds since 1970.
+    package func base(at milliseconds: UInt64, parts: [SyncHash]) -> Base {
+        Base(
+            milliseconds: milliseconds, reads: MessageFormat.version, table: table, own: own,
+            dotCount: UInt32(live.count + cloud.count), parts: parts)
+    }
+}
+
+// MARK: - Batches
+
+extension ScopeReplica {
+    /// Whether a batch may be built now.
+    package var mayBuildBatch: Bool {
+        (join == nil && !owesJoin || !applies(.noMessageDuringJoin)) && own.unconfirmed == nil
+            && own.openBase == nil && hasRoomForLogs(adding: [])
+    }
+
+    /// Whether a table of all logs, the own one and those of `table` is not too long.
+    func hasRoomForLogs(adding table: some Sequence<LogID>, limits: SyncLimits = SyncLimits())
+        -> Bool
+    {
+        var count = positions.count + (positions[own.id] == nil ? 1 : 0)
+        for log in table where positions[log] == nil && log != own.id { count += 1 }
+        return count <= limits.logs
+    }
+
+    /// Whether a batch would say something: a new log begins with one.
+    package var hasNews: Bool {
+        own.owesBatch || latestNews.contains(where: isNews)
+            || pending.changed.contains(where: isNews)
+            || renewals.changed.contains(where: isNews) || news.items.contains(where: isNews)
+    }
+
+    func isNews(_ key: SyncItemID) -> Bool {
+        renewals[key] != nil || pending[key].map { !Self.waits($0) } == true
+    }
+
+    private mutating func listNews() {
+        let latest = latestNews.union(pending.changed).union(renewals.changed)
+        news.append(latest.filter(isNews).sorted())
+        latestNews = []
+        let (pending, renewals) = (pending, renewals)
+        news.drop { key in
+            renewals[key] == nil && pending[key].map { !Self.waits($0) } != true
+        }
+    }
+
+    private static func waits(_ change: PendingChange) -> Bool {
+        if case .moved(_, nil) = change.record { return true }
+        return false
+    }
+
+    /// Puts what is pending into a batch, as far as it fits. A record goes with as many of its
+    /// covers as fit; the others follow it, so that no item vanishes for a while.
+    ///
+    /// - Parameter read: Makes the record; nil if the row cannot be opened now, so that the change
+    ///   stays pending.
+    /// - Returns: Nil if nothing can be said.
+    package mutating func draftBatch(
+        limits: SyncLimits = SyncLimits(), read: (PendingSource) -> SyncRecord?
+    ) -> BatchDraft? {
+        precondition(mayBuildBatch, "another message is under way")
+        var draft = BatchDraft(
+            name: MessageName(log: own.id, number: own.next),
+            previous: position(of: own.id).hash)
+        draft.table = tableOfNews
+        var room = BatchRoom(limits, logCount: positions.count + 1)
+        listNews()
+        items: for item in news.items {
+            for said in news(of: item) {
+                guard let origin = said.source else {
+                    let covers = room.take(said.covers)
+                    guard !covers.isEmpty else { break items }
+                    draft.entries.append(.init(key: said.key, source: nil, covers: covers))
+                    continue
+                }
+                guard let record = read(origin) else { continue }
+                guard room.take(record) else { break items }
+                draft.append(record, said, covers: room.take(said.covers))
+            }
+        }
+        guard !draft.entries.isEmpty || own.owesBatch else { return nil }
+        draft.finish(positions)
+        return draft
+    }
+
+    private func news(of key: SyncItemID) -> [News] {
+        var news = (renewals[key] ?? []).map {
+            News(key: key, source: .dot($0.source), moved: $0.summary.moved, covers: $0.covers)
+        }
+        guard let change = pending[key], !Self.waits(change) else { return news }
+        let source: PendingSource? =
+            switch change.record {
+            case .row: .row(key)
+            case .aside: .aside(key)
+            case .moved(let time, let message?): .moved(key, time: time, to: message)
+            case .moved(_, nil), nil: nil
+            }
+        var moved: MessageName?
+        if case .moved(_, _, let message)? = source { moved = message }
+        news.append(News(key: key, source: source, moved: moved, covers: change.covers))
+        return news
+    }
+
+    /// The logs whose position has changed since the last message, and this log.
+    private var tableOfNews: LogTable {
+        var table = positions.filter { own.announced[$0.key] != $0.value }
+        table[own.id] = position(of: own.id)
+        return table
+    }
+
+    /// Gives the records of a batch their dots. Its number is used from now on, whatever happens.
+    ///
+    /// - Returns: The dots under which records were kept that have new ones now.
+    mutating func add(_ draft: BatchDraft, hash: SyncHash) -> [Dot] {
+        var dropped: [Dot] = []
+        for entry in draft.entries {
+            if case .dot(let source)? = entry.source {
+                let rest = removeRenewal(entry.key, source)?.covers.subtracting(entry.covers) ?? []
+                if !rest.isEmpty { pending[entry.key, default: .init()].covers.formUnion(rest) }
+                dropped.append(source)
+            } else if var change = pending[entry.key] {
+                if entry.source != nil { change.record = nil }
+                change.covers.subtract(entry.covers)
+                let isDone = change.record == nil && change.covers.isEmpty
+                pending[entry.key] = isDone ? nil : change
+            }
+            if let dot = entry.dot, let summary = entry.summary { addLive(dot, summary) }
+        }
+        positions[own.id] = LogPosition(number: draft.name.number, hash: hash)
+        own.add(draft, hash: hash, positions: positions)
+        return dropped
+    }
+
+    private mutating func removeRenewal(_ key: SyncItemID, _ source: Dot) -> Renewal? {
+        guard let index = renewals[key]?.firstIndex(where: { $0.source == source }) else {
+            return nil
+        }
+        let renewal = renewals[key]?.remove(at: index)
+        if renewals[key]?.isEmpty == true { renewals[key] = nil }
+        return renewal
+    }
+
+    /// Remembers which message brought items here that have moved from this scope.
+    mutating func awaitConfirmation(of draft: BatchDraft) {
+        for entry in draft.entries where entry.summary?.moved == nil && entry.dot != nil {
+            if case .moved(_, nil)? = pending[entry.key]?.record {
+                own.awaited[entry.key] = draft.name
+            }
+        }
+    }
+
+    /// The batch is in the store. Returns its name; nil if none was unconfirmed.
+    mutating func confirmBatch() -> MessageName? {
+        guard let name = own.unconfirmed?.name else { return nil }
+        own.unconfirmed = nil
+        return name
+    }
+
+    /// Lets the records go that say that an item moved by `message`.
+    mutating func release(_ message: MessageName) {
+        for (key, awaited) in own.awaited where awaited == message {
+            own.awaited[key] = nil
+            if case .moved(let time, nil)? = pending[key]?.record {
+                pending[key]?.record = .moved(time: time, to: message)
+            }
+        }
+    }
+}
+
+extension BatchDraft {
+    fileprivate mutating func append(_ record: SyncRecord, _ news: News, covers: Set<Dot>) {
+        var entry = Entry(key: news.key, source: news.source, covers: covers)
+        entry.dot = Dot(log: name.log, number: name.number, tag: record.tag)
+        entry.summary = RecordSummary(key: news.key, time: record.time, moved: news.moved)
+        entries.append(entry)
+        records.append(record)
+    }
+
+    mutating func finish(_ positions: LogTable) {
+        for dot in covers { table[dot.log] = positions[dot.log] ?? .start }
+        records.sort { ($0.time, $0.salt) < ($1.time, $1.salt) }
+    }
+}
+
+/// Something that a batch may say.
+private struct News {
+    let key: SyncItemID
+    /// What its record is made from; nil for covers alone.
+    let source: PendingSource?
+    /// The message that brought the item to the other scope, if the record says that it moved.
+    let moved: MessageName?
+    let covers: Set<Dot>
+}
+
+/// What still fits into a batch.
+private struct BatchRoom {
+    private var bytes: Int
+    private var records: Int
+    private var covers: Int
+
+    /// Tables come first: there is room for all logs.
+    init(_ limits: SyncLimits, logCount: Int) {
+        bytes = limits.batchByteCount - EncodedTable.byteCount(logCount)
+        records = limits.records
+        covers = limits.covers
+    }
+
+    /// Returns those of the covers that fit.
+    mutating func take(_ wanted: Set<Dot>) -> Set<Dot> {
+        let count = max(0, min(wanted.count, covers, bytes / EncodedTable.dotByteCount))
+        covers -= count
+        bytes -= EncodedTable.dotByteCount * count
+        return count == wanted.count ? wanted : Set(wanted.sorted().prefix(count))
+    }
+
+    mutating func take(_ record: SyncRecord) -> Bool {
+        guard records > 0, record.byteCount <= bytes else { return false }
+        records -= 1
+        bytes -= record.byteCount
+        return true
+    }
+}
+
+// MARK: - Bases
+
+extension ScopeReplica {
+    /// Whether a base may be begun: nothing is pending that a batch would have to bring first.
+    ///
+    /// A pending change that covers nothing is no obstacle: a base neither has its record nor
+    /// deletes anything for it. So an item that is too large to travel keeps no base from others.
+    package var mayBeginBase: Bool {
+        mayBuildBatch && join == nil && !own.owesBatch
+            && (hasNoPendingCovers && renewals.isEmpty || !applies(.baseBringsNothingNew))
+    }
+
+    private var hasNoPendingCovers: Bool {
+        pending.values.values.allSatisfy { $0.covers.isEmpty && !$0.coversItem }
+    }
+
+    /// Takes the number of a base and a copy of all that it says.
+    package mutating func beginBase(limits: SyncLimits = SyncLimits()) -> BaseDraft {
+        precondition(mayBeginBase, "something is pending")
+        let name = MessageName(log: own.id, number: own.next)
+        own.next += 1
+        own.openBase = name.number
+        var table = positions
+        table[own.id] = position(of: own.id)
+        // A deleted record may be of a log of which nothing was read, or was forgotten.
+        for dot in cloud.dots where table[dot.log] == nil { table[dot.log] = .start }
+        return BaseDraft(
+            name: name, previous: position(of: own.id).hash, table: table,
+            own: own.lastMessages(limits.own), live: live, cloud: cloud.dots)
+    }
+
+    /// Remembers the hash of the open base, before it is sent.
+    package mutating func sendBase(hash: SyncHash) {
+        guard let number = own.openBase else { return }
+        own.attempts[number] = hash
+    }
+
+    /// The open base and its parts are in the store.
+    package mutating func confirmBase(_ draft: BaseDraft) {
+        guard own.openBase == draft.name.number, let hash = own.attempts[draft.name.number] else {
+            return
+        }
+        own.openBase = nil
+        own.confirmBase(number: draft.name.number, hash: hash)
+        own.announced = draft.table
+        positions[own.id] = LogPosition(number: draft.name.number, hash: hash)
+    }
+
+    /// Gives up the open base: its number is used, and nothing else has changed. If it may have
+    /// been sent, a batch and another base follow: a device that has read it can join no later
+    /// batch, and the list of own messages of a base ends with the message before.
+    package mutating func abandonBase() {
+        guard let number = own.openBase else { return }
+        own.openBase = nil
+        guard own.attempts[number] != nil else { return }
+        own.owesBatch = true
+        own.owesBase = true
+    }
+}

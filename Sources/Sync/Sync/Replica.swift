@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What one device knows of its circle: the replicas of both scopes, what the keychain shows of
+// them, and the local changes that it collects. Rules: docs/SYNC.md §4.
+
+package import ValetKeychainModel
+
+/// The state of an item in the keychain, as a collection of local changes finds it. It is read
+/// without opening anything.
+package enum LocalState: Hashable, Sendable {
+    /// There is no row, but a tombstone.
+    case absent
+    /// The row does not travel: it is of this device only, or not synchronizable.
+    case stays
+    /// The row travels in the scope. `time` is that of its record.
+    case travels(KeyScope, time: UInt64)
+}
+
+/// Where the bytes of a record that is to be shown are.
+package enum RecordSource: Hashable, Sendable {
+    /// The record was kept under this dot.
+    case dot(Dot)
+    /// The record was set aside: ``ReplicaChange/setAside(_:_:)``.
+    case aside
+    /// The row itself.
+    case row
+}
+
+/// A change that the caller makes to the keychain in the transaction in which the replica changes.
+package enum ReplicaChange: Hashable, Sendable {
+    /// A record lives now, or no more.
+    case record(KeyScope, RecordChange)
+    /// Keep a copy of the row's record: a message is still to bring it, and the row will show
+    /// another one.
+    case setAside(SyncItemID, KeyScope)
+    /// Keep the row's value as a replaced one if the record that is shown next differs from it: no
+    /// message has brought it, and none will.
+    case keepUnsent(SyncItemID)
+    /// Write the record into the row.
+    case show(SyncItemID, KeyScope, RecordSource)
+    /// Remove the row, and keep its value as a replaced one.
+    case remove(SyncItemID)
+}
+
+/// What this device knows of the circle, beyond its replica.
+package struct CircleView: Hashable, Sendable {
+    /// The first halves of the ids of the members, and of those that left: their logs are read.
+    package var readable: Set<UInt64>
+    /// Whether the keychain is locked, so that scope `u` is closed.
+    package var isLocked: Bool
+
+    /// The circle with the members whose ids begin with `readable`.
+    package init(readable: Set<UInt64>, isLocked: Bool) {
+        self.readable = readable
+        self.isLocked = isLocked
+    }
+}
+
+/// What one device knows of its circle.
+package struct Replica: Sendable {
+    /// Scope `f`.
+    package var firstUnlock: ScopeReplica
+    /// Scope `u`.
+    package var unlocked: ScopeReplica
+    /// What each row shows.
+    var shown = Tracked<SyncItemID, Shown>()
+    /// The items whose row does not travel.
+    var staying = TrackedSet<SyncItemID>()
+    /// The items that are to be shown when the keychain is unlocked, or when the other scope has
+    /// been read further.
+    var deferred = TrackedSet<SyncItemID>()
+
+    /// What a row shows.
+    package struct Shown: Hashable, Sendable {
+        /// The scope of the record.
+        package let scope: KeyScope
+        /// The record; of a row that no message has yet, the row.
+        package let source: RecordSource
+    }
+
+    /// Starts with nothing, and with the logs that this device writes.
+    package init(log firstUnlock: LogID, _ unlocked: LogID) {
+        self.firstUnlock = ScopeReplica(.afterFirstUnlock, log: firstUnlock)
+        self.unlocked = ScopeReplica(.whileUnlocked, log: unlocked)
+    }
+
+    /// Starts a new circle with all that lives in `old`: it is brought anew, in logs with these
+    /// ids, and nothing is known of other devices. Changes that `old` had pending stay pending.
+    package init(moving old: Replica, log firstUnlock: LogID, _ unlocked: LogID) {
+        self.init(log: firstUnlock, unlocked)
+        for scope in KeyScope.allCases {
+            let dropped = self[scope].bringAnew(old[scope])
+            self[scope].changedDots = dropped
+        }
+        for (key, shown) in old.shown.values { self.shown[key] = shown }
+        for key in old.staying.values { staying.insert(key) }
+        for key in old.deferred.values { deferred.insert(key) }
+    }
+
+    /// What the row of an item shows; nil if it shows nothing, or does not travel.
+    package func shown(of key: SyncItemID) -> Shown? { shown[key] }
+
+    /// What each row shows.
+    package var shownItems: [SyncItemID: Shown] { shown.values }
+
+    /// Whether no message is being joined and none is unconfirmed, so that ``knows(_:)`` can tell
+    /// of every item.
+    package var isIdle: Bool {
+        KeyScope.allCases.allSatisfy {
+            self[$0].join == nil && !self[$0].owesJoin && self[$0].own.unconfirmed == nil
+        }
+    }
+
+    /// Whether anything is known of an item.
+    package func knows(_ key: SyncItemID) -> Bool {
+        shown[key] != nil || staying.contains(key) || deferred.contains(key)
+            || KeyScope.allCases.contains { self[$0].knows(key) }
+    }
+
+    /// The replica of a scope.
+    package subscript(scope: KeyScope) -> ScopeReplica {
+        get {
+            switch scope {
+            case .afterFirstUnlock: firstUnlock
+            case .whileUnlocked: unlocked
+            }
+        }
+        _modify {
+            switch scope {
+            case .afterFirstUnlock: yield &firstUnlock
+            case .whileUnlocked: yield &unlocked
+            }
+        }
+    }
+
+    /// The number of a local change: above all rows, and above the mark up to which changes were
+    /// collected. A number that repeats would hide a change from the next collection.
+    package static func nextChangeNumber(greatestOfRows: UInt64, mark: UInt64) -> UInt64 {
+        1 + max(greatestOfRows, mark)
+    }
+
+    /// The time of a new record.
+    ///
+    /// - Parameter milliseconds: The clock, since 1970.
+    /// - Parameter previous: The time of the record that the new one replaces; 0 for the first.
+    package static func time(milliseconds: UInt64, after previous: UInt64) -> UInt64 {
+        let latest = UInt64(1) << 62
+        let now = milliseconds < latest >> 16 ? milliseconds << 16 : latest
+        return min(latest, max(now, min(previous, latest) + 1))
+    }
+}
+
+// MARK: - Local changes
+
+extension Replica {
+    /// Takes the local changes since the last collection into both scopes.
+    ///
+    /// Every transaction that takes in something of another device MUST do this first: otherwise a
+    /// local write would cover what its writer could not see. Copies that were set aside for these
+    /// items are not needed any more.
+    package mutating func collect(
+        _ states: [(key: SyncItemID, state: LocalState)]
+    ) -> [ReplicaChange] {
+        var changes: [ReplicaChange] = []
+        for (key, state) in states {
+            if state == .stays { staying.insert(key) } else { staying.remove(key) }
+            shown[key] = nil
+            deferred.remove(key)
+            for scope in KeyScope.allCases {
+                for dot in cover(key, state, in: scope) {
+                    changes.append(.record(scope, .drop(dot, isReplaced: false)))
+                }
+            }
+            if case .travels(let scope, _) = state {
+                shown[key] = Shown(scope: scope, source: .row)
+            }
+        }
+        return changes
+    }
+
+    private mutating func cover(_ key: SyncItemID, _ state: LocalState, in scope: KeyScope) -> [Dot]
+    {
+        guard case .travels(let home, let time) = state else {
+            return self[scope].coverAll(of: key, with: nil, isElsewhere: false, time: 0)
+        }
+        let isHome = home == scope
+        return self[scope].coverAll(
+            of: key, with: isHome ? .row(time: time) : nil, isElsewhere: !isHome, time: time)
+    }
+
+    /// Takes notice of rows that were here before the replica, without sending them: records of
+    /// other devices take their places.
+    package mutating func notice(_ rows: [(key: SyncItemID, scope: KeyScope)]) {
+        for row in rows where shown[row.key] == nil {
+            shown[row.key] = Shown(scope: row.scope, source: .row)
+        }
+    }
+
+    /// The items that were noticed, and that no other device has sent.
+    package var unsent: [SyncItemID] {
+        shown.values.filter { isUnsent($0.key, $0.value) }.map(\.key).sorted()
+    }
+
+    private func isUnsent(_ key: SyncItemID, _ shown: Shown) -> Bool {
+        guard shown.source == .row else { return false }
+        if case .row = self[shown.scope].pending[key]?.record { return false }
+        return true
+    }
+
+    /// Deletes one record of a conflict, which is not shown.
+    package mutating func drop(_ dot: Dot, in scope: KeyScope) -> [ReplicaChange] {
+        guard let summary = self[scope].removeLive(dot) else { return [] }
+        self[scope].forget([dot])
+        self[scope].pending[summary.key, default: PendingChange()].covers.insert(dot)
+        return [.record(scope, .drop(dot, isReplaced: true))]
+    }
+
+    /// The items that may have conflicts. Looks at all of them.
+    package var itemsWithSeveralRecords: [SyncItemID] {
+        let both = firstUnlock.keysOfLive.filter { key in
+            unlocked.dots(of: key).count + firstUnlock.dots(of: key).count > 1
+        }
+        return Set(both + unlocked.keysOfLive.filter { unlocked.dots(of: $0).count > 1 }).sorted()
+    }
+
+    /// The records that live beside the shown one of an item, and differ from it.
+    package func conflicts(of key: SyncItemID) -> [(scope: KeyScope, dot: Dot)] {
+        guard let shown = shown[key], case .dot(let shownDot) = shown.source else { return [] }
+        return KeyScope.allCases.flatMap { scope in
+            self[scope].dots(of: key).sorted().filter {
+                self[scope].live[$0]?.moved == nil && $0.tag != shownDot.tag
+            }.map { (scope, $0) }
+        }
+    }
+}
+
+// MARK: - Messages
+
+extension Replica {
+    /// Joins at most `count` more records of the message that was begun in the scope, and shows
+    /// what changed.
+    ///
+    /// - Returns: Whether the join is finished.
+    package mutating func continueJoin(
+        in scope: KeyScope, atMost count: Int, _ circle: CircleView,
+        _ changes: inout [ReplicaChange]
+    ) -> Bool {
+        var records: [RecordChange] = []
+        let (isFinished, keys) = self[scope].continueJoin(atMost: count, &records)
+        changes += records.map { .record(scope, $0) }
+        show(keys, circle, &changes)
+        if isFinished { showDeferred(circle, &changes) }
+        return isFinished
+    }
+
+    /// Shows what could not be shown before: after an unlock, after a message of the other scope,
+    /// after a change of members.
+    package mutating func showDeferred(_ circle: CircleView, _ changes: inout [ReplicaChange]) {
+        guard !deferred.isEmpty else { return }
+        let keys = deferred.values
+        deferred.removeAll()
+        show(keys, circle, &changes)
+    }
+
+    /// Gives what is pending the dots of a message that was built.
+    package mutating func add(
+        _ draft: BatchDraft, hash: SyncHash, in scope: KeyScope, _ circle: CircleView,
+        _ changes: inout [ReplicaChange]
+    ) {
+        for dot in self[scope].add(draft, hash: hash) {
+            changes.append(.record(scope, .drop(dot, isReplaced: false)))
+        }
+        for entry in draft.entries {
+            guard let dot = entry.dot else { continue }
+            changes.append(.record(scope, .keep(dot)))
+            if shown[entry.key]?.scope == scope, entry.isSource(of: shown[entry.key]?.source) {
+                shown[entry.key] = Shown(scope: scope, source: .dot(dot))
+            }
+        }
+        for other in KeyScope.allCases where other != scope {
+            self[other].awaitConfirmation(of: draft)
+        }
+        show(Set(draft.entries.map(\.key)), circle, &changes)
+    }
+
+    /// The own message of `scope` is in the store.
+    package mutating func confirm(in scope: KeyScope) {
+        guard let message = self[scope].confirmBatch() else { return }
+        for other in KeyScope.allCases where other != scope { self[other].release(message) }
+    }
+}
+
+// MARK: - What is shown
+
+extension Replica {
+    /// A record that may be shown, with what decides.
+    private struct Candidate: Comparable {
+        let scope: KeyScope
+        let source: RecordSource
+        let time: UInt64
+        let dot: Dot
+        let moved: MessageName?
+
+        static func < (left: Candidate, right: Candidate) -> Bool {
+            left.time != right.time ? left.time < right.time : left.dot < right.dot
+        }
+    }
+
+    private enum Outcome {
+        case show(Candidate)
+        case nothing
+        case unchanged
+    }
+
+    private func candidates(of key: SyncItemID, in scope: KeyScope) -> [Candidate] {
+        let replica = self[scope]
+        var found: [Candidate] = replica.dots(of: key).compactMap { dot in
+            guard let summary = replica.live[dot] else { return nil }
+            return Candidate(
+                scope: scope, source: .dot(dot), time: summary.time, dot: dot,
+                moved: summary.moved)
+        }
+        for renewal in replica.renewals[key] ?? [] {
+            found.append(
+                Candidate(
+                    scope: scope, source: .dot(renewal.source), time: renewal.summary.time,
+                    dot: renewal.source, moved: renewal.summary.moved))
+        }
+        let next = Dot(log: replica.own.id, number: .max, tag: .max)
+        switch replica.pending[key]?.record {
+        case .row(let time):
+            found.append(
+                Candidate(scope: scope, source: .row, time: time, dot: next, moved: nil))
+        case .aside(let time):
+            found.append(
+                Candidate(scope: scope, source: .aside, time: time, dot: next, moved: nil))
+        case .moved, nil: break
+        }
+        return found
+    }
+
+    private func outcome(for key: SyncItemID, _ circle: CircleView) -> Outcome {
+        var shown: [Candidate] = []
+        var moved: [Candidate] = []
+        for scope in [KeyScope.whileUnlocked, .afterFirstUnlock] {
+            let all = candidates(of: key, in: scope)
+            let isCandidate = applies(.greatestIsShown)
+            guard let greatest = isCandidate ? all.max() : all.first else { continue }
+            if greatest.moved == nil { return .show(greatest) }
+            moved += all.filter { $0.moved != nil }
+            if let best = all.filter({ $0.moved == nil }).max() { shown.append(best) }
+        }
+        if let first = shown.first { return .show(first) }
+        return moved.contains { isAwaited($0, circle) } ? .unchanged : .nothing
+    }
+
+    private func isAwaited(_ candidate: Candidate, _ circle: CircleView) -> Bool {
+        guard let message = candidate.moved, applies(.rowStaysWhileMoving) else { return false }
+        guard circle.readable.contains(message.log.high) else { return false }
+        let other: KeyScope =
+            candidate.scope == .whileUnlocked ? .afterFirstUnlock : .whileUnlocked
+        return self[other].position(of: message.log).number < message.number
+    }
+
+    mutating func show(
+        _ keys: Set<SyncItemID>, _ circle: CircleView, _ changes: inout [ReplicaChange]
+    ) {
+        for key in keys.sorted() where !staying.contains(key) { show(key, circle, &changes) }
+    }
+
+    private mutating func show(
+        _ key: SyncItemID, _ circle: CircleView, _ changes: inout [ReplicaChange]
+    ) {
+        let current = shown[key]
+        switch outcome(for: key, circle) {
+        case .unchanged:
+            deferred.insert(key)
+        case .nothing:
+            guard let current else { return }
+            if isClosed(current.scope, circle) { return postpone(key) }
+            shown[key] = nil
+            changes.append(.remove(key))
+        case .show(let candidate):
+            let new = Shown(scope: candidate.scope, source: candidate.source)
+            guard new != current else { return }
+            if isClosed(candidate.scope, circle) || isClosed(current?.scope, circle) {
+                return postpone(key)
+            }
+            replace(current, by: new, key, &changes)
+        }
+    }
+
+    private mutating func postpone(_ key: SyncItemID) { deferred.insert(key) }
+
+    private func isClosed(_ scope: KeyScope?, _ circle: CircleView) -> Bool {
+        circle.isLocked && scope == .whileUnlocked && applies(.lockedRowsStay)
+    }
+
+    private mutating func replace(
+        _ current: Shown?, by new: Shown, _ key: SyncItemID, _ changes: inout [ReplicaChange]
+    ) {
+        if let current, current.scope == new.scope, case .dot(let old) = current.source,
+            case .dot(let dot) = new.source, old.tag == dot.tag
+        {
+            shown[key] = new
+            return
+        }
+        if let current, current.source == .row,
+            case .row(let time) = self[current.scope].pending[key]?.record
+        {
+            self[current.scope].pending[key]?.record = .aside(time: time)
+            changes.append(.setAside(key, current.scope))
+        } else if let current, isUnsent(key, current) {
+            changes.append(.keepUnsent(key))
+        }
+        shown[key] = new
+        changes.append(.show(key, new.scope, new.source))
+        if new.source == .aside, case .aside(let time) = self[new.scope].pending[key]?.record {
+            self[new.scope].pending[key]?.record = .row(time: time)
+            shown[key] = Shown(scope: new.scope, source: .row)
+        }
+    }
+}

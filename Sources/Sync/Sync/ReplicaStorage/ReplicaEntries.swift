@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A replica as entries, of which a transaction writes those that have changed, and from which the
+// next process makes the replica again: docs/FORMAT.md §12.2. The module KeychainSync keeps them.
+
+package import ValetKeychainModel
+internal import ValetSealing
+
+/// One fact of a replica. The records themselves are entries, too, which the keychain makes: of
+/// kind ``Kind/record``, with ``RecordSummary/encoded`` as their facts.
+package struct ReplicaEntry: Hashable, Sendable {
+    /// What an entry is about.
+    package enum Kind: UInt8, CaseIterable, Sendable {
+        /// A record that is kept: scope · dot.
+        case record = 1
+        /// The state of an item that is not the usual one: its number.
+        case item = 2
+        /// How far the logs of a scope were read: scope.
+        case scope = 3
+        /// A log that this device writes or wrote: scope · log.
+        case log = 4
+        /// A message that this device built: scope · log · number.
+        case message = 5
+        /// The deleted records of a log that are ahead of what was read: scope · log.
+        case cloud = 6
+        /// What the unconfirmed message of a log holds: scope · log.
+        case unconfirmed = 7
+    }
+
+    /// What the entry is about.
+    package let kind: Kind
+    /// Which one of its kind.
+    package let id: [UInt8]
+    /// What the entry says; nil if it is to be deleted.
+    package let facts: [UInt8]?
+
+    /// The id of a record's entry.
+    package static func id(of dot: Dot, in scope: KeyScope) -> [UInt8] {
+        var id = [scope.rawValue]
+        id.append(dot)
+        return id
+    }
+
+    /// The id of an item's entry.
+    package static func id(of key: SyncItemID) -> [UInt8] {
+        var id: [UInt8] = []
+        id.append(bigEndian: key.number)
+        return id
+    }
+}
+
+extension Replica {
+    /// Hands `write` the entries that have changed since the last call; all of them at the first.
+    /// Entries of records are among them only if they are to be deleted.
+    package mutating func takeChanges(_ write: (ReplicaEntry) throws -> Void) rethrows {
+        var keys = shown.takeChanged().union(staying.takeChanged())
+        keys.formUnion(deferred.takeChanged())
+        for scope in KeyScope.allCases { keys.formUnion(self[scope].takeChangedKeys()) }
+        for key in keys {
+            try write(
+                ReplicaEntry(
+                    kind: .item, id: ReplicaEntry.id(of: key), facts: encodedState(of: key)))
+        }
+        for scope in KeyScope.allCases { try self[scope].takeChanges(write) }
+    }
+
+    /// What the row of an item shows if no entry says it: its only record that has not moved.
+    private func usuallyShown(_ key: SyncItemID) -> Shown? {
+        var only: Shown?
+        for scope in KeyScope.allCases {
+            for dot in self[scope].dots(of: key) where self[scope].live[dot]?.moved == nil {
+                guard only == nil else { return nil }
+                only = Shown(scope: scope, source: .dot(dot))
+            }
+        }
+        return only
+    }
+
+    /// Nil for an item in the usual state.
+    private func encodedState(of key: SyncItemID) -> [UInt8]? {
+        let changes = KeyScope.allCases.map { (self[$0].pending[key], self[$0].renewals[key]) }
+        let isUsual =
+            shown[key] == usuallyShown(key) && !staying.contains(key) && !deferred.contains(key)
+            && changes.allSatisfy { $0.0 == nil && $0.1 == nil }
+        if isUsual { return nil }
+        var bytes: [UInt8] = []
+        bytes.append(staying.contains(key))
+        bytes.append(deferred.contains(key))
+        bytes.append(shown[key]) { $1.write(to: &$0) }
+        for (pending, renewals) in changes {
+            bytes.append(pending) { $1.write(to: &$0) }
+            bytes.append(list: renewals ?? []) { $1.write(to: &$0) }
+        }
+        return bytes
+    }
+
+    fileprivate mutating func readState(of key: SyncItemID, _ facts: [UInt8]) throws(SyncError) {
+        var reader = EntryReader(facts)
+        if try reader.flag() { staying.insert(key) }
+        if try reader.flag() { deferred.insert(key) }
+        shown[key] = try reader.optional(Shown.init)
+        for scope in KeyScope.allCases {
+            self[scope].pending[key] = try reader.optional(PendingChange.init)
+            let renewals = try reader.list { reader throws(SyncError) in
+                try Renewal(of: key, from: &reader)
+            }
+            self[scope].renewals[key] = renewals.isEmpty ? nil : renewals
+        }
+        try reader.finish()
+    }
+
+    fileprivate mutating func showUsual(_ key: SyncItemID) { shown[key] = usuallyShown(key) }
+}
+
+extension ScopeReplica {
+    fileprivate mutating func takeChangedKeys() -> Set<SyncItemID> {
+        let changed = pending.takeChanged().union(renewals.takeChanged())
+        latestNews.formUnion(changed.filter { isNews($0) })
+        return changed.union(changedDots.values)
+    }
+
+    private func id(_ log: LogID) -> [UInt8] { ReplicaEntry.id(of: log, in: scope) }
+
+    fileprivate mutating func takeChanges(
+        _ write: (ReplicaEntry) throws -> Void
+    ) rethrows {
+        for (dot, key) in changedDots where live[dot] == nil && renewal(of: dot, key) == nil {
+            let id = ReplicaEntry.id(of: dot, in: scope)
+            try write(ReplicaEntry(kind: .record, id: id, facts: nil))
+        }
+        changedDots = [:]
+        if hasChanged {
+            var bytes = own.id.bytes
+            positions.write(to: &bytes)
+            try write(ReplicaEntry(kind: .scope, id: [scope.rawValue], facts: bytes))
+            hasChanged = false
+        }
+        for log in cloud.takeChanged() {
+            let facts = cloud.logs[log].map { dots in
+                var bytes: [UInt8] = []
+                bytes.append(dots: dots)
+                return bytes
+            }
+            try write(ReplicaEntry(kind: .cloud, id: id(log), facts: facts))
+        }
+        try takeLogChanges(write)
+    }
+
+    private mutating func takeLogChanges(_ write: (ReplicaEntry) throws -> Void) rethrows {
+        for log in retired.takeChanged() {
+            guard var old = retired[log] else { continue }
+            try old.own.takeChanges(in: scope, write)
+            var bytes: [UInt8] = [1]
+            old.write(to: &bytes)
+            old.own.write(to: &bytes)
+            try write(ReplicaEntry(kind: .log, id: id(log), facts: bytes))
+        }
+        guard hasOwnChanged else { return }
+        try own.takeChanges(in: scope, write)
+        var bytes: [UInt8] = [0]
+        own.write(to: &bytes)
+        try write(ReplicaEntry(kind: .log, id: id(own.id), facts: bytes))
+        hasOwnChanged = false
+    }
+}
+
+extension ReplicaEntry {
+    fileprivate static func id(of log: LogID, in scope: KeyScope) -> [UInt8] {
+        [scope.rawValue] + log.bytes
+    }
+
+    static func message(_ own: OwnLog, _ number: UInt64, in scope: KeyScope) -> ReplicaEntry {
+        var id = id(of: own.id, in: scope)
+        id.append(bigEndian: number)
+        let facts = own.built[number].map { hash in
+            var bytes = hash.bytes
+            bytes.append(dots: own.covers[number] ?? [])
+            return bytes
+        }
+        return ReplicaEntry(kind: .message, id: id, facts: facts)
+    }
+
+    static func unconfirmed(_ own: OwnLog, in scope: KeyScope) -> ReplicaEntry {
+        let facts = own.unconfirmed.map { unconfirmed in
+            var bytes: [UInt8] = []
+            unconfirmed.write(to: &bytes)
+            return bytes
+        }
+        return ReplicaEntry(kind: .unconfirmed, id: id(of: own.id, in: scope), facts: facts)
+    }
+}
+
+// MARK: - Making the replica again
+
+/// Makes a replica from its entries, in any order.
+package struct ReplicaRestoration {
+    private var records: [KeyScope: [(dot: Dot, summary: RecordSummary)]] = [:]
+    private var items: [(key: SyncItemID, facts: [UInt8])] = []
+    private var scopes: [KeyScope: [UInt8]] = [:]
+    private var logs: [KeyScope: [LogID: [UInt8]]] = [:]
+    private var messages: [KeyScope: [LogID: [(number: UInt64, facts: [UInt8])]]] = [:]
+    private var clouds: [KeyScope: [[UInt8]]] = [:]
+    private var unconfirmed: [KeyScope: [LogID: [UInt8]]] = [:]
+
+    /// Starts without entries.
+    package init() {}
+
+    /// Adds an entry.
+    ///
+    /// - Parameter key: The item, of a record.
+    /// - Throws: ``SyncError/Rule/form``.
+    package mutating func add(
+        _ kind: ReplicaEntry.Kind, id: [UInt8], of key: SyncItemID, facts: [UInt8]
+    ) throws(SyncError) {
+        var reader = EntryReader(id)
+        switch kind {
+        case .record:
+            let (scope, dot) = (try reader.scope(), try reader.dot())
+            records[scope, default: []].append((dot, try RecordSummary(of: key, parsing: facts)))
+        case .item: items.append((SyncItemID(try reader.integer()), facts))
+        case .scope: scopes[try reader.scope()] = facts
+        case .log: logs[try reader.scope(), default: [:]][try LogID(from: &reader)] = facts
+        case .message:
+            let (scope, log) = (try reader.scope(), try LogID(from: &reader))
+            messages[scope, default: [:]][log, default: []].append((try reader.integer(), facts))
+        case .cloud:
+            clouds[try reader.scope(), default: []].append(facts)
+            _ = try LogID(from: &reader)
+        case .unconfirmed:
+            unconfirmed[try reader.scope(), default: [:]][try LogID(from: &reader)] = facts
+        }
+        try reader.finish()
+    }
+
+    /// Puts the entries together.
+    ///
+    /// - Parameter owesJoin: The scopes in which a message is kept that was being joined.
+    /// - Returns: nil if there is no replica.
+    /// - Throws: ``SyncError/Rule/form`` for entries that do not belong together.
+    package consuming func finish(owesJoin: Set<KeyScope>) throws(SyncError) -> Replica? {
+        guard !scopes.isEmpty else { return nil }
+        var replica = Replica(log: .zero, .zero)
+        for scope in KeyScope.allCases {
+            replica[scope] = try self.replica(scope)
+            replica[scope].owesJoin = owesJoin.contains(scope)
+        }
+        for item in items { try replica.readState(of: item.key, item.facts) }
+        for scope in KeyScope.allCases {
+            for (dot, summary) in records[scope] ?? []
+            where replica[scope].renewal(of: dot, summary.key) == nil {
+                replica[scope].addLive(dot, summary)
+            }
+        }
+        let explicit = Set(items.map(\.key))
+        for scope in KeyScope.allCases {
+            for key in Set(replica[scope].changedDots.values) where !explicit.contains(key) {
+                replica.showUsual(key)
+            }
+            for log in replica[scope].retired.values.keys { replica[scope].renewAll(of: log) }
+        }
+        replica.takeChanges { _ in }
+        return replica
+    }
+
+    private func replica(_ scope: KeyScope) throws(SyncError) -> ScopeReplica {
+        guard let facts = scopes[scope] else { throw EntryReader([]).malformed }
+        var reader = EntryReader(facts)
+        let own = try LogID(from: &reader)
+        var replica = ScopeReplica(scope, log: own)
+        replica.positions = try LogTable.read(&reader)
+        try reader.finish()
+        for (id, facts) in logs[scope] ?? [:] {
+            var reader = EntryReader(facts)
+            let old = try reader.flag() ? try RetiredLog(OwnLog(id), from: &reader) : nil
+            guard old != nil || id == own else { continue }
+            var log = OwnLog(id)
+            try log.read(&reader)
+            try reader.finish()
+            try restoreMessages(of: &log, scope)
+            if var old {
+                old.own = log
+                replica.retired[id] = old
+            } else {
+                replica.own = log
+            }
+        }
+        for facts in clouds[scope] ?? [] {
+            var reader = EntryReader(facts)
+            for dot in try reader.list({ reader throws(SyncError) in try reader.dot() }) {
+                replica.cloud.insert(dot)
+            }
+            try reader.finish()
+        }
+        return replica
+    }
+
+    private func restoreMessages(of log: inout OwnLog, _ scope: KeyScope) throws(SyncError) {
+        for message in messages[scope]?[log.id] ?? [] {
+            var reader = EntryReader(message.facts)
+            let hash = try SyncHash(from: &reader)
+            let covers = try reader.list { reader throws(SyncError) in try reader.dot() }
+            try reader.finish()
+            log.restore(message.number, hash: hash, covers: covers)
+        }
+        guard let facts = unconfirmed[scope]?[log.id] else { return }
+        var reader = EntryReader(facts)
+        log.unconfirmed = try OwnLog.Unconfirmed(from: &reader)
+        try reader.finish()
+    }
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What one device knows of one scope of its circle. `Replica` has two of these; joining, building
+// and the change to a new log are in files of their own. Rules: docs/SYNC.md §4.
+
+package import ValetKeychainModel
+
+/// Names an item in one keychain by a number, which stays the same when the keys of the keychain
+/// change.
+package struct SyncItemID: Hashable, Comparable, Sendable {
+    /// The number.
+    package let number: Int64
+
+    /// The item `number`.
+    package init(_ number: Int64) { self.number = number }
+
+    /// Orders by the number.
+    package static func < (left: SyncItemID, right: SyncItemID) -> Bool {
+        left.number < right.number
+    }
+}
+
+/// What the replica needs to know of a record. It never sees a value, so that it can work on
+/// records of a closed scope.
+package struct RecordSummary: Hashable, Sendable {
+    /// The item.
+    package let key: SyncItemID
+    /// ``SyncRecord/time``.
+    package let time: UInt64
+    /// The message that brought the item to the other scope, if the record says that it moved.
+    package let moved: MessageName?
+
+    /// The record of `key` made at `time`.
+    package init(key: SyncItemID, time: UInt64, moved: MessageName? = nil) {
+        self.key = key
+        self.time = time
+        self.moved = moved
+    }
+}
+
+/// What a local change of an item has to tell the circle.
+package struct PendingChange: Hashable, Sendable {
+    /// Where the new record comes from.
+    package enum Record: Hashable, Sendable {
+        /// The row, which is read when the message is built.
+        case row(time: UInt64)
+        /// A copy of the row, which shows another record by now.
+        case aside(time: UInt64)
+        /// The item went to the other scope. The message that brought it there is known once it is
+        /// confirmed; until then the change waits.
+        case moved(time: UInt64, to: MessageName?)
+    }
+
+    /// The new record; nil for a deletion.
+    package var record: Record?
+    /// The records that the change deletes or replaces.
+    package var covers: Set<Dot> = []
+    /// Whether a record was covered that has not moved itself.
+    var coversItem = false
+
+    init(_ record: Record? = nil, covers: Set<Dot> = []) {
+        self.record = record
+        self.covers = covers
+    }
+}
+
+/// A record that this device brings again, because it came in a log with two histories.
+package struct Renewal: Hashable, Sendable {
+    /// The dot under which the record's bytes are kept.
+    package let source: Dot
+    /// What the record says.
+    package let summary: RecordSummary
+    /// The dots that the new one covers; `source` is one of them.
+    package var covers: Set<Dot>
+}
+
+/// The live and the deleted records of one scope, as far as this device knows.
+///
+/// It is a value: a caller changes a copy, writes the difference, and keeps the copy when that is
+/// committed.
+package struct ScopeReplica: Sendable {
+    /// The scope.
+    package let scope: KeyScope
+    /// How far each log was read: V.
+    package internal(set) var positions: LogTable = [:] { didSet { hasChanged = true } }
+    /// The records that live.
+    package private(set) var live: [Dot: RecordSummary] = [:]
+    /// The dots of `live` by item.
+    private var dotsByKey: [SyncItemID: Set<Dot>] = [:]
+    /// Deleted records of messages that were not read yet.
+    var cloud = Cloud()
+    /// The local changes that no message has yet.
+    var pending = Tracked<SyncItemID, PendingChange>()
+    /// The records that the next message brings again.
+    var renewals = Tracked<SyncItemID, [Renewal]>()
+    /// The items of ``pending`` and ``renewals``, as batches look at them.
+    var news = NewsQueue()
+    /// Those of them that are not in ``news`` yet.
+    var latestNews: Set<SyncItemID> = []
+    /// The join that was begun and not finished.
+    package internal(set) var join: JoinInProgress?
+    /// Whether a join was broken off: its message is begun again before anything else.
+    package internal(set) var owesJoin = false
+    /// The log that this device writes.
+    package internal(set) var own: OwnLog { didSet { hasOwnChanged = true } }
+    /// The logs that it wrote before.
+    var retired = Tracked<LogID, RetiredLog>()
+    /// The live records of those logs that are to be brought anew.
+    var toRenew: Set<Dot> = []
+    /// The records that began or ceased to live since this was last taken, with their items.
+    var changedDots: [Dot: SyncItemID] = [:]
+    /// Whether ``positions`` have changed, or which log is ``own``.
+    var hasChanged = true
+    /// Whether ``own`` has changed.
+    var hasOwnChanged = true
+    #if SYNC_RULES
+        /// The rule that a test leaves out.
+        var omitted: Rule?
+    #endif
+
+    /// Starts with nothing read, and with the log that this device writes.
+    package init(_ scope: KeyScope, log: LogID) {
+        self.scope = scope
+        own = OwnLog(log)
+    }
+
+    /// How far `log` was read.
+    package func position(of log: LogID) -> LogPosition { positions[log] ?? .start }
+
+    /// Whether anything is known of an item, apart from messages under way.
+    func knows(_ key: SyncItemID) -> Bool {
+        !dots(of: key).isEmpty || pending[key] != nil || renewals[key] != nil
+            || own.awaited[key] != nil
+    }
+
+    /// How many items have changes that no message has yet.
+    package var pendingCount: Int { pending.values.count + renewals.values.count }
+
+    /// The logs that this device wrote before its present one.
+    package var retiredLogs: Set<LogID> { Set(retired.values.keys) }
+
+    /// Whether this device wrote the log before its present one.
+    package func isRetired(_ log: LogID) -> Bool { retired[log] != nil }
+
+    /// What a live record says; nil if it does not live.
+    package func summary(of dot: Dot) -> RecordSummary? { live[dot] }
+
+    /// What a record of an item says that lives or is to be brought anew.
+    package func summary(of dot: Dot, _ key: SyncItemID) -> RecordSummary? {
+        live[dot] ?? renewal(of: dot, key)
+    }
+
+    /// The record that is to be brought anew, of the item that it is of.
+    package func renewal(of dot: Dot, _ key: SyncItemID) -> RecordSummary? {
+        renewals[key]?.first { $0.source == dot }?.summary
+    }
+
+    /// The records of an item that this device keeps: those that live, and those that are to be
+    /// brought anew.
+    package func keptDots(of key: SyncItemID) -> [Dot] {
+        dots(of: key).sorted() + (renewals[key] ?? []).map(\.source)
+    }
+
+    /// The items that have live records, unordered.
+    var keysOfLive: [SyncItemID] { Array(dotsByKey.keys) }
+
+    /// The live records of an item, unordered.
+    package func dots(of key: SyncItemID) -> Set<Dot> { dotsByKey[key] ?? [] }
+
+    /// Whether the record is of a message that was not read yet.
+    func isAhead(_ dot: Dot) -> Bool { dot.number > position(of: dot.log).number }
+
+    /// Whether this device knows of the record, alive or deleted.
+    ///
+    /// What pending changes cover is at or below `positions`, or in the cloud.
+    func hasSeen(_ dot: Dot) -> Bool { !isAhead(dot) || live[dot] != nil || cloud.contains(dot) }
+
+    mutating func addLive(_ dot: Dot, _ summary: RecordSummary) {
+        live[dot] = summary
+        dotsByKey[summary.key, default: []].insert(dot)
+        changedDots[dot] = summary.key
+        if retired[dot.log]?.isRenewed(dot) == true { toRenew.insert(dot) }
+    }
+
+    /// Returns what lived; nil if it did not.
+    @discardableResult
+    mutating func removeLive(_ dot: Dot) -> RecordSummary? {
+        guard let summary = live.removeValue(forKey: dot) else { return nil }
+        dotsByKey[summary.key]?.remove(dot)
+        changedDots[dot] = summary.key
+        if dotsByKey[summary.key]?.isEmpty == true { dotsByKey[summary.key] = nil }
+        return summary
+    }
+
+    /// Whether a record with the bytes of `dot` lives or is to be brought anew.
+    func hasEqualRecord(of key: SyncItemID, tag: UInt64) -> Bool {
+        dots(of: key).contains { $0.tag == tag }
+            || renewals[key]?.contains { $0.source.tag == tag } == true
+    }
+
+    /// Puts deleted records into the cloud, if their messages were not read yet.
+    mutating func forget(_ dots: some Sequence<Dot>) {
+        guard applies(.cloudOfCovers) else { return }
+        for dot in dots where isAhead(dot) { cloud.insert(dot) }
+    }
+
+    /// Drops from the cloud what the positions say.
+    mutating func trimCloud() { cloud.trim(to: positions) }
+}
+
+extension ScopeReplica {
+    /// Makes what lives of an item the covers of its pending change.
+    ///
+    /// - Parameter record: The new record of this scope; nil if the item has none in it.
+    /// - Parameter isElsewhere: Whether the item has a record in the other scope now.
+    /// - Parameter time: The time of the change.
+    mutating func coverAll(
+        of key: SyncItemID, with record: PendingChange.Record?, isElsewhere: Bool, time: UInt64
+    ) -> [Dot] {
+        var change = pending[key] ?? PendingChange()
+        let dots = dots(of: key)
+        let renewed = renewals[key] ?? []
+        let coversItem =
+            dots.contains { live[$0]?.moved == nil }
+            || renewed.contains { $0.summary.moved == nil }
+        // Elsewhere the row would vanish if a record that says where the item went were deleted
+        // before the other scope was read.
+        if isElsewhere, !coversItem, pending[key] == nil, applies(.movedStays) { return [] }
+        for dot in dots { removeLive(dot) }
+        forget(dots)
+        change.covers.formUnion(dots)
+        for renewal in renewed { change.covers.formUnion(renewal.covers) }
+        renewals[key] = nil
+        change.coversItem = change.coversItem || coversItem
+        change.record = record
+        if isElsewhere, change.coversItem, applies(.movedIsLeft) {
+            change.record = .moved(time: time, to: nil)
+        }
+        let isEmpty = change.record == nil && change.covers.isEmpty
+        pending[key] = isEmpty ? nil : change
+        return Array(dots) + renewed.map(\.source)
+    }
+}

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The values that all of sync speaks about: names of logs, messages and records, and decoded
+// messages (docs/SYNC.md §3). The replica and the logs work on them; `Bytes` reads and writes them.
+
+package import ValetKeychainModel
+package import ValetSealing
+
+/// 16 bytes that are not secret. `Name` makes each kind a distinct type.
+///
+/// They are kept as two numbers, because a join compares and hashes them for every record.
+package struct SyncBytes<Name>: Hashable, Comparable, Sendable {
+    /// The first 8 bytes, big endian.
+    package let high: UInt64
+    /// The last 8 bytes, big endian.
+    package let low: UInt64
+
+    /// The bytes of `high`, then those of `low`.
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// Takes the next 16 bytes.
+    ///
+    /// - Throws: The reader's error if there are fewer.
+    package init<E>(from reader: inout ByteReader<E>) throws(E) {
+        self.init(high: try reader.integer(), low: try reader.integer())
+    }
+
+    /// 16 zero bytes.
+    package static var zero: Self { Self(high: 0, low: 0) }
+
+    /// A copy of the bytes.
+    package var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.append(bigEndian: high)
+        bytes.append(bigEndian: low)
+        return bytes
+    }
+
+    /// Orders by the bytes.
+    package static func < (left: Self, right: Self) -> Bool {
+        left.high != right.high ? left.high < right.high : left.low < right.low
+    }
+}
+
+/// The names that distinguish kinds of ``SyncBytes``.
+package enum SyncBytesName {
+    /// For ``CircleID``.
+    package enum Circle {}
+    /// For ``DeviceID``.
+    package enum Device {}
+    /// For ``LogID``.
+    package enum Log {}
+    /// For ``RecordSalt``.
+    package enum RecordSalt {}
+    /// For ``MailboxID``.
+    package enum Mailbox {}
+    /// For ``FileHash``.
+    package enum File {}
+}
+
+/// Names a circle: half of the hash of its first roster entry.
+package typealias CircleID = SyncBytes<SyncBytesName.Circle>
+/// Names a member of a circle: half of a hash of its public keys.
+package typealias DeviceID = SyncBytes<SyncBytesName.Device>
+/// Names a log: the first 8 bytes are those of its author's ``DeviceID``.
+package typealias LogID = SyncBytes<SyncBytesName.Log>
+/// Random, made with a record: it keeps guesses of the value from being tested by the tag.
+package typealias RecordSalt = SyncBytes<SyncBytesName.RecordSalt>
+/// Names the place of an invitation's mails.
+package typealias MailboxID = SyncBytes<SyncBytesName.Mailbox>
+/// Half of the hash of a file's bytes, which is part of its name in a store.
+package typealias FileHash = SyncBytes<SyncBytesName.File>
+
+extension LogID {
+    /// Whether `device` may write this log.
+    package func belongs(to device: DeviceID) -> Bool { high == device.high }
+}
+
+/// A BLAKE2b-256 hash of a message, a part or a roster entry.
+package struct SyncHash: Hashable, Comparable, Sendable {
+    /// The first 8 bytes, big endian.
+    package let first: UInt64
+    private let second: UInt64
+    private let third: UInt64
+    private let fourth: UInt64
+
+    /// The bytes of the four numbers, one after the other.
+    package init(_ first: UInt64, _ second: UInt64, _ third: UInt64, _ fourth: UInt64) {
+        (self.first, self.second, self.third, self.fourth) = (first, second, third, fourth)
+    }
+
+    /// The bytes of `digest`.
+    package init(_ digest: Digest) {
+        self = digest.withBytes { bytes in
+            let words = InlineArray<4, UInt64> { word in
+                (0..<8).reduce(0) { $0 << 8 | UInt64(bytes[8 * word + $1]) }
+            }
+            return SyncHash(words[0], words[1], words[2], words[3])
+        }
+    }
+
+    /// Takes the next 32 bytes.
+    ///
+    /// - Throws: The reader's error if there are fewer.
+    package init<E>(from reader: inout ByteReader<E>) throws(E) {
+        self.init(
+            try reader.integer(), try reader.integer(), try reader.integer(), try reader.integer())
+    }
+
+    /// 32 zero bytes, where a message has nothing before it.
+    package static var zero: SyncHash { SyncHash(0, 0, 0, 0) }
+
+    /// A copy of the bytes.
+    package var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        for word in [first, second, third, fourth] { bytes.append(bigEndian: word) }
+        return bytes
+    }
+
+    /// The first 16 bytes.
+    package func half<Name>(as kind: SyncBytes<Name>.Type = SyncBytes<Name>.self)
+        -> SyncBytes<Name>
+    {
+        SyncBytes(high: first, low: second)
+    }
+
+    /// Orders by the bytes.
+    package static func < (left: SyncHash, right: SyncHash) -> Bool {
+        if left.first != right.first { return left.first < right.first }
+        if left.second != right.second { return left.second < right.second }
+        if left.third != right.third { return left.third < right.third }
+        return left.fourth < right.fourth
+    }
+}
+
+/// Names a message: numbers rise within a log, from 1.
+package struct MessageName: Hashable, Comparable, Sendable {
+    /// The log.
+    package let log: LogID
+    /// The message's number in it.
+    package let number: UInt64
+
+    /// The message `number` of `log`.
+    package init(log: LogID, number: UInt64) {
+        self.log = log
+        self.number = number
+    }
+
+    /// Orders by log, then by number.
+    package static func < (left: MessageName, right: MessageName) -> Bool {
+        left.log != right.log ? left.log < right.log : left.number < right.number
+    }
+}
+
+/// Names a record for ever: by the message that brought it, and by its bytes.
+package struct Dot: Hashable, Comparable, Sendable {
+    /// The log of the message that brought the record.
+    package let log: LogID
+    /// The number of that message.
+    package let number: UInt64
+    /// ``SyncRecord/tag``.
+    package let tag: UInt64
+
+    /// The record `tag` of the message `number` of `log`.
+    package init(log: LogID, number: UInt64, tag: UInt64) {
+        self.log = log
+        self.number = number
+        self.tag = tag
+    }
+
+    /// The message that brought the record.
+    package var message: MessageName { MessageName(log: log, number: number) }
+
+    /// Orders by log, number and tag.
+    package static func < (left: Dot, right: Dot) -> Bool {
+        if left.log != right.log { return left.log < right.log }
+        return left.number != right.number ? left.number < right.number : left.tag < right.tag
+    }
+}
+
+/// How far a log was read: the number and the hash of its last message that was read.
+package struct LogPosition: Hashable, Sendable {
+    /// The number; 0 before the first message.
+    package let number: UInt64
+    /// The hash; zero before the first message.
+    package let hash: SyncHash
+
+    /// After the message `number`, which has `hash`.
+    package init(number: UInt64, hash: SyncHash) {
+        self.number = number
+        self.hash = hash
+    }
+
+    /// Before the first message.
+    package static var start: LogPosition { LogPosition(number: 0, hash: .zero) }
+}
+
+/// How far each log was read. A log that is absent was not read at all.
+package typealias LogTable = [LogID: LogPosition]
+
+/// An item as it travels. It keeps its bytes wherever it goes.
+package struct SyncRecord: Sendable {
+    /// Decides which of several records of an item is shown.
+    package let time: UInt64
+    /// Random, made with the record.
+    package let salt: RecordSalt
+    /// The encoded ``RecordContent``, which holds the item's value.
+    package let content: SecretValue
+    /// The first 8 bytes of a hash of all bytes of the record.
+    package let tag: UInt64
+
+    /// Makes a record and its tag.
+    package init(time: UInt64, salt: RecordSalt, content: SecretValue) {
+        self.time = time
+        self.salt = salt
+        self.content = content
+        tag = Self.tag(time: time, salt: salt, content: content)
+    }
+
+    private static func tag(time: UInt64, salt: RecordSalt, content: SecretValue) -> UInt64 {
+        let head = head(time: time, salt: salt, contentByteCount: content.byteCount)
+        let digest = UnkeyedHash.digest(.syncRecord) { hash in
+            content.withBytes { content in hash.append(head.span, content) }
+        }
+        return SyncHash(digest).first
+    }
+}
+
+/// What a record says about an item.
+package struct RecordContent: Sendable {
+    /// The item's value, or what stands in its place.
+    package enum Kind: Sendable {
+        /// The item has no value.
+        case noValue
+        /// The item's value.
+        case value(SecretValue)
+        /// The item went to the other scope, by the message that is named.
+        case moved(MessageName)
+    }
+
+    /// The item's class.
+    package let itemClass: ItemClass
+    /// The item's protection class; of an item that moved, the new one.
+    package let protectionClass: ProtectionClass
+    /// The item's value, or what stands in its place.
+    package let kind: Kind
+    /// The attributes, in the form of a backup; of an item that moved, only those that name it.
+    package let attributes: AttributeList
+}
+
+/// The open part of a message, which its author signs with the rest.
+package struct MessageHeader: Hashable, Sendable {
+    /// What a message holds.
+    package enum Kind: Hashable, Sendable {
+        /// A ``Batch``.
+        case batch
+        /// A ``Base``.
+        case base
+    }
+
+    /// What the message holds.
+    package var kind: Kind
+    /// The circle.
+    package var circle: CircleID
+    /// The scope, which has keys, logs and a replica of its own.
+    package var scope: KeyScope
+    /// The author.
+    package var device: DeviceID
+    /// The log, which belongs to the author, and the number, which rises within it.
+    package var name: MessageName
+    /// The hash of the message before in this log; zero for the first.
+    package var previous: SyncHash
+    /// The hash of the newest roster entry that the author has accepted.
+    package var roster: SyncHash
+    /// The id of the circle's key that seals the message.
+    package var keyID: KeyID
+}
+
+/// Says what changed since its author's last message.
+package struct Batch: Sendable {
+    /// When it was built: milliseconds since 1970.
+    package var milliseconds: UInt64
+    /// The highest version of the format that the author reads.
+    package var reads: UInt16
+    /// How far the author had read the logs that the covers name, and those that it has read
+    /// further since its last message.
+    package var table: LogTable
+    /// The records that are deleted or replaced, strictly rising.
+    package var covers: [Dot]
+    /// The new records. The dot of each has this message's log and number.
+    package var records: [SyncRecord]
+}
+
+/// Says, with its parts, everything that its author knows.
+package struct Base: Sendable {
+    /// A message of the author's log by its number and the first 8 bytes of its hash.
+    package struct OwnMessage: Hashable, Sendable {
+        /// The number.
+        package let number: UInt64
+        /// ``SyncHash/first`` of its hash.
+        package let hashStart: UInt64
+
+        /// The message `number` with a hash that begins with `hashStart`.
+        package init(number: UInt64, hashStart: UInt64) {
+            self.number = number
+            self.hashStart = hashStart
+        }
+    }
+
+    /// When it was built: milliseconds since 1970.
+    package var milliseconds: UInt64
+    /// The highest version of the format that the author reads.
+    package var reads: UInt16
+    /// How far the author had read each log.
+    package var table: LogTable
+    /// The author's last messages in this log before this one, by rising numbers.
+    package var own: [OwnMessage]
+    /// The number of dots in all parts.
+    package var dotCount: UInt32
+    /// The hashes of the parts, by index.
+    package var parts: [SyncHash]
+}
+
+/// A part of a base.
+package struct BasePart: Sendable {
+    /// A record that the author has seen.
+    package struct Entry: Sendable {
+        /// Names the record.
+        package let dot: Dot
+        /// The record; nil for one that is deleted, in the author's cloud.
+        package let record: SyncRecord?
+
+        /// The record that `dot` names, or nil if it is deleted.
+        package init(_ dot: Dot, _ record: SyncRecord?) {
+            self.dot = dot
+            self.record = record
+        }
+    }
+
+    /// The records, by dots that rise strictly through all parts.
+    package var entries: [Entry]
+
+    /// A part with these entries.
+    package init(entries: [Entry]) { self.entries = entries }
+}

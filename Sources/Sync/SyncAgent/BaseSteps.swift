@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainModel
+internal import ValetSealing
+package import ValetSync
+internal import ValetSyncStores
+internal import ValetSystem
+
+// Writes bases, and deletes what a base has made unnecessary: docs/SYNC.md §4 "A base brings
+// nothing new", §5 "Writing".
+
+extension SyncSession {
+    private static let writingBase = "write a base for other devices"
+
+    /// Writes a base in each open scope in which one is due.
+    package func sendDueBases() throws {
+        for scope in try openScopes() where try isBaseDue(scope) { try sendBase(scope) }
+    }
+
+    private func isBaseDue(_ scope: KeyScope) throws -> Bool {
+        var messages: [LogID: [StoredMessage]] = [:]
+        for (place, shelf) in shelves where place.scope == scope {
+            guard case .member = roster.membership(of: place.device) else { continue }
+            messages[place.log, default: []] += shelf.messages
+        }
+        let (isDue, unreachable) = try look { replica in
+            (replica[scope].isBaseDue, replica[scope].unreachable(in: messages))
+        }
+        let lasting = lasting.unreachable[scope, default: LastingStates()].update(
+            unreachable, at: machine.milliseconds())
+        return isDue || !lasting.isEmpty
+    }
+
+    /// Writes a base now, unless something is pending that a batch has to bring first.
+    ///
+    /// - Returns: Whether the base is in the store.
+    /// - Throws: ``StoreError``, ``KeychainFailure``, ``SyncTrouble/noKeys``.
+    @discardableResult
+    package func sendBase(_ scope: KeyScope) throws -> Bool {
+        guard let key = try keyring(scope)?.newest else { throw SyncTrouble.noKeys }
+        let (draft, snapshot) = try keychain.updateBeginningBase(Self.writingBase) {
+            update -> BaseDraft? in
+            // A base that was broken off has used its number.
+            update.replica?[scope].abandonBase()
+            guard update.replica?[scope].mayBeginBase == true else { return nil }
+            return update.replica?[scope].beginBase()
+        }
+        defer { snapshot.close() }
+        guard let draft else { return false }
+        do {
+            guard let built = try write(draft, scope, key, snapshot) else {
+                try abandon(scope)
+                return false
+            }
+            return try append(built, draft, scope)
+        } catch {
+            try abandon(scope)
+            throw error
+        }
+    }
+
+    private func abandon(_ scope: KeyScope) throws {
+        try keychain.update(Self.writingBase) { $0.replica?[scope].abandonBase() }
+    }
+
+    /// A base whose parts are in the store.
+    private struct Written {
+        let message: BuiltMessage
+        let byteCount: Int
+    }
+
+    /// Puts the parts into the store, one by one, and builds the base.
+    ///
+    /// - Returns: Nil if a record that lives cannot be read: `status` names its item.
+    private func write(
+        _ draft: BaseDraft, _ scope: KeyScope, _ key: CircleKeyring.Held,
+        _ snapshot: BaseSnapshot
+    ) throws -> Written? {
+        let header = draft.header(by: author(in: scope, key))
+        let place = LogPlace(circle.circle, circle.device, scope, draft.name.log)
+        var writer = PartWriter(header, draft.table, key, store, place)
+        let dots = (Array(draft.live.keys) + Array(draft.cloud)).sorted()
+        for dot in dots {
+            try checkpoint()
+            var record: SyncRecord?
+            if draft.live[dot] != nil {
+                do throws(KeychainFailure) {
+                    record = try snapshot.record(dot, in: scope)
+                } catch {
+                    guard error.code == .damaged else { throw error }
+                    report.add(.unreadableRecord, scope: scope)
+                    return nil
+                }
+            }
+            try writer.append(BasePart.Entry(dot, record), machine, by: storeDeadline)
+        }
+        try writer.finish(machine, by: storeDeadline)
+        guard writer.hashes.count <= Base.maximalPartCount else {
+            report.add(.circleIsTooLarge, scope: scope)
+            return nil
+        }
+        let base = draft.base(at: machine.milliseconds(), parts: writer.hashes)
+        let built = try withIdentity(scope) {
+            base.built(header, under: key.key, signedBy: $0.signing, random: machine.random())
+        }
+        return built.map {
+            Written(message: $0, byteCount: writer.byteCount + $0.bytes.count)
+        }
+    }
+
+    private func append(
+        _ built: Written, _ draft: BaseDraft, _ scope: KeyScope
+    ) throws -> Bool {
+        // What was sent must be known afterwards, whatever becomes of it.
+        try keychain.update(Self.writingBase) {
+            $0.replica?[scope].sendBase(hash: built.message.hash)
+        }
+        let place = LogPlace(circle.circle, circle.device, scope, draft.name.log)
+        let position = LogPosition(number: draft.name.number, hash: built.message.hash)
+        let outcome = try store.append(
+            built.message.bytes, at: position, to: .log(place), after: heads[draft.name.log],
+            by: storeDeadline)
+        guard outcome == .stored else {
+            if case .otherHead(let head) = outcome { heads[draft.name.log] = head }
+            try abandon(scope)
+            return false
+        }
+        heads[draft.name.log] = position
+        try keychain.update(Self.writingBase) { update in
+            update.replica?[scope].confirmBase(draft)
+            update.replica?[scope].countBase(byteCount: built.byteCount)
+        }
+        times.bases[place.log] = LogTimes.Base(
+            number: draft.name.number, milliseconds: machine.milliseconds())
+        try keepTimes()
+        return true
+    }
+}
+
+/// Fills parts and puts each into the store.
+private struct PartWriter {
+    private(set) var hashes: [SyncHash] = []
+    private(set) var byteCount = 0
+    private let header: MessageHeader
+    private let table: LogTable
+    private let key: CircleKeyring.Held
+    private let store: any SyncStore
+    private let place: LogPlace
+    private var entries: [BasePart.Entry] = []
+    private var plaintextByteCount = BasePart.emptyByteCount
+
+    init(
+        _ header: MessageHeader, _ table: LogTable, _ key: CircleKeyring.Held,
+        _ store: any SyncStore, _ place: LogPlace
+    ) {
+        self.header = header
+        self.table = table
+        self.key = key
+        self.store = store
+        self.place = place
+    }
+
+    mutating func append(
+        _ entry: BasePart.Entry, _ machine: SyncSession.Machine, by deadline: Deadline
+    ) throws {
+        if plaintextByteCount + entry.byteCount > BasePart.maximalPlaintextByteCount {
+            try finish(machine, by: deadline)
+        }
+        entries.append(entry)
+        plaintextByteCount += entry.byteCount
+    }
+
+    mutating func finish(
+        _ machine: SyncSession.Machine, by deadline: Deadline
+    ) throws {
+        guard !entries.isEmpty else { return }
+        let index = UInt32(hashes.count)
+        let part = BasePart(entries: entries).built(
+            BasePart.Place(header, index: index), table: table, under: key.key,
+            random: machine.random())
+        let outcome = try store.put(
+            [StoreFile(number: header.name.number, part: index, bytes: part.bytes)],
+            in: .log(place), by: deadline)
+        guard outcome == .stored else {
+            throw StoreError(.malformed, during: "write a base", reason: "its name is taken")
+        }
+        hashes.append(part.hash)
+        byteCount += part.bytes.count
+        entries = []
+        plaintextByteCount = BasePart.emptyByteCount
+    }
+}
+
+// MARK: - What is deleted
+
+/// When bases and the last messages of old logs were written, to delete what they made unnecessary.
+struct LogTimes: Hashable {
+    struct Base: Hashable {
+        let number: UInt64
+        let milliseconds: UInt64
+    }
+
+    /// The last base in each own log.
+    var bases: [LogID: Base] = [:]
+    /// When an own log was last seen to grow that this device does not write any more, and up to
+    /// which number.
+    var retired: [LogID: Base] = [:]
+    /// The devices that were removed or have left and whose logs are still to be deleted, and since
+    /// when.
+    var removed: [DeviceID: UInt64] = [:]
+    /// When broken-off writes and forgotten mails were last removed from the store.
+    var leftovers: UInt64 = 0
+
+    init() {}
+
+    /// Reads ``bytes``. Anything else is empty: then logs are deleted later.
+    init(parsing bytes: [UInt8]) {
+        let error = SyncError(.malformed, .form, in: .message)
+        var reader = ByteReader(bytes, malformed: error)
+        do throws(SyncError) {
+            bases = try Self.read(&reader)
+            retired = try Self.read(&reader)
+            for _ in 0..<(try reader.integer(UInt32.self)) {
+                let device = try DeviceID(from: &reader)
+                removed[device] = try reader.integer()
+            }
+            leftovers = try reader.integer()
+        } catch {
+            self = LogTimes()
+        }
+    }
+
+    private static func read(
+        _ reader: inout ByteReader<SyncError>
+    ) throws(SyncError) -> [LogID: Base] {
+        var logs: [LogID: Base] = [:]
+        for _ in 0..<(try reader.integer(UInt32.self)) {
+            let log = try LogID(from: &reader)
+            logs[log] = Base(
+                number: try reader.integer(), milliseconds: try reader.integer())
+        }
+        return logs
+    }
+
+    /// The bytes of the note.
+    var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        for logs in [bases, retired] {
+            bytes.append(bigEndian: UInt32(logs.count))
+            for (log, base) in logs {
+                bytes += log.bytes
+                bytes.append(bigEndian: base.number)
+                bytes.append(bigEndian: base.milliseconds)
+            }
+        }
+        bytes.append(bigEndian: UInt32(removed.count))
+        for (device, milliseconds) in removed {
+            bytes += device.bytes
+            bytes.append(bigEndian: milliseconds)
+        }
+        bytes.append(bigEndian: leftovers)
+        return bytes
+    }
+}
+
+extension SyncSession {
+    private static let day: UInt64 = 86_400_000
+
+    func keepTimes() throws {
+        let bytes = times.bytes
+        try keychain.update("note when logs were written") { $0[.logTimes] = bytes }
+    }
+
+    /// Deletes, once, the logs of devices that were removed or have left: a day after
+    /// `milliseconds`, and not before bases of both scopes that are as new have what is in them.
+    package func deleteLogsLater(of devices: [DeviceID], since milliseconds: UInt64) throws {
+        for device in devices where times.removed[device] == nil {
+            times.removed[device] = milliseconds
+        }
+        try keepTimes()
+    }
+
+    /// Makes a base of each scope due.
+    func oweBases() throws {
+        try keychain.update(Self.writingBase) { update in
+            for scope in KeyScope.allCases { update.replica?[scope].oweBase() }
+        }
+    }
+
+    /// Whether bases that were written since `milliseconds` have all messages of a device that
+    /// count.
+    private func haveBases(_ device: DeviceID, since milliseconds: UInt64) throws -> Bool {
+        guard try openScopes().contains(.whileUnlocked) else { return false }
+        var last: [RosterEntry.LastMessage] = []
+        if case .left(let leaver) = roster.membership(of: device) { last = leaver.last }
+        let bases = times.bases
+        return try look { replica in
+            KeyScope.allCases.allSatisfy {
+                bases[replica[$0].own.id].map { $0.milliseconds >= milliseconds } ?? false
+            }
+                && last.allSatisfy {
+                    replica[$0.scope].position(of: $0.name.log).number >= $0.name.number
+                }
+        }
+    }
+
+    /// Deletes what is not needed any more: docs/SYNC.md §5, §6.
+    package func tidy() throws {
+        let now = machine.milliseconds()
+        for scope in try openScopes() {
+            let (own, retired) = try look {
+                ($0[scope].own, $0[scope].retiredLogs)
+            }
+            for (place, shelf) in shelves
+            where place.scope == scope && place.device == circle.device {
+                if place.log == own.id {
+                    try deleteBeforeBase(place, shelf, now)
+                } else if retired.contains(place.log) {
+                    try deleteRetired(place, shelf, now)
+                }
+            }
+        }
+        let due = try times.removed.filter { device, since in
+            try isDayOld(since, now) && haveBases(device, since: since)
+        }.keys.sorted()
+        for device in due {
+            try checkpoint()
+            try store.deleteLogs(of: device, in: circle.circle, by: storeDeadline)
+            times.removed[device] = nil
+        }
+        if !due.isEmpty { try keepTimes() }
+        guard isDayOld(times.leftovers, now) else { return }
+        times.leftovers = now
+        // Nothing depends on this, and a folder that others fill must not end rounds.
+        try? store.removeLeftovers(by: storeDeadline)
+        var last: Int64? = 0
+        while let number = last {
+            last = try keychain.update("forget items that are gone") {
+                try $0.forgetUnusedNumbers(after: number)
+            }
+        }
+        try keepTimes()
+    }
+
+    private func isDayOld(_ milliseconds: UInt64, _ now: UInt64) -> Bool {
+        now > milliseconds && now - milliseconds > Self.day
+    }
+
+    private func deleteBeforeBase(_ place: LogPlace, _ shelf: LogShelf, _ now: UInt64) throws {
+        guard let base = times.bases[place.log] else { return }
+        // A store that was set back may have lost the base. One of this round is not on the shelf.
+        let isThere = shelf.all.contains {
+            $0.name.number == base.number && $0.base?.isComplete == true
+        }
+        guard isThere || base.milliseconds >= report.milliseconds else { return }
+        let isElsewhere = report.hasRead(place.log, upTo: base.number)
+        guard store.guarantee == .inTheStore || isElsewhere || isDayOld(base.milliseconds, now)
+        else { return }
+        let old = shelf.names.filter { $0.number < base.number }
+        guard !old.isEmpty else { return }
+        // Foreign messages of a copy of this keychain are not ours to delete.
+        let foreign = try look { replica in
+            Set(
+                shelf.all.filter { !replica[place.scope].own.isOwn($0) }.map(\.name.number))
+        }
+        let names = old.filter { !foreign.contains($0.number) }.sorted()
+        if !names.isEmpty { try store.delete(names, in: place, by: storeDeadline) }
+    }
+
+    private func deleteRetired(_ place: LogPlace, _ shelf: LogShelf, _ now: UInt64) throws {
+        let last = shelf.names.map(\.number).max() ?? 0
+        guard let seen = times.retired[place.log], seen.number == last else {
+            times.retired[place.log] = LogTimes.Base(number: last, milliseconds: now)
+            return try keepTimes()
+        }
+        let foreign = try look { replica in
+            replica[place.scope].foreign(in: place.log, shelf.all)
+        }
+        let age = now - min(now, seen.milliseconds)
+        let names = shelf.names.filter { name in
+            age > (foreign.contains(name.number) ? 365 : 30) * Self.day
+        }.sorted()
+        if !names.isEmpty { try store.delete(names, in: place, by: storeDeadline) }
+    }
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSealing
+package import ValetSync
+
+/// Where the circle of this keychain keeps its bytes: a note in the keychain, which `valet sync
+/// create` and `join` write. The program opens the store that it names.
+package enum StoreAddress: Hashable, Sendable {
+    /// A folder, by its absolute path.
+    case folder(String)
+    /// An etcd cluster.
+    case etcd(EtcdPlace)
+
+    /// What `status` shows. It has no secrets: the password of the user is an item.
+    package var text: String {
+        switch self {
+        case .folder(let path): path
+        case .etcd(let address): address.list
+        }
+    }
+}
+
+/// The servers of an etcd cluster, and the files that prove who is who.
+package struct EtcdPlace: Hashable, Sendable {
+    /// The addresses of the servers, as given, with commas between them.
+    package let list: String
+    /// The file with the certificate that has signed those of the servers.
+    package var authority: String?
+    /// The file with the certificate of this device.
+    package var certificate: String?
+    /// The file with the key of that certificate.
+    package var key: String?
+    /// The name of the user.
+    package var user: String?
+
+    /// Whether addresses that protect nothing are accepted.
+    package var allowsPlainText = false
+
+    /// Servers without files and users.
+    package init(list: String) { self.list = list }
+}
+
+extension StoreAddress {
+    private static let version: UInt8 = 1
+    private static let plainText = "http"
+
+    /// The bytes of the note.
+    package var bytes: [UInt8] {
+        switch self {
+        case .folder(let path): return [Self.version, 1] + Self.bytes(of: path)
+        case .etcd(let address):
+            let options = [address.authority, address.certificate, address.key, address.user]
+            // An option that is given is never empty.
+            let texts =
+                options.map { $0 ?? "" } + [address.list]
+                + [address.allowsPlainText ? Self.plainText : ""]
+            return [Self.version, 2] + texts.flatMap(Self.bytes)
+        }
+    }
+
+    private static func bytes(of text: String) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.append(bigEndian: UInt32(text.utf8.count))
+        return bytes + text.utf8
+    }
+
+    /// Reads ``bytes``.
+    ///
+    /// - Throws: ``SyncError``: `malformed`, `form`.
+    package init(parsing bytes: [UInt8]) throws(SyncError) {
+        var reader = ByteReader(bytes, malformed: SyncError(.malformed, .form, in: .member))
+        guard try reader.integer(UInt8.self) == Self.version else { throw reader.malformed }
+        let kind = try reader.integer(UInt8.self)
+        var texts: [String] = []
+        while !reader.isAtEnd { texts.append(try reader.text()) }
+        switch kind {
+        case 1 where texts.count == 1: self = .folder(texts[0])
+        case 2 where texts.count == 6:
+            let options = texts.prefix(4).map { $0.isEmpty ? nil : $0 }
+            var address = EtcdPlace(list: texts[4])
+            (address.authority, address.certificate) = (options[0], options[1])
+            (address.key, address.user) = (options[2], options[3])
+            address.allowsPlainText = texts[5] == Self.plainText
+            self = .etcd(address)
+        default: throw reader.malformed
+        }
+    }
+}
+
+/// What this device calls the others: a note in the keychain. A sponsor takes the name that a
+/// device gives itself; `valet sync devices rename` changes it.
+package struct DeviceNames: Hashable, Sendable {
+    /// The names.
+    package var names: [DeviceID: String] = [:]
+
+    /// No names.
+    package init() {}
+
+    /// The bytes of the note.
+    package var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        for (device, name) in names.sorted(by: { $0.key < $1.key }) {
+            bytes += device.bytes
+            bytes.append(bigEndian: UInt32(name.utf8.count))
+            bytes += name.utf8
+        }
+        return bytes
+    }
+
+    /// Reads ``bytes``; nil and anything else have no names.
+    package init(parsing bytes: [UInt8]?) {
+        var reader = ByteReader(
+            bytes ?? [], malformed: SyncError(.malformed, .form, in: .member))
+        do throws(SyncError) {
+            while !reader.isAtEnd {
+                let device = try DeviceID(from: &reader)
+                names[device] = try reader.text()
+            }
+        } catch {
+            names = [:]
+        }
+    }
+}
+
+extension ByteReader {
+    /// UTF-8 after its length.
+    fileprivate mutating func text() throws(Failure) -> String {
+        let byteCount = try integer(UInt32.self)
+        guard let text = String(utf8: try bytes(Int(byteCount))) else { throw malformed }
+        return text
+    }
+}
+
+extension NoteName {
+    /// ``StoreAddress``.
+    package static let address = NoteName("address")
+    /// ``DeviceNames``.
+    package static let names = NoteName("names")
+    /// The circle that this keychain has left, whose replica it has kept.
+    package static let left = NoteName("left")
+    /// The circle that this keychain is moving to.
+    static let move = NoteName("move")
+    /// The recovery member's id, and the public half of the recovery key that it was made from.
+    package static let recovery = NoteName("recovery")
+    /// Anything: a person has paused sync.
+    package static let paused = NoteName(Keychain.SyncNote.paused.rawValue)
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainDatabase
+internal import ValetKeychainModel
+package import ValetSync
+
+/// What a read of sync sees. It ends with the call that lends it.
+package final class SyncView {
+    /// Whether scope `u` is closed.
+    package var isLocked: Bool { reader.keys.isLocked }
+
+    private let reader: RecordReader
+    private var kept: KeptReplica?
+
+    init(_ reader: RecordReader, _ kept: KeptReplica?) throws {
+        self.reader = reader
+        let stamp = try reader.store.sync.readMark().stamp
+        if kept?.stamp == stamp { self.kept = kept }
+    }
+
+    /// What the keychain knows of its circle; nil in no circle. Reading it takes long for many
+    /// items, unless this process has just written it.
+    package var replica: Replica? {
+        get throws {
+            if let kept { return kept.replica }
+            let fresh = try KeptReplica(reader.store.sync, reader.keys)
+            kept = fresh
+            return fresh.replica
+        }
+    }
+
+    /// Whether the keychain has a replica. Takes no time.
+    package var isInCircle: Bool {
+        get throws {
+            let kind = ReplicaEntry.Kind.scope.rawValue
+            return try reader.store.sync.entry(kind, [KeyScope.afterFirstUnlock.rawValue]) != nil
+        }
+    }
+
+    /// What is kept under a name.
+    package subscript(note: NoteName) -> [UInt8]? {
+        get throws {
+            try reader.store.sync.entry(EntryKind.note, note.id).map(reader.keys.openFacts)
+        }
+    }
+
+    /// The conflicts, by item.
+    package func conflicts() throws -> [KeptVersion] {
+        guard let replica = try replica else { return [] }
+        return try reader.conflicts(of: replica)
+    }
+
+    /// The replaced values that are kept, by item and by the time at which they were taken away.
+    package func replaced() throws -> [KeptVersion] { try reader.replaced() }
+
+    /// Opens a version with its value.
+    ///
+    /// - Returns: nil if it is closed now, or gone.
+    package func content(of version: KeptVersion.ID) throws -> RecordContent? {
+        try reader.content(of: version)
+    }
+}

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainModel
+internal import ValetSealing
+package import ValetSync
+internal import ValetSyncStores
+internal import ValetSystem
+
+// Reads the roster, puts back what the store has lost, and appends entries: docs/SYNC.md §6. Every
+// round begins with it, and the commands that change the circle append here.
+
+/// What the store shows of the roster.
+struct RosterShelf {
+    /// What a file was when it was read.
+    enum File: Hashable {
+        /// An entry that a member has signed.
+        case entry(SyncHash)
+        /// It names an author that was no member then.
+        case unknownAuthor(DeviceID)
+        /// No entry of this roster.
+        case foreign
+    }
+
+    /// The files that were read, by their names in the store.
+    var known: [StoredName: File] = [:]
+    /// Whether a device has named an entry since the roster was kept.
+    var hasNewNames = false
+    /// Entries whose parents were not read yet.
+    var waiting: [RosterEntry] = []
+    /// The last entry that the store is known to have.
+    var head: LogPosition?
+    /// Whether a file was left for the next round.
+    var isCutShort = false
+
+    /// The hashes of the entries that the store has shown.
+    var shown: Set<SyncHash> {
+        Set(
+            known.values.compactMap { file in
+                if case .entry(let hash) = file { hash } else { nil }
+            })
+    }
+
+    /// How many files no member answers for.
+    var foreignCount: Int {
+        known.values.count { file in
+            if case .entry = file { false } else { true }
+        }
+    }
+
+    /// Keeps entries for the next round, as many as a circle may have. Those that are left out are
+    /// read again.
+    mutating func wait(for entries: some Sequence<RosterEntry>) {
+        var room = ReadingLimits.byteCount
+        waiting = []
+        for entry in entries {
+            room -= min(room, entry.bytes.count)
+            if room > 0, waiting.count < RosterEntry.maximalNumber {
+                waiting.append(entry)
+            } else if let name = known.first(where: { $0.value == .entry(entry.hash) })?.key {
+                known[name] = nil
+                isCutShort = true
+            }
+        }
+    }
+}
+
+/// How much of what no member has signed one round reads. The rest of a flood is left for later
+/// rounds, which go on from there.
+enum ReadingLimits {
+    /// The most files of a roster.
+    static let rosterFileCount = 50_000
+    /// The most bytes of a roster, and of a log's files that are no messages.
+    static let byteCount = 64 << 20
+    /// The most files of a log that are read once more, because they may have arrived since.
+    static let retryCount = 256
+    /// The most logs of which nothing was read yet.
+    static let newLogCount = 1024
+}
+
+/// Reads the files of a roster one after the other, and keeps nothing that no member has signed.
+struct RosterReader {
+    let store: any SyncStore
+    let place: StorePlace
+    /// Is asked between two calls of the store. It throws to break off.
+    var checkpoint: () throws -> Void = {}
+    private(set) var entries: [RosterEntry] = []
+    private(set) var files: [StoredName: RosterShelf.File] = [:]
+    /// Whether files were left out, because there were too many.
+    private(set) var isCutShort = false
+
+    init(_ store: any SyncStore, _ place: StorePlace) {
+        (self.store, self.place) = (store, place)
+    }
+
+    /// Reads files, and lends their bytes to `sieve`.
+    ///
+    /// - Parameter own: The names of entries that are kept. They are always read. Of the others a
+    ///   random part is read if there are too many, so that nobody can choose what is left out.
+    mutating func read(
+        _ names: [StoredName], of own: Set<StoredName>, through sieve: inout RosterSieve,
+        by deadline: () -> Deadline
+    ) throws {
+        var others = names.filter { $0.hash != nil && !own.contains($0) }
+        if others.count > ReadingLimits.rosterFileCount {
+            others = others.shuffled().prefix(ReadingLimits.rosterFileCount).sorted()
+            isCutShort = true
+        }
+        let kept = names.filter { $0.hash == nil || own.contains($0) }
+        var room = ReadingLimits.byteCount
+        for chunk in (kept + others).chunks(of: StoreLimits.readCount) {
+            try checkpoint()
+            guard room > 0 || own.contains(chunk[0]) else {
+                isCutShort = true
+                break
+            }
+            let answers = try store.read(chunk, in: place, by: deadline())
+            for (name, answer) in zip(chunk, answers) {
+                guard case .bytes(let bytes) = answer else { continue }
+                room -= min(room, bytes.count)
+                take(sieve.sift(bytes), as: name)
+            }
+        }
+    }
+
+    private mutating func take(_ finding: RosterSieve.Finding, as name: StoredName) {
+        switch finding {
+        case .signed(let entry):
+            files[name] = .entry(entry.hash)
+            entries.append(entry)
+        case .unknownAuthor(let author): files[name] = .unknownAuthor(author)
+        case .foreign: files[name] = .foreign
+        }
+    }
+}
+
+extension SyncSession {
+    private static let changing = "change the circle"
+
+    /// Reads what is new in the roster, and chooses the accepted branch.
+    ///
+    /// - Throws: ``StoreError``, ``KeychainFailure``.
+    package func readRoster() throws {
+        let place = StorePlace.roster(circle.circle)
+        let listing = try store.list(place, from: 0, by: storeDeadline)
+        guard !listing.isTooLong else {
+            // The round goes on with what was read before.
+            report.add(.rosterIsTooLong)
+            return report.note(roster, self: circle.device)
+        }
+        let before = roster.acceptedHash
+        let reading = try addNewEntries(listing)
+        for (hash, error) in reading.refused where error.code == .invalid {
+            // Only what the device has signed breaks a rule.
+            guard let signer = reading.signers[hash] else { continue }
+            report.add(.refusedEntry, device: signer)
+        }
+        if rosterShelf.isCutShort { report.add(.rosterIsTooLong) }
+        report.addForeign(
+            rosterShelf.foreignCount + listing.foreignCount, named: listing.foreignNames)
+        try putBack(in: place)
+        if reading.hasAdded || roster.acceptedHash != before { try keepRoster() }
+        report.note(roster, self: circle.device)
+    }
+
+    /// What became of the entries that a round has read.
+    private struct RosterReading {
+        let hasAdded: Bool
+        let refused: [SyncHash: SyncError]
+        let signers: [SyncHash: DeviceID]
+    }
+
+    private func addNewEntries(_ listing: StoreListing) throws -> RosterReading {
+        var sieve = RosterSieve(roster)
+        let names = Set(listing.names)
+        rosterShelf.known = rosterShelf.known.filter { name, file in
+            guard names.contains(name) else { return false }
+            if case .unknownAuthor(let author) = file { return !sieve.knows(author) }
+            return true
+        }
+        let unread = listing.names.filter { rosterShelf.known[$0] == nil }
+        var reader = RosterReader(store, .roster(circle.circle))
+        reader.checkpoint = checkpoint
+        let own = unread.isEmpty ? [] : Set(roster.kept.entries.map(\.file.name))
+        try reader.read(unread, of: own, through: &sieve) { storeDeadline }
+        rosterShelf.known.merge(reader.files) { _, new in new }
+        rosterShelf.isCutShort = reader.isCutShort
+        // Entries that waited for their parents come again with them.
+        let entries = Dictionary(
+            (reader.entries + rosterShelf.waiting).map { ($0.hash, $0) },
+            uniquingKeysWith: { first, _ in first })
+        let reading = roster.add(Array(entries.values))
+        rosterShelf.wait(for: reading.waiting.compactMap { entries[$0] })
+        return RosterReading(
+            hasAdded: !reading.added.isEmpty, refused: reading.refused,
+            signers: entries.mapValues(\.head.signer))
+    }
+
+    /// Puts entries back that the store has lost, as they were.
+    private func putBack(in place: StorePlace) throws {
+        let shown = rosterShelf.shown
+        let lost = roster.kept.entries.filter { !shown.contains($0.hash) }
+        let path = roster.acceptedPath
+        rosterShelf.head = path.last { shown.contains($0.hash) }.map {
+            LogPosition(number: UInt64($0.head.number), hash: $0.hash)
+        }
+        guard !lost.isEmpty else { return }
+        if !shown.isEmpty { report.add(.rosterWasLost, count: lost.count) }
+        for chunk in lost.chunks(of: StoreLimits.readCount) {
+            _ = try store.put(chunk.map(\.file), in: place, by: storeDeadline)
+        }
+    }
+
+    /// Keeps the roster in the keychain.
+    func keepRoster() throws {
+        forgetKeys()
+        try keepNames()
+    }
+
+    /// Takes note that a device knew an entry.
+    func note(_ hash: SyncHash, namedBy device: DeviceID) {
+        if roster.note(hash, namedBy: device) { rosterShelf.hasNewNames = true }
+    }
+
+    /// Keeps the roster, of which no entry has changed, in the keychain.
+    private func keepNames() throws {
+        let bytes = roster.kept.bytes
+        try keychain.update(Self.changing) { $0[.roster] = bytes }
+        rosterShelf.hasNewNames = false
+    }
+
+    /// Keeps which entries the devices knew, if that has changed: they may not pretend later that
+    /// they did not know them.
+    func keepNewNames() throws {
+        if rosterShelf.hasNewNames { try keepNames() }
+    }
+
+    /// Appends an entry that this device signs.
+    ///
+    /// - Parameter make: Makes what the entry does after the state that it is given. It runs again
+    ///   if another device was quicker.
+    /// - Throws: ``SyncTrouble``: `removed`, `undecided`, `circleIsFull`, `rosterInMotion`;
+    ///   ``KeychainFailure``: `locked`; ``StoreError``.
+    @discardableResult
+    package func append(
+        _ make: (RosterState, RosterEntry.Head) throws -> RosterEntry.Operation
+    ) throws -> RosterEntry {
+        for _ in 0..<5 {
+            guard isMember else { throw SyncTrouble.removed }
+            guard roster.alarm.isEmpty else { throw SyncTrouble.undecided }
+            let state = roster.accepted
+            guard state.number < RosterEntry.maximalNumber else { throw SyncTrouble.circleIsFull }
+            let head = state.next(milliseconds: machine.milliseconds(), signer: circle.device)
+            let operation = try make(state, head)
+            let signed = try withIdentity(.whileUnlocked) {
+                RosterEntry(head, operation, signedBy: $0.signing)
+            }
+            guard let entry = signed else {
+                throw KeychainFailure(
+                    .locked, during: Self.changing,
+                    hint: "unlock the keychain with `valet unlock`")
+            }
+            if try store(entry) { return entry }
+            try readRoster()
+        }
+        throw SyncTrouble.rosterInMotion
+    }
+
+    /// Puts an entry into the store, and accepts it.
+    ///
+    /// - Returns: false if another entry took its place.
+    private func store(_ entry: RosterEntry) throws -> Bool {
+        let place = StorePlace.roster(circle.circle)
+        let position = LogPosition(number: UInt64(entry.head.number), hash: entry.hash)
+        var outcome = try store.append(
+            entry.bytes, at: position, to: place, after: rosterShelf.head, by: storeDeadline)
+        if case .otherHead(let head) = outcome, head.map({ roster.contains($0.hash) }) ?? true {
+            // The store was set back, and entries were put back without moving its head.
+            outcome = try store.append(
+                entry.bytes, at: position, to: place, after: head, by: storeDeadline)
+        }
+        guard outcome == .stored else { return false }
+        rosterShelf.head = position
+        let reading = roster.add([entry])
+        try keepRoster()
+        return reading.added.contains(entry.hash) && roster.acceptedHash == entry.hash
+    }
+
+    // MARK: Duties
+
+    /// Does what the first unlocked member has to do before its next message: removes the devices
+    /// that a lost branch removed, and makes new keys after a device has left.
+    package func doDuties() throws {
+        guard isMember, roster.alarm.isEmpty else { return }
+        let outstanding = roster.outstanding
+        let removals = outstanding.removals.subtracting([circle.device])
+        if !removals.isEmpty {
+            try append { state, head in
+                try self.removal(of: removals.sorted(), after: state, head)
+            }
+        } else if outstanding.needsRotation {
+            try append { state, head in
+                let (wraps, former) = try self.newKeys(after: state, head, without: [])
+                return .rotate(wraps, former)
+            }
+            try deleteLogsLater(
+                of: roster.accepted.leavers.keys.sorted(), since: machine.milliseconds())
+            try oweBases()
+        }
+    }
+
+    /// The operation that removes members and gives the others new keys.
+    package func removal(
+        of devices: [DeviceID], after state: RosterState, _ head: RosterEntry.Head
+    ) throws -> RosterEntry.Operation {
+        let (wraps, former) = try newKeys(after: state, head, without: devices)
+        return .remove(devices.sorted(), wraps, former)
+    }
+
+    /// New keys of the next epoch for the members that stay.
+    private func newKeys(
+        after state: RosterState, _ head: RosterEntry.Head, without removed: [DeviceID]
+    ) throws -> (Wraps, FormerKeys) {
+        let former = try newestKeys()
+        let keys = CircleKeys(epoch: state.epoch + 1, f: .random(), u: .random())
+        let wraps = try Wraps(
+            keys, for: state.members(without: removed), at: head.place,
+            ephemeral: .random(), random: machine.random)
+        return (
+            wraps,
+            FormerKeys(former, under: keys, circle: circle.circle, random: machine.random)
+        )
+    }
+
+    /// The operation that admits a member, and gives it the keys of now.
+    package func addition(
+        of member: Member, _ head: RosterEntry.Head
+    ) throws -> RosterEntry.Operation {
+        let keys = try newestKeys()
+        return .add(
+            member,
+            try Wraps(
+                keys, for: [member], at: head.place, ephemeral: .random(),
+                random: machine.random))
+    }
+}
+
+extension RosterEntry {
+    /// The file that has the entry.
+    var file: StoreFile { StoreFile(number: UInt64(head.number), bytes: bytes) }
+}
+
+extension Array {
+    /// The elements in pieces of at most `count`.
+    func chunks(of count: Int) -> [[Element]] {
+        stride(from: 0, to: self.count, by: count).map {
+            Array(self[$0..<Swift.min(self.count, $0 + count)])
+        }
+    }
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+internal import ValetKeychainDatabase
+package import ValetKeychainModel
+package import ValetKeychainStore
+package import ValetSyncStores
+package import ValetSystem
+
+/// The agent of a keychain: runs rounds of sync when something has changed here or in the store,
+/// and once a minute. `valet sync run` is one. docs/SYNC.md §8.
+package final class SyncAgent {
+    /// How long the agent waits for more local changes before it writes.
+    private static let gathering = Duration.seconds(1)
+    /// The longest time between two rounds.
+    private static let interval = Duration.seconds(60)
+    /// In seconds: the longest pauses after failures. A store that is away may be back at any time;
+    /// one that refuses waits for a person.
+    private static let (longestPause, longestPauseAfterRefusals) = (30, 300)
+
+    private typealias Outcome = (state: SyncState, failure: (any Error)?)
+
+    /// How long the agent waits for the lock before it looks again whether it is to end.
+    package var patience = Duration.seconds(30)
+    private static let lockInterval = Duration.milliseconds(50)
+    /// In nanoseconds: the least time between two looks at what has changed.
+    private static let tick: Int64 = 10_000_000
+
+    private let store: ItemStore
+    private let lock: SyncLock
+    private let cancellation: Cancellation
+    private let makeStore: () throws -> any SyncStore
+    private let told: (SyncState, (any Error)?) -> Void
+    private let watch: KeychainWatch
+    private var failures = 0
+
+    /// An agent for the keychain of `store`.
+    ///
+    /// - Parameters:
+    ///   - cancellation: Ends ``run()`` soon: the store's call under way ends first. So does a
+    ///     command that asks for the lock end a round, whatever the store has.
+    ///   - makeStore: Opens the store that the keychain has noted.
+    ///   - told: Is called after each round.
+    /// - Throws: ``KeychainFailure`` if the process can open no more files.
+    package init(
+        _ store: ItemStore, _ lock: SyncLock, endedBy cancellation: Cancellation,
+        makeStore: @escaping () throws -> any SyncStore,
+        told: @escaping (SyncState, (any Error)?) -> Void
+    ) throws(KeychainFailure) {
+        self.store = store
+        self.lock = lock
+        self.cancellation = cancellation
+        self.makeStore = makeStore
+        self.told = told
+        watch = try KeychainWatch(for: .items)
+    }
+
+    /// Runs until it is cancelled. Between two rounds it lets commands work on the replica.
+    ///
+    /// - Throws: ``KeychainFailure``: `timedOut` if another agent runs.
+    package func run() throws {
+        let watch = watch
+        cancellation.listen { watch.wake() }
+        defer { cancellation.stopListening() }
+        var hasRun = false
+        while !cancellation.isCancelled {
+            guard let held = try lock.acquireForAgent(before: Deadline(after: patience)) else {
+                // A command may keep the lock for long.
+                if hasRun { continue }
+                throw KeychainFailure(
+                    .timedOut, during: "start the agent",
+                    message: "another agent of this keychain is running",
+                    hint: "`valet sync status` shows what it does")
+            }
+            hasRun = true
+            try runWithLock()
+            _ = consume held
+            lock.letOthersGo(before: Deadline(after: patience))
+        }
+    }
+
+    /// Runs rounds until somebody asks for the lock.
+    private func runWithLock() throws {
+        let keychain = SyncedKeychain(store)
+        var session: SyncSession?
+        var storeWatch: StoreWatch?
+        defer { storeWatch?.stop() }
+        while !cancellation.isCancelled, !lock.isWanted {
+            _ = watch.attend(to: [store.location])
+            var outcome: Outcome
+            do {
+                if session == nil {
+                    session = try SyncSession.open(keychain, try makeStore())
+                    session?.isInterrupted = interruption()
+                    storeWatch?.stop()
+                    storeWatch = session.map { StoreWatch($0, waking: watch) }
+                }
+                let isPaused = try keychain.read("look for a pause") { try $0[.paused] != nil }
+                if isPaused == true { try session?.keep(.paused) }
+                outcome = isPaused == true ? (.paused, nil) : session?.round() ?? (.off, nil)
+            } catch {
+                session = nil
+                outcome = (SyncState(of: error), error)
+            }
+            if outcome.failure as? SyncTrouble == .interrupted { continue }
+            told(outcome.state, outcome.failure)
+            wait(after: outcome, session, storeWatch)
+        }
+    }
+
+    /// Says whether a round is to be broken off. Looks at the lock twenty times a second.
+    private func interruption() -> () -> Bool {
+        var next = Deadline.immediately
+        return { [lock, cancellation] in
+            if cancellation.isCancelled { return true }
+            guard next.hasPassed else { return false }
+            next = Deadline(after: Self.lockInterval)
+            return lock.isWanted
+        }
+    }
+
+    /// Waits for a change here or in the store, and then for more local changes.
+    ///
+    /// After failures it waits longer each time, whatever changes here, and up to half as long
+    /// again by chance, so that agents do not all come at the same moment.
+    private func wait(after outcome: Outcome, _ session: SyncSession?, _ storeWatch: StoreWatch?) {
+        let isFailing =
+            [.unavailable, .denied, .full].contains(outcome.state)
+            || outcome.state == .waiting && outcome.failure != nil
+        failures = isFailing ? failures + 1 : 0
+        if isFailing {
+            let isRefused = [.denied, .full].contains(outcome.state)
+            let longest = isRefused ? Self.longestPauseAfterRefusals : Self.longestPause
+            let seconds = min(longest, 1 << min(failures, 16))
+            let jitter = Int.random(in: 0...(500 * seconds))
+            return pause(.milliseconds(1000 * seconds + jitter), session) { false }
+        }
+        guard !cancellation.isCancelled, !lock.isWanted else { return }
+        watch.wait(atMost: Self.interval)
+        // A change in the store is read at once.
+        pause(Self.gathering, session) { storeWatch?.takeChange() ?? false }
+    }
+
+    /// Waits for `duration`, until somebody asks for the lock, or until `isOver`. Keys that a lock
+    /// of the keychain takes away are dropped meanwhile.
+    private func pause(_ duration: Duration, _ session: SyncSession?, _ isOver: () -> Bool) {
+        let end = Deadline(after: duration)
+        while !cancellation.isCancelled, !lock.isWanted {
+            _ = try? session?.openScopes()
+            guard !isOver(), end.sleep(atMost: Self.tick) else { return }
+            watch.wait(atMost: end.remaining)
+        }
+    }
+}
+
+/// Waits for changes in the store on a thread of its own, and wakes the agent.
+private final class StoreWatch: Sendable {
+    /// In nanoseconds: the pause after a failure.
+    private static let pause: Int64 = 1_000_000_000
+
+    private let stopping = Cancellation()
+    private let hasChanged = Atomic<Bool>(false)
+
+    init(_ session: SyncSession, waking watch: KeychainWatch) {
+        let (store, circle) = (session.store, session.circle.circle)
+        // Without a thread, the round of each minute finds what has changed.
+        try? BackgroundThread.start { [self] in
+            while !stopping.isCancelled {
+                let limit = WaitLimit(
+                    until: Deadline(after: .seconds(600)), cancellation: stopping)
+                guard let change = try? store.waitForChange(in: circle, within: limit) else {
+                    _ = Deadline(after: .seconds(1)).sleep(atMost: Self.pause)
+                    continue
+                }
+                guard change != .nothing else { continue }
+                hasChanged.store(true, ordering: .relaxed)
+                watch.wake()
+            }
+        }
+    }
+
+    /// Whether the store has changed since this was last asked.
+    func takeChange() -> Bool { hasChanged.exchange(false, ordering: .relaxed) }
+
+    func stop() { stopping.cancel() }
+}

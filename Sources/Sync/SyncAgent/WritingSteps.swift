@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainModel
+internal import ValetSealing
+internal import ValetSync
+internal import ValetSyncStores
+internal import ValetSystem
+
+// Writes what is new here: docs/SYNC.md §4 "Build", §5 "Writing". A batch is built, numbered and
+// kept in one transaction, and then sent as it is until the store has it.
+
+extension SyncSession {
+    private static let writing = "write for other devices"
+    /// The most batches that one round writes: after that, others are read again.
+    private static let batchLimit = 256
+
+    /// Sends everything that is pending in the open scopes.
+    ///
+    /// - Returns: Whether everything is in the store.
+    /// - Throws: ``StoreError``, ``KeychainFailure``, ``SyncTrouble/noKeys``.
+    @discardableResult
+    package func sendPending() throws -> Bool {
+        var isDone = true
+        for scope in try openScopes() {
+            guard try send(scope) else {
+                isDone = false
+                continue
+            }
+            for _ in 0..<Self.batchLimit {
+                try checkpoint()
+                guard try build(scope) else { break }
+                guard try send(scope) else {
+                    isDone = false
+                    break
+                }
+            }
+        }
+        return isDone
+    }
+
+    /// Builds the next batch of a scope.
+    ///
+    /// - Returns: Whether there was anything to say.
+    private func build(_ scope: KeyScope) throws -> Bool {
+        guard let key = try keyring(scope)?.newest else { throw SyncTrouble.noKeys }
+        guard try look({ $0[scope].mayBuildBatch }) else { return false }
+        let (author, circle, machine) = (author(in: scope, key), circle, machine)
+        var unsendable: [UnsendableItem] = []
+        let isBuilt = try keychain.update(Self.writing) { update in
+            guard update.replica?[scope].hasNews == true else { return false }
+            let draft = try update.draftBatch(in: scope)
+            unsendable = update.unsendable
+            guard let draft else { return false }
+            let batch = draft.batch(at: machine.milliseconds())
+            let header = draft.header(by: author)
+            let signed = try update.withSecret(scope) { secret in
+                batch.built(
+                    header, under: key.key,
+                    signedBy: ScopeIdentity(secret, scope, circle: circle.circleOfKeys).signing,
+                    random: machine.random())
+            }
+            guard let built = signed else { return false }
+            var changes: [ReplicaChange] = []
+            update.replica?.add(
+                draft, hash: built.hash, in: scope, self.view(isLocked: update.isLocked),
+                &changes)
+            update.replica?[scope].countBatch(byteCount: built.bytes.count)
+            let records = Dictionary(
+                draft.records.map {
+                    (Dot(log: draft.name.log, number: draft.name.number, tag: $0.tag), $0)
+                }, uniquingKeysWith: { first, _ in first })
+            update.outgoing[scope] = built.bytes
+            try update.apply(changes, bringing: records)
+            return true
+        }
+        for (kind, reason) in [
+            (SyncReport.Kind.tooLarge, UnsendableItem.Reason.tooLarge),
+            (.unreadableRecord, .damaged),
+        ] {
+            report.add(kind, scope: scope, count: unsendable.count { $0.reason == reason })
+        }
+        return isBuilt
+    }
+
+    func author(in scope: KeyScope, _ key: CircleKeyring.Held) -> MessageAuthor {
+        MessageAuthor(
+            circle.device, of: circle.circle, in: scope, roster: roster.acceptedHash,
+            keyID: key.key.id)
+    }
+
+    /// Sends the batch that is not confirmed, if there is one.
+    ///
+    /// - Returns: false if another copy of this keychain may have written in the log: the next
+    ///   round reads it.
+    private func send(_ scope: KeyScope) throws -> Bool {
+        let bytes: [UInt8]? = try keychain.update(Self.writing) { $0.outgoing[scope] }
+        guard let bytes else { return true }
+        guard let message = try? ReceivedMessage(parsing: bytes) else {
+            throw KeychainFailure(
+                .damaged, during: Self.writing, message: "the message that is to be sent",
+                hint: "`valet sync leave --here`, then join the circle anew")
+        }
+        let name = message.header.name
+        let place = LogPlace(circle.circle, circle.device, scope, name.log)
+        let position = LogPosition(number: name.number, hash: message.hash)
+        // It may have been stored before the process that sent it died.
+        let isThere = heads[name.log] == position
+        let outcome =
+            try isThere
+            ? .stored
+            : store.append(
+                bytes, at: position, to: .log(place), after: heads[name.log],
+                by: storeDeadline)
+        switch outcome {
+        case .stored: heads[name.log] = position
+        case .taken: return false
+        case .otherHead(let head):
+            guard try isOlderOfOurs(head, scope) else { return false }
+            // This batch comes with the base.
+            heads[name.log] = head
+            try putBack(scope)
+        }
+        try keychain.update(Self.writing) { update in
+            update.outgoing[scope] = nil
+            update.replica?.confirm(in: scope)
+        }
+        return true
+    }
+
+    /// The store was set back, and has lost messages of the own log: a base brings what they had.
+    func putBack(_ scope: KeyScope) throws {
+        report.add(.storeWasSetBack, scope: scope)
+        try keychain.update(Self.writing) { update in
+            update.replica?[scope].oweBase()
+            update.replica?[scope].oweTable()
+        }
+    }
+
+    /// Whether a head that the store shows is a message that this device has built.
+    private func isOlderOfOurs(_ head: LogPosition?, _ scope: KeyScope) throws -> Bool {
+        guard let head else { return true }
+        return try look { replica in
+            let own = replica[scope].own
+            return own.isOwn(
+                StoredMessage(
+                    name: MessageName(log: own.id, number: head.number), hash: head.hash,
+                    previous: .zero, base: nil))
+        }
+    }
+
+    /// Makes the next batch of each open scope have the whole table, also if nothing is new.
+    package func oweTables() throws {
+        try keychain.update(Self.writing) { update in
+            for scope in KeyScope.allCases { update.replica?[scope].oweTable() }
+        }
+    }
+}

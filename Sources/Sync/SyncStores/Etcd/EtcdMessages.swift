@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The JSON that etcd's gateway speaks: requests and answers of etcd 3.4. Bytes are base64, numbers
+// are strings, and zero and false are left out. Nothing in a request has to be escaped.
+
+internal import ValetDatabase
+internal import ValetSealing
+internal import ValetSystem
+
+/// A condition of a transaction.
+struct EtcdCompare {
+    fileprivate let json: String
+
+    private init(_ key: String, _ target: String, _ result: String, _ member: String) {
+        json = #"{"key":\#(quoted(key)),"target":"\#(target)","result":"\#(result)",\#(member)}"#
+    }
+
+    /// There is such a key.
+    static func exists(_ key: String) -> EtcdCompare {
+        EtcdCompare(key, "VERSION", "GREATER", #""version":"0""#)
+    }
+
+    /// There is no such key.
+    static func isAbsent(_ key: String) -> EtcdCompare {
+        EtcdCompare(key, "CREATE", "EQUAL", #""create_revision":"0""#)
+    }
+
+    /// The key has that value.
+    static func has(_ key: String, _ value: [UInt8]) -> EtcdCompare {
+        EtcdCompare(key, "VALUE", "EQUAL", #""value":\#(quoted(value))"#)
+    }
+}
+
+/// One operation of a transaction.
+struct EtcdOperation {
+    fileprivate let json: String
+
+    private init(_ name: String, _ members: String) {
+        json = #"{"request_\#(name)":{\#(members)}}"#
+    }
+
+    static func put(_ key: String, _ value: [UInt8], lease: String? = nil) -> EtcdOperation {
+        let lease = lease.map { #","lease":"\#($0)""# } ?? ""
+        return EtcdOperation("put", #""key":\#(quoted(key)),"value":\#(quoted(value))\#(lease)"#)
+    }
+
+    /// Reads a key, with its value or without.
+    static func get(_ key: String, keyOnly: Bool = false) -> EtcdOperation {
+        let part = keyOnly ? #","keys_only":true"# : ""
+        return EtcdOperation("range", #""key":\#(quoted(key))\#(part)"#)
+    }
+
+    /// Lists keys from `start` on that are below `end`.
+    static func list(from start: [UInt8], below end: String, limit: Int) -> EtcdOperation {
+        let range = #""key":\#(quoted(start)),"range_end":\#(quoted(end))"#
+        return EtcdOperation("range", range + #","limit":"\#(limit)","keys_only":true"#)
+    }
+
+    static func delete(_ key: String) -> EtcdOperation {
+        EtcdOperation("delete_range", #""key":\#(quoted(key))"#)
+    }
+
+    static func delete(from start: String, below end: String) -> EtcdOperation {
+        EtcdOperation("delete_range", #""key":\#(quoted(start)),"range_end":\#(quoted(end))"#)
+    }
+}
+
+/// All operations of one branch, if all conditions hold, or those of the other.
+struct EtcdTransaction {
+    var compare: [EtcdCompare] = []
+    var success: [EtcdOperation] = []
+    var failure: [EtcdOperation] = []
+
+    /// The body of the request.
+    var json: [UInt8] {
+        let parts = [
+            #"{"compare":["#, compare.map(\.json).joined(separator: ","),
+            #"],"success":["#, success.map(\.json).joined(separator: ","),
+            #"],"failure":["#, failure.map(\.json).joined(separator: ","), "]}",
+        ]
+        return parts.flatMap { Array($0.utf8) }
+    }
+}
+
+/// The body of a request to watch keys, from a revision on.
+func etcdWatch(from first: String, below end: String, since revision: Int64) -> [UInt8] {
+    let members = #""key":\#(quoted(first)),"range_end":\#(quoted(end))"#
+    return Array(#"{"create_request":{\#(members),"start_revision":"\#(revision)"}}"#.utf8)
+}
+
+private func quoted(_ text: String) -> String { quoted(Array(text.utf8)) }
+
+private func quoted(_ bytes: [UInt8]) -> String { "\"" + Base64.text(bytes) + "\"" }
+
+/// A revision as a server says it. The next one is a number, too: no server has seen so many.
+package struct EtcdRevision {
+    /// The revision.
+    package let number: Int64
+    /// The one after it.
+    package let next: Int64
+
+    /// Nil for one that is negative, or the greatest of all numbers.
+    package init?(_ number: Int64) {
+        let (next, overflows) = number.addingReportingOverflow(1)
+        guard number >= 0, !overflows else { return nil }
+        (self.number, self.next) = (number, next)
+    }
+
+    /// Nil also for a text that is no number.
+    package init?(_ text: String?) {
+        guard let number = text.flatMap(Int64.init) else { return nil }
+        self.init(number)
+    }
+}
+
+/// A key, and what a range or an event says of it.
+struct EtcdPair {
+    let key: [UInt8]
+    /// nil where only keys were asked for, and for empty values.
+    let value: [UInt8]?
+    let modRevision: String?
+}
+
+/// The answer to a transaction.
+struct EtcdAnswer {
+    let clusterID: String?
+    let revision: String?
+    /// Whether the conditions held.
+    let isSuccess: Bool
+    /// Whether the first operation has left keys out.
+    let hasMore: Bool
+    private let pairs: [[EtcdPair]]
+
+    /// - Returns: nil if the bytes are not such an answer.
+    init?(_ bytes: [UInt8]) {
+        let answer = EtcdText(bytes)
+        guard let answer,
+            let members = answer.row(
+                """
+                SELECT json_extract(text, '$.header.cluster_id'),
+                    json_extract(text, '$.header.revision'),
+                    json_type(text, '$.succeeded') = 'true',
+                    json_type(text, '$.responses[0].response_range.more') = 'true'
+                FROM document
+                """, columnCount: 4)
+        else { return nil }
+        clusterID = members[0]
+        revision = members[1]
+        isSuccess = members[2] == "1"
+        hasMore = members[3] == "1"
+        let pairs = answer.pairs(
+            """
+            SELECT response.key, json_extract(pair.value, '$.key'),
+                json_extract(pair.value, '$.value'), json_extract(pair.value, '$.mod_revision')
+            FROM document, json_each(text, '$.responses') AS response,
+                json_each(response.value, '$.response_range.kvs') AS pair
+            """)
+        guard let pairs else { return nil }
+        var sorted: [[EtcdPair]] = []
+        for (index, pair) in pairs {
+            // In the order of the answer.
+            while sorted.count <= index { sorted.append([]) }
+            sorted[index].append(pair)
+        }
+        self.pairs = sorted
+    }
+
+    /// What the operation `index` has found; nothing for other operations.
+    func found(_ index: Int) -> [EtcdPair] {
+        pairs.indices.contains(index) ? pairs[index] : []
+    }
+}
+
+/// A line of a watch.
+struct EtcdWatchLine {
+    let revision: String?
+    let isCreated: Bool
+    let isCanceled: Bool
+    let events: [EtcdPair]
+
+    /// - Returns: nil if the bytes are not such a line.
+    init?(_ bytes: [UInt8]) {
+        let line = EtcdText(bytes)
+        guard let line,
+            let members = line.row(
+                """
+                SELECT json_extract(text, '$.result.header.revision'),
+                    json_type(text, '$.result.created') = 'true',
+                    json_type(text, '$.result.canceled') = 'true',
+                    json_type(text, '$.result') = 'object'
+                FROM document
+                """, columnCount: 4),
+            members[3] == "1"
+        else { return nil }
+        revision = members[0]
+        isCreated = members[1] == "1"
+        isCanceled = members[2] == "1"
+        let pairs = line.pairs(
+            """
+            SELECT 0, ifnull(json_extract(event.value, '$.kv.key'), ''), NULL,
+                json_extract(event.value, '$.kv.mod_revision')
+            FROM document, json_each(text, '$.result.events') AS event
+            """)
+        guard let pairs else { return nil }
+        events = pairs.map(\.pair)
+    }
+}
+
+/// Why a request was refused: a text, and a code of gRPC.
+struct EtcdRefusal {
+    let text: String?
+    let code: Int?
+
+    init(_ bytes: [UInt8]) {
+        let members = EtcdText(bytes)?.row(
+            """
+            SELECT ifnull(json_extract(text, '$.error'), json_extract(text, '$.message')),
+                json_extract(text, '$.code')
+            FROM document
+            """, columnCount: 2)
+        text = members?[0] ?? nil
+        code = members?[1].flatMap(Int.init)
+    }
+}
+
+/// One member of an answer that is an object.
+func etcdMember(_ name: EtcdMember, of bytes: [UInt8]) -> String? {
+    let query: StaticString =
+        switch name {
+        case .lease: "SELECT json_extract(text, '$.ID') FROM document"
+        case .token: "SELECT json_extract(text, '$.token') FROM document"
+        }
+    return EtcdText(bytes)?.row(query, columnCount: 1)?[0]
+}
+
+/// The answers with one member.
+enum EtcdMember {
+    case lease
+    case token
+}
+
+/// An answer of etcd as SQLite reads it.
+private struct EtcdText {
+    private let document: JSONText
+
+    /// - Returns: nil if the bytes are not a JSON object.
+    init?(_ bytes: [UInt8]) {
+        let document = try? JSONText(bytes.span)
+        guard let document else { return nil }
+        self.document = document
+        let kind = row("SELECT json_type(text) FROM document", columnCount: 1)?[0]
+        guard kind == "object" else { return nil }
+    }
+
+    /// The columns of the only row; nil if SQLite cannot make it.
+    func row(_ query: StaticString, columnCount: Int32) -> [String?]? {
+        do throws(SystemError) {
+            let run = try document.start(query)
+            guard try run.step() else { return nil }
+            var columns: [String?] = []
+            for column in 0..<columnCount { columns.append(text(column, of: run)) }
+            try run.finish()
+            return columns
+        } catch {
+            return nil
+        }
+    }
+
+    /// Keys and what belongs to them, each with the number in the first column; nil if one of them
+    /// is not base64.
+    func pairs(_ query: StaticString) -> [(index: Int, pair: EtcdPair)]? {
+        do throws(SystemError) {
+            let run = try document.start(query)
+            var pairs: [(index: Int, pair: EtcdPair)] = []
+            while try run.step() {
+                let index = Int(run.int64(0))
+                guard (0..<Self.largestCount).contains(index),
+                    let key = run.withBytes(of: 1, { Base64.bytes($0) })
+                else { return nil }
+                let value = run.isNull(2) ? [] : run.withBytes(of: 2) { Base64.bytes($0) }
+                guard let value, !run.isNull(1) else { return nil }
+                let pair = EtcdPair(
+                    key: key, value: run.isNull(2) ? nil : value, modRevision: text(3, of: run))
+                pairs.append((index, pair))
+            }
+            return pairs
+        } catch {
+            return nil
+        }
+    }
+
+    private func text(_ column: Int32, of run: borrowing Statement.Run) -> String? {
+        guard !run.isNull(column) else { return nil }
+        return run.withBytes(of: column) { $0.text }
+    }
+
+    /// More operations than any transaction of ours has.
+    private static let largestCount = 1024
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainModel
+package import ValetSync
+package import ValetSystem
+
+/// A store in an etcd cluster, version 3.4 or newer, through its JSON gateway: docs/SYNC.md §7.
+///
+/// Every transaction has the mark of the circle as a condition. Reads are linearizable.
+package final class EtcdStore: SyncStore {
+    let address: EtcdAddress
+    let watching: Lock<Watching>
+    private let client: Lock<EtcdClient>
+
+    /// How many keys a page of a list has: with JSON some 300 bytes each.
+    private static let pageCount = 2000
+    /// etcd permits 128 operations and 1.5 MiB.
+    private static let operationCount = 100
+    private static let transactionByteCount = 1 << 20
+    private static let overheadOfFile = 512
+
+    /// The store at an address. Loads libcurl and connects to nothing yet.
+    ///
+    /// - Throws: `unavailable` if libcurl is not installed.
+    package init(at address: EtcdAddress) throws(StoreError) {
+        self.address = address
+        client = Lock(try EtcdClient(address))
+        watching = Lock(Watching())
+    }
+
+    /// In the cluster.
+    package var guarantee: StoreGuarantee { .inTheStore }
+
+    /// Writes the mark.
+    package func create(_ circle: CircleID, by deadline: Deadline) throws(StoreError) {
+        let mark = EtcdKeys.mark(circle)
+        let transaction = EtcdTransaction(
+            compare: [.isAbsent(mark)],
+            success: [.put(mark, StoreNames.markBytes(of: circle))])
+        _ = try perform(transaction, "create the circle", by: deadline)
+    }
+
+    /// Looks for the mark.
+    package func check(_ circle: CircleID, by deadline: Deadline) throws(StoreError) {
+        _ = try perform([], in: circle, "open the circle", by: deadline)
+    }
+
+    /// The logs that have a head.
+    package func logs(
+        of devices: [DeviceID], in circle: CircleID, by deadline: Deadline
+    ) throws(StoreError) -> [LogPlace] {
+        var (logs, count) = ([LogPlace](), 0)
+        try forEachKey(EtcdKeys.heads(circle), in: circle, by: deadline) { key in
+            if case .log(let log) = EtcdKeys.place(ofHead: key, in: circle),
+                devices.contains(log.device)
+            {
+                logs.append(log)
+            }
+            count += 1
+            return count < StoreLimits.nameCount
+        }
+        return logs
+    }
+
+    /// Lists keys in pages.
+    package func list(
+        _ place: StorePlace, from number: UInt64, by deadline: Deadline
+    ) throws(StoreError) -> StoreListing {
+        var (listing, count) = (StoreListing(), 0)
+        let prefix = EtcdKeys.prefix(place)
+        let start = StoreNames.text(StoredName(number: number, part: nil, hash: nil))
+        try forEachKey(
+            prefix, from: prefix + start, in: place.circle, by: deadline
+        ) { key in
+            count += 1
+            let text = key.span.extracting(droppingFirst: prefix.utf8.count)
+            if let name = StoreNames.name(text, hasHash: place.hasHashes), place.mayHold(name) {
+                listing.names.append(name)
+            } else {
+                listing.addForeign(text)
+            }
+            listing.isTooLong = count > StoreLimits.nameCount
+            return !listing.isTooLong
+        }
+        if listing.isTooLong { listing.names = [] }
+        listing.names.sort()
+        return listing
+    }
+
+    /// Reads values in one transaction, or one by one if one of them is too large.
+    package func read(
+        _ names: [StoredName], in place: StorePlace, by deadline: Deadline
+    ) throws(StoreError) -> [StoredBytes] {
+        precondition(names.count <= StoreLimits.readCount, "as many names as may be read at once")
+        return try read(
+            names, of: EtcdKeys.prefix(place), in: place.circle,
+            maxByteCount: place.maximalByteCount, by: deadline)
+    }
+
+    /// One transaction that needs the head. If the outcome is unknown, the same transaction is sent
+    /// again until the deadline: it finds the new head if it was made before.
+    package func append(
+        _ bytes: [UInt8], at position: LogPosition, to place: StorePlace, after head: LogPosition?,
+        by deadline: Deadline
+    ) throws(StoreError) -> AppendOutcome {
+        precondition(position.number > 0, "numbers begin at 1")
+        let file = StoreFile(number: position.number, bytes: bytes)
+        let key = EtcdKeys.file(place.name(of: file), in: place)
+        let (mark, headKey) = (EtcdKeys.mark(place.circle), EtcdKeys.head(place))
+        var transaction = EtcdTransaction()
+        transaction.compare = [
+            .exists(mark),
+            head.map { .has(headKey, EtcdKeys.value(ofHead: $0)) } ?? .isAbsent(headKey),
+        ]
+        if !place.hasHashes { transaction.compare.append(.isAbsent(key)) }
+        transaction.success = [
+            .put(key, bytes), .put(headKey, EtcdKeys.value(ofHead: position)),
+        ]
+        transaction.failure = [.get(mark, keyOnly: true), .get(headKey)]
+        let operation = "append to \(place.text)"
+        let answer = try perform(transaction, operation, by: deadline, persists: true)
+        if answer.isSuccess { return .stored }
+        guard !answer.found(0).isEmpty else { throw Self.withoutMark(operation) }
+        var found: LogPosition?
+        if let value = answer.found(1).first?.value {
+            found = EtcdKeys.head(value)
+            guard found != nil else {
+                throw StoreError(.malformed, during: operation, reason: "not a head")
+            }
+        }
+        if found == position { return .stored }
+        return found == head ? .taken : .otherHead(found)
+    }
+
+    /// Writes in transactions that hold as much as etcd permits.
+    package func put(
+        _ files: [StoreFile], in place: StorePlace, by deadline: Deadline
+    ) throws(StoreError) -> AppendOutcome {
+        var rest = files[...]
+        while !rest.isEmpty {
+            var (chunk, byteCount) = ([StoreFile](), 0)
+            while let file = rest.first, chunk.count < Self.operationCount - 1,
+                chunk.isEmpty
+                    || byteCount + file.bytes.count + Self.overheadOfFile
+                        <= Self.transactionByteCount
+            {
+                chunk.append(file)
+                byteCount += file.bytes.count + Self.overheadOfFile
+                rest.removeFirst()
+            }
+            guard try put(together: chunk, in: place, by: deadline) else {
+                for file in chunk where !(try put(alone: file, in: place, by: deadline)) {
+                    return .taken
+                }
+                continue
+            }
+        }
+        return .stored
+    }
+
+    /// Deletes keys.
+    package func delete(
+        _ names: [StoredName], in log: LogPlace, by deadline: Deadline
+    ) throws(StoreError) {
+        let keys = names.map { EtcdKeys.file($0, in: .log(log)) }
+        for start in stride(from: 0, to: max(1, keys.count), by: Self.operationCount - 1) {
+            let chunk = keys[start..<min(keys.count, start + Self.operationCount - 1)]
+            _ = try perform(
+                chunk.map { .delete($0) }, in: log.circle, "delete messages", by: deadline)
+        }
+    }
+
+    /// Deletes all keys of the device, with the heads.
+    package func deleteLogs(
+        of device: DeviceID, in circle: CircleID, by deadline: Deadline
+    ) throws(StoreError) {
+        let prefixes = [EtcdKeys.circle(circle), EtcdKeys.heads(circle)].map {
+            $0 + StoreNames.text(device) + "/"
+        }
+        _ = try perform(
+            prefixes.map { .delete(from: $0, below: EtcdKeys.end(of: $0)) }, in: circle,
+            "delete the logs of a device", by: deadline)
+    }
+}
+
+/// Mails. They belong to no circle, and so need no mark.
+extension EtcdStore {
+    /// Writes a key with a lease.
+    package func post(
+        _ mail: StoredMail, to mailbox: MailboxID, by deadline: Deadline
+    ) throws(StoreError) {
+        precondition(mail.bytes.count <= Mail.maximalByteCount, "bytes within the limit")
+        let operation = "post a mail"
+        let lease = try client.withLock { (client) throws(StoreError) in
+            try client.lease(
+                StoreLimits.mailLifetime, operation, within: WaitLimit(until: deadline))
+        }
+        let key = EtcdKeys.mailbox(mailbox) + StoreNames.text(StoreNames.name(of: mail))
+        _ = try perform(
+            EtcdTransaction(success: [.put(key, mail.bytes, lease: lease)]), operation,
+            by: deadline)
+    }
+
+    /// Lists the mailbox, and reads the first mails of each step.
+    package func mails(
+        in mailbox: MailboxID, by deadline: Deadline
+    ) throws(StoreError) -> [StoredMail] {
+        let prefix = EtcdKeys.mailbox(mailbox)
+        var names: [StoredName] = []
+        try forEachKey(prefix, in: nil, by: deadline) { key in
+            let text = key.span.extracting(droppingFirst: prefix.utf8.count)
+            if let name = StoreNames.name(text, hasHash: true), name.part == nil {
+                names.append(name)
+            }
+            return names.count < StoreLimits.nameCount
+        }
+        var mails: [StoredMail] = []
+        for step in Mail.Step.allCases {
+            let ofStep = names.filter { $0.number == UInt64(step.rawValue) }
+            var some = StoreLimits.chosen(of: ofStep)[...]
+            while !some.isEmpty {
+                let found = try read(
+                    Array(some.prefix(StoreLimits.readCount)), of: prefix, in: nil,
+                    maxByteCount: Mail.maximalByteCount, by: deadline)
+                for case .bytes(let bytes) in found { mails.append(StoredMail(step, bytes)) }
+                some = some.dropFirst(StoreLimits.readCount)
+            }
+        }
+        return mails
+    }
+
+    /// Deletes the key of a mail.
+    package func delete(
+        _ mail: StoredMail, from mailbox: MailboxID, by deadline: Deadline
+    ) throws(StoreError) {
+        let key = EtcdKeys.mailbox(mailbox) + StoreNames.text(StoreNames.name(of: mail))
+        _ = try perform(
+            EtcdTransaction(success: [.delete(key)]), "delete a mail", by: deadline)
+    }
+
+    /// Does nothing: transactions leave nothing behind, and mails have leases.
+    package func removeLeftovers(by deadline: Deadline) throws(StoreError) {}
+}
+
+extension EtcdStore {
+    static func withoutMark(_ operation: String) -> StoreError {
+        StoreError(
+            .unavailable, during: operation, reason: "the cluster has no such circle",
+            hint: "check the address; a cluster that lost its data needs a circle anew")
+    }
+
+    private func perform(
+        _ transaction: EtcdTransaction, _ operation: String, by deadline: Deadline,
+        maxByteCount: Int = 1 << 20, persists: Bool = false
+    ) throws(StoreError) -> EtcdAnswer {
+        try client.withLock { (client) throws(StoreError) in
+            try client.transact(
+                transaction, operation, within: WaitLimit(until: deadline),
+                maxByteCount: maxByteCount, persists: persists)
+        }
+    }
+
+    /// Does all of `operations` if the circle is here.
+    private func perform(
+        _ operations: [EtcdOperation], in circle: CircleID?, _ operation: String,
+        by deadline: Deadline, maxByteCount: Int = 1 << 20
+    ) throws(StoreError) -> EtcdAnswer {
+        let transaction = EtcdTransaction(
+            compare: circle.map { [.exists(EtcdKeys.mark($0))] } ?? [], success: operations)
+        let answer = try perform(
+            transaction, operation, by: deadline, maxByteCount: maxByteCount)
+        guard answer.isSuccess else { throw Self.withoutMark(operation) }
+        return answer
+    }
+
+    /// Lends all keys with a prefix, page by page, until `body` returns false.
+    private func forEachKey(
+        _ prefix: String, from first: String? = nil, in circle: CircleID?,
+        by deadline: Deadline, _ body: ([UInt8]) -> Bool
+    ) throws(StoreError) {
+        let operation = "list what is in the store"
+        var start = Array((first ?? prefix).utf8)
+        while true {
+            let page = EtcdOperation.list(
+                from: start, below: EtcdKeys.end(of: prefix), limit: Self.pageCount)
+            let answer = try perform(
+                [page], in: circle, operation, by: deadline, maxByteCount: 8 << 20)
+            let keys = answer.found(0).map(\.key)
+            let hasPrefix = keys.allSatisfy { $0.starts(with: prefix.utf8) }
+            guard hasPrefix, keys.count <= Self.pageCount else {
+                throw StoreError(.malformed, during: operation, reason: "keys that are not listed")
+            }
+            for key in keys where !body(key) { return }
+            guard answer.hasMore, let last = keys.last else { return }
+            start = last + [0]
+        }
+    }
+
+    private func read(
+        _ names: [StoredName], of prefix: String, in circle: CircleID?, maxByteCount: Int,
+        by deadline: Deadline
+    ) throws(StoreError) -> [StoredBytes] {
+        guard !names.isEmpty else {
+            if let circle { try check(circle, by: deadline) }
+            return []
+        }
+        let operations = names.map { EtcdOperation.get(prefix + StoreNames.text($0)) }
+        // Base64 has four characters for three bytes.
+        let limit = names.count * (maxByteCount * 4 / 3 + 2048) + 4096
+        let answer: EtcdAnswer
+        do throws(StoreError) {
+            answer = try perform(
+                operations, in: circle, "read values", by: deadline, maxByteCount: limit)
+        } catch {
+            guard error.code == .malformed else { throw error }
+            // One of them has more bytes than anything that belongs here.
+            guard names.count > 1 else { return [.foreign] }
+            var all: [StoredBytes] = []
+            for name in names {
+                all += try read(
+                    [name], of: prefix, in: circle, maxByteCount: maxByteCount, by: deadline)
+            }
+            return all
+        }
+        return names.indices.map { index in
+            guard let value = answer.found(index).first else { return .missing }
+            let bytes = value.value ?? []
+            guard bytes.count <= maxByteCount else { return .foreign }
+            let fits = names[index].hash.map { $0 == StoreNames.hash(of: bytes) } ?? true
+            return fits ? .bytes(bytes) : .partial
+        }
+    }
+
+    /// - Returns: Whether none of the names was taken.
+    private func put(
+        together files: [StoreFile], in place: StorePlace, by deadline: Deadline
+    ) throws(StoreError) -> Bool {
+        let mark = EtcdKeys.mark(place.circle)
+        var transaction = EtcdTransaction(
+            compare: [.exists(mark)], failure: [.get(mark, keyOnly: true)])
+        for file in files {
+            precondition(file.number > 0, "numbers begin at 1")
+            let key = EtcdKeys.file(place.name(of: file), in: place)
+            if !place.hasHashes { transaction.compare.append(.isAbsent(key)) }
+            transaction.success.append(.put(key, file.bytes))
+        }
+        let operation = "write \(place.text)"
+        let answer = try perform(transaction, operation, by: deadline)
+        guard answer.isSuccess || !answer.found(0).isEmpty else {
+            throw Self.withoutMark(operation)
+        }
+        return answer.isSuccess
+    }
+
+    /// - Returns: Whether the bytes are there now.
+    private func put(
+        alone file: StoreFile, in place: StorePlace, by deadline: Deadline
+    ) throws(StoreError) -> Bool {
+        if try put(together: [file], in: place, by: deadline) { return true }
+        return try read([place.name(of: file)], in: place, by: deadline) == [.bytes(file.bytes)]
+    }
+}

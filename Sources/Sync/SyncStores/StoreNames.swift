@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainModel
+internal import ValetSealing
+package import ValetSync
+
+/// What things are called in a store: docs/SYNC.md §7. Folders and etcd use the same names.
+///
+/// Where a name has a hash of the bytes, equal names mean equal bytes, so that no tool that copies
+/// a folder overwrites anything.
+package enum StoreNames {
+    /// The folder of a circle's roster.
+    package static let roster = "roster"
+    /// The folder of mailboxes, beside those of circles.
+    package static let mailboxes = "join"
+    /// The mark of a circle.
+    package static let mark = "circle"
+
+    /// The bytes of the mark, without which a store has no circle.
+    package static func markBytes(of circle: CircleID) -> [UInt8] {
+        var bytes = Array("VALETCIR".utf8)
+        bytes.append(bigEndian: MessageFormat.version)
+        return bytes + circle.bytes
+    }
+
+    /// An id in lower-case hexadecimal.
+    package static func text<Name>(_ id: SyncBytes<Name>) -> String { Hexadecimal.text(id.bytes) }
+
+    /// The letter of a scope.
+    package static func text(_ scope: KeyScope) -> String {
+        scope == .afterFirstUnlock ? "f" : "u"
+    }
+
+    /// The folders that lead to a place.
+    package static func folders(of place: StorePlace) -> [String] {
+        switch place {
+        case .roster(let circle): [text(circle), roster]
+        case .log(let log): [text(log.circle), text(log.device), text(log.scope), text(log.log)]
+        }
+    }
+
+    /// The name of a file in its place: `<number>`, `<number>.<index>`, with `-<hash>` if it has
+    /// one.
+    package static func text(_ name: StoredName) -> String {
+        var text = digits(name.number)
+        if let part = name.part { text += "." + digits(UInt64(part)) }
+        if let hash = name.hash { text += "-" + Hexadecimal.text(hash.bytes) }
+        return text
+    }
+
+    /// The path of a file below the folder of its circle.
+    package static func path(of name: StoredName, in place: StorePlace) -> String {
+        (folders(of: place).dropFirst() + [text(name)]).joined(separator: "/")
+    }
+
+    /// Half of the hash of a file's bytes.
+    package static func hash(of bytes: [UInt8]) -> FileHash {
+        SyncHash(UnkeyedHash.digest(.syncFile) { $0.append(bytes) }).half()
+    }
+
+    /// The name of a mail in its mailbox.
+    package static func name(of mail: StoredMail) -> StoredName {
+        StoredName(number: UInt64(mail.step.rawValue), part: nil, hash: hash(of: mail.bytes))
+    }
+
+    /// Reads the name of a file.
+    ///
+    /// - Returns: Nil unless it is exactly what ``text(_:)-(StoredName)`` writes.
+    package static func name(_ text: Span<UInt8>, hasHash: Bool) -> StoredName? {
+        var rest = text
+        guard let number = takeNumber(&rest), number > 0 else { return nil }
+        var part: UInt32?
+        if rest.isEmpty ? false : rest[0] == UInt8(ascii: ".") {
+            rest = rest.extracting(droppingFirst: 1)
+            guard let index = takeNumber(&rest).flatMap(UInt32.init(exactly:)) else { return nil }
+            part = index
+        }
+        guard hasHash else {
+            return rest.isEmpty ? StoredName(number: number, part: part, hash: nil) : nil
+        }
+        guard rest.count == 33, rest[0] == UInt8(ascii: "-"),
+            let hash = id(rest.extracting(droppingFirst: 1), as: FileHash.self)
+        else { return nil }
+        return StoredName(number: number, part: part, hash: hash)
+    }
+
+    /// Reads an id of 32 lower-case hexadecimal digits; nil for anything else.
+    package static func id<Name>(
+        _ text: Span<UInt8>, as kind: SyncBytes<Name>.Type
+    ) -> SyncBytes<Name>? {
+        var rest = text
+        guard text.count == 32, let high = takeNumber(&rest), let low = takeNumber(&rest) else {
+            return nil
+        }
+        return SyncBytes(high: high, low: low)
+    }
+
+    /// Whether a file has the temporary name that a writer gives it first.
+    static func isTemporary(_ name: Span<UInt8>) -> Bool {
+        let (start, end) = (Array(".valet-".utf8), Array(".tmp".utf8))
+        guard name.count > start.count + end.count else { return false }
+        return start.indices.allSatisfy { name[$0] == start[$0] }
+            && end.indices.allSatisfy { name[name.count - end.count + $0] == end[$0] }
+    }
+
+    private static func takeNumber(_ text: inout Span<UInt8>) -> UInt64? {
+        guard text.count >= 16 else { return nil }
+        var number: UInt64 = 0
+        for index in 0..<16 {
+            let digit: UInt8
+            switch text[index] {
+            case let byte where (0x30...0x39).contains(byte): digit = byte - 0x30
+            case let byte where (0x61...0x66).contains(byte): digit = byte - 0x61 + 10
+            default: return nil
+            }
+            number = number << 4 | UInt64(digit)
+        }
+        text = text.extracting(droppingFirst: 16)
+        return number
+    }
+
+    private static func digits(_ number: UInt64) -> String {
+        var bytes: [UInt8] = []
+        bytes.append(bigEndian: number)
+        return Hexadecimal.text(bytes)
+    }
+}

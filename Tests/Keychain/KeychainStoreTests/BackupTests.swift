@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import ValetKeychainModel
+import ValetSealing
+
+@testable import ValetKeychainDatabase
+@testable import ValetKeychainStore
+
+@Suite struct `A backup of a keychain` {
+    let file = BackupPath()
+
+    @Test func `A backup has every item that may leave the device and counts the others`() throws {
+        let keychain = try TestStore.withEverything()
+        let report = try keychain.backUp(to: file)
+        #expect(
+            report
+                == BackupReport(
+                    itemCount: TestStore.migratableCount, thisDeviceOnlyCount: 3,
+                    accessControlledCount: 0, damagedCount: 0))
+        let backup = try keychain.open(file)
+        #expect(try backup.verify() == TestStore.migratableCount)
+        let names = try backup.items().compactMap { item -> String? in
+            guard case .text(let name)? = item.properties.attributes[.account] else { return nil }
+            return name
+        }
+        #expect(
+            names.sorted() == [
+                "decorated", "empty", "large", "net", "of class ak", "of class ck", "of class dk",
+                "synchronized", "without value",
+            ])
+    }
+
+    @Test func `A backup names its origin`() throws {
+        let keychain = TestStore()
+        try keychain.add(.generic("a"))
+        try keychain.backUp(to: file)
+        let backup = try keychain.open(file)
+        #expect(try keychain.store.keychain.status().keychainID == backup.keychainID)
+        #expect(backup.date == Double(keychain.clock.nanoseconds / 1_000_000) / 1000 - 978_307_200)
+    }
+
+    @Test func `A backup file contains no names and no values in the clear`() throws {
+        let keychain = TestStore()
+        let canaries = ["canary-account", "canary-service", "canary-label", "canary-value"]
+        try keychain.add(
+            .generic(canaries[0], service: canaries[1], [.label: .text(canaries[2])]), canaries[3])
+        try keychain.backUp(to: file)
+        let text = String(decoding: try file.bytes, as: Unicode.ASCII.self)
+        #expect(text.hasPrefix("VALETBAK"))
+        for canary in canaries + ["canary"] { #expect(!text.contains(canary)) }
+    }
+
+    @Test func `A backup is of one moment while others write`() throws {
+        let keychain = TestStore()
+        for number in 0..<20 { try keychain.add(.generic("\(number)")) }
+        let writing = keychain.otherProcess()
+        let caller = keychain.caller
+        let (isDone, moveCount) = (Flag(), Counter())
+        Thread {
+            for number in 20... {
+                if isDone.isSet { break }
+                // Each commit leaves twenty.
+                let old = try? writing.copy(
+                    .exact("\(number - 20)"), .attributes, for: caller)
+                guard let version = old?.items.first?.version else { break }
+                let item = Addition(.generic("\(number)"), value: .text("v"))
+                let move = ItemTransfer(additions: [item], deletions: [version])
+                guard (try? writing.perform(move, for: caller)) != nil else { break }
+                moveCount.increment()
+            }
+        }.start()
+        defer { isDone.set() }
+        for _ in 0..<4 {
+            let before = moveCount.value
+            #expect(try keychain.backUp(to: file, replacing: true).itemCount == 20)
+            #expect(moveCount.value > before)
+        }
+    }
+
+    @Test func `A backup refuses another passphrase`() throws {
+        let keychain = TestStore()
+        try keychain.add(.generic("a"))
+        try keychain.backUp(to: file)
+        let locked = try BackupFile(at: file.path, besides: keychain.store)
+        let error = #expect(throws: KeychainFailure.self) {
+            _ = try locked.open(with: BackupPath.secret("Open sesame"))
+        }
+        #expect(error?.code == .authenticationFailed)
+        #expect(error?.message == "wrong passphrase")
+        #expect(error?.path == file.path)
+    }
+
+    @Test func `A backup refuses an empty passphrase`() throws {
+        let keychain = TestStore()
+        try keychain.add(.generic("a"))
+        let error = #expect(throws: KeychainFailure.self) {
+            var request = BackupRequest(path: file.path)
+            request.cost = .lowest
+            _ = try keychain.store.keychain.backUp(request, passphrase: SecretBytes(byteCount: 0))
+        }
+        #expect(error?.code == .invalidRequest)
+        #expect(!file.exists)
+    }
+
+    @Test(arguments: [("1234567", true), ("12345678", false), ("ÄÖÜ", true)])
+    func `A short backup passphrase is recognised by its characters`(
+        _ text: String, _ isShort: Bool
+    ) {
+        #expect(Keychain.isShort(passphrase: BackupPath.secret(text)) == isShort)
+    }
+}
+
+@Suite struct `A backup that cannot be made` {
+    let file = BackupPath()
+
+    /// Among them a class and a flag that would have the item left out, if they were believed.
+    static let damages: [StaticString] = [
+        "UPDATE item SET names = zeroblob(72) WHERE number = ?1",
+        "UPDATE item SET secret = zeroblob(72) WHERE number = ?1",
+        "UPDATE item SET secret = NULL WHERE number = ?1",
+        "UPDATE item SET protection = 99 WHERE number = ?1",
+        "UPDATE item SET protection = 4 WHERE number = ?1",
+        "UPDATE item SET flags = 3 WHERE number = ?1",
+        "UPDATE item SET epoch = 1000 WHERE number = ?1",
+    ]
+
+    @Test(arguments: damages)
+    func `A backup of damaged items fails and names their number`(_ sql: StaticString) throws {
+        let keychain = TestStore()
+        for account in ["a", "b", "c"] { try keychain.add(.generic(account)) }
+        for account in ["a", "c"] {
+            let item = try #require(try keychain.item(.exact(account)))
+            try keychain.tamper(sql, item.parameter)
+        }
+        let error = #expect(throws: KeychainFailure.self) { try keychain.backUp(to: file) }
+        #expect(error?.code == .damaged)
+        #expect(error?.message == "2 items are damaged")
+        #expect(!file.exists)
+        let report = try keychain.backUp(to: file, skippingDamaged: true)
+        #expect(report == BackupReport(itemCount: 1, damagedCount: 2))
+        #expect(try keychain.open(file).verify() == 1)
+    }
+
+    @Test func `A failed backup leaves the existing file unchanged`() throws {
+        let keychain = TestStore()
+        let item = try keychain.add(.generic("a"))
+        try keychain.backUp(to: file)
+        let before = try file.bytes
+        var error = #expect(throws: KeychainFailure.self) { try keychain.backUp(to: file) }
+        #expect(error?.code == .invalidRequest && error?.message == "the file exists already")
+        try keychain.tamper(Self.damages[0], item.parameter)
+        error = #expect(throws: KeychainFailure.self) {
+            try keychain.backUp(to: file, replacing: true)
+        }
+        #expect(error?.code == .damaged)
+        #expect(try file.bytes == before)
+    }
+
+    @Test func `A backup without a keychain fails`() throws {
+        let keychain = TestStore()
+        let error = #expect(throws: KeychainFailure.self) { try keychain.backUp(to: file) }
+        #expect(error?.code == .itemNotFound)
+        #expect(!file.exists && !FileManager.default.fileExists(atPath: keychain.folder))
+    }
+
+    @Test(arguments: ["/keychain.db", "/backup", "/device/device.key", "/../{name}/x"])
+    func `A backup among the keychain's own files is refused`(_ place: String) throws {
+        let keychain = TestStore()
+        try keychain.add(.generic("a"))
+        let name = keychain.folder.split(separator: "/").last.map(String.init) ?? ""
+        var request = BackupRequest(
+            path: keychain.folder + place.replacingOccurrences(of: "{name}", with: name))
+        request.isReplacing = true
+        let error = #expect(throws: KeychainFailure.self) {
+            _ = try keychain.store.keychain.backUp(request, passphrase: BackupPath.secret())
+        }
+        #expect(error?.code == .invalidRequest)
+        #expect(try keychain.value(.exact("a")) == "value")
+    }
+
+    @Test(arguments: [("", KeychainFailure.Code.inputOutput), ("/a", .inputOutput)])
+    func `A backup into a missing folder fails`(_ suffix: String, _ code: KeychainFailure.Code)
+        throws
+    {
+        let keychain = TestStore()
+        try keychain.add(.generic("a"))
+        let request = BackupRequest(path: TestStore.newFolder() + suffix + "/file")
+        let error = #expect(throws: KeychainFailure.self) {
+            _ = try keychain.store.keychain.backUp(request, passphrase: BackupPath.secret())
+        }
+        #expect(error?.code == code && error?.systemError == ENOENT)
+    }
+}
+
+@Suite struct `A file that is no backup` {
+    @Test(arguments: ["keychain.db", "keychain.db-wal", "keychain.lock"])
+    func `The keychain's own files are not opened as a backup`(_ name: String) throws {
+        let keychain = TestStore()
+        try keychain.add(.generic("a"))
+        let link = BackupPath()
+        try FileManager.default.createSymbolicLink(
+            atPath: link.path, withDestinationPath: keychain.folder + "/" + name)
+        for path in [keychain.folder + "/" + name, link.path] {
+            let error = #expect(throws: KeychainFailure.self) {
+                _ = try BackupFile(at: path, besides: keychain.store)
+            }
+            #expect(error?.code == .invalidRequest)
+        }
+    }
+
+    @Test func `A file that is not a backup is refused`() throws {
+        let file = BackupPath()
+        try file.write(Array("a letter to my aunt".utf8))
+        let error = #expect(throws: KeychainFailure.self) {
+            _ = try BackupFile(at: file.path, besides: TestStore().store)
+        }
+        #expect(error?.code == .damaged && error?.message == "it is not a backup")
+    }
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import ValetDatabase
+import ValetKeychainModel
+import ValetSealing
+import ValetSystem
+
+@testable import ValetKeychainDatabase
+@testable import ValetKeychainStore
+
+/// docs/FORMAT.md §4.4: what the old keys do not open, nothing opens later.
+@Suite struct `A change of keys of a keychain with damaged items` {
+    let epochs = EpochStore()
+    let first = Result { try EpochStore.passcode("first passcode") }
+
+    enum Change: CaseIterable {
+        case setting, changing, removing, rotating, revoking, moving
+    }
+
+    /// One for each part of a row, one with a column that no writer writes, and one whose key is
+    /// none of this keychain.
+    static let damages: [StaticString] = [
+        "UPDATE item SET names = zeroblob(length(names)) WHERE number = ?1",
+        "UPDATE item SET nonce = zeroblob(24) WHERE number = ?1",
+        "UPDATE item SET secret = zeroblob(length(secret)) WHERE number = ?1",
+        "UPDATE item SET protection = 99 WHERE number = ?1",
+        "UPDATE item SET epoch = 1000 WHERE number = ?1",
+    ]
+
+    /// The numbers of two items, before one change.
+    private func prepare(_ change: Change) throws -> [Int64] {
+        let numbers = try ["a", "b"].map { try epochs.add(.generic($0), "value of \($0)").number }
+        switch change {
+        case .setting, .rotating, .moving: break
+        case .changing, .removing: try epochs.store.keychain.setPasscode(first.get())
+        case .revoking: _ = try epochs.store.keychain.createRecoveryKey(nil)
+        }
+        return numbers
+    }
+
+    private func make(_ change: Change, skipping: Bool = false) throws -> Int {
+        let options = EpochOptions(skippingDamaged: skipping)
+        switch change {
+        case .setting: return try epochs.store.keychain.setPasscode(first.get(), options)
+        case .changing:
+            return try epochs.store.keychain.changePasscode(
+                first.get(), to: EpochStore.passcode("second passcode"), options)
+        case .removing: return try epochs.store.keychain.removePasscode(first.get(), options)
+        case .rotating: return try epochs.store.keychain.rotateKeys(nil, options)
+        case .revoking:
+            return try epochs.store.keychain.rotateKeys(nil, revokingRecoveryKey: true, options)
+        case .moving:
+            return try epochs.store.keychain.rotateKeys(nil, movingDeviceKeyTo: .ownFile, options)
+        }
+    }
+
+    private func failure(_ body: () throws -> Void) -> KeychainFailure? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return error as? KeychainFailure
+        }
+    }
+
+    private var files: [String] {
+        get throws {
+            try FileManager.default.subpathsOfDirectory(atPath: epochs.keychain.folder).filter {
+                $0.hasPrefix("device") || $0.hasPrefix("erase")
+            }.sorted()
+        }
+    }
+
+    @Test(arguments: Change.allCases, damages)
+    func `A change of keys refuses damaged items and changes nothing`(
+        _ change: Change, _ damage: StaticString
+    ) throws {
+        let numbers = try prepare(change)
+        let before = try epochs.keychain.rows()
+        let (epoch, names) = (try epochs.store.keychain.status().epoch, try files)
+        try epochs.keychain.tamper(damage, .number(numbers[0]))
+        let refusal = try #require(failure { _ = try make(change) })
+        #expect(refusal.code == .damaged && refusal.message == "1 item is damaged")
+        #expect(refusal.hint?.contains("--skip-damaged") == true)
+        let status = try epochs.store.keychain.status()
+        #expect(status.epoch == epoch && !status.isErasePending)
+        #expect(status.quarantinedRowCount == 0)
+        #expect(try files == names)
+        #expect(epochs.code { _ = try epochs.value("a") } == .damaged)
+        #expect(try epochs.value("b") == "value of b")
+        // Mended, it is as if nothing had been.
+        try restore(before[0])
+        #expect(try make(change) == 0)
+        #expect(epochs.readable(of: ["a", "b"]) == ["a", "b"])
+    }
+
+    private func restore(_ row: SealedRow) throws {
+        try epochs.keychain.tamper("DELETE FROM item WHERE number = ?1", .number(row.header.number))
+        try epochs.keychain.tamper { connection in
+            let insert: StaticString = """
+                INSERT INTO item VALUES (
+                    ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+                """
+            let run = try Statement(insert, on: connection).start()
+            try row.bind(to: run)
+            try run.finish()
+        }
+    }
+
+    @Test(arguments: Change.allCases)
+    func `A change of keys continues on request and counts the items that it set aside`(
+        _ change: Change
+    ) throws {
+        let numbers = try prepare(change)
+        try epochs.add("c")
+        for (number, damage) in zip(numbers, Self.damages) {
+            try epochs.keychain.tamper(damage, .number(number))
+        }
+        #expect(failure { _ = try make(change) }?.message == "2 items are damaged")
+        #expect(try make(change, skipping: true) == 2)
+        #expect(try epochs.value("c") == "value of c")
+        #expect(try epochs.store.keychain.status().quarantinedRowCount == 2)
+        let missing = try #require(failure { _ = try epochs.value("a") })
+        #expect(missing.code == .itemNotFound)
+        #expect(missing.hint?.contains("2 damaged items were set aside") == true)
+        #expect(failure { _ = try epochs.named("a") }?.hint == missing.hint)
+        #expect(failure { _ = try epochs.delete(.exact("a")) }?.hint == missing.hint)
+        #expect(
+            failure { _ = try epochs.update(.exact("a"), ItemChanges(), "v") }?.hint
+                == missing.hint)
+        #expect(try !epochs.store.contains(.exact("a"), for: epochs.caller))
+        let words = epochs.store.keychain.diagnose().map(\.message).filter {
+            $0.contains("set aside")
+        }
+        #expect(words.count == 1 && words.allSatisfy { $0.contains("or the keys changed") })
+    }
+
+    @Test func `A missing item has no hint if nothing was set aside`() throws {
+        try epochs.add("a")
+        #expect(failure { _ = try epochs.value("b") }?.hint == nil)
+    }
+
+    @Test func `A change of keys refuses damaged items that need the user`() throws {
+        try epochs.store.keychain.setPasscode(first.get())
+        let item = try epochs.add(
+            EpochStore.item("guarded", EpochStore.accessControl(.userPresence)), "value")
+        #expect(try epochs.store.keychain.rotateKeys(first.get()) == 0)
+        try epochs.keychain.tamper(Self.damages[2], item.parameter)
+        #expect(epochs.code { try epochs.store.keychain.rotateKeys(first.get()) } == .damaged)
+        #expect(
+            try epochs.store.keychain.rotateKeys(first.get(), EpochOptions(skippingDamaged: true))
+                == 1)
+    }
+
+    @Test(arguments: [true, false])
+    func `A recovery accepts damaged items and counts those that it did not announce`(
+        hasDeviceKey: Bool
+    ) throws {
+        try epochs.store.keychain.setPasscode(first.get())
+        try epochs.addItems(ProtectionClass.allCases)
+        let numbers = try prepare(.rotating)
+        let text = try epochs.store.keychain.createRecoveryKey(first.get())
+        if !hasDeviceKey {
+            try FileManager.default.removeItem(
+                atPath: epochs.keychain.folder + "/device/device.key")
+        }
+        epochs.store.close()
+        try epochs.keychain.tamper(Self.damages[2], .number(numbers[0]))
+        let announced = try epochs.store.keychain.itemsLostByRecovery().count
+        #expect(announced == (hasDeviceKey ? 1 : 4))
+        let new = try EpochStore.passcode("new passcode")
+        #expect(try epochs.store.keychain.recover(with: text, settingPasscode: new) == 1)
+        #expect(try epochs.store.keychain.status().quarantinedRowCount == announced + 1)
+        #expect(try epochs.value("b") == "value of b")
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import ValetDatabase
+import ValetKeychainModel
+import ValetSealing
+import ValetSystem
+
+@testable import ValetKeychainDatabase
+@testable import ValetKeychainStore
+
+/// Changes of keys in single steps.
+extension EpochStore {
+    private static let operation = "test"
+
+    /// Changes the keys while a reader keeps the former ones from being erased.
+    func rotateKeysBesideReader() throws {
+        _ = try store.perform(.read, Self.operation) { snapshot in
+            // The first read fixes what the transaction sees.
+            _ = try snapshot.store.sync.readMark()
+            try store.keychain.rotateKeys(nil)
+        }
+        #expect(try store.keychain.status().isErasePending)
+    }
+
+    /// Erases the former keys, as a write does.
+    func eraseFormerKeys() throws {
+        let isErased = try store.perform(.keys, Self.operation) { keys in
+            let pool = keys.keychain.pool
+            let held = try pool.lock.acquire(before: keys.deadline)
+            let isErased = try OldKeyErasure(keys.keychain).erase(pool.writer(keys.deadline))
+            _ = consume held
+            return isErased
+        }
+        #expect(isErased)
+    }
+
+    /// Adds several batches of rows for a change of keys.
+    func addBatches(_ count: Int) throws {
+        let additions = (0..<(128 * count)).map {
+            Addition(.generic("filler \($0)", service: "fillers"), value: nil)
+        }
+        try store.perform(ItemTransfer(additions: additions), for: caller)
+    }
+
+    func items(_ query: ItemQuery, _ parts: ItemParts = [.attributes, .value]) throws
+        -> [StoredItem]
+    {
+        do throws(KeychainFailure) {
+            return try store.copy(query, parts, for: caller).items
+        } catch {
+            if error.code == .itemNotFound { return [] }
+            throw error
+        }
+    }
+
+    func accounts(_ query: ItemQuery) throws -> [String?] { try items(query).map(\.account) }
+
+    @discardableResult
+    func add(_ item: NewItem, _ value: String = "value") throws -> StoredItem {
+        try store.add(Addition(item, value: .text(value)), for: caller)
+    }
+
+    func set(_ item: NewItem, _ value: String) throws {
+        try store.set(Addition(item, value: .text(value)), for: caller)
+    }
+
+    @discardableResult
+    func update(_ query: ItemQuery, _ changes: ItemChanges, _ value: String? = nil) throws -> Int {
+        try store.update(query, changes, value: value.map(SecretValue.text), for: caller)
+    }
+
+    @discardableResult
+    func delete(_ query: ItemQuery) throws -> Int { try store.delete(query, for: caller) }
+
+    /// The accounts of the service of the samples, as the typed call lists them.
+    func listed(_ protectionClass: ProtectionClass = .whenUnlocked) throws -> [AttributeValue] {
+        try store.accounts(
+            of: PasswordService(
+                service: "service", accessGroup: nil, isSynchronizable: false,
+                protectionClass: protectionClass), for: caller
+        ).items
+    }
+
+    /// The value of an item read by its name: the fast path.
+    func named(_ account: String, as protectionClass: ProtectionClass = .whenUnlocked) throws
+        -> String?
+    {
+        let service = PasswordService(
+            service: "service", accessGroup: nil, isSynchronizable: false,
+            protectionClass: protectionClass)
+        return try store.value(of: PasswordName(account, in: service), for: caller).map {
+            String(decoding: $0.array, as: UTF8.self)
+        }
+    }
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import ValetDatabase
+import ValetKeychainModel
+import ValetSealing
+import ValetSystem
+
+@testable import ValetKeychainDatabase
+@testable import ValetKeychainStore
+
+/// Bytes that are changed in what follows from the rows: `doctor --repair-indexes`.
+@Suite struct `A keychain with a damaged index` {
+    static let indexes = [
+        "item_by_place", "item_by_account", "item_by_change", "attribute", "place_by_hash",
+        "place_by_group",
+    ]
+    static let everything = indexes + ["program"]
+    static let itemCount = 150
+
+    let keychain = TestStore()
+
+    init() throws {
+        for number in 0..<Self.itemCount {
+            try keychain.add(
+                .generic(
+                    "a\(number)", [.label: .text("l\(number)")],
+                    isSynchronizable: number % 10 == 0), "v\(number)")
+        }
+        try keychain.store.set(
+            Addition(.generic("noted"), value: .text("v")),
+            for: Caller(
+                applicationIdentifier: "app", accessGroups: ["one"], executablePath: "/bin/x"))
+    }
+
+    /// What the keychain gives for each item; nil for one that it refuses or does not find.
+    private func values() -> [String?] {
+        (0..<Self.itemCount).map { number in
+            try? keychain.value(.exact("a\(number)", .any))
+        }
+    }
+
+    private var expected: [String?] { (0..<Self.itemCount).map { "v\($0)" } }
+
+    private func labels() -> [[String]?] {
+        (0..<Self.itemCount).map { number in
+            try? keychain.accounts(.generic([.label: .text("l\(number)")]))
+        }
+    }
+
+    private func checkAllIsWell() throws {
+        #expect(values() == expected)
+        #expect(labels() == (0..<Self.itemCount).map { ["a\($0)"] })
+        #expect(keychain.damage() == [])
+        try keychain.set(.generic("new", [.label: .text("fresh")]), "new")
+        #expect(try keychain.value(named: "new") == "new")
+        #expect(try keychain.accounts(.generic([.label: .text("fresh")])) == ["new"])
+        #expect(try keychain.delete(.exact("new")) == 1)
+    }
+
+    /// The numbers of the pages of a table or an index, counted from 1.
+    private func pages(of name: String) throws -> [Int64] {
+        try keychain.tamper { connection in
+            let run = try Statement(
+                "SELECT pageno FROM dbstat WHERE name = ?1 ORDER BY pageno", on: connection
+            ).start()
+            try run.bind(name, at: 1)
+            var pages: [Int64] = []
+            while try run.step() { pages.append(run.int64(0)) }
+            return pages
+        }
+    }
+
+    /// Changes a byte of a page, while no program has the file open.
+    private func flip(page: Int64, offset: Int, mask: UInt8 = 0xFF) throws {
+        keychain.reopen()
+        let place = Int(page - 1) * 4096 + offset
+        try write(try contents()[place] ^ mask, at: place)
+    }
+
+    private func contents() throws -> Data {
+        try Data(contentsOf: URL(fileURLWithPath: keychain.folder + "/keychain.db"))
+    }
+
+    private func write(_ byte: UInt8, at place: Int) throws {
+        let file = try FileHandle(
+            forUpdating: URL(fileURLWithPath: keychain.folder + "/keychain.db"))
+        try file.seek(toOffset: UInt64(place))
+        try file.write(contentsOf: Data([byte]))
+        try file.close()
+    }
+
+    /// The first bytes are the page's header, the last ones are in a cell.
+    @Test(arguments: everything, [0, 1, 3, 4, 5, 7, 9, 12, 4095, 4080, 4060])
+    func `A repair makes a keychain with a damaged index whole`(_ name: String, _ offset: Int)
+        throws
+    {
+        keychain.reopen()
+        let page = try #require(try pages(of: name).last)
+        try flip(page: page, offset: offset)
+        let found = keychain.store.keychain.diagnose()
+        if found.contains(where: { $0.severity == .damage }) {
+            #expect(found.contains { $0.hint?.contains("--repair-indexes") == true })
+        }
+        for finding in found {
+            #expect(finding.hint?.contains("run `valet doctor`") != true, "\(finding)")
+        }
+        let repair = try keychain.store.keychain.repairIndexes()
+        #expect(repair.rowCount == Self.itemCount + 1)
+        #expect(repair.supersededCount == 0)
+        try checkAllIsWell()
+    }
+
+    /// What SQLite says of an entry whose damaged header has a length of gigabytes.
+    @Test func `A length that no value has is damage to what reads an index`() throws {
+        let found: Int? = try unlessCorrupt { throw SystemError(.tooLarge, during: "read") }
+        #expect(found == nil)
+    }
+
+    @Test(arguments: everything)
+    func `A repair makes a keychain with overwritten index pages whole`(_ name: String) throws {
+        keychain.reopen()
+        for page in try pages(of: name) {
+            for offset in stride(from: 0, to: 4096, by: 64) {
+                try flip(page: page, offset: offset)
+            }
+        }
+        _ = try keychain.store.keychain.repairIndexes()
+        try checkAllIsWell()
+        #expect(keychain.store.keychain.diagnose().allSatisfy { $0.severity == .fine })
+    }
+
+    @Test(arguments: everything, Array(0..<32) + [3930, 3981, 4060, 4095])
+    func `A keychain with a damaged index acknowledges no write that its own read refuses`(
+        _ name: String, _ offset: Int
+    ) throws {
+        keychain.reopen()
+        for page in try pages(of: name) { try flip(page: page, offset: offset) }
+        for number in 0..<Self.itemCount where number % 3 == 0 {
+            for account in ["a\(number)", "b\(number)"] {
+                do throws(KeychainFailure) {
+                    let item = NewItem.generic(account, [.label: .text("l\(number)")])
+                    try keychain.store.set(
+                        Addition(item, value: .text("set")), for: keychain.caller)
+                } catch {
+                    #expect(error.code == .keychainDamaged || error.code == .damaged, "\(error)")
+                    continue
+                }
+                #expect(try keychain.value(named: account) == "set")
+                #expect(try keychain.value(.exact(account)) == "set")
+                #expect(
+                    try keychain.items(.exact(account, group: "one")).map(\.text) == ["set"])
+            }
+        }
+    }
+
+    @Test func `A keychain without search entries is read by name`() throws {
+        keychain.reopen()
+        for page in try pages(of: "attribute") { try flip(page: page, offset: 0) }
+        #expect(try keychain.value(.exact("a1")) == "v1")
+        #expect(try keychain.value(named: "a1") == "v1")
+        #expect(failure { _ = try keychain.value(.exact("none")) } == .keychainDamaged)
+        #expect(failure { try keychain.set(.generic("a1"), "x") } == .keychainDamaged)
+        #expect(try keychain.value(named: "a1") == "v1")
+    }
+
+    @Test func `A keychain with a wrong search entry does not overwrite the item it leads to`()
+        throws
+    {
+        // The entry of one item gets the number of another.
+        let (one, two) = (try keychain.item(.exact("a1")), try keychain.item(.exact("a2")))
+        let (first, second) = (try #require(one), try #require(two))
+        try exchange(first, second)
+        for account in ["a1", "a2"] {
+            #expect(failure { try keychain.set(.generic(account), "x") } == .keychainDamaged)
+            #expect(failure { _ = try keychain.value(named: account) } == .damaged)
+            #expect(failure { _ = try keychain.value(.exact(account)) } == .damaged)
+        }
+        _ = try keychain.store.keychain.repairIndexes()
+        try checkAllIsWell()
+        #expect(try keychain.store.keychain.status().quarantinedRowCount == 0)
+    }
+
+    @Test func `A repair sets the older of two rows of one item aside`() throws {
+        // The index forgets an item, which is then stored again.
+        try hide("a1")
+        try keychain.set(.generic("a1"), "newer")
+        #expect(try keychain.value(named: "a1") == "newer")
+        let repair = try keychain.store.keychain.repairIndexes()
+        #expect(repair.supersededCount == 1)
+        #expect(repair.rowCount == Self.itemCount + 1)
+        #expect(try keychain.value(named: "a1") == "newer")
+        #expect(try keychain.store.keychain.status().quarantinedRowCount == 1)
+        #expect(keychain.damage() == [])
+    }
+
+    @Test(arguments: [0, 1, 3, 4, 5, 8, 9, 11])
+    func `A repair is refused if rows themselves are lost`(_ offset: Int) throws {
+        keychain.reopen()
+        let pages = try pages(of: "item")
+        for page in [pages[0], pages[pages.count / 2]] {
+            try flip(page: page, offset: offset, mask: 0x0F)
+            let before = try contents()
+            let code = failure { _ = try keychain.store.keychain.repairIndexes() }
+            keychain.reopen()
+            let hints = keychain.store.keychain.diagnose().compactMap(\.hint)
+            #expect(!hints.contains { $0.contains("run `valet doctor`") })
+            keychain.reopen()
+            guard code == nil else {
+                #expect(code == .keychainDamaged)
+                #expect(try contents() == before)
+                try flip(page: page, offset: offset, mask: 0x0F)
+                continue
+            }
+            // Nothing was lost: the byte says where a page has room.
+            #expect(values() == expected)
+        }
+    }
+
+    @Test func `A repair refuses a table that shows fewer rows than exist`() throws {
+        keychain.reopen()
+        let pages = try pages(of: "item")
+        // The count of cells in a leaf.
+        try flip(page: pages[pages.count / 2], offset: 4, mask: 1)
+        #expect(failure { _ = try keychain.store.keychain.repairIndexes() } == .keychainDamaged)
+    }
+
+    @Test func `A repair takes no broken entry for a row that is lost`() throws {
+        let item = try #require(try keychain.item(.exact("a1")))
+        let row = try keychain.row(item)
+        // In front of the place, which is one byte, and the account are the kinds of the place, of
+        // the account and of the number (SQLite, Database File Format, section 2.1). The account
+        // becomes a byte shorter, and the number, which comes last, one that no row has.
+        let hashCount = row.header.accountHash.bytes.count
+        try changeEntry(of: row, 0, 0x80)
+        try changeEntry(of: row, -hashCount - 3, UInt8(12 + 2 * (hashCount - 1)))
+        _ = try keychain.store.keychain.repairIndexes()
+        try checkAllIsWell()
+    }
+
+    @Test func `A repair keeps rows that do not open unchanged`() throws {
+        let item = try #require(try keychain.item(.exact("a1")))
+        try keychain.tamper(
+            "UPDATE item SET names = zeroblob(72) WHERE number = ?1", item.parameter)
+        let before = try keychain.rows()
+        keychain.reopen()
+        for page in try pages(of: "attribute") { try flip(page: page, offset: 3) }
+        _ = try keychain.store.keychain.repairIndexes()
+        let after = try keychain.rows()
+        #expect(after.map(\.names) == before.map(\.names))
+        #expect(after.map(\.secret) == before.map(\.secret))
+        #expect(keychain.damage().count == 1)
+        #expect(failure { _ = try keychain.value(named: "a1") } == .damaged)
+    }
+
+    @Test func `A repair works beside programs that have the keychain open`() throws {
+        let other = keychain.otherProcess()
+        _ = try other.contains(.exact("a1"), for: keychain.caller)
+        #expect(try keychain.store.keychain.repairIndexes().rowCount == Self.itemCount + 1)
+        #expect(try other.value(of: .exact("a1"), for: keychain.caller) != nil)
+        try other.set(Addition(.generic("other"), value: .text("v")), for: keychain.caller)
+        #expect(try keychain.value(named: "other") == "v")
+        #expect(keychain.damage() == [])
+        other.close()
+    }
+
+    @Test func `A repair is refused while the keychain is locked, and nothing changes`() throws {
+        let epochs = EpochStore()
+        let passcode = try EpochStore.passcode("the passcode")
+        try epochs.store.keychain.setPasscode(passcode)
+        try epochs.addItems([.whenUnlocked, .afterFirstUnlock])
+        try epochs.store.set(
+            Addition(.generic("labelled", [.label: .text("l")]), value: .text("v")),
+            for: epochs.caller)
+        try epochs.keychain.tamper("DELETE FROM attribute")
+        let damage = epochs.keychain.damage()
+        #expect(!damage.isEmpty)
+        try epochs.store.keychain.lock()
+        let failure = #expect(throws: KeychainFailure.self) {
+            try epochs.store.keychain.repairIndexes()
+        }
+        #expect(failure?.code == .locked && failure?.hint?.contains("valet unlock") == true)
+        try epochs.store.keychain.unlock(passcode)
+        #expect(epochs.keychain.damage() == damage)
+        #expect(try epochs.store.keychain.repairIndexes().rowCount == 3)
+        #expect(epochs.keychain.damage().isEmpty)
+    }
+}
+
+extension `A keychain with a damaged index` {
+    /// Changes the entry that leads to an item by its name: bytes from the first one behind the
+    /// primary key, counted from the key's end.
+    private func changeEntry(of row: SealedRow, _ offset: Int, _ byte: UInt8) throws {
+        keychain.reopen()
+        let bytes = try contents()
+        let key = Data(row.header.accountHash.bytes)
+        var count = 0
+        for page in try pages(of: "item_by_place") {
+            let range = Int(page - 1) * 4096..<Int(page) * 4096
+            guard let found = bytes.range(of: key, in: range) else { continue }
+            try write(byte, at: found.upperBound + offset)
+            count += 1
+        }
+        #expect(count == 1)
+    }
+
+    /// Has the index forget an item: the last byte of its key is another one.
+    private func hide(_ account: String) throws {
+        let item = try #require(try keychain.item(.exact(account)))
+        let row = try keychain.row(item)
+        let last = try #require(row.header.accountHash.bytes.last)
+        try changeEntry(of: row, -1, last ^ 1)
+    }
+
+    /// Has the entry of each of two items lead to the other one. Numbers from 2 to 127 are a byte.
+    private func exchange(_ one: StoredItem, _ two: StoredItem) throws {
+        let rows = (try keychain.row(one), try keychain.row(two))
+        try changeEntry(of: rows.0, 0, UInt8(two.number))
+        try changeEntry(of: rows.1, 0, UInt8(one.number))
+    }
+}

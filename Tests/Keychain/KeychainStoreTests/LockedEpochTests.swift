@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import ValetDatabase
+import ValetKeychainModel
+import ValetKeys
+import ValetSealing
+import ValetSystem
+
+@testable import ValetKeychainDatabase
+@testable import ValetKeychainStore
+
+/// A keychain with a passcode, limits, and an item of each class.
+private struct Locked {
+    enum Change: CaseIterable {
+        case rotation, revocation, binding
+    }
+
+    static let names = ProtectionClass.allCases.map { "\($0)" }
+    static let open = ProtectionClass.allCases.filter { !EpochStore.lockable.contains($0) }
+        .map { "\($0)" }
+
+    let epochs = EpochStore()
+    let passcode: KeychainPasscode
+    var store: ItemStore { epochs.store }
+
+    init() throws {
+        passcode = try EpochStore.passcode("the passcode")
+        try store.keychain.setPasscode(passcode)
+        try epochs.addItems(ProtectionClass.allCases)
+        _ = try store.keychain.createRecoveryKey(passcode)
+        try store.keychain.unlock(passcode, for: .seconds(3_600), autoLock: .seconds(1_800))
+    }
+
+    /// What cannot be told from the state: that the keys are new, and everything is there.
+    func expectWhole() throws {
+        #expect(try !store.keychain.status().isErasePending)
+        try store.keychain.unlock(passcode)
+        #expect(epochs.readable(of: Self.names) == Set(Self.names))
+        #expect(epochs.keychain.damage() == [])
+    }
+
+    func make(_ change: Change) throws {
+        switch change {
+        case .rotation: try store.keychain.rotateKeys(passcode)
+        case .revocation: try store.keychain.rotateKeys(passcode, revokingRecoveryKey: true)
+        case .binding:
+            let path = epochs.keychain.folder + "/given.key"
+            try Data((0..<32).map { UInt8($0) }).write(to: URL(fileURLWithPath: path))
+            try FileManager.default.setAttributes(
+                [.posixPermissions: 0o600], ofItemAtPath: path)
+            store.close()
+            let bound = store.takingDeviceKey(from: path)
+            try bound.keychain.rotateKeys(passcode, movingDeviceKeyTo: .keyFile)
+        }
+    }
+
+    /// The reading of this process, as it is for the keychain of now.
+    func reading() throws -> LockStatus {
+        try store.perform(.keys, "look") { keys in
+            try keys.header().lockStatus
+        }
+    }
+
+    /// Begins a change that is put back, with `body` in between.
+    func putBack(_ body: (LockStateStore) throws -> Void) throws {
+        let passcode = passcode
+        try store.perform(.keys, "test") { keys in
+            let header = try keys.header()
+            let opener = try keys.protector(of: header, passcode)
+            let next = NextEpoch(passcode: passcode, stretching: .lowest)
+            let plan = try keys.plan(header, .protector(opener), to: next)
+            let held = try keys.keychain.pool.lock.acquire(before: Deadline(after: .seconds(5)))
+            let new = try plan.successor(of: header)
+            let before = header.lockStatus
+            try keys.publish(
+                new, new.unlock(with: plan.protector), of: header, plan.open(header).0, plan)
+            try body(#require(header.lockState))
+            try header.putBack(before)
+            _ = consume held
+        }
+    }
+}
+
+@Suite struct `New keys for a locked keychain` {
+    private let locked: Locked
+    private var epochs: EpochStore { locked.epochs }
+    private var store: ItemStore { locked.store }
+
+    init() throws {
+        locked = try Locked()
+    }
+
+    @Test(arguments: [Locked.Change.rotation, .revocation])
+    private func `New keys leave a locked keychain locked with what was open`(
+        _ change: Locked.Change
+    ) throws {
+        try store.keychain.lock()
+        try locked.make(change)
+        let status = try store.keychain.status()
+        #expect(status.state == .locked && status.epoch == 3)
+        #expect(status.remaining == nil && status.autoLock == nil)
+        #expect(status.hasRecoveryKey == (change == .rotation))
+        #expect(epochs.readable(of: Locked.names) == Set(Locked.open))
+        for name in Set(Locked.names).subtracting(Locked.open) {
+            #expect(epochs.code { _ = try epochs.value(name) } == .locked)
+        }
+        try locked.expectWhole()
+    }
+
+    @Test func `New keys leave a locked keychain locked with a device key from elsewhere`() throws {
+        try store.keychain.lock()
+        try locked.make(.binding)
+        let bound = store.takingDeviceKey(from: epochs.keychain.folder + "/given.key")
+        defer { bound.close() }
+        #expect(try bound.keychain.status().state == .locked)
+        #expect(try bound.keychain.status().deviceKeySource == .keyFile)
+        #expect(try bound.value(of: .exact(Locked.open[0]), for: epochs.caller) != nil)
+        try bound.keychain.unlock(locked.passcode)
+        #expect(epochs.readable(of: Locked.names) == Set(Locked.names))
+    }
+
+    @Test(arguments: [Locked.Change.rotation, .revocation])
+    private func `New keys leave a keychain before its first unlock`(_ change: Locked.Change) throws
+    {
+        try store.keychain.lock(all: true)
+        try locked.make(change)
+        #expect(try store.keychain.status().epoch == 3)
+        #expect(try epochs.state() == .beforeFirstUnlock)
+        #expect(try locked.reading().keys == nil)
+        try locked.expectWhole()
+    }
+
+    @Test func `New keys keep the limits of an unlock`() throws {
+        try locked.make(.rotation)
+        let status = try store.keychain.status()
+        #expect(status.state == .unlocked && status.autoLock == .seconds(1_800))
+        #expect(try #require(status.remaining) <= .seconds(3_600))
+        try locked.expectWhole()
+    }
+
+    @Test func `New keys are completed although the keychain is locked during the change`() throws {
+        try epochs.addBatches(3)
+        var count = 0
+        let options = EpochOptions { _, _ in
+            count += 1
+            if count == 1 { #expect(throws: Never.self) { try store.keychain.lock() } }
+            if count == 2 { #expect(throws: Never.self) { try store.keychain.lock(all: true) } }
+        }
+        try store.keychain.rotateKeys(locked.passcode, options)
+        #expect(count > 2)
+        #expect(try epochs.state() == .beforeFirstUnlock)
+        try locked.expectWhole()
+    }
+
+    @Test func `New keys for a locked keychain refuse a wrong passcode and unlock nothing`() throws
+    {
+        try store.keychain.lock()
+        let wrong = try EpochStore.passcode("wrong")
+        #expect(epochs.code { try store.keychain.rotateKeys(wrong) } == .authenticationFailed)
+        #expect(try epochs.state() == .locked)
+        #expect(epochs.readable(of: Locked.names) == Set(Locked.open))
+    }
+
+    @Test func `New keys remove the earlier ones from what stays open`() throws {
+        try store.keychain.lock()
+        try locked.make(.rotation)
+        let keys = try #require(try locked.reading().keys)
+        #expect(keys.epochs.map(\.keybag.epoch.rawValue) == [3])
+    }
+}
+
+@Suite struct `New keys that do not come` {
+    private let locked: Locked
+    private var epochs: EpochStore { locked.epochs }
+
+    init() throws {
+        locked = try Locked()
+    }
+
+    @Test func `New keys that fail leave an unlocked keychain unlocked within its limits`() throws {
+        try locked.putBack { _ in }
+        #expect(try epochs.state() == .unlocked)
+        #expect(try locked.store.keychain.status().autoLock == .seconds(1_800))
+        #expect(epochs.readable(of: Locked.names) == Set(Locked.names))
+    }
+
+    @Test func `New keys that fail leave a locked keychain locked with what was open`() throws {
+        try locked.store.keychain.lock()
+        try locked.putBack { _ in }
+        #expect(try epochs.state() == .locked)
+        #expect(epochs.readable(of: Locked.names) == Set(Locked.open))
+    }
+
+    @Test func `New keys that fail do not undo a lock during the change`() throws {
+        try locked.putBack { try $0.lock(all: false) }
+        #expect(try epochs.state() == .locked)
+        #expect(epochs.readable(of: Locked.names) == Set(Locked.open))
+    }
+
+    @Test(arguments: [true, false])
+    func `New keys that fail do not undo a full lock during the change`(_ wasUnlocked: Bool) throws
+    {
+        if !wasUnlocked { try locked.store.keychain.lock() }
+        try locked.putBack { try $0.lock(all: true) }
+        #expect(try epochs.state() == .beforeFirstUnlock)
+        #expect(try locked.reading().keys == nil)
+    }
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Synchronization
+import Testing
+import ValetKeychainModel
+
+@testable import ValetKeychainDatabase
+@testable import ValetKeychainStore
+
+/// docs/decisions/0047-replaced-folders.md.
+@Suite struct `A keychain whose log is removed` {
+    enum Way: CaseIterable {
+        case removed, moved, empty, copied
+    }
+
+    static let files = [["-shm"], ["-wal"], ["-shm", "-wal"]]
+
+    private let keychain = TestStore()
+
+    private func path(_ suffix: String) -> String { keychain.folder + "/keychain.db" + suffix }
+
+    private func lose(_ suffixes: [String], _ way: Way) throws {
+        for path in suffixes.map(path) {
+            let contents = try Data(contentsOf: URL(fileURLWithPath: path))
+            try FileManager.default.moveItem(atPath: path, toPath: path + ".moved")
+            switch way {
+            case .moved: continue
+            case .removed: break
+            case .empty: make(path, Data())
+            case .copied: make(path, contents)
+            }
+            try FileManager.default.removeItem(atPath: path + ".moved")
+        }
+    }
+
+    private func make(_ path: String, _ contents: Data) {
+        let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
+        #expect(
+            FileManager.default.createFile(
+                atPath: path, contents: contents, attributes: attributes))
+    }
+
+    private func set(_ account: String) throws {
+        try keychain.store.set(
+            Addition(.generic(account), value: .text("value")), for: keychain.caller)
+    }
+
+    private func exists(_ account: String, in store: ItemStore? = nil) throws -> Bool {
+        try (store ?? keychain.store).contains(.exact(account), for: keychain.caller)
+    }
+
+    private func refusal(_ body: () throws -> Void) -> KeychainFailure? {
+        #expect(throws: KeychainFailure.self, performing: body)
+    }
+
+    @Test(arguments: files, Way.allCases)
+    func `A write without its log is not acknowledged, and the next one is kept`(
+        _ files: [String], _ way: Way
+    ) throws {
+        try set("first")
+        try lose(files, way)
+        let failure = refusal { try set("refused") }
+        #expect(failure?.code == .inputOutput)
+        #expect(failure?.message.contains("removed or replaced") == true)
+        #expect(failure?.path.map { files.map(path).contains($0) } == true)
+        try set("next")
+        keychain.reopen()
+        #expect(try exists("next"))
+        #expect(try !exists("refused"))
+    }
+
+    @Test(arguments: [["-shm"], ["-wal"]], Way.allCases)
+    func `What was acknowledged before the log was removed is kept`(
+        _ files: [String], _ way: Way
+    ) throws {
+        for number in 0..<20 { try set("item \(number)") }
+        try lose(files, way)
+        #expect(refusal { try set("refused") }?.message.contains("changed nothing") == true)
+        keychain.reopen()
+        #expect(try (0..<20).allSatisfy { try exists("item \($0)") })
+    }
+
+    @Test(arguments: Way.allCases)
+    func `A write says that changes are lost with the log and its index`(_ way: Way) throws {
+        try set("first")
+        try lose(["-shm", "-wal"], way)
+        let failure = refusal { try set("refused") }
+        #expect(failure?.message.contains("the last changes before that are lost") == true)
+    }
+
+    @Test(arguments: [["-shm"], ["-wal"]], Way.allCases)
+    func `A read opens a log that was removed anew within a tenth of a second`(
+        _ files: [String], _ way: Way
+    ) throws {
+        try set("first")
+        #expect(try exists("first"))
+        try lose(files, way)
+        Thread.sleep(forTimeInterval: 0.11)
+        #expect(try exists("first"))
+        let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+            .compactMap {
+                try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + $0)
+            }
+        #expect(!open.contains { $0.hasPrefix(keychain.folder) && $0.hasSuffix(" (deleted)") })
+        // Nothing is left to be noticed by a write.
+        try set("second")
+    }
+
+    @Test func `Each write that shares a commit without its log fails`() throws {
+        try set("first")
+        try lose(["-shm"], .removed)
+        let group = DispatchGroup()
+        let outcomes = Mutex([Bool]())
+        for number in 0..<8 {
+            DispatchQueue.global().async(group: group) {
+                let isDone = (try? set("item \(number)")) != nil
+                outcomes.withLock { $0.append(isDone) }
+            }
+        }
+        group.wait()
+        #expect(outcomes.withLock { $0 }.contains(false))
+        keychain.reopen()
+        let count = try (0..<8).count { try exists("item \($0)") }
+        #expect(count == outcomes.withLock { $0 }.count { $0 })
+    }
+
+    @Test func `A change of keys opens a removed log anew`() throws {
+        try set("first")
+        try lose(["-shm"], .removed)
+        try keychain.store.keychain.setPasscode(EpochStore.passcode("one"))
+        keychain.reopen()
+        #expect(try keychain.store.keychain.status().state == .unlocked)
+        #expect(try exists("first"))
+        try keychain.store.keychain.lock(all: true)
+    }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import ValetKeychainModel
+
+@testable import ValetKeychainDatabase
+@testable import ValetKeychainStore
+
+@Suite struct `Replacing what a query finds` {
+    let keychain = TestStore()
+
+    private func replace(
+        _ query: ItemQuery, _ item: NewItem, _ value: String
+    ) throws(KeychainFailure) {
+        try keychain.store.replace(
+            query, with: Addition(item, value: .text(value)), for: keychain.caller)
+    }
+
+    @Test func `Replacing a missing item adds it`() throws {
+        try replace(.exact("a"), .generic("a"), "new")
+        #expect(try keychain.value(.exact("a")) == "new")
+    }
+
+    @Test func `Replacing an item keeps its attributes, group and reference`() throws {
+        let old = try keychain.add(.generic("a", [.label: .text("l")]).inGroup("two"), "old")
+        try replace(.exact("a"), .generic("a", as: .afterFirstUnlock), "new")
+        let found = try keychain.items(.exact("a"))
+        #expect(found.map(\.reference) == [old.reference])
+        #expect(found.map(\.accessGroup) == ["two"])
+        #expect(found.map(\.protectionClass) == [.afterFirstUnlock])
+        #expect(found.first?.attributes[.label] == .text("l"))
+        #expect(try keychain.value(.exact("a")) == "new")
+    }
+
+    @Test func `Replacing several items leaves the one with the same synchronization`() throws {
+        try keychain.add(.generic("a"), "1")
+        try keychain.add(.generic("a").inGroup("two"), "2")
+        let cloud = try keychain.add(.generic("a", isSynchronizable: true), "3")
+        try replace(.exact("a", .any), .generic("a", isSynchronizable: true), "new")
+        #expect(try keychain.items(.exact("a", .any)).map(\.reference) == [cloud.reference])
+        #expect(try keychain.value(.exact("a", .any)) == "new")
+    }
+
+    @Test(arguments: `A damaged item`.damages)
+    func `Replacing a damaged item sets it aside`(_ sql: StaticString) throws {
+        let item = try keychain.add(.generic("a"), "old")
+        try keychain.tamper(sql, item.parameter)
+        try replace(.exact("a"), .generic("a"), "new")
+        #expect(try keychain.value(.exact("a")) == "new")
+        #expect(try keychain.store.keychain.status().quarantinedRowCount == 1)
+    }
+
+    @Test func `A failed replacement changes nothing`() throws {
+        try keychain.add(.generic("a"), "1")
+        try keychain.add(.generic("a").inGroup("two"), "2")
+        let item = NewItem.generic("a", as: .whenPasscodeSetThisDeviceOnly)
+        #expect(failure { try replace(.exact("a"), item, "new") } == .passcodeNotSet)
+        #expect(
+            failure { try replace(.exact("a", group: "x"), .generic("a").inGroup("x"), "new") }
+                == .missingEntitlement)
+        #expect(try keychain.value(.exact("a", group: "one")) == "1")
+        #expect(try keychain.value(.exact("a", group: "two")) == "2")
+    }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import ValetDatabase
+import ValetKeychainModel
+import ValetKeys
+import ValetSealing
+import ValetSystem
+
+@testable import ValetKeychainDatabase
+@testable import ValetKeychainStore
+
+/// What an attacker without a key can do to the files.
+extension TestStore {
+    /// Runs `body` with a connection that knows of no rules.
+    func tamper<R>(_ body: (Connection) throws -> R) throws -> R {
+        let directory = try PrivateDirectory.open(folder, creating: false)
+        let connection = try Connection(
+            to: KeychainFile.database, in: directory, for: .readWrite,
+            deadline: Deadline(after: .seconds(5)))
+        let result = try body(connection)
+        try connection.close()
+        return result
+    }
+
+    /// Runs one statement with numbers and bytes as its parameters.
+    func tamper(_ sql: StaticString, _ parameters: Parameter...) throws {
+        try tamper { connection in
+            let run = try Statement(sql, on: connection).start()
+            for (index, parameter) in parameters.enumerated() {
+                switch parameter {
+                case .number(let number): try run.bind(number, at: Int32(index + 1))
+                case .bytes(let bytes): try run.bind(bytes, at: Int32(index + 1))
+                }
+            }
+            try run.finish()
+        }
+    }
+
+    enum Parameter: ExpressibleByIntegerLiteral {
+        case number(Int64)
+        case bytes([UInt8])
+
+        init(integerLiteral value: Int64) { self = .number(value) }
+    }
+
+    /// The first number that a statement gives.
+    func number(_ sql: StaticString) throws -> Int64 {
+        try tamper { connection in
+            let run = try Statement(sql, on: connection).start()
+            return try run.step() ? run.int64(0) : 0
+        }
+    }
+
+    /// The row of an item as it is stored.
+    func row(_ item: StoredItem) throws -> SealedRow {
+        try tamper { connection in
+            let run = try Statement(
+                """
+                SELECT item.*, group_hash, service_hash, place_hash
+                FROM item LEFT JOIN place ON place.id = item.place WHERE number = ?1
+                """, on: connection
+            ).start()
+            try run.bind(item.number, at: 1)
+            #expect(try run.step())
+            return try SealedRow(run)
+        }
+    }
+
+    /// All rows, tombstones too.
+    func rows() throws -> [SealedRow] {
+        try tamper { connection in
+            let run = try Statement(
+                """
+                SELECT item.*, group_hash, service_hash, place_hash
+                FROM item LEFT JOIN place ON place.id = item.place ORDER BY number
+                """, on: connection
+            ).start()
+            var rows: [SealedRow] = []
+            while try run.step() { rows.append(try SealedRow(run)) }
+            return rows
+        }
+    }
+
+    /// What `doctor` says is damaged.
+    func damage() -> [String] {
+        store.keychain.diagnose().filter { $0.severity == .damage }.map(\.message)
+    }
+}
+
+/// What a program can do that has the device key.
+extension TestStore {
+    /// The keys of every row.
+    func state() throws -> RowKeys {
+        try tamper { connection in
+            let header = try KeychainHeader.load(
+                from: RowConnection(connection), at: store.location)
+            let secret = try DeviceSecretSource(location: store.location)
+                .secret(of: header, until: .immediately)
+            return try KeySet(
+                header, try header.unlock(with: Protector(secret)), opened: nil
+            ).rows
+        }
+    }
+
+    /// Changes the settings under a MAC that is right, as a later version of the library may.
+    func rewriteSettings(_ change: (inout KeychainSettings) -> Void) throws {
+        try tamper { connection in
+            let source = DeviceSecretSource(location: store.location)
+            let header = try KeychainHeader.load(
+                from: RowConnection(connection), at: store.location)
+            var (settings, locked) = (header.settings, header.keybag)
+            let secret = try source.secret(of: header, until: .immediately)
+            settings.stamp &+= 1
+            change(&settings)
+            let root = try Protector(secret).rootKey(of: locked)
+            let body = Array(locked.encoded.dropLast(Digest.byteCount))
+            let mac = KeyedHash.digest(root, .keybagMAC) { hash in
+                hash.append(body)
+                hash.append(settings.authenticatedBytes)
+            }
+            locked = try LockedKeybag(parsing: body + mac.bytes)
+            let transaction = try Transaction(on: connection)
+            try Statement("DELETE FROM keychain", on: connection).execute()
+            try Statement("DELETE FROM keybag", on: connection).execute()
+            try settings.insert(into: connection)
+            try locked.insert(into: connection)
+            try transaction.commit()
+        }
+    }
+}
+
+extension StoredItem {
+    /// The number of the item's row: the first half of its id.
+    var number: Int64 {
+        Int64(bitPattern: reference.itemID.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
+    }
+
+    var parameter: TestStore.Parameter { .number(number) }
+}

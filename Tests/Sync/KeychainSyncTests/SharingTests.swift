@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import ValetKeychainDatabase
+import ValetKeychainModel
+import ValetKeychainStore
+import ValetSync
+
+@testable import ValetSyncAgent
+
+/// docs/SYNC.md §4, with two keychains and messages that the test passes on.
+@Suite(.serialized) struct `Two keychains` {
+    private let here: TestDevice
+    private let there: TestDevice
+
+    init() throws {
+        (here, there) = (try TestDevice(), try TestDevice())
+        // One of them reads its tables anew in each call.
+        here.forgets = true
+    }
+
+    private func exchange() throws {
+        try here.pass(to: there)
+        try there.pass(to: here)
+    }
+
+    @Test(arguments: [ProtectionClass.whenUnlocked, .afterFirstUnlock, .always])
+    func `Items of one come to the other`(_ protectionClass: ProtectionClass) throws {
+        try here.set("a", "one", as: protectionClass)
+        try exchange()
+        #expect(try there.value("a") == "one")
+        try there.set("a", "two", as: protectionClass)
+        try exchange()
+        #expect(try here.value("a") == "two")
+        #expect(try here.versions.replaced.map(\.text) == ["one"])
+        #expect(try there.versions.replaced.isEmpty)
+        #expect(try here.versions.conflicts.isEmpty)
+    }
+
+    @Test func `Attributes travel with an item`() throws {
+        try here.set("a", "one")
+        try here.change("a", ItemChanges(attributes: [.label: .text("label")]))
+        try exchange()
+        try there.change("a", ItemChanges(attributes: [.comment: .text("comment")]))
+        try exchange()
+        let query = ItemQuery(
+            .genericPassword,
+            attributes: [.label: .text("label"), .comment: .text("comment")], synchronizable: .any)
+        for device in [here, there] {
+            #expect(try device.value(query) == "one")
+        }
+    }
+
+    @Test func `Deleting an item deletes it there, also the newest one`() throws {
+        try here.set("a", "one")
+        try here.set("b", "two")
+        try exchange()
+        try here.delete("b")
+        try exchange()
+        #expect(try there.value("b") == nil)
+        #expect(try there.value("a") == "one")
+        #expect(try there.versions.replaced.map(\.text) == ["two"])
+        try here.set("c", "three")
+        try exchange()
+        #expect(try there.value("c") == "three")
+    }
+
+    @Test func `Numbers of deleted items are given up, and no others`() throws {
+        try here.set("kept", "one")
+        try here.set("gone", "two")
+        try exchange()
+        try here.set("changed", "three")
+        try there.delete("gone")
+        let numbers = try there.update { try $0.tables.items(after: 0, count: 100) }
+        #expect(try there.update { try $0.forgetUnusedNumbers(after: 0) } == nil)
+        // Its deletion is pending, and names the item.
+        #expect(try there.update { try $0.tables.items(after: 0, count: 100) } == numbers)
+        try exchange()
+        try there.update { _ = try $0.forgetUnusedNumbers(after: 0) }
+        #expect(try there.update { try $0.tables.items(after: 0, count: 100).count } == 2)
+        // The deleted value is among the replaced ones here.
+        try here.update { _ = try $0.forgetUnusedNumbers(after: 0) }
+        #expect(try here.update { try $0.tables.items(after: 0, count: 100).count } == 3)
+        try here.set("gone", "four")
+        try exchange()
+        #expect(try there.value("gone") == "four")
+        #expect(try there.value("kept") == "one")
+        #expect(try there.value("changed") == "three")
+    }
+
+    @Test func `Renaming an item renames it there`() throws {
+        try here.set("a", "one")
+        try exchange()
+        try here.change("a", ItemChanges(attributes: [.account: .text("b")]))
+        try exchange()
+        #expect(try there.value("a") == nil)
+        #expect(try there.value("b") == "one")
+    }
+
+    @Test func `A class change reaches the other keychain`() throws {
+        try here.set("a", "one", as: .afterFirstUnlock)
+        try exchange()
+        try here.change("a", ItemChanges(protectionClass: .whenUnlocked))
+        try exchange()
+        #expect(try there.value("a") == "one")
+        try there.change("a", ItemChanges(protectionClass: .afterFirstUnlock))
+        try exchange()
+        try exchange()
+        #expect(try here.value("a") == "one")
+        #expect(try here.versions.conflicts.isEmpty)
+    }
+
+    @Test func `An item that stops to travel stays here and goes there`() throws {
+        try here.set("a", "one")
+        try exchange()
+        try here.change("a", ItemChanges(protectionClass: .afterFirstUnlockThisDeviceOnly))
+        try exchange()
+        #expect(try here.value("a") == "one")
+        #expect(try there.value("a") == nil)
+        try there.set("a", "two")
+        try exchange()
+        #expect(try here.value("a") == "one")
+    }
+
+    @Test func `Writes of both are a conflict, which either one settles`() throws {
+        try here.set("a", "base")
+        try exchange()
+        try here.set("a", "here")
+        try there.set("a", "there")
+        try here.sendAll()
+        try there.sendAll()
+        try exchange()
+        #expect(try here.value("a") == there.value("a"))
+        for device in [here, there] {
+            let values = try [device.value("a")] + device.versions.conflicts.map(\.text)
+            #expect(Set(values.compactMap(\.self)) == ["here", "there"])
+        }
+        let conflict = try #require(try here.versions.conflicts.first)
+        try here.update { try $0.take(conflict.id) }
+        try exchange()
+        #expect(try there.value("a") == conflict.text)
+        #expect(try here.versions.conflicts.isEmpty)
+        #expect(try there.versions.conflicts.isEmpty)
+    }
+
+    @Test func `A dropped conflict goes everywhere`() throws {
+        try here.set("a", "here")
+        try there.set("a", "there")
+        try exchange()
+        try exchange()
+        let shown = try here.value("a")
+        let conflict = try #require(try there.versions.conflicts.first)
+        try there.update { try $0.drop(conflict.id) }
+        try exchange()
+        try exchange()
+        for device in [here, there] {
+            #expect(try device.versions.conflicts.isEmpty)
+            #expect(try device.value("a") == shown)
+        }
+    }
+
+    @Test func `A replaced value can be taken back and dropped`() throws {
+        try here.set("a", "one")
+        try exchange()
+        try there.set("a", "two")
+        try exchange()
+        let replaced = try #require(try here.versions.replaced.first)
+        #expect(replaced.text == "one")
+        try here.update { try $0.take(replaced.id) }
+        try exchange()
+        #expect(try there.value("a") == "one")
+        try here.update { try $0.drop(replaced.id) }
+        #expect(try here.versions.replaced.isEmpty)
+    }
+
+    @Test func `A pending write that is not shown is sent all the same`() throws {
+        try here.set("a", "base")
+        try exchange()
+        try here.set("a", "here")
+        try here.update { _ in }
+        try there.set("a", "there")
+        try there.pass(to: here)
+        try here.pass(to: there)
+        try exchange()
+        for device in [here, there] {
+            let values = try [device.value("a")] + device.versions.conflicts.map(\.text)
+            #expect(Set(values.compactMap(\.self)) == ["here", "there"])
+        }
+    }
+
+    @Test func `A base brings everything to a new device`() throws {
+        for number in 0..<20 { try here.set("\(number)", "value \(number)") }
+        try here.set("u", "unlocked", as: .whenUnlocked)
+        try exchange()
+        try there.set("3", "other")
+        try here.set("3", "conflict")
+        try here.sendAll()
+        try exchange()
+        let new = try TestDevice()
+        for scope in KeyScope.allCases { try new.receive(try here.base(scope), slices: 3) }
+        for number in 0..<20 where number != 3 {
+            #expect(try new.value("\(number)") == "value \(number)")
+        }
+        #expect(try new.value("u") == "unlocked")
+        #expect(try new.value("3") == here.value("3"))
+        #expect(try new.versions.conflicts.map(\.text) == here.versions.conflicts.map(\.text))
+    }
+
+    @Test func `A joiner keeps what the circle lacks, and sends it when told to`() throws {
+        try here.set("same", "same")
+        try here.set("other", "here")
+        try exchange()
+        let joiner = try TestDevice(sendsItems: nil)
+        try joiner.set("other", "mine")
+        try joiner.set("lacking", "mine")
+        try joiner.join(sendsItems: false)
+        try here.pass(to: joiner)
+        #expect(try joiner.value("same") == "same")
+        #expect(try joiner.value("other") == "here")
+        #expect(try joiner.versions.replaced.map(\.text) == ["mine"])
+        #expect(try joiner.value("lacking") == "mine")
+        #expect(try joiner.update { try $0.unsentCount() } == 1)
+        try joiner.pass(to: here)
+        #expect(try here.value("lacking") == nil)
+        try joiner.update { try $0.sendUnsent() }
+        try joiner.pass(to: here)
+        #expect(try here.value("lacking") == "mine")
+        #expect(try joiner.update { try $0.unsentCount() } == 0)
+    }
+
+    @Test func `A new circle has what lived in the old one`() throws {
+        try here.set("a", "one")
+        try here.set("u", "two", as: .whenUnlocked)
+        try here.set("c", "here")
+        try there.set("c", "there")
+        try exchange()
+        try exchange()
+        try here.update { try $0.move(to: self.here.newLog(), self.here.newLog()) }
+        let new = try TestDevice()
+        try here.sendAll()
+        for scope in KeyScope.allCases {
+            let base = try here.base(scope)
+            try new.receive(base)
+        }
+        #expect(try new.value("a") == "one")
+        #expect(try new.value("u") == "two")
+        #expect(try new.versions.conflicts.count == 1)
+        #expect(try here.versions.conflicts.count == 1)
+    }
+
+    @Test func `A circle after another one gets all items`() throws {
+        for number in 0..<5 { try here.set("\(number)", "value") }
+        try exchange()
+        try there.update { try $0.end(keeping: []) }
+        try there.join(sendsItems: true)
+        try there.sendAll()
+        #expect(try there.update { $0.replica?[.afterFirstUnlock].live.count } == 5)
+    }
+
+    @Test func `An update that fails changes nothing`() throws {
+        try here.set("a", "one")
+        struct Stopped: Error {}
+        #expect(throws: KeychainFailure.self) {
+            try self.here.update { update in
+                _ = try update.draftBatch(in: .afterFirstUnlock)
+                update[NoteName("note")] = [1]
+                try update.end(keeping: [])
+                throw Stopped()
+            }
+        }
+        #expect(try here.view { try $0[NoteName("note")] } == nil)
+        try exchange()
+        #expect(try there.value("a") == "one")
+    }
+
+    @Test func `Notes are kept until they are deleted`() throws {
+        try here.update { $0[NoteName("a")] = [1, 2, 3] }
+        here.restart()
+        #expect(try here.update { $0[NoteName("a")] } == [1, 2, 3])
+        try here.update { $0[NoteName("b")] = [4] }
+        try here.update { try $0.end(keeping: [NoteName("a")]) }
+        #expect(try here.view { try $0[NoteName("a")] } == [1, 2, 3])
+        #expect(try here.view { try $0[NoteName("b")] } == nil)
+        #expect(try !here.view { try $0.isInCircle })
+        #expect(try here.view { try $0.replica } == nil)
+    }
+}

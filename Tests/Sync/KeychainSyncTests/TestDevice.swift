@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import ValetKeychainDatabase
+import ValetKeychainModel
+import ValetKeychainStore
+import ValetSealing
+import ValetSync
+import ValetTestSupport
+
+@testable import ValetSyncAgent
+
+/// A message that a test passes by hand, unsealed.
+struct TestMessage {
+    enum Body {
+        case batch(Batch)
+        case base(Base, live: [Dot: SyncRecord], cloud: [Dot])
+    }
+
+    let scope: KeyScope
+    let name: MessageName
+    let hash: SyncHash
+    let body: Body
+
+    var records: [Dot: SyncRecord] {
+        switch body {
+        case .batch(let batch):
+            Dictionary(
+                uniqueKeysWithValues: batch.records.map {
+                    (Dot(log: name.log, number: name.number, tag: $0.tag), $0)
+                })
+        case .base(_, let live, _): live
+        }
+    }
+}
+
+/// A keychain that syncs with others, whose messages the test passes on.
+final class TestDevice {
+    static let passcode = LockableKeychain.passcode
+
+    let keychain = LockableKeychain()
+    private(set) var synced: SyncedKeychain
+    let id = DeviceID(high: .random(in: 1 ... .max), low: 0)
+    /// The messages of each scope that this device has sent.
+    private(set) var sent: [KeyScope: [TestMessage]] = [:]
+    /// Whether each call reads the tables anew.
+    var forgets = false
+    static let caller = Caller(applicationIdentifier: "app", accessGroups: [AccessGroup("app")])
+
+    var store: ItemStore { keychain.store }
+
+    /// A keychain with an item that does not travel.
+    ///
+    /// - Parameter sendsItems: nil for a keychain that is in no circle yet.
+    init(sendsItems: Bool? = true) throws {
+        synced = SyncedKeychain(keychain.store)
+        try keychain.add("local", .afterFirstUnlock)
+        if let sendsItems { try join(sendsItems: sendsItems) }
+    }
+
+    func join(sendsItems: Bool) throws {
+        try synced.update("join") { update in
+            try update.begin(Replica(log: self.newLog(), self.newLog()), sendsItems: sendsItems)
+        }
+    }
+
+    func newLog() -> LogID { LogID(high: id.high, low: .random(in: 1 ... .max)) }
+
+    /// A new process: nothing is known but what the tables say.
+    func restart() { synced = SyncedKeychain(store) }
+
+    func update<R>(_ body: (SyncUpdate) throws -> R) throws -> R {
+        if forgets { restart() }
+        return try synced.update("test", body)
+    }
+
+    func view<R>(_ body: (SyncView) throws -> R) throws -> R {
+        guard let result = try synced.read("test", body) else {
+            throw KeychainFailure(.itemNotFound, during: "test")
+        }
+        return result
+    }
+
+    private func circle(_ update: SyncUpdate, _ authors: Set<UInt64> = []) -> CircleView {
+        CircleView(readable: authors.union([id.high]), isLocked: update.isLocked)
+    }
+
+    // MARK: Messages
+
+    /// Builds and sends what is pending in a scope.
+    @discardableResult
+    func send(_ scope: KeyScope) throws -> TestMessage? {
+        let message = try update { update -> TestMessage? in
+            guard update.replica?[scope].mayBuildBatch == true,
+                let draft = try update.draftBatch(in: scope)
+            else { return nil }
+            let batch = draft.batch(at: update.milliseconds)
+            let message = TestMessage(
+                scope: scope, name: draft.name, hash: .random(), body: .batch(batch))
+            var changes: [ReplicaChange] = []
+            update.replica?.add(
+                draft, hash: message.hash, in: scope, self.circle(update), &changes)
+            update.outgoing[scope] = [1, 2, 3]
+            try update.apply(changes, bringing: message.records)
+            return message
+        }
+        guard let message else { return nil }
+        try update { update in
+            guard update.outgoing[scope] == [1, 2, 3] else {
+                throw KeychainFailure(.internalFault, during: "test")
+            }
+            update.outgoing[scope] = nil
+            update.replica?.confirm(in: scope)
+        }
+        sent[scope, default: []].append(message)
+        return message
+    }
+
+    /// Sends everything; a class change takes two messages.
+    func sendAll() throws {
+        let isLocked = try view { $0.isLocked }
+        for _ in 0..<3 {
+            for scope in KeyScope.allCases where !isLocked || scope == .afterFirstUnlock {
+                while try send(scope) != nil {}
+            }
+        }
+    }
+
+    /// A base of a scope.
+    func base(_ scope: KeyScope) throws -> TestMessage {
+        let (draft, snapshot) = try synced.updateBeginningBase("test") { update -> BaseDraft? in
+            guard update.replica?[scope].mayBeginBase == true else { return nil }
+            return update.replica?[scope].beginBase()
+        }
+        defer { snapshot.close() }
+        guard let draft else { throw KeychainFailure(.internalFault, during: "test") }
+        var live: [Dot: SyncRecord] = [:]
+        for dot in draft.live.keys { live[dot] = try snapshot.record(dot, in: scope) }
+        let message = TestMessage(
+            scope: scope, name: draft.name, hash: .random(),
+            body: .base(draft.base(at: 0, parts: []), live: live, cloud: Array(draft.cloud)))
+        try update { update in
+            update.replica?[scope].sendBase(hash: message.hash)
+            update.replica?[scope].confirmBase(draft)
+        }
+        return message
+    }
+
+    /// Joins a message.
+    func receive(_ message: TestMessage, slices count: Int = 100) throws {
+        try update { update in
+            let incoming = try self.incoming(message, update)
+            try update.setIncoming([UInt8](repeating: 7, count: 1000), message.scope)
+            try update.replica?[message.scope].begin(incoming)
+        }
+        var isFinished = false
+        while !isFinished {
+            isFinished = try update { update in
+                if update.replica?[message.scope].join == nil {
+                    // A join that was broken off is begun again.
+                    try update.replica?[message.scope].begin(try self.incoming(message, update))
+                }
+                var changes: [ReplicaChange] = []
+                let isDone =
+                    update.replica?.continueJoin(
+                        in: message.scope, atMost: count,
+                        self.circle(update, [message.name.log.high]), &changes) ?? true
+                try update.apply(changes, bringing: message.records)
+                if isDone { try update.setIncoming(nil, message.scope) }
+                return isDone
+            }
+        }
+    }
+
+    private func incoming(_ message: TestMessage, _ update: SyncUpdate) throws -> IncomingMessage {
+        let scope = message.scope
+        switch message.body {
+        case .batch(let batch):
+            return IncomingMessage(
+                batch, named: message.name, hash: message.hash,
+                summaries: try batch.records.map { try update.summary(of: $0, in: scope) })
+        case .base(let base, let live, let cloud):
+            return IncomingMessage(
+                base, named: message.name, hash: message.hash,
+                live: try live.mapValues { try update.summary(of: $0, in: scope) }, cloud: cloud)
+        }
+    }
+
+    /// Sends everything, and joins what the other device has sent since it last did.
+    func pass(to other: TestDevice) throws {
+        try sendAll()
+        let isLocked = try other.view { $0.isLocked }
+        for scope in [KeyScope.afterFirstUnlock, .whileUnlocked]
+        where !isLocked || scope == .afterFirstUnlock {
+            for message in sent[scope] ?? [] where try other.isNext(message) {
+                try other.receive(message)
+            }
+        }
+        try other.showDeferred([id.high])
+    }
+
+    private func isNext(_ message: TestMessage) throws -> Bool {
+        try update { update in
+            guard let position = update.replica?[message.scope].position(of: message.name.log)
+            else { return false }
+            return position.number < message.name.number
+        }
+    }
+
+    func showDeferred(_ authors: Set<UInt64>) throws {
+        try update { update in
+            var changes: [ReplicaChange] = []
+            update.replica?.showDeferred(self.circle(update, authors), &changes)
+            try update.apply(changes, bringing: [:])
+        }
+    }
+
+    // MARK: Items
+
+    func set(
+        _ account: String, _ value: String, as protectionClass: ProtectionClass = .afterFirstUnlock
+    ) throws {
+        let addition = Addition(Self.item(account, protectionClass), value: .text(value))
+        try store.set(addition, for: Self.caller)
+    }
+
+    static func item(_ account: String, _ protectionClass: ProtectionClass) -> NewItem {
+        NewItem(
+            .genericPassword, attributes: [.account: .text(account), .service: .text("service")],
+            isSynchronizable: true, protectionClass: protectionClass)
+    }
+
+    static func query(_ account: String) -> ItemQuery {
+        ItemQuery(
+            .genericPassword, attributes: [.account: .text(account), .service: .text("service")],
+            synchronizable: .any)
+    }
+
+    func change(_ account: String, _ changes: ItemChanges) throws {
+        let update = ItemUpdate(query: Self.query(account), changes: changes, value: nil)
+        _ = try store.update(update, for: Self.caller, PresenceAccess(.demanding))
+    }
+
+    func delete(_ account: String) throws {
+        try store.delete(Self.query(account), for: Self.caller)
+    }
+
+    /// The value of an item; nil for none.
+    func value(_ account: String) throws -> String? { try value(Self.query(account)) }
+
+    func value(_ query: ItemQuery) throws -> String? {
+        let found = try store.value(of: query, for: Self.caller, PresenceAccess(.demanding))
+        guard case .found(let value) = found else { return nil }
+        return value?.text
+    }
+
+    var versions: (conflicts: [KeptVersion], replaced: [KeptVersion]) {
+        get throws { try view { (try $0.conflicts(), try $0.replaced()) } }
+    }
+}
+
+extension SecretValue {
+    static func text(_ text: String) -> SecretValue { SecretValue(copying: Array(text.utf8).span) }
+
+    var text: String {
+        withBytes { bytes in String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self) }
+    }
+}
+
+extension SyncHash {
+    static func random() -> SyncHash {
+        SyncHash(
+            .random(in: 1 ... .max), .random(in: 0 ... .max), .random(in: 0 ... .max),
+            .random(in: 0 ... .max))
+    }
+}
+
+extension KeptVersion {
+    var text: String? { content?.value?.text }
+}
