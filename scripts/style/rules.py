@@ -21,8 +21,8 @@ _UNSAFE_FILES = re.compile(
     r"|CoreFoundationNames/(?:CFAccessors|CFDictionaryCalls|SecItemCalls)"
     r"|SyncStores/Etcd/(?:CurlLibrary|HTTPConnection)|Keys/LockState/KernelKeyring"
     r"|SecItem/SecAccessControl|SecItem/(?:LocalAuthentication/LAContext|SecItem|SecItemResult)"
-    r"|\w+/AppleOrLinux\+\w+|ClientsCommand/Import/SessionBus"
-    r"|SyncCommand/QRCode|UserPresence/(?:TerminalDevice|Fingerprint/Bus/\w+)"
+    r"|\w+/AppleOrLinux\+\w+"
+    r"|SyncCommand/QRCode|UserPresence/TerminalDevice"
     r"|ValetCLI/(?:Commands/Running/(?:Masked|Masking|Program)(?:Launch|Process|Stream|Supervisor"
     r"|Terminal)|Terminal))\.swift")
 # CFDictionaryCreate has six parameters, and so has valet_set. A declaration is made from its parts.

@@ -3,6 +3,7 @@
 internal import Glibc
 package import ValetKeychainModel
 package import ValetKeychainStore
+package import ValetSystem
 package import ValetUserPresence
 
 // `ValetCLI` turns a command line into requests to the keychain.
@@ -97,13 +98,13 @@ extension Context {
 
 extension CLIError {
     /// The error for a question that was not answered.
-    package init(_ error: UserPresenceError) {
+    package init(_ error: SystemError) {
         let message = "could not \(error.operation): \(error.reason)"
         let code: ExitCode =
             switch error.code {
             case .tooLong, .severalLines, .empty: .usage
             // An option answers instead of a person, so this is an error of usage.
-            case .unavailable(.nobodyThere), .unavailable(.interactionOff): .usage
+            case .nobodyThere, .interactionOff: .usage
             case .cancelled: .denied
             default: .failure
             }
@@ -116,10 +117,10 @@ extension CLIError {
     }
 }
 
-extension UserPresenceError {
+extension SystemError {
     /// Why there is no answer.
     var reason: String {
-        systemError == 0 ? code.explanation : Terminal.text(forSystemError: systemError)
+        systemError.map(Terminal.text(forSystemError:)) ?? code.reason
     }
 }
 

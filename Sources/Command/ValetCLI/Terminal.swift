@@ -3,13 +3,14 @@
 internal import Glibc
 internal import ValetCLinux
 internal import ValetSealing
+internal import ValetSystem
 internal import ValetUserPresence
 
 /// The console of this process: its three standard streams, and the user's terminal.
 struct Terminal: Console {
     /// Whether a closed pipe is reported as an error, as in programs that were started with SIGPIPE
     /// ignored. Otherwise the command ends as if by that signal.
-    var reportsBrokenPipe: Bool { callersSignals.isIgnored(SIGPIPE) }
+    let reportsBrokenPipe: Bool
 
     /// How often a person may type two secrets that differ.
     private static let tryCount = 3
@@ -18,8 +19,21 @@ struct Terminal: Console {
     /// How long a person has to type a secret, which may have to be looked up or chosen.
     private static let timeToType = Duration.seconds(180)
 
-    /// How programs that this one starts or becomes treat signals: as this one's caller chose.
-    let callersSignals: CallersSignals
+    /// The signals that this process's caller blocked.
+    private let callersMask: sigset_t
+
+    /// How programs that this one starts or becomes treat signals: as this one's caller chose. To
+    /// be asked before this process handles signals in its own way.
+    var callersSignals: CallersSignals {
+        var ignored = sigset_t()
+        unsafe sigemptyset(&ignored)
+        for number in CallersSignals.numbers {
+            let isIgnored =
+                number == SIGPIPE ? reportsBrokenPipe : valet_is_signal_ignored(number) != 0
+            if isIgnored { unsafe sigaddset(&ignored, number) }
+        }
+        return CallersSignals(ignored: ignored, mask: callersMask)
+    }
 
     /// Turns off core files and crash reports. Makes writing to a closed pipe or a closed standard
     /// stream fail.
@@ -34,12 +48,8 @@ struct Terminal: Console {
         // The process survives SIGPIPE, so that it can close the keychain before it ends.
         var mask = sigset_t()
         unsafe pthread_sigmask(SIG_BLOCK, nil, &mask)
-        var ignored = sigset_t()
-        unsafe sigemptyset(&ignored)
-        for number in CallersSignals.numbers where valet_is_signal_ignored(number) != 0 {
-            unsafe sigaddset(&ignored, number)
-        }
-        let terminal = Terminal(callersSignals: CallersSignals(ignored: ignored, mask: mask))
+        let terminal = Terminal(
+            reportsBrokenPipe: valet_is_signal_ignored(SIGPIPE) != 0, callersMask: mask)
         _ = signal(SIGPIPE, SIG_IGN)
         // A signal that our parent blocked would stay pending for ever.
         var signals = sigset_t()
@@ -161,7 +171,7 @@ struct Terminal: Console {
     }
 
     func askLine(_ question: String) throws(CLIError) -> String {
-        do throws(UserPresenceError) {
+        do throws(SystemError) {
             let line = try TerminalDevice().readShownLine(
                 Escaping.harmless(question), within: Self.timeToAnswer)
             let count = line.lineByteCount
@@ -176,7 +186,7 @@ struct Terminal: Console {
     }
 
     var refusalToAsk: String? {
-        do throws(UserPresenceError) {
+        do throws(SystemError) {
             try PasscodeAsker.forProcess().checkThatAskingIsOn()
             return nil
         } catch {
@@ -186,7 +196,7 @@ struct Terminal: Console {
 
     func readInput(atMost byteCount: Int) throws(CLIError) -> SecretValue {
         var input = SecretInput(capacity: 64 << 10)
-        do throws(UserPresenceError) {
+        do throws(SystemError) {
             while input.byteCount <= byteCount, try input.read(from: 0) > 0 {}
         } catch {
             throw CLIError(error)
@@ -241,7 +251,7 @@ struct Terminal: Console {
     func confirm(
         _ question: String, within duration: Duration
     ) throws(CLIError) -> Bool {
-        do throws(UserPresenceError) {
+        do throws(SystemError) {
             let answer = try TerminalDevice().readShownLine(
                 Escaping.harmless(question) + " [y/N] ", within: duration
             ).firstByte
@@ -254,7 +264,7 @@ struct Terminal: Console {
     private func ask(_ device: borrowing TerminalDevice, _ prompt: String) throws(CLIError)
         -> SecretValue
     {
-        do throws(UserPresenceError) {
+        do throws(SystemError) {
             let line = try device.readHiddenLine(
                 Escaping.harmless(prompt), within: Self.timeToType)
             let count = line.lineByteCount
@@ -275,7 +285,7 @@ struct Terminal: Console {
 
     /// The error for a question without an answer. The module that asks calls every answer a
     /// passcode.
-    private static func unanswered(_ error: UserPresenceError) -> CLIError {
+    private static func unanswered(_ error: SystemError) -> CLIError {
         guard error.code == .timedOut else { return CLIError(error) }
         return CLIError(.failure, "nobody answered in time: nothing was changed")
     }

@@ -3,6 +3,7 @@
 internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetKeychainStore
+internal import ValetSystem
 internal import ValetUserPresence
 
 /// The `valet` command.
@@ -92,7 +93,7 @@ package enum ValetTool {
 
     /// Refuses unknown values of variables, even if this verb would not ask.
     private static func checkSettings() throws(CLIError) {
-        do throws(UserPresenceError) {
+        do throws(SystemError) {
             try PasscodeAsker.checkSettings()
         } catch {
             throw CLIError(error)

@@ -42,14 +42,7 @@ extension SystemError {
 extension SystemError.Code {
     /// Whether the error concerns the whole file, so that the step that met it does not matter.
     fileprivate var isAboutWholeFile: Bool {
-        switch self {
-        case .cannotOpen, .missing, .readOnly: true
-        case .busy, .diskFull, .inputOutput, .outOfMemory, .corrupt, .notADatabase, .constraint,
-            .schemaMismatch, .wrongOwner, .wrongMode, .symbolicLink, .notARegularFile,
-            .notADirectory, .unsupportedFileSystem, .alreadyExists, .tooLarge, .misuse, .other,
-            .replaced, .descriptorsClosed:
-            false
-        }
+        [.cannotOpen, .missing, .readOnly].contains(self)
     }
 
     fileprivate var meaning: KeychainFailure.Code {
@@ -63,7 +56,7 @@ extension SystemError.Code {
         case .wrongOwner, .wrongMode, .symbolicLink, .notARegularFile, .notADirectory:
             .insecureFiles
         case .unsupportedFileSystem: .unsupportedFileSystem
-        case .constraint, .alreadyExists, .misuse, .other: .internalFault
+        default: .internalFault
         }
     }
 

@@ -71,11 +71,11 @@ package struct KeychainSession: Sendable {
     /// Refuses malformed variables at first use. Otherwise a program with a mistyped
     /// `VALET_INTERACTION` would ask its first question before the mistake shows.
     private static func checkSettings() throws(KeychainFailure) {
-        do throws(UserPresenceError) {
+        do throws(SystemError) {
             try PasscodeAsker.checkSettings()
         } catch {
             throw KeychainFailure(
-                .invalidRequest, during: error.operation, message: error.code.explanation,
+                .invalidRequest, during: error.operation, message: error.code.reason,
                 hint: error.hint)
         }
     }

@@ -119,14 +119,14 @@ private func read(_ descriptor: Int32, _ deadline: Deadline?) throws(CallFailure
 private func readOnce(
     _ descriptor: Int32, _ deadline: Deadline, _ input: inout SecretInput
 ) throws(CallFailure) -> Int {
-    do throws(UserPresenceError) {
+    do throws(SystemError) {
         return try input.read(from: descriptor, until: deadline)
     } catch {
         let isLate = error.code == .timedOut
         let failure = KeychainFailure(
             isLate ? .timedOut : .inputOutput, during: "read a value",
             message: isLate ? "the descriptor did not end in time" : nil)
-        throw .keychain(KeychainFailure(failure, systemError: error.systemError))
+        throw .keychain(KeychainFailure(failure, systemError: error.systemError ?? 0))
     }
 }
 

@@ -175,10 +175,13 @@ static inline int valet_read_folder_change(
 }
 
 /* `struct statfs` has the name of its function, and a field whose width differs by machine. */
-static inline int valet_file_system_magic(int file, uint32_t *magic) {
+static inline int valet_read_file_system(
+    int file, uint32_t *magic, uint64_t *flags, int64_t *block_byte_count) {
     struct statfs facts;
     if (fstatfs(file, &facts) != 0) return -1;
     *magic = (uint32_t)facts.f_type;
+    *flags = (uint64_t)facts.f_flags;
+    *block_byte_count = (int64_t)facts.f_frsize;
     return 0;
 }
 

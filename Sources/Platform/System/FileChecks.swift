@@ -64,11 +64,12 @@ struct FileStatus {
 
 /// What the files and folders of a keychain must be (spec/keys-and-states.md §9.2).
 enum FileRules {
-    /// Throws unless it is a regular file of this user, with one name and closed to all others.
+    /// Throws unless it is a regular file of `user`, with one name and closed to all others.
     static func checkFile(
-        _ status: FileStatus, path: @autoclosure () -> String, during operation: String
+        _ status: FileStatus, of user: uid_t = geteuid(), path: @autoclosure () -> String,
+        during operation: String
     ) throws(SystemError) {
-        let isOwnFile = status.type == S_IFREG && status.owner == geteuid()
+        let isOwnFile = status.type == S_IFREG && status.owner == user
         if isOwnFile, status.mode & 0o077 == 0, status.linkCount == 1 { return }
         throw refusal(of: status, path: path(), during: operation)
     }
@@ -166,14 +167,13 @@ package struct FileSystem: Hashable, Sendable {
 
     /// Asks the kernel.
     package static let kernel: Probe = { descriptor, path throws(SystemError) in
-        var magic: UInt32 = 0
-        var facts = statvfs()
-        guard unsafe valet_file_system_magic(descriptor, &magic) == 0,
-            unsafe fstatvfs(descriptor, &facts) == 0
-        else { throw SystemError(errno: errno, during: "examine the file system", path: path) }
+        var (magic, flags, block): (UInt32, UInt64, Int64) = (0, 0, 0)
+        guard unsafe valet_read_file_system(descriptor, &magic, &flags, &block) == 0 else {
+            throw SystemError(errno: errno, during: "examine the file system", path: path)
+        }
         return FileSystem(
-            magic: magic, isReadOnly: facts.f_flag & UInt(ST_RDONLY) != 0,
-            blockByteCount: Int(clamping: facts.f_frsize))
+            magic: magic, isReadOnly: flags & UInt64(ST_RDONLY) != 0,
+            blockByteCount: Int(clamping: block))
     }
 
     /// Whether its files are in memory alone and lost at a restart: tmpfs, ramfs.

@@ -17,10 +17,13 @@ package final class FileLock: @unchecked Sendable {
     private let queue = FairLock()
     private var file: Int32 = -1
     private var identity: FileIdentity?
+    /// When the descriptor is to be looked at again.
+    private var nextCheck = Deadline(after: .zero)
     /// The change of the folder since which the file is known to be in it.
     private var seenChange: FolderChange?
 
     private static let operation = "lock"
+    private static let checkInterval = Duration.milliseconds(100)
     /// About a tenth of a second of waiting.
     private static let attemptsBetweenLooks = 50
 
@@ -64,6 +67,7 @@ package final class FileLock: @unchecked Sendable {
 
     /// Throws if other code has closed the descriptor, which may be another file's by now.
     private func checkHandle() throws(SystemError) {
+        nextCheck = Deadline(after: Self.checkInterval)
         guard let identity, !HeldDescriptor.leads(file, to: identity) else { return }
         file = -1
         throw ClosedDescriptors.found(at: directory.path)
@@ -75,7 +79,7 @@ package final class FileLock: @unchecked Sendable {
     ) throws(SystemError) -> FolderChange? {
         while true {
             if file >= 0 {
-                try checkHandle()
+                if nextCheck.hasPassed { try checkHandle() }
             } else {
                 // Make no file in a folder that was moved away.
                 if inPlace { try directory.checkPlace() }
@@ -100,6 +104,7 @@ package final class FileLock: @unchecked Sendable {
         var attempt = 0
         while valet_set_description_lock(file, 1) != 0 {
             guard [EAGAIN, EACCES, EINTR].contains(errno) else {
+                if errno == EBADF { throw ClosedDescriptors.found(at: directory.path) }
                 throw SystemError(
                     errno: errno, during: Self.operation, path: directory.path(of: name))
             }

@@ -25,14 +25,17 @@ package final class PrivateDirectory: Sendable {
     /// The path that it was opened by. It may lead through symbolic links.
     let givenPath: String
     let identity: FileIdentity
+    /// The user whom the folder belonged to when it was opened: this process's own.
+    private let owner: uid_t
 
     private init(
-        path: String, givenPath: String, identity: FileIdentity, facts: FileSystem,
+        path: String, givenPath: String, status: FileStatus, facts: FileSystem,
         descriptor: consuming HeldDescriptor
     ) {
         self.path = path
         self.givenPath = givenPath
-        self.identity = identity
+        identity = status.identity
+        owner = status.owner
         isReadOnly = facts.isReadOnly
         hasSmallBlocks = facts.blockByteCount < 4096
         self.descriptor = descriptor
@@ -58,9 +61,8 @@ package final class PrivateDirectory: Sendable {
         let status = try FolderOpening.status(of: handle, path: path, closing: creating)
         let facts = try fileSystem(handle.number, path)
         try facts.check(path: path)
-        let identity = status.identity
         return PrivateDirectory(
-            path: try realPath(path, of: identity), givenPath: path, identity: identity,
+            path: try realPath(path, of: status.identity), givenPath: path, status: status,
             facts: facts, descriptor: HeldDescriptor(holding: handle))
     }
 
@@ -81,7 +83,8 @@ package final class PrivateDirectory: Sendable {
             if errno == ENOENT { return nil }
             throw SystemError(errno: errno, during: "check a file", path: path(of: name))
         }
-        try FileRules.checkFile(status, path: path(of: name), during: "check a file")
+        try FileRules.checkFile(
+            status, of: owner, path: path(of: name), during: "check a file")
         return status.identity
     }
 
@@ -91,8 +94,10 @@ package final class PrivateDirectory: Sendable {
     /// - Throws: ``SystemError`` if the kernel refuses to say.
     package func identity(of name: String) throws(SystemError) -> FileIdentity? {
         if let status = FileStatus(of: name, in: descriptor.number) { return status.identity }
-        if errno == ENOENT { return nil }
-        throw SystemError(errno: errno, during: "look for a file", path: path(of: name))
+        let code = errno
+        try checkHandle()
+        if code == ENOENT { return nil }
+        throw SystemError(errno: code, during: "look for a file", path: path(of: name))
     }
 
     /// The remedy if the mode of some of these files forbids their owner to write; nil otherwise.

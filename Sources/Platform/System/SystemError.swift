@@ -5,59 +5,28 @@ internal import Glibc
 /// A failure of the operating system or of SQLite: the operation, the file, the reason and, if the
 /// user can do something about it, the remedy.
 ///
-/// The one error of the modules `System` and `Database`. SQLite fails for the reasons that files
-/// fail for, and a call that opens or writes a database uses both: two types with the same codes
-/// would have to be translated into each other at each of these calls.
+/// The one error of the platform's modules. SQLite fails for the reasons that files fail for, and a
+/// call that opens or writes a database uses both: two types with the same codes would have to be
+/// translated into each other at each of these calls.
 package struct SystemError: Error, Hashable, Sendable {
-    /// What the caller can do about it.
-    package enum Code: Hashable, Sendable, CaseIterable {
-        /// Another holder kept a lock until the deadline: try again.
-        case busy
-        /// No space or no quota is left; nothing was written.
-        case diskFull
-        /// The file or its file system can only be read.
-        case readOnly
-        /// The device failed.
-        case inputOutput
-        /// The process is out of memory.
-        case outOfMemory
-        /// The database is damaged.
-        case corrupt
-        /// The file is not a database, or its first page is lost.
-        case notADatabase
-        /// A UNIQUE, CHECK, NOT NULL or type rule of the schema was violated.
-        case constraint
-        /// The schema differs from the one that the statement expects.
-        case schemaMismatch
-        /// The kernel denied access, or SQLite could not open a file.
-        case cannotOpen
-        /// Another user owns the file.
-        case wrongOwner
-        /// The permissions let the group or others in.
-        case wrongMode
-        /// A symbolic link, where links are not followed.
-        case symbolicLink
-        /// Not a regular file.
-        case notARegularFile
-        /// Not a folder.
-        case notADirectory
-        /// The file system does not give what SQLite relies on.
-        case unsupportedFileSystem
-        /// The file or folder does not exist.
-        case missing
-        /// The path now leads to another folder or file than the open one: open it again.
-        case replaced
-        /// Other code in this process has closed descriptors of a keychain:
-        /// ``ClosedDescriptors``.
-        case descriptorsClosed
-        /// The file exists and must not.
-        case alreadyExists
-        /// There are more bytes than the limit allows.
-        case tooLarge
-        /// A bug of our own: wrong order, wrong index, wrong SQL.
-        case misuse
-        /// None of the above; `sqliteCode` or `systemError` tell more.
-        case other
+    /// What the caller can do about it. A module adds its codes in a file of its own.
+    package struct Code: Hashable, Sendable {
+        /// What it is called.
+        package let name: String
+        /// What is wrong, in words: lower case, no full stop.
+        package let reason: String
+
+        /// Declares a code.
+        package init(_ name: String, _ reason: String) {
+            self.name = name
+            self.reason = reason
+        }
+
+        /// Codes are equal by their names.
+        package static func == (left: Self, right: Self) -> Bool { left.name == right.name }
+
+        /// Hashes the name.
+        package func hash(into hasher: inout Hasher) { hasher.combine(name) }
     }
 
     /// What the caller can do about it.
@@ -75,10 +44,12 @@ package struct SystemError: Error, Hashable, Sendable {
 
     /// Makes an error from its parts.
     package init(
-        _ code: Code, during operation: String, path: String? = nil, hint: String? = nil
+        _ code: Code, during operation: String, path: String? = nil, hint: String? = nil,
+        systemError: Int32? = nil
     ) {
         self.init(
-            code, during: operation, path: path, cause: (sqlite: nil, system: nil), hint: hint)
+            code, during: operation, path: path, cause: (sqlite: nil, system: systemError),
+            hint: hint)
     }
 
     /// Makes an error from its parts, with the codes that tell the cause.
@@ -112,34 +83,55 @@ extension SystemError: CustomStringConvertible {
 }
 
 extension SystemError.Code {
-    /// What is wrong, in words: lower case, no full stop.
-    package var reason: String {
-        switch self {
-        case .busy: "locked by others until the deadline"
-        case .diskFull: "no space left"
-        case .readOnly: "read-only"
-        case .inputOutput: "input or output failed"
-        case .outOfMemory: "out of memory"
-        case .corrupt: "the database is damaged"
-        case .notADatabase: "not a database"
-        case .constraint: "it violates a rule of the schema"
-        case .schemaMismatch: "the schema is not the expected one"
-        case .cannotOpen: "cannot be opened"
-        case .wrongOwner: "another user owns it"
-        case .wrongMode: "the group or others have permissions"
-        case .symbolicLink: "it is a symbolic link"
-        case .notARegularFile: "not a regular file"
-        case .notADirectory: "not a folder"
-        case .unsupportedFileSystem: "the file system is not supported"
-        case .missing: "does not exist"
-        case .replaced: "it was replaced while it was in use"
-        case .descriptorsClosed: "this program has closed descriptors of its keychain"
-        case .alreadyExists: "exists already"
-        case .tooLarge: "too large"
-        case .misuse: "wrong use of an internal interface"
-        case .other: "failed"
-        }
-    }
+    /// Another holder kept a lock until the deadline: try again.
+    package static let busy = Self("busy", "locked by others until the deadline")
+    /// No space or no quota is left; nothing was written.
+    package static let diskFull = Self("diskFull", "no space left")
+    /// The file or its file system can only be read.
+    package static let readOnly = Self("readOnly", "read-only")
+    /// The device failed.
+    package static let inputOutput = Self("inputOutput", "input or output failed")
+    /// The process is out of memory.
+    package static let outOfMemory = Self("outOfMemory", "out of memory")
+    /// The database is damaged.
+    package static let corrupt = Self("corrupt", "the database is damaged")
+    /// The file is not a database, or its first page is lost.
+    package static let notADatabase = Self("notADatabase", "not a database")
+    /// A UNIQUE, CHECK, NOT NULL or type rule of the schema was violated.
+    package static let constraint = Self("constraint", "it violates a rule of the schema")
+    /// The schema differs from the one that the statement expects.
+    package static let schemaMismatch = Self("schemaMismatch", "the schema is not the expected one")
+    /// The kernel denied access, or SQLite could not open a file.
+    package static let cannotOpen = Self("cannotOpen", "cannot be opened")
+    /// Another user owns the file.
+    package static let wrongOwner = Self("wrongOwner", "another user owns it")
+    /// The permissions let the group or others in.
+    package static let wrongMode = Self("wrongMode", "the group or others have permissions")
+    /// A symbolic link, where links are not followed.
+    package static let symbolicLink = Self("symbolicLink", "it is a symbolic link")
+    /// Not a regular file.
+    package static let notARegularFile = Self("notARegularFile", "not a regular file")
+    /// Not a folder.
+    package static let notADirectory = Self("notADirectory", "not a folder")
+    /// The file system does not give what SQLite relies on.
+    package static let unsupportedFileSystem = Self(
+        "unsupportedFileSystem", "the file system is not supported")
+    /// The file or folder does not exist.
+    package static let missing = Self("missing", "does not exist")
+    /// The path now leads to another folder or file than the open one: open it again.
+    package static let replaced = Self("replaced", "it was replaced while it was in use")
+    /// Other code in this process has closed descriptors of a keychain:
+    /// ``ClosedDescriptors``.
+    package static let descriptorsClosed = Self(
+        "descriptorsClosed", "this program has closed descriptors of its keychain")
+    /// The file exists and must not.
+    package static let alreadyExists = Self("alreadyExists", "exists already")
+    /// There are more bytes than the limit allows.
+    package static let tooLarge = Self("tooLarge", "too large")
+    /// A bug of our own: wrong order, wrong index, wrong SQL.
+    package static let misuse = Self("misuse", "wrong use of an internal interface")
+    /// None of the above; `sqliteCode` or `systemError` tell more.
+    package static let other = Self("other", "failed")
 }
 
 extension SystemError {

@@ -62,8 +62,8 @@ package struct PasscodeAsker: Sendable {
     ///
     /// A new passcode is read from a descriptor only once: a program does not mistype.
     ///
-    /// - Throws: Every code of ``UserPresenceError``.
-    package func ask(_ prompt: PasscodePrompt) throws(UserPresenceError) -> SecretBytes {
+    /// - Throws: Every code of ``SystemError``.
+    package func ask(_ prompt: PasscodePrompt) throws(SystemError) -> SecretBytes {
         let deadline = Deadline(after: prompt.timeout)
         if let descriptor = try givenDescriptor() {
             return try descriptor.read(allowsEmpty: prompt.allowsEmpty, until: deadline)
@@ -76,8 +76,8 @@ package struct PasscodeAsker: Sendable {
 
     /// Checks that there is a way to ask, without asking.
     ///
-    /// - Throws: `unavailable` with the reason.
-    package func checkThatSomebodyIsThere() throws(UserPresenceError) {
+    /// - Throws: The reason why nobody can be asked.
+    package func checkThatSomebodyIsThere() throws(SystemError) {
         guard isInteractive else { return _ = try givenDescriptor() }
         try checkThatAskingIsOn()
         let device = TerminalDevice()
@@ -89,12 +89,12 @@ package struct PasscodeAsker: Sendable {
 
     /// Checks that questions are allowed. There may still be no way to ask them.
     ///
-    /// - Throws: `unavailable` with the reason: `elevated`, `interactionOff` or `setting`.
-    package func checkThatAskingIsOn() throws(UserPresenceError) {
-        guard !environment.isElevated else { throw UserPresenceError(.unavailable(.elevated)) }
+    /// - Throws: `elevated`, `interactionOff` or `invalidSetting`.
+    package func checkThatAskingIsOn() throws(SystemError) {
+        guard !environment.isElevated else { throw SystemError.asking(.elevated) }
         guard try !Self.isAskingOff(environment) else {
-            throw UserPresenceError(
-                .unavailable(.interactionOff),
+            throw SystemError.asking(
+                .interactionOff,
                 hint: "unset \(Self.interactionVariable), or give the passcode through a "
                     + "descriptor")
         }
@@ -103,15 +103,15 @@ package struct PasscodeAsker: Sendable {
     /// Checks the environment variables that say how to ask, before anything depends on them: a
     /// mistyped value must not count as unset.
     ///
-    /// - Throws: `unavailable(.setting)`, with a hint that names the variable.
+    /// - Throws: `invalidSetting`, with a hint that names the variable.
     package static func checkSettings(
         _ environment: Environment = .ofProcess
-    ) throws(UserPresenceError) {
+    ) throws(SystemError) {
         _ = try isAskingOff(environment)
         let variable = PasscodeDescriptor.variable
         guard !environment.isMalformed(variable) else { throw misunderstood(variable) }
         guard let text = PasscodeDescriptor.variableText(environment) else { return }
-        do throws(UserPresenceError) {
+        do throws(SystemError) {
             _ = try PasscodeDescriptor(text)
         } catch {
             throw misunderstood(variable)
@@ -120,7 +120,7 @@ package struct PasscodeAsker: Sendable {
 
     private static let interactionVariable = "VALET_INTERACTION"
 
-    private static func isAskingOff(_ environment: Environment) throws(UserPresenceError) -> Bool {
+    private static func isAskingOff(_ environment: Environment) throws(SystemError) -> Bool {
         guard !environment.isMalformed(interactionVariable) else {
             throw misunderstood(interactionVariable)
         }
@@ -132,13 +132,13 @@ package struct PasscodeAsker: Sendable {
     }
 
     /// The error does not repeat the value: it may be a passcode in the wrong place.
-    private static func misunderstood(_ variable: String) -> UserPresenceError {
+    private static func misunderstood(_ variable: String) -> SystemError {
         let values =
             variable == interactionVariable
             ? "'never', or unset it"
             : "the number of a descriptor that can be read: 0, or 3 and above"
-        return UserPresenceError(
-            .unavailable(.setting), during: "read \(variable)",
+        return SystemError.asking(
+            .invalidSetting, during: "read \(variable)",
             hint: "set \(variable) to \(values)")
     }
 
@@ -146,20 +146,20 @@ package struct PasscodeAsker: Sendable {
     /// then joins the end of the queue.
     static func takeTurn(
         _ cancellation: Cancellation?, until deadline: Deadline
-    ) throws(UserPresenceError) {
+    ) throws(SystemError) {
         guard let cancellation else {
-            guard turn.acquire(before: deadline) else { throw UserPresenceError(.timedOut) }
+            guard turn.acquire(before: deadline) else { throw SystemError.asking(.timedOut) }
             return
         }
         while !cancellation.isCancelled {
             let pause = min(deadline.remaining, .milliseconds(50))
             if turn.acquire(before: Deadline(after: pause)) { return }
-            if deadline.hasPassed { throw UserPresenceError(.timedOut) }
+            if deadline.hasPassed { throw SystemError.asking(.timedOut) }
         }
-        throw UserPresenceError(.cancelled)
+        throw SystemError.asking(.cancelled)
     }
 
-    private func givenDescriptor() throws(UserPresenceError) -> PasscodeDescriptor? {
+    private func givenDescriptor() throws(SystemError) -> PasscodeDescriptor? {
         if let descriptor { return descriptor }
         guard let text = variable else { return nil }
         return try .ofVariable(text)
@@ -167,7 +167,7 @@ package struct PasscodeAsker: Sendable {
 
     private func askPerson(
         _ prompt: PasscodePrompt, until deadline: Deadline
-    ) throws(UserPresenceError) -> SecretBytes {
+    ) throws(SystemError) -> SecretBytes {
         let device = TerminalDevice()
         let (isTerminal, isInBackground) = (device.isTerminal, device.isInBackground)
         let isUsable = isTerminal && !isInBackground
@@ -175,27 +175,27 @@ package struct PasscodeAsker: Sendable {
             return try Self.ask(prompt, on: device, until: deadline)
         }
         let program = try pinentry(usesTerminal: isUsable && device.isControlling)
-        do throws(UserPresenceError) {
+        do throws(SystemError) {
             if let program { return try program.ask(prompt, until: deadline) }
         } catch {
-            guard error.code == .unavailable(.pinentry), isUsable else { throw error }
+            guard error.code == .pinentryUnusable, isUsable else { throw error }
         }
         if isUsable { return try Self.ask(prompt, on: device, until: deadline) }
         throw Self.nobody(isInBackground: isTerminal)
     }
 
-    static func nobody(isInBackground: Bool) -> UserPresenceError {
+    static func nobody(isInBackground: Bool) -> SystemError {
         if isInBackground {
-            return UserPresenceError(
-                .unavailable(.inBackground), hint: "bring it to the foreground with 'fg'")
+            return SystemError.asking(
+                .inBackground, hint: "bring it to the foreground with 'fg'")
         }
-        return UserPresenceError(
-            .unavailable(.nobodyThere),
+        return SystemError.asking(
+            .nobodyThere,
             hint: "use a terminal, install a pinentry, or give the passcode through a descriptor")
     }
 
     /// The pinentry program, if there is one with a screen or a terminal to use.
-    func pinentry(usesTerminal: Bool) throws(UserPresenceError) -> PinentryProgram? {
+    func pinentry(usesTerminal: Bool) throws(SystemError) -> PinentryProgram? {
         let isChosen = environment.value("VALET_PINENTRY")?.isEmpty == false
         guard isChosen || usesTerminal || ChildEnvironment.hasScreen(environment) else {
             return nil
@@ -210,7 +210,7 @@ package struct PasscodeAsker: Sendable {
 
     private static func ask(
         _ prompt: PasscodePrompt, on device: consuming TerminalDevice, until deadline: Deadline
-    ) throws(UserPresenceError) -> SecretBytes {
+    ) throws(SystemError) -> SecretBytes {
         var prompter = TerminalPrompter(device, until: deadline)
         return try prompt.answer(from: &prompter)
     }
@@ -225,10 +225,10 @@ extension PasscodeAsker {
     /// is neither shown nor used. The prompt's `label` and its settings for entries are ignored.
     /// - Parameter alternative: The text of the button; nil if there is nothing to choose.
     /// - Throws: `cancelled` if the person declined, and after a cancellation; `timedOut`;
-    ///   `unavailable` with the reason if there is no place to show it; `malformed`.
+    ///   the reason if there is no place to show it; `malformed`.
     package func tell(
         _ prompt: PasscodePrompt, offering alternative: String?, until deadline: Deadline
-    ) throws(UserPresenceError) {
+    ) throws(SystemError) {
         try checkThatAskingIsOn()
         try Self.takeTurn(prompt.cancellation, until: deadline)
         defer { Self.turn.release() }
@@ -237,10 +237,10 @@ extension PasscodeAsker {
         let (isTerminal, isInBackground) = (device.isTerminal, device.isInBackground)
         let isUsable = isTerminal && !isInBackground
         if !(prefersTerminal && isUsable), let program = try pinentry(usesTerminal: false) {
-            do throws(UserPresenceError) {
+            do throws(SystemError) {
                 return try program.tell(prompt, offering: alternative, until: deadline)
             } catch {
-                guard error.code == .unavailable(.pinentry), isUsable else { throw error }
+                guard error.code == .pinentryUnusable, isUsable else { throw error }
             }
         }
         guard isUsable else { throw Self.nobody(isInBackground: isTerminal) }
@@ -250,12 +250,12 @@ extension PasscodeAsker {
     private static func tell(
         _ prompt: PasscodePrompt, _ alternative: String?, on device: borrowing TerminalDevice,
         until deadline: Deadline
-    ) throws(UserPresenceError) {
+    ) throws(SystemError) {
         let text = prompt.previousError ?? prompt.description
         let key = alternative ?? prompt.cancelTitle ?? "Cancel"
         let line = try device.readHiddenLine(
             "\(text)\n\(key): press Enter.\n", cancellation: prompt.cancellation,
             refusesMore: false, until: deadline)
-        guard line.byteCount > 0, alternative != nil else { throw UserPresenceError(.cancelled) }
+        guard line.byteCount > 0, alternative != nil else { throw SystemError.asking(.cancelled) }
     }
 }

@@ -18,8 +18,8 @@ package struct PasscodeDescriptor: Hashable, Sendable {
 
     /// Reads a number: decimal digits without sign, spaces or leading zeros.
     ///
-    /// - Throws: `unavailable(.descriptor)` for anything else, and for 1 and 2, which are output.
-    package init(_ text: String) throws(UserPresenceError) {
+    /// - Throws: `descriptorUnreadable` for anything else, and for 1 and 2, which are output.
+    package init(_ text: String) throws(SystemError) {
         guard let number = Int32(text), String(number) == text, number == 0 || number > 2 else {
             throw Self.failure("name a descriptor that can be read: 0, or 3 and above")
         }
@@ -28,7 +28,7 @@ package struct PasscodeDescriptor: Hashable, Sendable {
 
     /// Refuses a number that was not inherited. This process may have opened the keychain itself
     /// under that number, and would read it as a passcode and close it.
-    private func checkIsInherited() throws(UserPresenceError) {
+    private func checkIsInherited() throws(SystemError) {
         guard FileDescriptor.isInherited(number) else {
             throw Self.failure(
                 "file descriptor \(number) was not inherited")
@@ -38,7 +38,7 @@ package struct PasscodeDescriptor: Hashable, Sendable {
     /// Reads a line other than a passcode, under the rules of ``read(allowsEmpty:until:)``.
     package func readLine(
         atMost byteCount: Int, within duration: Duration
-    ) throws(UserPresenceError) -> SecretBytes {
+    ) throws(SystemError) -> SecretBytes {
         try read(allowsEmpty: false, atMost: byteCount, until: Deadline(after: duration))
     }
 
@@ -46,20 +46,20 @@ package struct PasscodeDescriptor: Hashable, Sendable {
     /// after the newline to the next reader. Drops what only editors on other systems add: a
     /// carriage return before the newline, and the UTF-8 byte order mark at the start.
     ///
-    /// - Throws: `unavailable(.descriptor)` if it was not inherited, cannot be read, or is a
+    /// - Throws: `descriptorUnreadable` if it was not inherited, cannot be read, or is a
     ///   terminal, which would show the input; `timedOut`; `tooLong` above
     ///   ``PasscodePrompt/maximumByteCount``; `empty` at its end, and for an empty line unless
     ///   `allowsEmpty`.
     package func read(
         allowsEmpty: Bool = false, until deadline: Deadline
-    ) throws(UserPresenceError) -> SecretBytes {
+    ) throws(SystemError) -> SecretBytes {
         try read(
             allowsEmpty: allowsEmpty, atMost: PasscodePrompt.maximumByteCount, until: deadline)
     }
 
     private func read(
         allowsEmpty: Bool, atMost maximumByteCount: Int, until deadline: Deadline
-    ) throws(UserPresenceError) -> SecretBytes {
+    ) throws(SystemError) -> SecretBytes {
         try checkIsInherited()
         guard !FileDescriptor.isTerminal(number) else {
             throw Self.failure("descriptor \(number) is a terminal: use a pipe or a file")
@@ -67,7 +67,7 @@ package struct PasscodeDescriptor: Hashable, Sendable {
         var input = SecretInput(capacity: PasscodePrompt.maximumByteCount + 1)
         while !input.endsInNewline, try readByte(into: &input, until: deadline) {
             guard input.lineByteCount <= maximumByteCount else {
-                throw UserPresenceError(.tooLong, during: Self.operation)
+                throw SystemError.asking(.tooLong, during: Self.operation)
             }
         }
         let isWide = Self.wideMarks.contains { input.starts(with: $0) }
@@ -77,7 +77,7 @@ package struct PasscodeDescriptor: Hashable, Sendable {
         if input.starts(with: Self.byteOrderMark) { input.removeFirst(Self.byteOrderMark.count) }
         let count = input.lineByteCount
         guard count > 0 || (allowsEmpty && input.endsInNewline) else {
-            throw UserPresenceError(
+            throw SystemError.asking(
                 .empty, during: Self.operation,
                 hint: "descriptor \(number) has no further line, but each question needs one")
         }
@@ -87,16 +87,16 @@ package struct PasscodeDescriptor: Hashable, Sendable {
     /// Reads the passcode of this process from the descriptor that ``variable`` names. Then closes
     /// it, also after an error; standard input stays open.
     ///
-    /// - Throws: The codes of ``read(allowsEmpty:until:)``; `unavailable(.descriptor)` also if the
+    /// - Throws: The codes of ``read(allowsEmpty:until:)``; `descriptorUnreadable` also if the
     ///   variable is not set or not trusted.
     package static func readGiven(
         within duration: Duration
-    ) throws(UserPresenceError) -> SecretBytes {
+    ) throws(SystemError) -> SecretBytes {
         guard let text = variableText() else {
             throw failure("set \(variable) to the number of a descriptor")
         }
         let descriptor = try ofVariable(text)
-        try namingVariable { () throws(UserPresenceError) in try descriptor.checkIsInherited() }
+        try namingVariable { () throws(SystemError) in try descriptor.checkIsInherited() }
         defer { descriptor.close() }
         return try descriptor.read(until: Deadline(after: duration))
     }
@@ -117,14 +117,14 @@ package struct PasscodeDescriptor: Hashable, Sendable {
     /// The descriptor that ``variable`` names with `text`.
     ///
     /// - Throws: The codes of ``init(_:)``; the hint names the variable.
-    static func ofVariable(_ text: String) throws(UserPresenceError) -> PasscodeDescriptor {
-        try namingVariable { () throws(UserPresenceError) in try PasscodeDescriptor(text) }
+    static func ofVariable(_ text: String) throws(SystemError) -> PasscodeDescriptor {
+        try namingVariable { () throws(SystemError) in try PasscodeDescriptor(text) }
     }
 
     private static func namingVariable<R>(
-        _ body: () throws(UserPresenceError) -> R
-    ) throws(UserPresenceError) -> R {
-        do throws(UserPresenceError) {
+        _ body: () throws(SystemError) -> R
+    ) throws(SystemError) -> R {
+        do throws(SystemError) {
             return try body()
         } catch {
             throw failure("\(variable): \(error.hint ?? "")")
@@ -140,10 +140,10 @@ package struct PasscodeDescriptor: Hashable, Sendable {
     /// Reads one byte. Returns false at the end.
     private func readByte(
         into input: inout SecretInput, until deadline: Deadline
-    ) throws(UserPresenceError) -> Bool {
+    ) throws(SystemError) -> Bool {
         while true {
             guard WaitLimit(until: deadline).wait(for: number) == .ready else {
-                throw UserPresenceError(.timedOut, during: Self.operation)
+                throw SystemError.asking(.timedOut, during: Self.operation)
             }
             let count = input.readOnce(from: number, atMost: 1)
             if count >= 0 { return count > 0 }
@@ -158,8 +158,8 @@ package struct PasscodeDescriptor: Hashable, Sendable {
     private static let wideMarks: [[UInt8]] = [[0xFF, 0xFE], [0xFE, 0xFF]]
     private static let operation = "read the passcode from a descriptor"
 
-    private static func failure(_ hint: String, _ systemError: Int32 = 0) -> UserPresenceError {
-        UserPresenceError(
-            .unavailable(.descriptor), during: operation, hint: hint, systemError: systemError)
+    private static func failure(_ hint: String, _ systemError: Int32 = 0) -> SystemError {
+        SystemError.asking(
+            .descriptorUnreadable, during: operation, hint: hint, systemError: systemError)
     }
 }

@@ -62,9 +62,9 @@ package struct PasscodePrompt: Sendable {
     /// - Throws: The errors of `prompter`; `mismatch` and `empty` after three tries.
     func answer<P: Prompter & ~Copyable>(
         from prompter: inout P
-    ) throws(UserPresenceError) -> SecretBytes {
+    ) throws(SystemError) -> SecretBytes {
         var problem = previousError
-        var code = UserPresenceError.Code.empty
+        var code = SystemError.Code.empty
         for _ in 0..<Self.tryCount {
             let first = try prompter.ask(Question(self, problem: problem, isRepetition: false))
             if first.bytes.byteCount == 0, !allowsEmpty {
@@ -76,9 +76,9 @@ package struct PasscodePrompt: Sendable {
                 if first.bytes.isEqual(to: second.bytes) { return first.bytes }
                 code = .mismatch
             }
-            problem = code.explanation
+            problem = code.reason
         }
-        throw UserPresenceError(code)
+        throw SystemError.asking(code)
     }
 }
 
@@ -108,5 +108,5 @@ struct Entry: ~Copyable {
 
 /// A way to ask for one entry.
 protocol Prompter: ~Copyable {
-    mutating func ask(_ question: Question) throws(UserPresenceError) -> Entry
+    mutating func ask(_ question: Question) throws(SystemError) -> Entry
 }

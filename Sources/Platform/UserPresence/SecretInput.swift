@@ -31,25 +31,25 @@ package struct SecretInput: ~Copyable {
     /// With a deadline nobody else may be reading the descriptor.
     ///
     /// - Returns: The number of bytes; 0 at the end.
-    /// - Throws: ``UserPresenceError/Code/timedOut`` at the deadline;
-    ///   ``UserPresenceError/Code/unavailable(_:)`` with the system's reason: `ENOMEM` if
+    /// - Throws: `timedOut` at the deadline;
+    ///   `descriptorUnreadable` with the system's reason: `ENOMEM` if
     ///   there is no memory for more bytes.
     package mutating func read(
         from descriptor: Int32, until deadline: Deadline = .never
-    ) throws(UserPresenceError) -> Int {
+    ) throws(SystemError) -> Int {
         while true {
             if deadline != .never, WaitLimit(until: deadline).wait(for: descriptor) == .deadline {
-                throw UserPresenceError(.timedOut, during: "read the secret")
+                throw SystemError.asking(.timedOut, during: "read the secret")
             }
             guard byteCount < bytes.byteCount || SpareMemory.has(2, copiesOf: byteCount) else {
-                throw UserPresenceError(
-                    .unavailable(.descriptor), during: "read the secret", systemError: ENOMEM)
+                throw SystemError.asking(
+                    .descriptorUnreadable, during: "read the secret", systemError: ENOMEM)
             }
             let count = readOnce(from: descriptor)
             if count >= 0 { return count }
             guard FileDescriptor.mayTryAgain(after: -count) else {
-                throw UserPresenceError(
-                    .unavailable(.descriptor), during: "read the secret",
+                throw SystemError.asking(
+                    .descriptorUnreadable, during: "read the secret",
                     systemError: Int32(-count))
             }
             _ = WaitLimit(until: deadline).wait(for: descriptor)
@@ -61,7 +61,7 @@ package struct SecretInput: ~Copyable {
     /// - Throws: The codes of ``read(from:until:)``.
     package mutating func readAll(
         from descriptor: Int32, atMost limit: Int, within duration: Duration
-    ) throws(UserPresenceError) {
+    ) throws(SystemError) {
         let deadline = Deadline(after: duration)
         while byteCount <= limit, try read(from: descriptor, until: deadline) > 0 {}
     }

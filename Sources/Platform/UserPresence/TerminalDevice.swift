@@ -69,11 +69,11 @@ package struct TerminalDevice: ~Copyable {
 
     /// Reads one visible line. No bytes mean the end of the input.
     ///
-    /// - Throws: `timedOut`; `cancelled` when the terminal is gone; `unavailable` with the system's
-    ///   reason.
+    /// - Throws: `timedOut`; `cancelled` when the terminal is gone; `terminalUnusable` with the
+    ///   system's reason.
     package func readShownLine(
         _ prompt: String, within duration: Duration
-    ) throws(UserPresenceError) -> SecretInput {
+    ) throws(SystemError) -> SecretInput {
         // Input from before the question is not an answer to it.
         tcflush(input, TCIFLUSH)
         let limit = WaitLimit(until: Deadline(after: duration))
@@ -94,11 +94,11 @@ package struct TerminalDevice: ~Copyable {
     ///   are discarded in any case, so that the shell does not read them.
     /// - Throws: `timedOut`; `cancelled` after any other signal that the process survives, or when
     ///   the terminal is gone, or by `cancellation`; `tooLong` above ``maximumLineByteCount``;
-    ///   `severalLines`; `unavailable` with the system's reason.
+    ///   `severalLines`; `terminalUnusable` with the system's reason.
     package func readHiddenLine(
         _ prompt: String, cancellation: Cancellation? = nil, refusesMore: Bool = true,
         until deadline: Deadline
-    ) throws(UserPresenceError) -> SecretInput {
+    ) throws(SystemError) -> SecretInput {
         while true {
             var line = SecretInput(capacity: Self.maximumLineByteCount + 2)
             let relay = try Self.relay(until: deadline)
@@ -110,24 +110,24 @@ package struct TerminalDevice: ~Copyable {
                 let error = device.fill(&line, within: limit)
                 guard error == nil, line.endsInNewline else { return error }
                 let hasMore = device.discardMore(within: limit)
-                return hasMore && refusesMore ? UserPresenceError(.severalLines) : nil
+                return hasMore && refusesMore ? SystemError.asking(.severalLines) : nil
             }
             let signals = relay.end()
             if !signals.isEmpty {
                 endLine()
                 SignalRelay.pass(signals)
                 guard signals.isSubset(of: SignalRelay.stopping) else {
-                    throw UserPresenceError(.cancelled)
+                    throw SystemError.asking(.cancelled)
                 }
                 continue
             }
             if let error = outcome { throw error }
             if cancellation?.isCancelled == true {
                 endLine()
-                throw UserPresenceError(.cancelled)
+                throw SystemError.asking(.cancelled)
             }
             guard line.byteCount <= Self.maximumLineByteCount else {
-                throw UserPresenceError(.tooLong)
+                throw SystemError.asking(.tooLong)
             }
             return line
         }
@@ -137,12 +137,12 @@ package struct TerminalDevice: ~Copyable {
     /// ``readHiddenLine(_:cancellation:refusesMore:until:)`` does.
     package func readHiddenLine(
         _ prompt: String, within duration: Duration
-    ) throws(UserPresenceError) -> SecretInput {
+    ) throws(SystemError) -> SecretInput {
         try readHiddenLine(prompt, until: Deadline(after: duration))
     }
 
     /// Runs `body` with hidden input.
-    private func withoutEcho(_ body: (borrowing Self) -> UserPresenceError?) -> UserPresenceError? {
+    private func withoutEcho(_ body: (borrowing Self) -> SystemError?) -> SystemError? {
         guard let shown = settings() else { return failure() }
         var hidden = shown.value
         hidden.c_lflag &= ~tcflag_t(ECHO)
@@ -161,29 +161,29 @@ package struct TerminalDevice: ~Copyable {
         return true
     }
 
-    private static func relay(until deadline: Deadline) throws(UserPresenceError) -> SignalRelay {
+    private static func relay(until deadline: Deadline) throws(SystemError) -> SignalRelay {
         do throws(SystemError) {
             return try SignalRelay(SignalRelay.ending + SignalRelay.stopping, until: deadline)
         } catch {
-            throw UserPresenceError(error, .terminal)
+            throw error.ofAsking(.terminalUnusable)
         }
     }
 
     /// Reads one line. A signal or a cancellation ends it without an error.
     private func fill(
         _ line: inout SecretInput, within limit: WaitLimit
-    ) -> UserPresenceError? {
+    ) -> SystemError? {
         while true {
             switch limit.wait(for: input) {
             case .signal, .cancelled: return nil
             case .deadline:
                 endLine()
-                return UserPresenceError(.timedOut)
+                return SystemError.asking(.timedOut)
             case .ready:
                 let count = line.readOnce(from: input)
                 if count >= 0 { return nil }
                 // The other end of the terminal is closed.
-                if count == -Int(EIO) { return UserPresenceError(.cancelled) }
+                if count == -Int(EIO) { return SystemError.asking(.cancelled) }
                 if !FileDescriptor.mayTryAgain(after: -count) { return failure(Int32(-count)) }
             }
         }
@@ -223,8 +223,8 @@ package struct TerminalDevice: ~Copyable {
         return hasText
     }
 
-    private func failure(_ code: Int32 = errno) -> UserPresenceError {
-        UserPresenceError(.unavailable(.terminal), systemError: code)
+    private func failure(_ code: Int32 = errno) -> SystemError {
+        SystemError.asking(.terminalUnusable, systemError: code)
     }
 
     /// The settings of a terminal.
@@ -247,7 +247,7 @@ struct TerminalPrompter: ~Copyable, Prompter {
         self.deadline = deadline
     }
 
-    mutating func ask(_ question: Question) throws(UserPresenceError) -> Entry {
+    mutating func ask(_ question: Question) throws(SystemError) -> Entry {
         var text = ""
         if !question.isRepetition { text += question.prompt.description + "\n" }
         if let problem = question.problem { text += problem + "\n" }
@@ -256,10 +256,10 @@ struct TerminalPrompter: ~Copyable, Prompter {
             until: deadline)
         guard line.byteCount > 0 else {
             device.endLine()
-            throw UserPresenceError(.cancelled)
+            throw SystemError.asking(.cancelled)
         }
         let count = line.lineByteCount
-        guard count <= PasscodePrompt.maximumByteCount else { throw UserPresenceError(.tooLong) }
+        guard count <= PasscodePrompt.maximumByteCount else { throw SystemError.asking(.tooLong) }
         return Entry(bytes: line.prefix(count), isRepeated: false)
     }
 }

@@ -92,9 +92,7 @@ extension StoreError {
             case .diskFull: .full
             case .busy: .timedOut
             case .misuse: .badAddress
-            case .symbolicLink, .notARegularFile, .alreadyExists, .tooLarge, .corrupt,
-                .notADatabase, .constraint, .schemaMismatch, .unsupportedFileSystem, .other:
-                .malformed
+            default: .malformed
             }
         self.init(
             code, during: operation, reason: String(describing: error), hint: error.hint)

@@ -45,6 +45,6 @@ def warm(world):
     expect(len(fewest) <= SET_LIMIT, len(fewest), "system calls:", fewest)
     expect(sum(len(one) <= SET_LIMIT for one in counts) >= 8, [len(one) for one in counts])
     looks = fewest.count("statx") + fewest.count("newfstatat")
-    expect(looks == 3, "looks at the path and at the lock's descriptor:", looks)
+    expect(looks == 3, "looks at the path and at the index:", looks)
     expect(world.get("key", *AGENT_ITEMS) == "value-9-2", "the last value")
     print(f"a set makes {len(fewest)} system calls")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import ValetSystem
 
 @testable import ValetUserPresence
 
@@ -32,18 +33,18 @@ import Testing
             [.text(""), .flag(true)], [.list([.text("verify-match")]), .flag(true)],
         ] as [[BusValue]])
     func `An unknown answer of fprintd is never guessed`(_ arguments: [BusValue]) {
-        let error = #expect(throws: FingerprintError.self) {
+        let error = #expect(throws: SystemError.self) {
             _ = try VerifyStatus("VerifyStatus", arguments)
         }
         #expect(error?.code == .malformed)
     }
 
-    @Test(arguments: FingerprintError.Code.allCases)
-    func `An invalid answer of fprintd is reported in one line`(_ code: FingerprintError.Code) {
-        let text = FingerprintError(code).description
-        #expect(text.hasPrefix("could not verify the finger: \(code.explanation)"))
+    @Test(arguments: SystemError.Code.ofFingers)
+    func `An invalid answer of fprintd is reported in one line`(_ code: SystemError.Code) {
+        let text = SystemError.finger(code).description
+        #expect(text.hasPrefix("could not verify the finger: \(code.reason)"))
         #expect(!text.contains("\n") && !text.hasSuffix("."))
-        let equal = FingerprintError.Code.allCases.filter { $0.explanation == code.explanation }
+        let equal = SystemError.Code.ofFingers.filter { $0.reason == code.reason }
         #expect(equal == [code])
     }
 }

@@ -11,8 +11,8 @@ import ValetTestValues
 func failure(
     of reader: FingerprintReader, cancellation: Cancellation? = nil,
     timeout: Duration = .seconds(20)
-) -> FingerprintError? {
-    do throws(FingerprintError) {
+) -> SystemError? {
+    do throws(SystemError) {
         _ = try reader.enrolments(until: Deadline(after: timeout), cancellation: cancellation)
         return nil
     } catch {

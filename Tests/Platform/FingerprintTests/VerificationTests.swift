@@ -8,7 +8,7 @@ import ValetSystem
 
 /// What a verification led to, and what the person was told meanwhile.
 struct Verification: Equatable {
-    var code: FingerprintError.Code?
+    var code: SystemError.Code?
     var events: [FingerprintEvent] = []
 
     /// Runs one; `react` is the person, who sees each event.
@@ -17,7 +17,7 @@ struct Verification: Equatable {
         timeout: Duration = .seconds(20), react: (FingerprintEvent, Int) -> Void = { _, _ in }
     ) {
         var seen: [FingerprintEvent] = []
-        do throws(FingerprintError) {
+        do throws(SystemError) {
             _ = try reader.verify(until: Deadline(after: timeout), cancellation: cancellation) {
                 seen.append($0)
                 react($0, seen.count { $0 == Self.waiting })
@@ -28,7 +28,7 @@ struct Verification: Equatable {
         events = seen
     }
 
-    init(_ code: FingerprintError.Code?, _ events: [FingerprintEvent]) {
+    init(_ code: SystemError.Code?, _ events: [FingerprintEvent]) {
         self.code = code
         self.events = events
     }

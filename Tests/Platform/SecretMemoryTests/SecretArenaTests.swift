@@ -12,7 +12,7 @@ import ValetCForkSupport
 
     // Where RLIMIT_MEMLOCK is too small it cannot be locked, and must not claim to be.
     @Test func `The arena of secrets says truly whether it is locked in memory`() throws {
-        let codes: [SecretMemoryError.Code?] = [.notLocked, .notGuarded]
+        let codes: [MemoryWeakness.Code?] = [.notLocked, .notGuarded]
         #expect(SecretArena.isLocked == !codes.contains(SecretArena.failure?.code))
         #expect(try SecretArena.isLocked == (lockedKiB() >= 256))
     }

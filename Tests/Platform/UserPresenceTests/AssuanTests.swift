@@ -2,6 +2,7 @@
 
 import Testing
 import ValetSealing
+import ValetSystem
 
 @testable import ValetUserPresence
 
@@ -14,10 +15,10 @@ import ValetSealing
     @Test(
         arguments: [
             ("OK", .ok), ("OK ", .ok), ("OK Pleased to meet you", .ok), ("OKAY", nil), ("ok", nil),
-            ("ERR 99", .error(PinentryError(number: 99))),
-            ("ERR 83886179 cancelled", .error(PinentryError(number: 83_886_179))),
+            ("ERR 99", .error(PinentryRefusal(number: 99))),
+            ("ERR 83886179 cancelled", .error(PinentryRefusal(number: 83_886_179))),
             ("ERR", nil), ("ERR ", nil), ("ERR  1", nil), ("ERR -1", nil), ("ERR 1x", nil),
-            ("ERR 4294967295", .error(PinentryError(number: .max))), ("ERR 4294967296", nil),
+            ("ERR 4294967295", .error(PinentryRefusal(number: .max))), ("ERR 4294967296", nil),
             ("D ", .data(2..<2)), ("D abc", .data(2..<5)), ("D", nil), ("Dabc", nil),
             ("S PIN_REPEATED", .status(isRepeated: true)),
             ("S PIN_REPEATED_NOT", .status(isRepeated: false)), ("S X", .status(isRepeated: false)),
@@ -35,12 +36,12 @@ import ValetSealing
     @Test(
         arguments: [
             (99, .cancelled), (198, .cancelled), (62, .timedOut), (0x5000063, .cancelled),
-            (0x500_8066, .unavailable(.pinentry)), (1 << 24, .unavailable(.pinentry)),
-        ] as [(UInt32, UserPresenceError.Code)])
+            (0x500_8066, .pinentryUnusable), (1 << 24, .pinentryUnusable),
+        ] as [(UInt32, SystemError.Code)])
     func `A pinentry error has a meaning by its number`(
-        _ number: UInt32, _ code: UserPresenceError.Code
+        _ number: UInt32, _ code: SystemError.Code
     ) {
-        #expect(PinentryError(number: number).code == code)
+        #expect(PinentryRefusal(number: number).code == code)
     }
 
     @Test func `A pinentry line of random bytes is parsed or refused`() {
@@ -62,7 +63,7 @@ import ValetSealing
 @Suite struct `The encoding of a pinentry's lines` {
     private func decode(_ bytes: [UInt8], upTo limit: Int = 100) -> Outcome {
         var answer = SecretInput(capacity: 0)
-        do throws(UserPresenceError) {
+        do throws(SystemError) {
             try PercentEncoding.decode(bytes.span, into: &answer, upTo: limit)
         } catch {
             return .failure(error.code)

@@ -25,7 +25,7 @@ import ValetTestValues
             pinentry.awaitQuestion()
             cancellation.cancel()
         }
-        let outcome = Outcome { () throws(UserPresenceError) in try pinentry.asker.ask(prompt) }
+        let outcome = Outcome { () throws(SystemError) in try pinentry.asker.ask(prompt) }
         #expect(outcome == .failure(.cancelled))
         #expect(pinentry.isGone)
     }
@@ -33,7 +33,7 @@ import ValetTestValues
     @Test func `A cancelled question is not asked`() throws {
         let pinentry = try ScriptedPinentry("PIN x")
         cancellation.cancel()
-        let outcome = Outcome { () throws(UserPresenceError) in try pinentry.asker.ask(prompt) }
+        let outcome = Outcome { () throws(SystemError) in try pinentry.asker.ask(prompt) }
         #expect(outcome == .failure(.cancelled))
         #expect(!pinentry.wasStarted)
     }
@@ -50,7 +50,7 @@ import ValetTestValues
         first.awaitQuestion()
         let (cancellation, prompt) = (cancellation, prompt)
         Thread.detachNewThread { cancellation.cancel() }
-        let outcome = Outcome { () throws(UserPresenceError) in try second.asker.ask(prompt) }
+        let outcome = Outcome { () throws(SystemError) in try second.asker.ask(prompt) }
         #expect(outcome == .failure(.cancelled))
         #expect(!second.wasStarted)
         end.cancel()
@@ -59,7 +59,7 @@ import ValetTestValues
 
     @Test func `A cancellation after the answer has no effect`() throws {
         let pinentry = try ScriptedPinentry("PIN x")
-        let outcome = Outcome { () throws(UserPresenceError) in try pinentry.asker.ask(prompt) }
+        let outcome = Outcome { () throws(SystemError) in try pinentry.asker.ask(prompt) }
         cancellation.cancel()
         #expect(outcome == .answer("x"))
     }
@@ -74,16 +74,16 @@ import ValetTestValues
     }
 
     @Test(arguments: [
-        (["VALET_INTERACTION": "never"], false, UserPresenceError.Reason.interactionOff),
+        (["VALET_INTERACTION": "never"], false, SystemError.Code.interactionOff),
         ([:], true, .elevated),
     ])
     func `Looking for a way to ask finds none where questions are turned off`(
-        _ variables: [String: String], _ isElevated: Bool, _ reason: UserPresenceError.Reason
+        _ variables: [String: String], _ isElevated: Bool, _ reason: SystemError.Code
     ) throws {
         let asker = PasscodeAsker(environment: Environment(variables, isElevated: isElevated))
-        let error = #expect(throws: UserPresenceError.self) {
+        let error = #expect(throws: SystemError.self) {
             try asker.checkThatSomebodyIsThere()
         }
-        #expect(error?.code == .unavailable(reason))
+        #expect(error?.code == reason)
     }
 }

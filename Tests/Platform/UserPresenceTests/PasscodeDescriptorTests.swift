@@ -23,7 +23,7 @@ import ValetSystem
     }
 
     private func read(_ descriptor: PasscodeDescriptor, allowsEmpty: Bool = false) -> Outcome {
-        Outcome { () throws(UserPresenceError) in
+        Outcome { () throws(SystemError) in
             try descriptor.read(allowsEmpty: allowsEmpty, until: Deadline(after: .seconds(10)))
         }
     }
@@ -48,10 +48,10 @@ import ValetSystem
         try pipe.fileHandleForWriting.write(contentsOf: Data(bytes))
         try pipe.fileHandleForWriting.close()
         let descriptor = try Self.handedOver(pipe.fileHandleForReading.fileDescriptor)
-        let error = #expect(throws: UserPresenceError.self) {
+        let error = #expect(throws: SystemError.self) {
             _ = try descriptor.readLine(atMost: 100, within: .seconds(10))
         }
-        #expect(error?.code == .unavailable(.descriptor))
+        #expect(error?.code == .descriptorUnreadable)
         #expect(error?.hint?.contains("UTF-16") == true)
     }
 
@@ -82,7 +82,7 @@ import ValetSystem
         let pipe = Foundation.Pipe()
         try pipe.fileHandleForWriting.write(contentsOf: Data("half".utf8))
         let descriptor = try Self.handedOver(pipe.fileHandleForReading.fileDescriptor)
-        let outcome = Outcome { () throws(UserPresenceError) in
+        let outcome = Outcome { () throws(SystemError) in
             try descriptor.read(until: Deadline(after: .milliseconds(50)))
         }
         #expect(outcome == .failure(.timedOut))
@@ -95,7 +95,7 @@ import ValetSystem
         defer { close(writeOnly) }
         for number in [folder, writeOnly] {
             let descriptor = try Self.handedOver(number)
-            #expect(read(descriptor) == .failure(.unavailable(.descriptor)))
+            #expect(read(descriptor) == .failure(.descriptorUnreadable))
         }
     }
 
@@ -106,7 +106,7 @@ import ValetSystem
         defer { close(file) }
         for number in [file, 1_000_000] {
             let descriptor = try PasscodeDescriptor("\(number)")
-            #expect(read(descriptor) == .failure(.unavailable(.descriptor)))
+            #expect(read(descriptor) == .failure(.descriptorUnreadable))
         }
         #expect(fcntl(file, F_GETFD) != -1)
     }
@@ -116,13 +116,13 @@ import ValetSystem
         defer { close(terminal) }
         try #require(terminal >= 0)
         let descriptor = try Self.handedOver(terminal)
-        #expect(read(descriptor) == .failure(.unavailable(.descriptor)))
+        #expect(read(descriptor) == .failure(.descriptorUnreadable))
     }
 
     @Test(arguments: ["", "1", "2", "-1", "+3", " 3", "3 ", "03", "0x3", "3\n", "2147483648", "٣"])
     func `A passcode descriptor is not named by an invalid number`(_ text: String) {
-        let error = #expect(throws: UserPresenceError.self) { try PasscodeDescriptor(text) }
-        #expect(error?.code == .unavailable(.descriptor) && error?.hint != nil)
+        let error = #expect(throws: SystemError.self) { try PasscodeDescriptor(text) }
+        #expect(error?.code == .descriptorUnreadable && error?.hint != nil)
     }
 
     @Test func `A passcode descriptor may be standard input`() throws {
@@ -139,8 +139,8 @@ import ValetSystem
                 descriptor: descriptor, environment: Environment(["VALET_PASSCODE_FD": "nonsense"]))
             var prompt = PasscodePrompt(description: "asks")
             prompt.asksTwice = true
-            let first = Outcome { () throws(UserPresenceError) in try byName.ask(prompt) }
-            let second = Outcome { () throws(UserPresenceError) in try given.ask(prompt) }
+            let first = Outcome { () throws(SystemError) in try byName.ask(prompt) }
+            let second = Outcome { () throws(SystemError) in try given.ask(prompt) }
             #expect(first == .answer("a") && second == .answer("b"))
             #expect(!byName.isInteractive && !given.isInteractive)
         }
@@ -148,17 +148,17 @@ import ValetSystem
 
     @Test(
         arguments: [
-            (["VALET_PASSCODE_FD": "x"], false, .unavailable(.descriptor)),
-            (["VALET_INTERACTION": "never"], false, .unavailable(.interactionOff)),
-            (["VALET_PASSCODE_FD": "0"], true, .unavailable(.elevated)),
-        ] as [([String: String], Bool, UserPresenceError.Code)])
+            (["VALET_PASSCODE_FD": "x"], false, .descriptorUnreadable),
+            (["VALET_INTERACTION": "never"], false, .interactionOff),
+            (["VALET_PASSCODE_FD": "0"], true, .elevated),
+        ] as [([String: String], Bool, SystemError.Code)])
     func `A passcode descriptor is the only way where questions are turned off`(
-        _ variables: [String: String], _ isElevated: Bool, _ code: UserPresenceError.Code
+        _ variables: [String: String], _ isElevated: Bool, _ code: SystemError.Code
     ) {
         let asker = PasscodeAsker(environment: Environment(variables, isElevated: isElevated))
         let prompt = PasscodePrompt(description: "asks")
         #expect(
-            Outcome { () throws(UserPresenceError) in try asker.ask(prompt) } == .failure(code))
+            Outcome { () throws(SystemError) in try asker.ask(prompt) } == .failure(code))
     }
 
     @Test func `A descriptor for another passcode is not the one that the variable names`() {
@@ -167,7 +167,7 @@ import ValetSystem
         #expect(asker.isInteractive)
         let prompt = PasscodePrompt(description: "asks")
         #expect(
-            Outcome { () throws(UserPresenceError) in try asker.ask(prompt) }
-                == .failure(.unavailable(.interactionOff)))
+            Outcome { () throws(SystemError) in try asker.ask(prompt) }
+                == .failure(.interactionOff))
     }
 }

@@ -2,6 +2,7 @@
 
 import Testing
 import ValetSealing
+import ValetSystem
 
 @testable import ValetUserPresence
 
@@ -15,10 +16,10 @@ private struct ScriptedPrompter: ~Copyable, Prompter {
         self.answers = answers
     }
 
-    mutating func ask(_ question: Question) throws(UserPresenceError) -> Entry {
+    mutating func ask(_ question: Question) throws(SystemError) -> Entry {
         problems.append(question.problem)
         labels.append(question.label)
-        guard !answers.isEmpty else { throw UserPresenceError(.cancelled) }
+        guard !answers.isEmpty else { throw SystemError.asking(.cancelled) }
         let bytes = Array(answers.removeFirst().utf8)
         return Entry(bytes: SecretBytes(copying: bytes.span), isRepeated: false)
     }
@@ -29,7 +30,7 @@ private struct ScriptedPrompter: ~Copyable, Prompter {
         var prompter = ScriptedPrompter(["a", "b", "", "c", "c"])
         var prompt = PasscodePrompt(description: "", label: "PIN", previousError: "wrong")
         prompt.asksTwice = true
-        let outcome = Outcome { () throws(UserPresenceError) in
+        let outcome = Outcome { () throws(SystemError) in
             try prompt.answer(from: &prompter)
         }
         #expect(outcome == .answer("c"))
@@ -44,14 +45,14 @@ private struct ScriptedPrompter: ~Copyable, Prompter {
         arguments: [
             (["", "a", "b", ""], .empty), (["", "", "a", "b"], .mismatch), ([], .cancelled),
             (["", ""], .cancelled),
-        ] as [([String], UserPresenceError.Code)])
+        ] as [([String], SystemError.Code)])
     func `A passcode prompt gives up with the last reason`(
-        _ answers: [String], _ code: UserPresenceError.Code
+        _ answers: [String], _ code: SystemError.Code
     ) {
         var prompter = ScriptedPrompter(answers)
         var prompt = PasscodePrompt(description: "")
         prompt.asksTwice = true
-        let outcome = Outcome { () throws(UserPresenceError) in
+        let outcome = Outcome { () throws(SystemError) in
             try prompt.answer(from: &prompter)
         }
         #expect(outcome == .failure(code))
@@ -98,9 +99,9 @@ private struct ScriptedPrompter: ~Copyable, Prompter {
 
 @Suite struct `An error of asking` {
     @Test func `A presence error names the operation, the reason and the cause`() {
-        let error = UserPresenceError(
-            .unavailable(.pinentry), during: "start the pinentry program", systemError: 2)
-        let caused = UserPresenceError(.timedOut, underlying: PinentryError(number: 62))
+        let error = SystemError.asking(
+            .pinentryUnusable, during: "start the pinentry program", systemError: 2)
+        let caused = PinentryRefusal(number: 62).failure
         #expect(
             "\(error)" == "could not start the pinentry program: "
                 + "the pinentry program cannot be used, errno 2")

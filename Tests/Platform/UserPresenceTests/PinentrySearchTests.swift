@@ -52,16 +52,16 @@ import ValetSystem
         let search = search(
             ["VALET_PINENTRY": choice, "PATH": "/bin"],
             programs: ["opt/ask", "./ask", "/bin/pinentry"])
-        let error = #expect(throws: UserPresenceError.self) { try search.program() }
-        #expect(error?.code == .unavailable(.pinentry) && error?.hint != nil)
+        let error = #expect(throws: SystemError.self) { try search.program() }
+        #expect(error?.code == .pinentryUnusable && error?.hint != nil)
     }
 
     @Test func `A program with more rights than its caller does not search for a pinentry`() {
         let search = search(
             ["VALET_PINENTRY": "/opt/ask"], programs: ["/opt/ask", "/usr/bin/pinentry"],
             isElevated: true)
-        let error = #expect(throws: UserPresenceError.self) { try search.program() }
-        #expect(error?.code == .unavailable(.elevated))
+        let error = #expect(throws: SystemError.self) { try search.program() }
+        #expect(error?.code == .elevated)
     }
 
     @Test(

@@ -17,7 +17,7 @@ import ValetTestValues
         ])
     func `A pinentry returns what was typed`(_ answer: String, _ expected: String) throws {
         let pinentry = try FakePinentry(answer)
-        #expect(Outcome { () throws(UserPresenceError) in try pinentry.ask() } == .answer(expected))
+        #expect(Outcome { () throws(SystemError) in try pinentry.ask() } == .answer(expected))
         #expect(pinentry.isGone)
     }
 
@@ -25,17 +25,17 @@ import ValetTestValues
         arguments: [
             ("CANCEL", .cancelled), ("CLOSED", .cancelled), ("EOF", .cancelled),
             ("HALF", .cancelled), ("TIMEOUT", .timedOut),
-            ("FAILURE", .unavailable(.pinentry)), ("BROKEN", .unavailable(.pinentry)),
+            ("FAILURE", .pinentryUnusable), ("BROKEN", .pinentryUnusable),
             ("LONG 1100", .malformed), ("CHATTER", .malformed), ("RAW D %2\\nOK\\n", .malformed),
             ("RAW D %zz\\nOK\\n", .malformed), ("RAW OKAY\\n", .malformed),
             ("RAW ERR what\\n", .malformed), ("RAW ERR 4294967296\\n", .malformed),
             ("RAW INQUIRE QUALITY\\n", .malformed), ("RAW \\n", .malformed),
-        ] as [(String, UserPresenceError.Code)])
+        ] as [(String, SystemError.Code)])
     func `A pinentry without an answer gives the reason`(
-        _ answer: String, _ code: UserPresenceError.Code
+        _ answer: String, _ code: SystemError.Code
     ) throws {
         let pinentry = try FakePinentry(answer)
-        #expect(Outcome { () throws(UserPresenceError) in try pinentry.ask() } == .failure(code))
+        #expect(Outcome { () throws(SystemError) in try pinentry.ask() } == .failure(code))
         #expect(pinentry.isGone)
     }
 
@@ -44,7 +44,7 @@ import ValetTestValues
         let pinentry = try FakePinentry(answer)
         var prompt = PasscodePrompt(description: "asks")
         prompt.timeout = .milliseconds(600)
-        let outcome = Outcome { () throws(UserPresenceError) in try pinentry.ask(prompt) }
+        let outcome = Outcome { () throws(SystemError) in try pinentry.ask(prompt) }
         #expect(outcome == .failure(.timedOut))
         #expect(pinentry.isGone)
     }
@@ -57,19 +57,19 @@ import ValetTestValues
         let fitting = try FakePinentry("PIECES " + pieces.joined(separator: " "))
         let excessive = try FakePinentry("PIECES c " + pieces.joined(separator: " "))
         #expect(
-            Outcome { () throws(UserPresenceError) in try fitting.ask() }
+            Outcome { () throws(SystemError) in try fitting.ask() }
                 == .answer(pieces.joined()))
         #expect(
-            Outcome { () throws(UserPresenceError) in try excessive.ask() } == .failure(.tooLong))
+            Outcome { () throws(SystemError) in try excessive.ask() } == .failure(.tooLong))
         #expect(excessive.isGone)
     }
 
     @Test func `A pinentry is asked three times for an entry that is not empty`() throws {
         let pinentry = try FakePinentry("EMPTY", "EMPTY", "PIN x")
         let stubborn = try FakePinentry("EMPTY", "EMPTY", "EMPTY", "PIN x")
-        #expect(Outcome { () throws(UserPresenceError) in try pinentry.ask() } == .answer("x"))
+        #expect(Outcome { () throws(SystemError) in try pinentry.ask() } == .answer("x"))
         #expect(
-            Outcome { () throws(UserPresenceError) in try stubborn.ask() } == .failure(.empty))
+            Outcome { () throws(SystemError) in try stubborn.ask() } == .failure(.empty))
         #expect(pinentry.lines("log").contains("SETERROR the answer is empty"))
     }
 
@@ -77,7 +77,7 @@ import ValetTestValues
         let pinentry = try FakePinentry("EMPTY")
         var prompt = PasscodePrompt(description: "asks")
         prompt.allowsEmpty = true
-        let outcome = Outcome { () throws(UserPresenceError) in try pinentry.ask(prompt) }
+        let outcome = Outcome { () throws(SystemError) in try pinentry.ask(prompt) }
         #expect(outcome == .answer(""))
     }
 
@@ -94,7 +94,7 @@ import ValetTestValues
         let pinentry = try FakePinentry(answers.joined(separator: "\n"))
         var prompt = PasscodePrompt(description: "asks")
         prompt.asksTwice = true
-        let outcome = Outcome { () throws(UserPresenceError) in try pinentry.ask(prompt) }
+        let outcome = Outcome { () throws(SystemError) in try pinentry.ask(prompt) }
         #expect(outcome == expected)
         #expect(pinentry.lines("log").count { $0 == "GETPIN" } == questionCount)
     }
@@ -102,11 +102,11 @@ import ValetTestValues
     @Test func `A missing pinentry is reported with the system's error`() {
         let program = PinentryProgram(
             path: "/nonexistent/pinentry", environment: Environment([:]), usesTerminal: false)
-        let error = #expect(throws: UserPresenceError.self) {
+        let error = #expect(throws: SystemError.self) {
             _ = try program.ask(
                 PasscodePrompt(description: ""), until: Deadline(after: .seconds(5)))
         }
-        #expect(error?.code == .unavailable(.pinentry))
+        #expect(error?.code == .pinentryUnusable)
         #expect(error?.systemError == ENOENT && error?.hint?.contains("VALET_PINENTRY") == true)
     }
 

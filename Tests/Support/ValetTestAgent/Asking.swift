@@ -44,12 +44,12 @@ enum Asking {
         let asker = PasscodeAsker.forProcess(prefersTerminal: words.contains("terminal"))
         let before = descriptorCount
         var text = "alternative"
-        do throws(UserPresenceError) {
+        do throws(SystemError) {
             try asker.tell(
                 prompt, offering: words.contains("offering") ? "Do otherwise" : nil,
                 until: Deadline(after: .milliseconds(Int(1000 * (Double(words[0]) ?? 10)))))
         } catch {
-            text = "\(error.code)"
+            text = error.code.name
         }
         defer { errno = 0 }
         return "\(text) descriptors \(descriptorCount - before) children \(children)"
@@ -58,7 +58,7 @@ enum Asking {
     /// What came of a question that is answered by a visible line, within so many seconds.
     private static func line(_ words: [String]) -> String {
         defer { errno = 0 }
-        do throws(UserPresenceError) {
+        do throws(SystemError) {
             let duration = Duration.milliseconds(Int(1000 * (Double(words[0]) ?? 10)))
             let line = try TerminalDevice().readShownLine("Really? ", within: duration)
             let count = line.lineByteCount
@@ -66,7 +66,7 @@ enum Asking {
                 "answer " + bytes.indices.map { String(format: "%02x", bytes[$0]) }.joined()
             }
         } catch {
-            return "\(error.code)"
+            return error.code.name
         }
     }
 
@@ -84,15 +84,14 @@ enum Asking {
     }
 
     private static func answer(_ asker: PasscodeAsker, _ prompt: PasscodePrompt) -> String {
-        do throws(UserPresenceError) {
+        do throws(SystemError) {
             let bytes = try asker.ask(prompt)
             let hex = bytes.withBytes { bytes in
                 bytes.indices.map { String(format: "%02x", bytes[$0]) }.joined()
             }
             return "answer \(hex)"
         } catch {
-            return "\(error.code)".replacingOccurrences(
-                of: "ValetUserPresence.UserPresenceError.Reason.", with: "")
+            return error.code.name
         }
     }
 

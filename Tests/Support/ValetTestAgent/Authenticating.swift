@@ -93,11 +93,11 @@ enum Authenticating {
 enum Readers {
     /// `found`, or the error's code.
     static func find() -> String {
-        do throws(FingerprintError) {
+        do throws(SystemError) {
             _ = try FingerprintReader().enrolments(until: Deadline(after: .milliseconds(500)))
             return "found"
         } catch {
-            return "\(error.code)"
+            return error.code.name
         }
     }
 }

@@ -115,10 +115,10 @@ struct ImportSource {
 
     private func read(_ path: String) throws(CLIError) -> SecretValue {
         var input = SecretInput(capacity: 64 << 10)
-        do {
+        do throws(SystemError) {
             let file = try PathAndFile.open(path)
             while input.byteCount <= Self.maximumByteCount, try input.read(from: file.number) > 0 {}
-        } catch let error as SystemError where error.systemError == ENOENT {
+        } catch  where error.systemError == ENOENT {
             throw CLIError(.notFound, "there is no file \(quoted(path))")
         } catch {
             throw CLIError(.failure, "could not read \(quoted(path)): \(error)")

@@ -92,8 +92,6 @@ struct PassStore {
                 let count = output.byteCount
                 return output.value(byteCount: count)
             }
-        } catch let error as CLIError {
-            throw error
         } catch {
             throw CLIError(.failure, "gpg cannot be run: \(error)")
         }

@@ -3,6 +3,7 @@
 internal import ValetCLI
 internal import ValetKeychainModel
 internal import ValetSealing
+internal import ValetSystem
 
 /// The keyrings of GNOME Keyring, KWallet and others: what implements the Secret Service API of
 /// freedesktop.org, draft 0.2. Reads all items that are unlocked.
@@ -62,8 +63,8 @@ struct SecretService: ~Copyable {
 
     /// A collection's label and path.
     private func name(of collection: String) throws(CLIError) -> String {
-        let answer = try bus.call(
-            "Get", of: Self.properties, at: collection, on: Self.service,
+        let answer = try call(
+            "Get", of: Self.properties, at: collection,
             [("s", Self.names.collection), ("s", "Label")])
         var label = ""
         _ = answer?.inside("v", "s") { label = answer?.text() ?? "" }
@@ -71,9 +72,10 @@ struct SecretService: ~Copyable {
     }
 
     private init() throws(CLIError) {
-        let bus = try SessionBus()
-        let answer = try bus.call(
-            "OpenSession", of: Self.names.service, at: Self.root, on: Self.service,
+        let bus: SessionBus
+        do throws(SystemError) { bus = try SessionBus() } catch { throw Self.failure(error) }
+        let answer = try Self.call(
+            bus, "OpenSession", of: Self.names.service, at: Self.root,
             [("s", "plain"), ("v", "")])
         guard let answer, answer.skip("v"), let session = answer.text("o") else {
             throw CLIError(
@@ -84,12 +86,34 @@ struct SecretService: ~Copyable {
         self.bus = bus
     }
 
+    private func call(
+        _ member: String, of interface: String, at path: String,
+        _ arguments: [(type: Unicode.Scalar, text: String)]
+    ) throws(CLIError) -> SessionBus.Answer? {
+        try Self.call(bus, member, of: interface, at: path, arguments)
+    }
+
+    private static func call(
+        _ bus: borrowing SessionBus, _ member: String, of interface: String, at path: String,
+        _ arguments: [(type: Unicode.Scalar, text: String)]
+    ) throws(CLIError) -> SessionBus.Answer? {
+        do throws(SystemError) {
+            return try bus.call(member, of: interface, at: path, on: service, arguments)
+        } catch {
+            throw failure(error)
+        }
+    }
+
+    private static func failure(_ error: SystemError) -> CLIError {
+        CLIError(.failure, "\(error)", hint: error.hint)
+    }
+
     /// A property with paths of objects.
     private func objects(
         _ property: String, of interface: String, at path: String
     ) throws(CLIError) -> [String] {
-        let answer = try bus.call(
-            "Get", of: Self.properties, at: path, on: Self.service,
+        let answer = try call(
+            "Get", of: Self.properties, at: path,
             [("s", interface), ("s", property)])
         guard let answer else {
             throw CLIError(.failure, "the keyring does not list its \(property.lowercased())")
@@ -114,8 +138,8 @@ struct SecretService: ~Copyable {
     }
 
     private func isLocked(_ collection: String) throws(CLIError) -> Bool {
-        let answer = try bus.call(
-            "Get", of: Self.properties, at: collection, on: Self.service,
+        let answer = try call(
+            "Get", of: Self.properties, at: collection,
             [("s", Self.names.collection), ("s", "Locked")])
         var flag: Bool?
         let isRead = answer?.inside("v", "b") { flag = answer?.flag() }
@@ -126,8 +150,8 @@ struct SecretService: ~Copyable {
     }
 
     private func entry(_ path: String) throws(CLIError) -> Entry? {
-        let answer = try bus.call(
-            "GetAll", of: Self.properties, at: path, on: Self.service,
+        let answer = try call(
+            "GetAll", of: Self.properties, at: path,
             [("s", Self.names.item)])
         guard let answer else { return nil }
         var entry = Entry()
@@ -172,14 +196,14 @@ struct SecretService: ~Copyable {
     private static let generalSchema = "org.freedesktop.Secret.Generic"
 
     private func secret(of path: String) throws(CLIError) -> SecretValue? {
-        let answer = try bus.call(
-            "GetSecret", of: Self.names.item, at: path, on: Self.service, [("o", session)])
+        let answer = try call(
+            "GetSecret", of: Self.names.item, at: path, [("o", session)])
         guard let answer else { return nil }
         var secret: SecretValue?
         // Session, parameters, value, type of the content.
         _ = answer.inside("r", "oayays") {
             guard answer.skip("oay") else { return }
-            secret = answer.bytes()
+            secret = answer.withBytes { SecretValue(copying: $0) }
             _ = answer.skip("s")
         }
         return secret

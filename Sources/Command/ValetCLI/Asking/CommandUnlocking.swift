@@ -4,6 +4,7 @@ internal import ValetKeychainDatabase
 internal import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSealing
+internal import ValetSystem
 internal import ValetUserPresence
 
 /// Unlocks a keychain that a verb finds locked.
@@ -84,7 +85,7 @@ struct CommandUnlocking {
     private func ask(
         _ purpose: String, _ problem: String?, _ failure: KeychainFailure
     ) throws(KeychainFailure) -> SecretBytes {
-        do throws(UserPresenceError) {
+        do throws(SystemError) {
             return try passcodes.ask(
                 PasscodePrompt(description: purpose, previousError: problem))
         } catch {

@@ -6,6 +6,7 @@ package import ValetKeychainDatabase
 internal import ValetKeychainModel
 package import ValetKeychainStore
 package import ValetSealing
+package import ValetSystem
 package import ValetUserPresence
 
 /// Asks for the passcodes of one command: the current one, and a new one.
@@ -78,7 +79,7 @@ package struct PasscodeDialogue {
     }
 
     private func isRepeated(_ first: borrowing SecretBytes) throws(CLIError) -> Bool {
-        do throws(UserPresenceError) {
+        do throws(SystemError) {
             let second = try new.ask(prompt("Once more.", "New passcode, again", nil))
             return second.isEqual(to: first)
         } catch {
@@ -120,7 +121,7 @@ package protocol SecretSource {
     /// Whether a person answers. A person can be told what was wrong, and asked again.
     var isInteractive: Bool { get }
     /// Gets one answer.
-    func ask(_ prompt: PasscodePrompt) throws(UserPresenceError) -> SecretBytes
+    func ask(_ prompt: PasscodePrompt) throws(SystemError) -> SecretBytes
 }
 
 extension PasscodeAsker: SecretSource {}
@@ -141,7 +142,7 @@ extension SecretSource {
         var last: (error: CLIError, problem: String)?
         for _ in 0..<tryCount {
             let answer: SecretBytes
-            do throws(UserPresenceError) {
+            do throws(SystemError) {
                 answer = try ask(prompt(last?.problem))
             } catch {
                 throw CLIError(error, asking: secret)
@@ -192,11 +193,11 @@ package struct SecretName {
 
 extension CLIError {
     /// The error for a question for `secret` that was not answered.
-    init(_ error: UserPresenceError, asking secret: SecretName) {
+    init(_ error: SystemError, asking secret: SecretName) {
         let general = CLIError(error)
         var hint = general.hint.map(secret.renamed)
         switch error.code {
-        case .unavailable(.nobodyThere), .unavailable(.interactionOff):
+        case .nobodyThere, .interactionOff:
             if let option = secret.option {
                 hint = "pass the \(secret.text) with '\(option.spelling)'"
             }

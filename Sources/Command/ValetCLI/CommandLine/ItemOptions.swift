@@ -2,6 +2,7 @@
 
 internal import ValetKeychainModel
 internal import ValetSealing
+internal import ValetSystem
 internal import ValetUserPresence
 
 /// The argument and options that verbs about items share, the ``Scope`` and ``ItemSelector`` that
@@ -152,7 +153,7 @@ enum ItemSelector: Hashable, Sendable {
         case .argument(let text): return text
         case .descriptor(let descriptor):
             let line: SecretBytes
-            do throws(UserPresenceError) {
+            do throws(SystemError) {
                 line = try descriptor.readLine(
                     atMost: Self.maximumByteCount, within: .seconds(60))
             } catch {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetSystem
 package import ValetUserPresence
 
 /// The options that verbs about passcodes and keys share: their declarations and help, and, as a
@@ -47,7 +48,7 @@ package struct KeyOptions: Sendable {
         _ option: OptionDeclaration, _ values: ParsedValues
     ) throws(CLIError) -> PasscodeDescriptor? {
         guard let text = values[option] else { return nil }
-        do throws(UserPresenceError) {
+        do throws(SystemError) {
             return try PasscodeDescriptor(text)
         } catch {
             throw .usage(

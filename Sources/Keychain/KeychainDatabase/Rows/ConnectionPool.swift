@@ -140,7 +140,9 @@ package final class ConnectionPool: Sendable {
         }
         // The lock was given in a folder that is in its place.
         let held = try lock.acquire(before: deadline)
-        if let change = held.change, seenChange.withLock({ $0 }) == change { return held }
+        // The memory of an index that was cut is gone: to touch it would end the process.
+        let hasIndex = try logFiles.withLock { $0 }?.isIndexInPlace() ?? false
+        if hasIndex, seenChange.withLock({ $0 }) == held.change { return held }
         guard let change = held.change, try hasItsFiles(at: change) else {
             lastLook.store(.min, ordering: .relaxed)
             throw replacement

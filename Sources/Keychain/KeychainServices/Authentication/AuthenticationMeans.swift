@@ -57,15 +57,13 @@ package protocol BiometryReader: Sendable {
     /// - Parameters:
     ///   - enrolment: Selects the reader that had these fingers a moment ago. The first reader is
     ///     used for nil, and if no reader has these fingers any more.
-    ///   - cancellation: Ends the waiting from outside; the call then throws `cancelled`.
+    ///   - cancellation: Ends the waiting from outside; the answer is `cancelled` then.
     ///   - tell: Receives a line for the user once the reader waits, which says what to do, and a
     ///     line after each failed try, which says why.
-    /// - Returns: What was enrolled while the finger matched: 1 to 255 bytes that differ after
-    ///   every change.
     func verify(
         _ enrolment: [UInt8]?, until deadline: Deadline, cancellation: Cancellation,
         tell: (String) -> Void
-    ) throws(BiometryFailure) -> [UInt8]
+    ) -> BiometryAnswer
 }
 
 /// What a reader can do.
@@ -81,8 +79,17 @@ package enum BiometryState: Hashable, Sendable {
     case enrolled([[UInt8]])
 }
 
+/// What came of a verification.
+package enum BiometryAnswer: Hashable, Sendable {
+    /// A finger matched, and this was enrolled meanwhile: 1 to 255 bytes that differ after every
+    /// change.
+    case recognised([UInt8])
+    /// No finger was accepted.
+    case failed(BiometryFailure)
+}
+
 /// Why no finger was accepted.
-package enum BiometryFailure: Error, Hashable, Sendable {
+package enum BiometryFailure: Hashable, Sendable {
     /// No enrolled finger in three tries.
     case noMatch
     /// There were too many tries.

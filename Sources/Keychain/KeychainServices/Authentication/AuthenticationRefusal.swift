@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import ValetKeychainModel
-package import ValetUserPresence
+package import ValetSystem
+internal import ValetUserPresence
 
 /// Why an authentication failed. `LAError` and `KeychainFailure` are made from it
 /// (spec/secitem.md §10.6).
@@ -19,7 +20,7 @@ package enum AuthenticationRefusal: Error {
     /// The user prefers the passcode to a finger.
     case passcodePreferred
     /// The user may not be asked, or cannot be reached.
-    case notInteractive(UserPresenceError?)
+    case notInteractive(SystemError?)
     /// The keychain has no passcode.
     case passcodeNotSet
     /// There is no fingerprint reader.
@@ -34,14 +35,13 @@ package enum AuthenticationRefusal: Error {
     case keychain(KeychainFailure)
 
     /// The refusal for an asker's error. `isEnded`: whether the application ended the question.
-    init(_ error: UserPresenceError, isEnded: Bool) {
+    init(_ error: SystemError, isEnded: Bool) {
         self =
             switch error.code {
             case .cancelled: isEnded ? .ended : .declined
             case .timedOut: .timedOut
             case .tooLong, .severalLines, .empty, .mismatch: .wrong
-            case .unavailable, .malformed: .notInteractive(error)
-            @unknown default: .notInteractive(error)
+            default: .notInteractive(error)
             }
     }
 
@@ -117,20 +117,19 @@ extension AuthenticationRefusal {
 
 extension KeychainFailure {
     /// The failure of `operation` when no passcode could be read.
-    init(_ error: UserPresenceError, during operation: String) {
+    init(asking error: SystemError, during operation: String) {
         let code: Code =
             switch error.code {
             case .cancelled: .userCancelled
             case .timedOut: .timedOut
-            case .unavailable(.setting): .invalidRequest
-            case .unavailable: .interactionNotAllowed
+            case .invalidSetting: .invalidRequest
             case .tooLong, .severalLines, .mismatch, .empty, .malformed: .authenticationFailed
-            @unknown default: .interactionNotAllowed
+            default: .interactionNotAllowed
             }
         self.init(
             KeychainFailure(
                 code, during: operation, message: "the passcode was not given: \(error)",
                 hint: error.hint),
-            systemError: error.systemError)
+            systemError: error.systemError ?? 0)
     }
 }

@@ -17,7 +17,7 @@ final class FingerNotice: Sendable {
         /// The user prefers the passcode.
         case passcode
         /// The user declined, or there is no place to show anything.
-        case failed(UserPresenceError)
+        case failed(SystemError)
         /// The process can start no thread to show it.
         case notShown
     }
@@ -108,7 +108,7 @@ final class FingerNotice: Sendable {
     /// Returns by the deadline, or two seconds later at most.
     private func show() {
         while let prompt = nextPrompt() {
-            do throws(UserPresenceError) {
+            do throws(SystemError) {
                 try asker.tell(prompt, offering: offer, until: deadline)
                 note(.passcode)
             } catch {

@@ -19,7 +19,7 @@
         /// What fprintd answers, in five seconds at most.
         package func state(until deadline: Deadline) -> BiometryState {
             let limit = min(deadline.remaining, Self.patience)
-            do throws(FingerprintError) {
+            do throws(SystemError) {
                 let states = try reader.enrolments(until: Deadline(after: limit))
                 return .enrolled(states.map(\.bytes))
             } catch {
@@ -27,15 +27,13 @@
             }
         }
 
-        /// Has fprintd verify a finger.
-        ///
-        /// - Throws: `noReader` if any part is missing or fails; the protocol's other errors.
+        /// Has fprintd verify a finger. The answer is `noReader` if any part is missing or fails.
         package func verify(
             _ enrolment: [UInt8]?, until deadline: Deadline, cancellation: Cancellation,
             tell: (String) -> Void
-        ) throws(BiometryFailure) -> [UInt8] {
+        ) -> BiometryAnswer {
             var isWaiting = false
-            do throws(FingerprintError) {
+            do throws(SystemError) {
                 let state = try reader.verify(
                     enrolment, until: deadline, cancellation: cancellation
                 ) { event in
@@ -46,27 +44,22 @@
                     }
                     tell(event.line)
                 }
-                return state.bytes
+                return .recognised(state.bytes)
             } catch {
-                throw BiometryFailure(error.code)
+                return .failed(BiometryFailure(error.code))
             }
         }
     }
 
     extension BiometryFailure {
-        fileprivate init(_ code: FingerprintError.Code) {
+        fileprivate init(_ code: SystemError.Code) {
             self =
                 switch code {
                 case .noMatch: .noMatch
                 case .nobodyEnrolled: .notEnrolled
                 case .timedOut: .timedOut
                 case .cancelled: .cancelled
-                case .unplugged, .noReader, .serviceAbsent, .serviceEnded, .busAbsent,
-                    .libraryAbsent,
-                    .claimed, .notPermitted, .untrusted, .elevated, .interactionOff, .unknownUser,
-                    .readerFailed, .malformed:
-                    .noReader
-                @unknown default: .noReader
+                default: .noReader
                 }
         }
     }

@@ -117,14 +117,13 @@ extension PresenceAuthentication {
             until: deadline)
         cancellation.listen { notice.cancel() }
         defer { cancellation.stopListening() }
-        do throws(BiometryFailure) {
-            let enrolled = try reader.verify(
-                enrolment, until: deadline, cancellation: notice.waiting, tell: notice.tell)
-            // The finger came first, so an answer to the notice no longer counts.
-            _ = notice.finish()
-            return enrolled
-        } catch {
-            throw refusal(error, notice.finish())
+        let answer = reader.verify(
+            enrolment, until: deadline, cancellation: notice.waiting, tell: notice.tell)
+        let outcome = notice.finish()
+        switch answer {
+        // The finger came first, so an answer to the notice no longer counts.
+        case .recognised(let enrolled): return enrolled
+        case .failed(let failure): throw refusal(failure, outcome)
         }
     }
 

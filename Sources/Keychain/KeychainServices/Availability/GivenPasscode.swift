@@ -76,11 +76,11 @@ final class GivenPasscode: Sendable {
 
     private static func read(for store: ItemStore) throws(KeychainFailure) -> SecretBytes {
         let patience = Duration.seconds(5)
-        do throws(UserPresenceError) {
+        do throws(SystemError) {
             return try PasscodeDescriptor.readGiven(
                 within: store.end.map { min($0.remaining, patience) } ?? patience)
         } catch {
-            throw KeychainFailure(error, during: "unlock the keychain")
+            throw KeychainFailure(asking: error, during: "unlock the keychain")
         }
     }
 }

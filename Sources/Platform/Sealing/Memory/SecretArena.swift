@@ -20,7 +20,7 @@ internal import ValetSystem
     /// nil if none was.
     ///
     /// Makes the arena unless it exists. In a forked child the answer is about the child.
-    package static var failure: SecretMemoryError? {
+    package static var failure: MemoryWeakness? {
         shared.lockFailure ?? shared.overflow
     }
 
@@ -96,23 +96,23 @@ internal import ValetSystem
         max(1, (byteCount + Self.blockByteCount - 1) / Self.blockByteCount)
     }
 
-    private var overflow: SecretMemoryError? {
+    private var overflow: MemoryWeakness? {
         let byteCount = overflowByteCount.load(ordering: .relaxed)
         guard byteCount > 0 else { return nil }
-        return SecretMemoryError(
+        return MemoryWeakness(
             code: .full, operation: .allocate, byteCount: byteCount, errorNumber: ENOMEM)
     }
 
-    private var lockFailure: SecretMemoryError? {
+    private var lockFailure: MemoryWeakness? {
         guard unsafe base != nil else {
-            return SecretMemoryError(
+            return MemoryWeakness(
                 code: .notGuarded, operation: .makeArena, byteCount: Self.byteCount,
                 errorNumber: ENOMEM)
         }
         lockOncePerProcess()
         let error = lockErrorNumber.load(ordering: .relaxed)
         guard error != 0 else { return nil }
-        return SecretMemoryError(
+        return MemoryWeakness(
             code: .notLocked, operation: .lockArena, byteCount: Self.byteCount, errorNumber: error)
     }
 

@@ -36,11 +36,11 @@ package struct FingerprintReader: Sendable {
     ///
     /// - Returns: At least one state. Readers without fingers of the user are left out. Two readers
     ///   with the same name and the same fingers have equal states.
-    /// - Throws: Every code of ``FingerprintError`` except `noMatch`, `claimed` and
+    /// - Throws: Every code of ``SystemError`` except `noMatch`, `claimed` and
     ///   `interactionOff`.
     package func enrolments(
         until deadline: Deadline, cancellation: Cancellation? = nil
-    ) throws(FingerprintError) -> [EnrolmentState] {
+    ) throws(SystemError) -> [EnrolmentState] {
         let limit = WaitLimit(until: deadline, cancellation: cancellation)
         var session = try session(limit)
         return try session.enrolledDevices().map(\.state)
@@ -57,28 +57,28 @@ package struct FingerprintReader: Sendable {
     ///   - report: Called on the calling thread with each event to show to the person.
     /// - Returns: The fingers that were enrolled when the finger was recognised. They cannot be
     ///   changed during a verification.
-    /// - Throws: Every code of ``FingerprintError``.
+    /// - Throws: Every code of ``SystemError``.
     package func verify(
         _ enrolment: [UInt8]? = nil, until deadline: Deadline, cancellation: Cancellation? = nil,
         report: (FingerprintEvent) -> Void = { _ in }
-    ) throws(FingerprintError) -> EnrolmentState {
+    ) throws(SystemError) -> EnrolmentState {
         // Any other value turns questions off, too. `PasscodeAsker` reports an unknown value.
         let setting = environment.value("VALET_INTERACTION") ?? ""
         guard environment.isElevated || setting.isEmpty else {
-            throw FingerprintError(.interactionOff)
+            throw SystemError.finger(.interactionOff)
         }
         let limit = WaitLimit(until: deadline, cancellation: cancellation)
         var session = try session(limit)
         return try session.verify(enrolment, report)
     }
 
-    private func session(_ limit: WaitLimit) throws(FingerprintError) -> FingerprintSession {
-        guard !environment.isElevated else { throw FingerprintError(.elevated) }
+    private func session(_ limit: WaitLimit) throws(SystemError) -> FingerprintSession {
+        guard !environment.isElevated else { throw SystemError.finger(.elevated) }
         let name: String
         do throws(SystemError) {
             name = try Environment.userNameFromUserDatabase()
         } catch {
-            throw FingerprintError(.unknownUser, underlying: error)
+            throw SystemError.finger(.unknownUser)
         }
         return try FingerprintSession.begin(
             bus, serviceUser: serviceUser, userName: name, limit)

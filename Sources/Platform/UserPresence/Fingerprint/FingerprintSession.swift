@@ -36,29 +36,29 @@ struct FingerprintSession: ~Copyable {
     /// Connects to the bus and finds fprintd.
     static func begin(
         _ place: BusPlace, serviceUser: UInt32, userName: String, _ limit: WaitLimit
-    ) throws(FingerprintError) -> FingerprintSession {
-        do throws(SystemBusError) {
+    ) throws(SystemError) -> FingerprintSession {
+        do throws(SystemError) {
             var bus = try SystemBus(place, limit)
             let service = try bus.service(serviceName, ownedBy: serviceUser, limit)
             return FingerprintSession(
                 bus: bus, service: service, userName: userName, limit: limit)
         } catch {
-            throw FingerprintError(error)
+            throw error.ofFinger
         }
     }
 
     /// The readers on which the user has enrolled a finger: at least one.
     ///
     /// - Throws: `noReader`, `nobodyEnrolled`, and the errors of the calls.
-    mutating func enrolledDevices() throws(FingerprintError) -> [Device] {
+    mutating func enrolledDevices() throws(SystemError) -> [Device] {
         let paths = try devicePaths(limit)
-        guard !paths.isEmpty else { throw FingerprintError(.noReader, during: "find a reader") }
+        guard !paths.isEmpty else { throw SystemError.finger(.noReader, during: "find a reader") }
         var devices: [Device] = []
         for path in paths {
             if let device = try device(path), !device.fingers.isEmpty { devices.append(device) }
         }
         guard !devices.isEmpty else {
-            throw FingerprintError(.nobodyEnrolled, during: "list the enrolled fingers")
+            throw SystemError.finger(.nobodyEnrolled, during: "list the enrolled fingers")
         }
         return devices
     }
@@ -66,16 +66,16 @@ struct FingerprintSession: ~Copyable {
     /// Claims the reader, scans fingers, and releases the reader in any case.
     mutating func verify(
         _ enrolment: [UInt8]?, _ report: (FingerprintEvent) -> Void
-    ) throws(FingerprintError) -> EnrolmentState {
+    ) throws(SystemError) -> EnrolmentState {
         let devices = try enrolledDevices()
         let wanted = devices.first { $0.state.bytes == enrolment } ?? devices[0]
         let path = wanted.object.path
         let object = BusObject(path: path, interface: Self.deviceInterface)
         try call("Claim", of: object, userName, to: "claim the reader")
-        do throws(FingerprintError) {
+        do throws(SystemError) {
             try listen(to: object)
             // Ask again: enrolled fingers can change until the claim, and not after it.
-            guard let device = try device(path) else { throw FingerprintError(.unplugged) }
+            guard let device = try device(path) else { throw SystemError.finger(.unplugged) }
             try scan(on: device, report)
             release(object, WaitLimit(until: Deadline(after: Self.grace)))
             return device.state
@@ -83,24 +83,24 @@ struct FingerprintSession: ~Copyable {
             let limit = WaitLimit(until: Deadline(after: Self.grace))
             release(object, limit)
             guard error.code == .readerFailed, isGone(path, limit) else { throw error }
-            throw FingerprintError(.unplugged, underlying: error)
+            throw SystemError.finger(.unplugged)
         }
     }
 
     /// Begins to receive scans. Not before the claim: until then a scan may be of another user's
     /// finger, and match that user's prints.
-    private mutating func listen(to device: BusObject) throws(FingerprintError) {
-        do throws(SystemBusError) {
+    private mutating func listen(to device: BusObject) throws(SystemError) {
+        do throws(SystemError) {
             try bus.subscribe(to: device, of: service, limit)
         } catch {
-            throw FingerprintError(error)
+            throw error.ofFinger
         }
     }
 
     /// Scans until a finger is recognised.
     private mutating func scan(
         on device: Device, _ report: (FingerprintEvent) -> Void
-    ) throws(FingerprintError) {
+    ) throws(SystemError) {
         var triesLeft = FingerprintReader.tryCount
         while true {
             try call("VerifyStart", of: device.object, "any", to: "verify the finger")
@@ -114,11 +114,11 @@ struct FingerprintSession: ~Copyable {
             case .match: return
             case .noMatch:
                 triesLeft -= 1
-                guard triesLeft > 0 else { throw FingerprintError(.noMatch) }
+                guard triesLeft > 0 else { throw SystemError.finger(.noMatch) }
                 report(.noMatch(triesLeft: triesLeft))
             case .retry(let reason, _): report(.retry(reason))
-            case .unplugged: throw FingerprintError(.unplugged)
-            case .failed: throw FingerprintError(.readerFailed)
+            case .unplugged: throw SystemError.finger(.unplugged)
+            case .failed: throw SystemError.finger(.readerFailed)
             }
         }
     }
@@ -126,13 +126,13 @@ struct FingerprintSession: ~Copyable {
     /// Waits for the result of one verification.
     private mutating func result(
         of device: BusObject, _ report: (FingerprintEvent) -> Void
-    ) throws(FingerprintError) -> VerifyStatus {
+    ) throws(SystemError) -> VerifyStatus {
         while true {
             let signal: BusSignal
-            do throws(SystemBusError) {
+            do throws(SystemError) {
                 signal = try bus.nextSignal(of: service, limit, to: "verify the finger")
             } catch {
-                throw FingerprintError(error)
+                throw error.ofFinger
             }
             guard signal.object == device else { continue }
             switch try VerifyStatus(signal.member, signal.arguments) {
@@ -147,12 +147,12 @@ struct FingerprintSession: ~Copyable {
     private mutating func release(_ device: BusObject, _ limit: WaitLimit) {
         for member in ["VerifyStop", "Release"] {
             let call = BusCall(member, of: device, on: service, to: "release the reader")
-            do throws(SystemBusError) {
+            do throws(SystemError) {
                 try bus.call(call, limit)
             } catch {
                 // A refusal ends the call. After any other error the first call may still run, and
                 // fprintd cannot handle a second one within it.
-                guard case .refused = error.code else { return }
+                guard error.code.refusal != nil else { return }
             }
         }
     }
@@ -173,18 +173,18 @@ struct FingerprintSession: ~Copyable {
 extension FingerprintSession {
     mutating func devicePaths(
         _ limit: WaitLimit
-    ) throws(FingerprintError) -> [String] {
+    ) throws(SystemError) -> [String] {
         let call = BusCall("GetDevices", of: Self.manager, on: service, to: "find a reader")
         guard let paths = try values(call, limit).first?.texts else {
-            throw FingerprintError(.malformed, during: call.operation)
+            throw SystemError.finger(.malformed, during: call.operation)
         }
         return paths
     }
 
     /// The properties of a reader; `nil` if it has just been unplugged.
-    mutating func device(_ path: String) throws(FingerprintError) -> Device? {
+    mutating func device(_ path: String) throws(SystemError) -> Device? {
         let object = BusObject(path: path, interface: Self.deviceInterface)
-        do throws(FingerprintError) {
+        do throws(SystemError) {
             return Device(
                 object: object, name: try property("name", of: path),
                 gesture: try property("scan-type", of: path) == "swipe" ? .swipe : .press,
@@ -195,13 +195,13 @@ extension FingerprintSession {
         }
     }
 
-    mutating func fingers(_ device: BusObject) throws(FingerprintError) -> [String] {
+    mutating func fingers(_ device: BusObject) throws(SystemError) -> [String] {
         let call = BusCall(
             "ListEnrolledFingers", of: device, on: service, [userName],
             to: "list the enrolled fingers")
-        do throws(FingerprintError) {
+        do throws(SystemError) {
             guard let fingers = try values(call, limit).first?.texts else {
-                throw FingerprintError(.malformed, during: call.operation)
+                throw SystemError.finger(.malformed, during: call.operation)
             }
             return fingers
         } catch {
@@ -212,20 +212,20 @@ extension FingerprintSession {
 
     mutating func property(
         _ name: String, of path: String
-    ) throws(FingerprintError) -> String {
+    ) throws(SystemError) -> String {
         let call = BusCall(
             "Get", of: BusObject(path: path, interface: "org.freedesktop.DBus.Properties"),
             on: service, [Self.deviceInterface, name],
             to: "read the reader's \(name)")
         guard let text = try values(call, limit).first?.text else {
-            throw FingerprintError(.malformed, during: call.operation)
+            throw SystemError.finger(.malformed, during: call.operation)
         }
         return text
     }
 
     mutating func call(
         _ member: String, of device: BusObject, _ argument: String? = nil, to operation: String
-    ) throws(FingerprintError) {
+    ) throws(SystemError) {
         let call = BusCall(
             member, of: device, on: service, argument.map { [$0] } ?? [], to: operation)
         _ = try values(call, limit)
@@ -233,11 +233,11 @@ extension FingerprintSession {
 
     mutating func values(
         _ call: BusCall, _ limit: WaitLimit
-    ) throws(FingerprintError) -> [BusValue] {
-        do throws(SystemBusError) {
+    ) throws(SystemError) -> [BusValue] {
+        do throws(SystemError) {
             return try bus.call(call, limit)
         } catch {
-            throw FingerprintError(error)
+            throw error.ofFinger
         }
     }
 }
@@ -255,11 +255,11 @@ enum VerifyStatus: Equatable {
     ///
     /// - Throws: `malformed` for values that no version of fprintd sends: a result is never
     ///   guessed.
-    init?(_ member: String, _ arguments: [BusValue]) throws(FingerprintError) {
+    init?(_ member: String, _ arguments: [BusValue]) throws(SystemError) {
         guard member == "VerifyStatus" else { return nil }
         guard arguments.count == 2, let result = arguments[0].text,
             case .flag(let isOver) = arguments[1]
-        else { throw FingerprintError(.malformed) }
+        else { throw SystemError.finger(.malformed) }
         switch (result, isOver) {
         case ("verify-match", true): self = .match
         case ("verify-no-match", true): self = .noMatch
@@ -269,7 +269,7 @@ enum VerifyStatus: Equatable {
         case ("verify-remove-and-retry", _): self = .retry(.removeFinger, goesOn: !isOver)
         case ("verify-disconnected", _): self = .unplugged
         case ("verify-unknown-error", _): self = .failed
-        default: throw FingerprintError(.malformed)
+        default: throw SystemError.finger(.malformed)
         }
     }
 }

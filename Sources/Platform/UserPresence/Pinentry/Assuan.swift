@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetSystem
+
 /// One line of a pinentry's answer, in the Assuan protocol.
 enum AssuanLine: Equatable {
     /// The longest line, without its newline.
@@ -8,7 +10,7 @@ enum AssuanLine: Equatable {
     /// The request was carried out.
     case ok
     /// It failed, for this reason.
-    case error(PinentryError)
+    case error(PinentryRefusal)
     /// A part of the answer: these bytes of the line, still encoded.
     case data(Range<Int>)
     /// A status line; whether it reports that the person typed the passcode twice.
@@ -26,7 +28,7 @@ enum AssuanLine: Equatable {
         } else if Self.starts(line, with: "OK"), Self.ends(line, at: 2) {
             self = .ok
         } else if Self.starts(line, with: "ERR "), let number = Self.number(line, from: 4) {
-            self = .error(PinentryError(number: number))
+            self = .error(PinentryRefusal(number: number))
         } else {
             return nil
         }
@@ -59,19 +61,24 @@ enum AssuanLine: Equatable {
     }
 }
 
-/// The error of a pinentry program.
-struct PinentryError: Error, Equatable, CustomStringConvertible {
+/// What a pinentry program answers instead of a secret.
+struct PinentryRefusal: Equatable, CustomStringConvertible {
     /// Its number: the source of the error in the upper 8 bits, the reason in the lower 16.
     let number: UInt32
 
     var description: String { "pinentry error \(number)" }
 
+    /// The error that it means.
+    var failure: SystemError {
+        .asking(SystemError.Code(code.name, "\(code.reason) (\(self))"))
+    }
+
     /// What it means for the caller.
-    var code: UserPresenceError.Code {
+    var code: SystemError.Code {
         switch number & 0xFFFF {
         case 99, 114, 198: .cancelled
         case 62: .timedOut
-        default: .unavailable(.pinentry)
+        default: .pinentryUnusable
         }
     }
 }
@@ -101,7 +108,7 @@ enum PercentEncoding {
     /// - Throws: `malformed` if a `%` is not followed by two hexadecimal digits; `tooLong`.
     static func decode(
         _ line: Span<UInt8>, into answer: inout SecretInput, upTo limit: Int
-    ) throws(UserPresenceError) {
+    ) throws(SystemError) {
         var index = 0
         while index < line.count {
             var byte = line[index]
@@ -109,11 +116,11 @@ enum PercentEncoding {
             if byte == UInt8(ascii: "%") {
                 guard index + 1 < line.count, let high = value(line[index]),
                     let low = value(line[index + 1])
-                else { throw UserPresenceError(.malformed) }
+                else { throw SystemError.asking(.malformed) }
                 byte = high << 4 | low
                 index += 2
             }
-            guard answer.byteCount < limit else { throw UserPresenceError(.tooLong) }
+            guard answer.byteCount < limit else { throw SystemError.asking(.tooLong) }
             answer.append(byte)
         }
     }

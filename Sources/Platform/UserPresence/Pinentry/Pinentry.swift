@@ -24,14 +24,14 @@ struct Pinentry: ~Copyable, Prompter {
 
     /// Waits for the greeting, and sets the place and the texts of the question.
     ///
-    /// - Throws: `unavailable(.pinentry)` if the program is not a pinentry; `timedOut`,
+    /// - Throws: `pinentryUnusable` if the program is not a pinentry; `timedOut`,
     ///   `malformed`, `cancelled`.
     mutating func introduce(
         _ prompt: PasscodePrompt, terminal: String?, environment: Environment
-    ) throws(UserPresenceError) {
+    ) throws(SystemError) {
         var nothing = SecretInput(capacity: 0)
         let greeting = try reply(into: &nothing)
-        if let error = greeting.error { throw failure(error) }
+        if let error = greeting.error { throw error.failure }
         if let terminal {
             try set("OPTION ttyname=", terminal)
             if let type = environment.value("TERM") { try set("OPTION ttytype=", type) }
@@ -47,13 +47,13 @@ struct Pinentry: ~Copyable, Prompter {
         text.reduce(into: "") { $0 += $1 == "_" ? "__" : String($1) }
     }
 
-    mutating func ask(_ question: Question) throws(UserPresenceError) -> Entry {
+    mutating func ask(_ question: Question) throws(SystemError) -> Entry {
         let wantsTwo = question.prompt.asksTwice && !question.isRepetition
         try show("SETPROMPT ", question.label + ":")
         if let problem = question.problem { try show("SETERROR ", problem) }
         if wantsTwo {
             try show("SETREPEAT ", question.prompt.label + ", again:")
-            try show("SETREPEATERROR ", UserPresenceError.Code.mismatch.explanation)
+            try show("SETREPEATERROR ", SystemError.Code.mismatch.reason)
         }
         var answer = SecretInput(capacity: PasscodePrompt.maximumByteCount)
         let isRepeated = try perform("GETPIN", into: &answer)
@@ -66,20 +66,20 @@ struct Pinentry: ~Copyable, Prompter {
     /// - Throws: `cancelled` unless it is the button `alternative`; `timedOut`, `malformed`.
     mutating func tell(
         _ prompt: PasscodePrompt, offering alternative: String?
-    ) throws(UserPresenceError) {
+    ) throws(SystemError) {
         if let problem = prompt.previousError { try show("SETERROR ", problem) }
         if let button = alternative ?? prompt.cancelTitle {
             try show("SETOK ", Self.literal(button))
         }
         var nothing = SecretInput(capacity: 0)
         _ = try perform(alternative == nil ? "MESSAGE" : "CONFIRM", into: &nothing)
-        if alternative == nil { throw UserPresenceError(.cancelled) }
+        if alternative == nil { throw SystemError.asking(.cancelled) }
     }
 
     /// Runs a command that waits for the person. Returns whether the person typed the entry twice.
     private mutating func perform(
         _ command: String, into answer: inout SecretInput
-    ) throws(UserPresenceError) -> Bool {
+    ) throws(SystemError) -> Bool {
         // Rounded down to seconds: the program can restore its terminal before it would be killed.
         let seconds = limit.deadline.remaining.components.seconds
         try set("SETTIMEOUT ", String(max(1, min(seconds, 86_400))))
@@ -87,7 +87,7 @@ struct Pinentry: ~Copyable, Prompter {
         hasAsked = true
         let reply = try reply(into: &answer)
         hasAsked = false
-        if let error = reply.error { throw failure(error) }
+        if let error = reply.error { throw error.failure }
         return reply.isRepeated
     }
 
@@ -97,30 +97,30 @@ struct Pinentry: ~Copyable, Prompter {
     }
 
     /// Sets a text for the person.
-    private mutating func show(_ command: String, _ text: String) throws(UserPresenceError) {
+    private mutating func show(_ command: String, _ text: String) throws(SystemError) {
         try set(command, PromptText.plain(text))
     }
 
     /// Sets an option. A program that does not know it refuses, which is not an error.
-    private mutating func set(_ command: String, _ text: String) throws(UserPresenceError) {
+    private mutating func set(_ command: String, _ text: String) throws(SystemError) {
         let room = AssuanLine.maximumByteCount - command.utf8.count
         try send(Array(command.utf8) + PercentEncoding.encode(text, upTo: room))
         var nothing = SecretInput(capacity: 0)
         _ = try reply(into: &nothing)
     }
 
-    private func send(_ line: [UInt8]) throws(UserPresenceError) {
+    private func send(_ line: [UInt8]) throws(SystemError) {
         guard child.write((line + [0x0A]).span) == 0 else { throw silence() }
     }
 
     /// Reads lines up to the end of the reply, and collects their data.
     private mutating func reply(
         into answer: inout SecretInput
-    ) throws(UserPresenceError) -> (error: PinentryError?, isRepeated: Bool) {
+    ) throws(SystemError) -> (error: PinentryRefusal?, isRepeated: Bool) {
         var isRepeated = false
         for _ in 0..<Self.maximumLineCount {
             let end = try receiveLine()
-            let line = try received.withBytes { (bytes) throws(UserPresenceError) in
+            let line = try received.withBytes { (bytes) throws(SystemError) in
                 // A carriage return before the newline is part of the line's end.
                 let hasReturn = end > 0 && bytes[end - 1] == 0x0D
                 let count = hasReturn ? end - 1 : end
@@ -134,13 +134,13 @@ struct Pinentry: ~Copyable, Prompter {
             case .data, .status: continue
             }
         }
-        throw UserPresenceError(.malformed)
+        throw SystemError.asking(.malformed)
     }
 
     private static func read(
         _ bytes: Span<UInt8>, into answer: inout SecretInput
-    ) throws(UserPresenceError) -> AssuanLine {
-        guard let line = AssuanLine(bytes) else { throw UserPresenceError(.malformed) }
+    ) throws(SystemError) -> AssuanLine {
+        guard let line = AssuanLine(bytes) else { throw SystemError.asking(.malformed) }
         if case .data(let range) = line {
             try PercentEncoding.decode(
                 bytes.extracting(range), into: &answer, upTo: PasscodePrompt.maximumByteCount)
@@ -149,32 +149,28 @@ struct Pinentry: ~Copyable, Prompter {
     }
 
     /// Waits for a complete line, and returns the index of its newline.
-    private mutating func receiveLine() throws(UserPresenceError) -> Int {
+    private mutating func receiveLine() throws(SystemError) -> Int {
         while true {
             let end = received.withBytes { bytes in bytes.indices.first { bytes[$0] == 0x0A } }
             if let end { return end }
             guard received.byteCount <= AssuanLine.maximumByteCount else {
-                throw UserPresenceError(.malformed)
+                throw SystemError.asking(.malformed)
             }
             switch limit.wait(for: child.output) {
-            case .signal, .cancelled: throw UserPresenceError(.cancelled)
-            case .deadline: throw UserPresenceError(.timedOut)
+            case .signal, .cancelled: throw SystemError.asking(.cancelled)
+            case .deadline: throw SystemError.asking(.timedOut)
             case .ready: break
             }
             let count = received.readOnce(from: child.output, atMost: 1024)
             if count == 0 { throw silence() }
             if count < 0, !FileDescriptor.mayTryAgain(after: -count) {
-                throw UserPresenceError(.unavailable(.pinentry), systemError: Int32(-count))
+                throw SystemError.asking(.pinentryUnusable, systemError: Int32(-count))
             }
         }
     }
 
     /// The error for a program that has ended.
-    private func silence() -> UserPresenceError {
-        UserPresenceError(hasAsked ? .cancelled : .unavailable(.pinentry))
-    }
-
-    private func failure(_ error: PinentryError) -> UserPresenceError {
-        UserPresenceError(error.code, underlying: error)
+    private func silence() -> SystemError {
+        SystemError.asking(hasAsked ? .cancelled : .pinentryUnusable)
     }
 }

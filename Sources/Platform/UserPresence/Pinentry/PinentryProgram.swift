@@ -15,12 +15,12 @@ struct PinentryProgram {
     ///
     /// - Throws: `cancelled`, also after Ctrl-C or when the program dies while it asks; `timedOut`,
     ///   `tooLong`, `mismatch`, `empty`; `malformed` if it violates the protocol;
-    ///   `unavailable(.pinentry)` if it does not start, or has no screen.
+    ///   `pinentryUnusable` if it does not start, or has no screen.
     func ask(
         _ prompt: PasscodePrompt, until deadline: Deadline
-    ) throws(UserPresenceError) -> SecretBytes {
+    ) throws(SystemError) -> SecretBytes {
         try relaying(prompt.cancellation, until: deadline) {
-            (limit) throws(UserPresenceError) in
+            (limit) throws(SystemError) in
             let child = try start(isPatient: true)
             var pinentry = Pinentry(child, within: limit)
             try introduce(&pinentry, prompt)
@@ -36,9 +36,9 @@ struct PinentryProgram {
     /// - Throws: The codes of ``ask(_:until:)``, except those about answers.
     func tell(
         _ prompt: PasscodePrompt, offering alternative: String?, until deadline: Deadline
-    ) throws(UserPresenceError) {
+    ) throws(SystemError) {
         try relaying(prompt.cancellation, until: deadline) {
-            (limit) throws(UserPresenceError) in
+            (limit) throws(SystemError) in
             // Usually another thread cancels it, and waits for its end.
             let child = try start(isPatient: false)
             var pinentry = Pinentry(child, within: limit)
@@ -51,12 +51,12 @@ struct PinentryProgram {
     /// Runs `body` with what ends its waits: the deadline, a cancellation, or a signal.
     private func relaying<R: ~Copyable>(
         _ cancellation: Cancellation?, until deadline: Deadline,
-        _ body: (WaitLimit) throws(UserPresenceError) -> R
-    ) throws(UserPresenceError) -> R {
+        _ body: (WaitLimit) throws(SystemError) -> R
+    ) throws(SystemError) -> R {
         let device = TerminalDevice()
         let settings = usesTerminal ? device.settings() : nil
         let relay = try Self.relay(until: deadline)
-        do throws(UserPresenceError) {
+        do throws(SystemError) {
             let answer = try body(
                 WaitLimit(
                     until: deadline, cancellation: cancellation, signals: relay.descriptor))
@@ -70,29 +70,29 @@ struct PinentryProgram {
         }
     }
 
-    private func start(isPatient: Bool) throws(UserPresenceError) -> ChildProcess {
+    private func start(isPatient: Bool) throws(SystemError) -> ChildProcess {
         do throws(SystemError) {
             return try ChildProcess(
                 path: path, environment: ChildEnvironment.variables(from: environment),
                 isPatient: isPatient)
         } catch {
-            throw UserPresenceError(
-                error, .pinentry, during: "start the pinentry program",
+            throw error.ofAsking(
+                .pinentryUnusable, during: "start the pinentry program",
                 hint: "set VALET_PINENTRY to the path of a pinentry program")
         }
     }
 
-    private static func relay(until deadline: Deadline) throws(UserPresenceError) -> SignalRelay {
+    private static func relay(until deadline: Deadline) throws(SystemError) -> SignalRelay {
         do throws(SystemError) {
             return try SignalRelay(SignalRelay.ending, until: deadline)
         } catch {
-            throw UserPresenceError(error, .terminal)
+            throw error.ofAsking(.terminalUnusable)
         }
     }
 
     private func introduce(
         _ pinentry: inout Pinentry, _ prompt: PasscodePrompt
-    ) throws(UserPresenceError) {
+    ) throws(SystemError) {
         try pinentry.introduce(
             prompt, terminal: usesTerminal ? "/dev/tty" : nil, environment: environment)
     }

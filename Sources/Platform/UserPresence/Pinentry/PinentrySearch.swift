@@ -21,15 +21,15 @@ struct PinentrySearch {
     /// `VALET_PINENTRY` (a path, or a name on `PATH`), else `pinentry-program` of gpg-agent, else
     /// the first known name on `PATH`. Relative folders and paths are never used.
     ///
-    /// - Throws: `unavailable(.pinentry)` if `VALET_PINENTRY` leads to no program: an explicit
-    ///   choice is never replaced; `unavailable(.elevated)` in a process with more rights than its
+    /// - Throws: `pinentryUnusable` if `VALET_PINENTRY` leads to no program: an explicit
+    ///   choice is never replaced; `elevated` in a process with more rights than its
     ///   caller.
-    func program() throws(UserPresenceError) -> String? {
-        guard !environment.isElevated else { throw UserPresenceError(.unavailable(.elevated)) }
+    func program() throws(SystemError) -> String? {
+        guard !environment.isElevated else { throw SystemError.asking(.elevated) }
         if let choice = value("VALET_PINENTRY") {
             if let path = path(of: choice) { return path }
-            throw UserPresenceError(
-                .unavailable(.pinentry), during: "find the pinentry program",
+            throw SystemError.asking(
+                .pinentryUnusable, during: "find the pinentry program",
                 hint: "VALET_PINENTRY must be the absolute path of a program, or its name")
         }
         if let choice = choiceOfAgent(), isProgram(choice) { return choice }

@@ -72,7 +72,7 @@ final class BackupBench {
         unowned let bench: BackupBench
         let isInteractive: Bool
 
-        func ask(_ prompt: PasscodePrompt) throws(UserPresenceError) -> SecretBytes {
+        func ask(_ prompt: PasscodePrompt) throws(SystemError) -> SecretBytes {
             bench.prompts.append(prompt)
             guard let answer = bench.answers.first else {
                 let nobody = PasscodeAsker(environment: BackupBench.nobody, readsVariable: false)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ValetSealing
+import ValetSystem
 import ValetUserPresence
 
 @testable import ValetCLI
@@ -21,7 +22,7 @@ final class ScriptedAnswers: SecretSource {
     var problems: [String] { prompts.compactMap(\.previousError) }
     var labels: [String] { prompts.map(\.label) }
 
-    func ask(_ prompt: PasscodePrompt) throws(UserPresenceError) -> SecretBytes {
+    func ask(_ prompt: PasscodePrompt) throws(SystemError) -> SecretBytes {
         prompts.append(prompt)
         // The one error that can be had from outside of its module.
         if answers.isEmpty { _ = try PasscodeDescriptor("1") }

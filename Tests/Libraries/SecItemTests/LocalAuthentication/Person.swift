@@ -123,7 +123,7 @@ final class FingerScript: BiometryReader {
     func verify(
         _ wanted: [UInt8]?, until deadline: Deadline, cancellation: Cancellation,
         tell: (String) -> Void
-    ) throws(BiometryFailure) -> [UInt8] {
+    ) -> BiometryAnswer {
         let answer = script.withLock { script -> BiometryFailure? in
             script.count += 1
             script.shares.append(deadline.remaining)
@@ -137,12 +137,12 @@ final class FingerScript: BiometryReader {
             for _ in 0..<2000 where !cancellation.isCancelled && !deadline.hasPassed {
                 usleep(10_000)
             }
-            throw cancellation.isCancelled ? .cancelled : .timedOut
+            return .failed(cancellation.isCancelled ? .cancelled : .timedOut)
         }
-        if let answer { throw answer }
+        if let answer { return .failed(answer) }
         guard case .enrolled(let enrolments) = script.withLock({ $0.state }) else {
-            throw .noReader
+            return .failed(.noReader)
         }
-        return enrolments.first { $0 == wanted } ?? enrolments[0]
+        return .recognised(enrolments.first { $0 == wanted } ?? enrolments[0])
     }
 }

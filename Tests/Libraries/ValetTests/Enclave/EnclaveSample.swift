@@ -189,8 +189,7 @@ final class FingerOnReader: BiometryReader {
     func verify(
         _ wanted: [UInt8]?, until deadline: Deadline, cancellation: Cancellation,
         tell: (String) -> Void
-    ) throws(BiometryFailure) -> [UInt8] {
-        guard let enrolled = enrolment.withLock({ $0 }) else { throw .noReader }
-        return enrolled
+    ) -> BiometryAnswer {
+        enrolment.withLock { $0 }.map { .recognised($0) } ?? .failed(.noReader)
     }
 }

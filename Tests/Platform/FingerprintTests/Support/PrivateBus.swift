@@ -49,7 +49,7 @@ final class PrivateBus {
         let patience = WaitLimit(until: Deadline(after: .seconds(10)))
         var bus = try connect()
         let isThere = Wait.until(seconds: 10) {
-            do throws(SystemBusError) {
+            do throws(SystemError) {
                 _ = try bus.service(name, ownedBy: .max, patience)
                 return true
             } catch {

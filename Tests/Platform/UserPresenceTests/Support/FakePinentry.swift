@@ -10,10 +10,10 @@ import ValetTestValues
 /// What asking led to.
 enum Outcome: Equatable {
     case answer(String)
-    case failure(UserPresenceError.Code)
+    case failure(SystemError.Code)
 
-    init(_ body: () throws(UserPresenceError) -> SecretBytes) {
-        do throws(UserPresenceError) {
+    init(_ body: () throws(SystemError) -> SecretBytes) {
+        do throws(SystemError) {
             self = .answer(try body().text)
         } catch {
             self = .failure(error.code)
@@ -36,7 +36,7 @@ extension ScriptedPinentry {
     func ask(
         _ prompt: PasscodePrompt = PasscodePrompt(description: "asks"),
         _ variables: [String: String] = [:]
-    ) throws(UserPresenceError) -> SecretBytes {
+    ) throws(SystemError) -> SecretBytes {
         let program = PinentryProgram(
             path: path, environment: Environment(variables), usesTerminal: false)
         return try program.ask(prompt, until: Deadline(after: prompt.timeout))

@@ -3,6 +3,7 @@
 internal import Glibc
 internal import ValetCLinux
 internal import ValetSealing
+internal import ValetSystem
 
 /// Runs a program, and hides secrets in what it writes. `valet run --mask` uses it.
 ///

@@ -6,6 +6,7 @@
 internal import Glibc
 internal import ValetCLinux
 internal import ValetSealing
+internal import ValetSystem
 
 /// How programs treat signals if nothing stood between them and the caller of this command.
 struct CallersSignals {

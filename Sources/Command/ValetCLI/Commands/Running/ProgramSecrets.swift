@@ -3,6 +3,7 @@
 internal import Glibc
 internal import ValetKeychainModel
 internal import ValetSealing
+internal import ValetSystem
 internal import ValetUserPresence
 
 /// Collects what a program gets: its variables, and the secrets in them. ``RunCommand`` makes one.
@@ -85,7 +86,7 @@ struct ProgramSecrets {
         }
         defer { close(file) }
         var input = SecretInput(capacity: 4096)
-        do throws(UserPresenceError) {
+        do throws(SystemError) {
             try input.readAll(from: file, atMost: limit, within: Self.patience)
         } catch {
             guard error.code == .timedOut else { throw CLIError(error).at(name) }

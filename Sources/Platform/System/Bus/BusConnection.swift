@@ -1,32 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import ValetSystem
 
 /// Owns an sd-bus connection. Only ``receive(_:_:)`` waits.
 @safe struct BusConnection: ~Copyable {
     private static let operation = "connect to the system bus"
 
-    private let handle: OpaquePointer
-    private let library: SDBusLibrary
+    let handle: OpaquePointer
+    let library: SDBusLibrary
 
     /// Begins to connect.
     ///
     /// - Throws: `libraryAbsent`, `busAbsent`, `disconnected`, `untrusted`, `other`.
-    static func begin(_ place: BusPlace) throws(SystemBusError) -> BusConnection {
+    static func begin(_ place: BusPlace) throws(SystemError) -> BusConnection {
         let library = unsafe try SDBusLibrary(place.library)
         try place.check()
         var made: OpaquePointer?
         let code = unsafe library.new(&made)
         guard code >= 0, let handle = unsafe made else {
-            throw SystemBusError(.other, during: operation, systemError: -code)
+            throw SystemError(.other, during: operation, systemError: -code)
         }
         let connection = unsafe BusConnection(owning: handle, library)
         try connection.start(place)
         return connection
     }
 
-    @unsafe private init(owning handle: OpaquePointer, _ library: SDBusLibrary) {
+    @unsafe init(owning handle: OpaquePointer, _ library: SDBusLibrary) {
         unsafe self.handle = handle
         unsafe self.library = library
     }
@@ -37,20 +36,20 @@ internal import ValetSystem
     var isReady: Bool { unsafe library.isReady(handle) > 0 }
 
     /// Sends or queues a call, and returns its number. ``receive(_:_:)`` sends what is queued.
-    func send(_ call: BusCall) throws(SystemBusError) -> UInt64 {
+    func send(_ call: BusCall) throws(SystemError) -> UInt64 {
         var made: OpaquePointer?
         let code = unsafe library.newMethodCall(
             handle, &made, call.destination, call.path, call.interface, call.member)
         try check(code, call.operation)
         guard let made = unsafe made else {
-            throw SystemBusError(.other, during: call.operation)
+            throw SystemError(.other, during: call.operation)
         }
         let message = unsafe BusMessage(owning: made, library)
         for argument in call.arguments { try check(message.append(argument), call.operation) }
         var cookie: UInt64 = 0
         let result = unsafe library.send(handle, message.handle, &cookie)
         guard result >= 0 else {
-            throw SystemBusError(.disconnected, during: call.operation, systemError: -result)
+            throw SystemError(.disconnected, during: call.operation, systemError: -result)
         }
         return cookie
     }
@@ -61,22 +60,22 @@ internal import ValetSystem
     /// - Throws: `disconnected`, `timedOut`, `cancelled`, `other`.
     func receive(
         _ limit: WaitLimit, _ operation: String
-    ) throws(SystemBusError) -> BusMessage? {
+    ) throws(SystemError) -> BusMessage? {
         // Checked before each message: a stream of messages without end must not keep this thread.
         if limit.cancellation?.isCancelled == true {
-            throw SystemBusError(.cancelled, during: operation)
+            throw SystemError(.cancelled, during: operation)
         }
-        if limit.deadline.hasPassed { throw SystemBusError(.timedOut, during: operation) }
+        if limit.deadline.hasPassed { throw SystemError(.timedOut, during: operation) }
         var received: OpaquePointer?
         let code = unsafe library.process(handle, &received)
         guard code >= 0 else {
-            throw SystemBusError(.disconnected, during: operation, systemError: -code)
+            throw SystemError(.disconnected, during: operation, systemError: -code)
         }
         if let received = unsafe received { return unsafe BusMessage(owning: received, library) }
         guard code == 0 else { return nil }
         let (descriptor, events) = unsafe (library.descriptor(handle), library.events(handle))
         guard descriptor >= 0, events >= 0 else {
-            throw SystemBusError(
+            throw SystemError(
                 .disconnected, during: operation, systemError: -min(descriptor, events))
         }
         // The next call finds out what has ended the wait.
@@ -84,7 +83,7 @@ internal import ValetSystem
         return nil
     }
 
-    private func start(_ place: BusPlace) throws(SystemBusError) {
+    private func start(_ place: BusPlace) throws(SystemError) {
         try check(unsafe library.setAddress(handle, place.address), Self.operation)
         try check(unsafe library.setBusClient(handle, 1), Self.operation)
         let code = unsafe library.start(handle)
@@ -95,9 +94,9 @@ internal import ValetSystem
     }
 
     /// Throws for a negative result: sd-bus returns negative error numbers.
-    private func check(_ code: Int32, _ operation: String) throws(SystemBusError) {
+    private func check(_ code: Int32, _ operation: String) throws(SystemError) {
         guard code >= 0 else {
-            throw SystemBusError(.other, during: operation, systemError: -code)
+            throw SystemError(.other, during: operation, systemError: -code)
         }
     }
 }

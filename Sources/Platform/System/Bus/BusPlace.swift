@@ -27,7 +27,7 @@ package struct BusPlace: Hashable, Sendable {
     /// the owner. All users may write to the socket, which is how they connect.
     ///
     /// - Throws: `busAbsent`, `untrusted`.
-    func check() throws(SystemBusError) {
+    func check() throws(SystemError) {
         let folder = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
         let folderStatus = try status(of: folder)
         let socketStatus = try status(of: path)
@@ -62,15 +62,15 @@ package struct BusPlace: Hashable, Sendable {
     }
 
     func failure(
-        _ code: SystemBusError.Code, _ hint: String? = nil, systemError: Int32 = 0
-    ) -> SystemBusError {
-        SystemBusError(
+        _ code: SystemError.Code, _ hint: String? = nil, systemError: Int32 = 0
+    ) -> SystemError {
+        SystemError(
             code, during: "connect to the system bus",
             hint: hint ?? (code == .busAbsent ? "install and start the Debian package dbus" : nil),
             systemError: systemError)
     }
 
-    private func status(of path: String) throws(SystemBusError) -> stat {
+    private func status(of path: String) throws(SystemError) -> stat {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else {
             throw failure(.busAbsent, systemError: errno)

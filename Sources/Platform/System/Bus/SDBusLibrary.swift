@@ -5,7 +5,7 @@ internal import Glibc
 /// The functions of sd-bus in libsystemd. The library is loaded at first use and stays loaded.
 ///
 /// No function is variadic or takes a structure, so building needs no header. The types are those
-/// of sd-bus.h since systemd 241, and the name `libsystemd.so.0` guarantees them. The names here
+/// of sd-bus.h since systemd 246, and the name `libsystemd.so.0` guarantees them. The names here
 /// omit `sd_bus_` and `message_`.
 @unsafe struct SDBusLibrary {
     typealias Handle = OpaquePointer
@@ -35,6 +35,19 @@ internal import Glibc
     let member: @convention(c) (Handle) -> Text?
     /// A structure that begins with the name of the error.
     let error: @convention(c) (Handle) -> UnsafePointer<Text?>?
+    let openUser: @convention(c) (UnsafeMutablePointer<Handle?>) -> Int32
+    let call:
+        @convention(c) (
+            Handle, Handle, UInt64, UnsafeMutableRawPointer?, UnsafeMutablePointer<Handle?>
+        ) -> Int32
+    let sensitive: @convention(c) (Handle) -> Int32
+    let openContainer: @convention(c) (Handle, CChar, Text) -> Int32
+    let closeContainer: @convention(c) (Handle) -> Int32
+    let readArray:
+        @convention(c) (
+            Handle, CChar, UnsafeMutablePointer<UnsafeRawPointer?>, UnsafeMutablePointer<Int>
+        ) -> Int32
+    let skip: @convention(c) (Handle, Text) -> Int32
     let peekType:
         @convention(c) (Handle, UnsafeMutablePointer<CChar>, UnsafeMutablePointer<Text?>) -> Int32
     let readBasic: @convention(c) (Handle, CChar, UnsafeMutableRawPointer) -> Int32
@@ -44,9 +57,9 @@ internal import Glibc
     /// Loads the library of that name.
     ///
     /// - Throws: `libraryAbsent`.
-    init(_ name: String) throws(SystemBusError) {
+    init(_ name: String) throws(SystemError) {
         guard let library = unsafe dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) else {
-            throw SystemBusError(withoutLibrary: "load \(name)")
+            throw SystemError(withoutLibrary: "load \(name)")
         }
         unsafe new = try Self.symbol("sd_bus_new", of: library)
         unsafe setAddress = try Self.symbol("sd_bus_set_address", of: library)
@@ -72,22 +85,29 @@ internal import Glibc
         unsafe readBasic = try Self.symbol("sd_bus_message_read_basic", of: library)
         unsafe enterContainer = try Self.symbol("sd_bus_message_enter_container", of: library)
         unsafe exitContainer = try Self.symbol("sd_bus_message_exit_container", of: library)
+        unsafe openUser = try Self.symbol("sd_bus_open_user", of: library)
+        unsafe call = try Self.symbol("sd_bus_call", of: library)
+        unsafe sensitive = try Self.symbol("sd_bus_message_sensitive", of: library)
+        unsafe openContainer = try Self.symbol("sd_bus_message_open_container", of: library)
+        unsafe closeContainer = try Self.symbol("sd_bus_message_close_container", of: library)
+        unsafe readArray = try Self.symbol("sd_bus_message_read_array", of: library)
+        unsafe skip = try Self.symbol("sd_bus_message_skip", of: library)
     }
 
     private static func symbol<F>(
         _ name: String, of library: UnsafeMutableRawPointer
-    ) throws(SystemBusError) -> F {
+    ) throws(SystemError) -> F {
         guard let address = unsafe dlsym(library, name) else {
-            throw SystemBusError(withoutLibrary: "find \(name)")
+            throw SystemError(withoutLibrary: "find \(name)")
         }
         return unsafe unsafeBitCast(address, to: F.self)
     }
 }
 
-extension SystemBusError {
+extension SystemError {
     fileprivate init(withoutLibrary operation: String) {
         self.init(
             .libraryAbsent, during: operation,
-            hint: "install the Debian package libsystemd0, version 241 or newer")
+            hint: "install the Debian package libsystemd0, version 246 or newer")
     }
 }

@@ -13,7 +13,7 @@
     private static let maximumCount = 256
 
     let handle: OpaquePointer
-    private let library: SDBusLibrary
+    let library: SDBusLibrary
 
     /// Takes ownership of a message.
     @unsafe init(owning handle: OpaquePointer, _ library: SDBusLibrary) {
@@ -57,7 +57,7 @@
     /// Reads a signal.
     ///
     /// - Throws: `malformed`.
-    func signal() throws(SystemBusError) -> BusSignal {
+    func signal() throws(SystemError) -> BusSignal {
         BusSignal(
             object: unsafe BusObject(
                 path: string(library.path(handle)),
@@ -79,14 +79,14 @@
         case .flag(let flag):
             var number: Int32 = flag ? 1 : 0
             return unsafe library.appendBasic(handle, Self.type("b"), &number)
-        case .list: return -22  // EINVAL: no call of this module has an array
+        case .list: return -22  // EINVAL: no call of ours has an array
         }
     }
 
     /// Reads the remaining values of the message, or of the container that was entered.
     ///
     /// - Throws: `malformed`, also for unexpected types.
-    func values(_ operation: String, depth: Int = 0) throws(SystemBusError) -> [BusValue] {
+    func values(_ operation: String, depth: Int = 0) throws(SystemError) -> [BusValue] {
         var values: [BusValue] = []
         while true {
             var type: CChar = 0
@@ -94,21 +94,21 @@
             let code = unsafe library.peekType(handle, &type, &contents)
             if code == 0 { return values }
             guard code > 0, depth < Self.maximumDepth, values.count < Self.maximumCount else {
-                throw SystemBusError(.malformed, during: operation)
+                throw SystemError(.malformed, during: operation)
             }
             switch Unicode.Scalar(UInt8(bitPattern: type)) {
             case "a", "v":
                 guard let contents = unsafe contents,
                     unsafe library.enterContainer(handle, type, contents) >= 0
-                else { throw SystemBusError(.malformed, during: operation) }
+                else { throw SystemError(.malformed, during: operation) }
                 let inner = try self.values(operation, depth: depth + 1)
                 guard unsafe library.exitContainer(handle) >= 0 else {
-                    throw SystemBusError(.malformed, during: operation)
+                    throw SystemError(.malformed, during: operation)
                 }
                 values += type == Self.type("v") ? inner : [.list(inner)]
             default:
                 guard let value = basicValue(type) else {
-                    throw SystemBusError(.malformed, during: operation)
+                    throw SystemError(.malformed, during: operation)
                 }
                 values.append(value)
             }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A D-Bus method call. ``SystemBus`` makes calls for the conversation with fprintd.
-struct BusCall: Hashable, Sendable {
+package struct BusCall: Hashable, Sendable {
     /// The operation, for errors, such as "claim the reader".
-    let operation: String
+    package let operation: String
     /// The receiver: a unique name, or the bus itself.
     let destination: String
     let path: String
@@ -12,7 +12,7 @@ struct BusCall: Hashable, Sendable {
     let arguments: [BusValue]
 
     /// Calls `member` of an object of `service`; `arguments` are texts, sent as strings.
-    init(
+    package init(
         _ member: String, of object: BusObject, on service: BusService,
         _ arguments: [String] = [], to operation: String
     ) {
@@ -41,38 +41,38 @@ struct BusCall: Hashable, Sendable {
 }
 
 /// An object of a service, seen through one of its interfaces.
-struct BusObject: Hashable, Sendable {
+package struct BusObject: Hashable, Sendable {
     /// Its D-Bus path.
-    let path: String
+    package let path: String
     /// The name of the interface.
-    let interface: String
+    package let interface: String
 
     /// Names an object.
-    init(path: String, interface: String) {
+    package init(path: String, interface: String) {
         self.path = path
         self.interface = interface
     }
 }
 
 /// A service, by the unique name of its owner, which the bus never gives to another connection.
-struct BusService: Hashable, Sendable {
+package struct BusService: Hashable, Sendable {
     let uniqueName: String
 }
 
 /// A signal that a service sent.
-struct BusSignal: Hashable, Sendable {
+package struct BusSignal: Hashable, Sendable {
     /// The object that sent it.
-    let object: BusObject
+    package let object: BusObject
     /// Its name.
-    let member: String
+    package let member: String
     /// Its arguments.
-    let arguments: [BusValue]
+    package let arguments: [BusValue]
     /// The unique name of the sender, set by the bus.
     let sender: String
 }
 
 /// An argument of a call, an answer or a signal: the D-Bus types that occur here.
-enum BusValue: Hashable, Sendable {
+package enum BusValue: Hashable, Sendable {
     /// A string, an object path or a signature.
     case text(String)
     /// A boolean.
@@ -83,12 +83,12 @@ enum BusValue: Hashable, Sendable {
     case list([BusValue])
 
     /// The text; `nil` for another type.
-    var text: String? {
+    package var text: String? {
         if case .text(let text) = self { text } else { nil }
     }
 
     /// The texts of an array of texts; `nil` for another type.
-    var texts: [String]? {
+    package var texts: [String]? {
         guard case .list(let values) = self else { return nil }
         let texts = values.compactMap(\.text)
         return texts.count == values.count ? texts : nil

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The error of the module, which holds secrets in locked, guarded and wiped memory.
-///
-/// No call of the module fails. The error says how well secrets are protected:
-/// ``SecretArena/failure`` records it.
-package struct SecretMemoryError: Error, Equatable, Sendable {
+/// How secrets in memory are protected less than they should be: ``SecretArena/failure`` records
+/// it, and no call fails because of it.
+package struct MemoryWeakness: Equatable, Sendable {
     /// What the caller should do about it.
     package enum Code: Equatable, Sendable {
         /// No guarded memory could be mapped: secrets are in ordinary memory, wiped on release.
@@ -36,7 +34,7 @@ package struct SecretMemoryError: Error, Equatable, Sendable {
     package let errorNumber: Int32
 }
 
-extension SecretMemoryError: CustomStringConvertible {
+extension MemoryWeakness: CustomStringConvertible {
     /// The operation and its cause, in lower case and without a full stop.
     package var description: String {
         switch code {
