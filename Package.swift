@@ -109,7 +109,7 @@ var products: [Product] = [
 ]
 
 #if os(Linux)
-    let sync = library("Sync", ["KeychainModel", "Keys", "Sealing"])
+    let sync = library("Sync", ["KeychainModel", "Keys", "Sealing", "System"])
     // Tests leave out one rule of the algorithm at a time. Releases have no such switch.
     sync.swiftSettings = strict + [.define("SYNC_RULES", .when(configuration: .debug))]
     products += [
@@ -231,7 +231,7 @@ var products: [Product] = [
                 "KeychainDatabase", "KeychainModel", "KeychainServices", "KeychainStore", "Sealing",
                 "SecItem", "System", "TestValues", "ValetTestAgent",
             ]),
-        tests("Sealing", ["TestValues"]),
+        tests("Sealing", ["System", "TestValues"]),
         testSupport(
             "KeyTestSupport",
             ["KeychainModel", "Keys", "Sealing", "System", "TPM", "TestValues"]),
@@ -240,8 +240,7 @@ var products: [Product] = [
             ["KeyTestSupport", "Sealing", "System", "TestValues", "ValetTestAgent"]),
         testSupport("SyncSupport", ["Sync", "SyncStores", "System"]),
         tests("KeychainModel", ["TestValues"]),
-        tests(
-            "Keybag", of: "Keys", ["KeychainModel", "Sealing", "TestValues"]),
+        tests("Keybag", of: "Keys", ["KeychainModel", "Sealing", "System", "TestValues"]),
         tests(
             "Backup", of: "KeychainStore", ["KeychainModel", "Sealing", "System", "TestValues"]),
         tests(

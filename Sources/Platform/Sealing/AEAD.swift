@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import ValetSystem
+
 /// Sealing of data: XChaCha20-Poly1305 with a random nonce of 192 bits.
 ///
 /// Sealed bytes are nonce 24 ‖ ciphertext ‖ tag 16. The nonce is so long that random ones never
@@ -60,30 +62,30 @@ package enum AEAD {
 
     /// Opens sealed bytes.
     ///
-    /// - Throws: ``SealingError/Code/malformed`` below 40 bytes; ``SealingError/Code/tampered`` if
+    /// - Throws: `malformed` below 40 bytes; `tampered` if
     ///   these bytes were not sealed under this key with this associated data.
     package static func open<P: SealsData>(
         _ sealed: Span<UInt8>, associatedData: Span<UInt8>, under key: borrowing SymmetricKey<P>
-    ) throws(SealingError) -> SecretBytes {
+    ) throws(SystemError) -> SecretBytes {
         let byteCount = try plaintextByteCount(of: sealed)
         return try SecretBytes(byteCount: byteCount) {
-            (plaintext: inout MutableSpan<UInt8>) throws(SealingError) in
+            (plaintext: inout MutableSpan<UInt8>) throws(SystemError) in
             try open(sealed, associatedData: associatedData, key: key, into: &plaintext)
         }
     }
 
     /// Opens the value of a row. Not generic, because it runs for every item that is read.
     ///
-    /// - Throws: ``SealingError/Code/malformed`` below 16 bytes; ``SealingError/Code/tampered``.
+    /// - Throws: `malformed` below 16 bytes; `tampered`.
     package static func open(
         _ sealed: Span<UInt8>, _ part: RowPart, associatedData: borrowing FixedFields,
         under key: borrowing ValueSubkey
-    ) throws(SealingError) -> SecretBytes {
+    ) throws(SystemError) -> SecretBytes {
         var plaintext = SecretBytes(byteCount: try plaintextByteCount(of: sealed, tagByteCount))
         let isOpen = plaintext.withMutableBytes { plaintext in
             key.withBytes { key in open(sealed, part, associatedData, key, into: &plaintext) }
         }
-        guard isOpen else { throw SealingError(.tampered, during: .open, of: "sealed data") }
+        guard isOpen else { throw SystemError.sealing(.tampered, during: .open, of: "sealed data") }
         return plaintext
     }
 
@@ -104,7 +106,7 @@ package enum AEAD {
     /// - Throws: As ``open(_:associatedData:under:)``.
     package static func openIntoArray<P: SealsData>(
         _ sealed: Span<UInt8>, associatedData: Span<UInt8>, under key: borrowing SymmetricKey<P>
-    ) throws(SealingError) -> [UInt8] {
+    ) throws(SystemError) -> [UInt8] {
         var plaintext = [UInt8](repeating: 0, count: try plaintextByteCount(of: sealed))
         var bytes = plaintext.mutableSpan
         try open(sealed, associatedData: associatedData, key: key, into: &bytes)
@@ -113,26 +115,26 @@ package enum AEAD {
 
     /// Opens the attributes of a row. Not generic, because it runs for every item that is read.
     ///
-    /// - Throws: ``SealingError/Code/malformed`` below 16 bytes; ``SealingError/Code/tampered``.
+    /// - Throws: `malformed` below 16 bytes; `tampered`.
     package static func openIntoArray(
         _ sealed: Span<UInt8>, _ part: RowPart, associatedData: borrowing FixedFields,
         under key: borrowing AttributesSubkey
-    ) throws(SealingError) -> [UInt8] {
+    ) throws(SystemError) -> [UInt8] {
         let byteCount = try plaintextByteCount(of: sealed, tagByteCount)
         var plaintext = [UInt8](repeating: 0, count: byteCount)
         var bytes = plaintext.mutableSpan
         let isOpen = key.withBytes { key in
             open(sealed, part, associatedData, key, into: &bytes)
         }
-        guard isOpen else { throw SealingError(.tampered, during: .open, of: "sealed data") }
+        guard isOpen else { throw SystemError.sealing(.tampered, during: .open, of: "sealed data") }
         return plaintext
     }
 
     private static func plaintextByteCount(
         of sealed: Span<UInt8>, _ overhead: Int = overhead
-    ) throws(SealingError) -> Int {
+    ) throws(SystemError) -> Int {
         guard sealed.count >= overhead else {
-            throw SealingError(.malformed, during: .open, of: "sealed data")
+            throw SystemError.sealing(.malformed, during: .open, of: "sealed data")
         }
         return sealed.count - overhead
     }
@@ -140,11 +142,11 @@ package enum AEAD {
     private static func open<P>(
         _ sealed: Span<UInt8>, associatedData: Span<UInt8>, key: borrowing SymmetricKey<P>,
         into plaintext: inout MutableSpan<UInt8>
-    ) throws(SealingError) {
+    ) throws(SystemError) {
         let isOpen = key.withBytes { key in
             Sodium.open(sealed, associatedData: associatedData, key: key, into: &plaintext)
         }
-        guard isOpen else { throw SealingError(.tampered, during: .open, of: "sealed data") }
+        guard isOpen else { throw SystemError.sealing(.tampered, during: .open, of: "sealed data") }
     }
 }
 
@@ -208,10 +210,10 @@ package enum Padding {
     /// The length that `padded` had before it was padded.
     ///
     /// For plaintexts that have been authenticated: the time tells where the padding starts.
-    /// - Throws: ``SealingError/Code/malformed`` if this is not padded to a multiple of `step`.
+    /// - Throws: `malformed` if this is not padded to a multiple of `step`.
     package static func unpaddedByteCount(
         _ padded: Span<UInt8>, step: Int
-    ) throws(SealingError) -> Int {
+    ) throws(SystemError) -> Int {
         guard step > 0, !padded.isEmpty, padded.count % step == 0 else { throw malformed }
         let first = padded.count - step
         var index = padded.count - 1
@@ -220,7 +222,7 @@ package enum Padding {
         return index
     }
 
-    private static var malformed: SealingError {
-        SealingError(.malformed, during: .unpad, of: "plaintext")
+    private static var malformed: SystemError {
+        SystemError.sealing(.malformed, during: .unpad, of: "plaintext")
     }
 }

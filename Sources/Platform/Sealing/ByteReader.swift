@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetSystem
+
 /// Reads big-endian fields from the front of bytes that are not secret and may have any form.
 ///
 /// A missing or misfit field throws the error that the reader was made with, so that a module's
@@ -36,7 +38,7 @@ package struct ByteReader<Failure: Error> {
         as type: FixedBytes<byteCount, Name>.Type = FixedBytes<byteCount, Name>.self
     ) throws(Failure) -> FixedBytes<byteCount, Name> {
         let bytes = try bytes(byteCount)
-        do throws(SealingError) {
+        do throws(SystemError) {
             return try FixedBytes(bytes)
         } catch {
             throw malformed

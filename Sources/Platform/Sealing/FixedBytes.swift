@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import ValetSystem
+
 /// A fixed number of bytes that are not secret. `Name` makes each kind a distinct type.
 ///
 /// `==` takes constant time.
@@ -18,18 +20,18 @@ public struct FixedBytes<let byteCount: Int, Name>: Sendable {
 
     /// Copies `bytes`.
     ///
-    /// - Throws: ``SealingError/Code/malformed`` if their number is not `byteCount`.
-    package init(copying bytes: Span<UInt8>) throws(SealingError) {
+    /// - Throws: `malformed` if their number is not `byteCount`.
+    package init(copying bytes: Span<UInt8>) throws(SystemError) {
         guard bytes.count == byteCount else {
-            throw SealingError(.malformed, during: .parse, of: "\(Name.self)")
+            throw SystemError.sealing(.malformed, during: .parse, of: "\(Name.self)")
         }
         storage = InlineArray { bytes[$0] }
     }
 
     /// Takes `bytes`.
     ///
-    /// - Throws: ``SealingError/Code/malformed`` if their number is not `byteCount`.
-    package init(_ bytes: [UInt8]) throws(SealingError) {
+    /// - Throws: `malformed` if their number is not `byteCount`.
+    package init(_ bytes: [UInt8]) throws(SystemError) {
         try self.init(copying: bytes.span)
     }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import ValetSystem
+
 /// Seals data for other devices: XChaCha20-Poly1305 under a key for one context, with a nonce that
 /// depends on everything that is sealed.
 ///
@@ -28,12 +30,12 @@ package enum HedgedSeal {
 
     /// Opens sealed bytes.
     ///
-    /// - Throws: ``SealingError/Code/malformed`` below 40 bytes; ``SealingError/Code/tampered`` if
+    /// - Throws: `malformed` below 40 bytes; `tampered` if
     ///   these bytes were not sealed under this key, for this context, with this associated data.
     package static func open<P: DerivesKeys>(
         _ sealed: Span<UInt8>, _ context: DerivationContext, associatedData: Span<UInt8>,
         under key: borrowing SymmetricKey<P>
-    ) throws(SealingError) -> SecretBytes {
+    ) throws(SystemError) -> SecretBytes {
         let sealing = sealingKey(context, from: key)
         return try AEAD.open(sealed, associatedData: associatedData, under: sealing)
     }

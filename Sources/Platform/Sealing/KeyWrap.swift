@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import ValetSystem
+
 /// Wrapping of keys under keys. Format: docs/FORMAT.md §1.
 package enum KeyWrap {
     /// Wraps `key` for the place that `binding` names.
@@ -28,33 +30,33 @@ package enum KeyWrap {
 
     /// Unwraps a key from the place that `binding` names.
     ///
-    /// - Throws: ``SealingError/Code/wrongKey``, before anything is opened, if it was not wrapped
-    ///   under `kek`; ``SealingError/Code/tampered`` if it was changed or belongs to another place.
+    /// - Throws: `wrongKey`, before anything is opened, if it was not wrapped
+    ///   under `kek`; `tampered` if it was changed or belongs to another place.
     package static func unwrap<P, K: WrapsKeys>(
         _ wrapped: WrappedKey, as purpose: P.Type = P.self,
         under kek: borrowing SymmetricKey<K>, binding: WrapBinding
-    ) throws(SealingError) -> SymmetricKey<P> {
+    ) throws(SystemError) -> SymmetricKey<P> {
         guard kek.commitment == wrapped.commitment else {
-            throw SealingError(.wrongKey, during: .unwrap, of: binding.type.rawValue)
+            throw SystemError.sealing(.wrongKey, during: .unwrap, of: binding.type.rawValue)
         }
         let key: SymmetricKey<P> = try open(wrapped, key: kek, binding: binding)
         guard key.id == wrapped.keyID else {
-            throw SealingError(.tampered, during: .unwrap, of: binding.type.rawValue)
+            throw SystemError.sealing(.tampered, during: .unwrap, of: binding.type.rawValue)
         }
         return key
     }
 
     private static func open<P, K>(
         _ wrapped: WrappedKey, key kek: borrowing SymmetricKey<K>, binding: WrapBinding
-    ) throws(SealingError) -> SymmetricKey<P> {
+    ) throws(SystemError) -> SymmetricKey<P> {
         let associatedData = binding.associatedData(keyID: wrapped.keyID)
-        return try SymmetricKey { (key: inout MutableSpan<UInt8>) throws(SealingError) in
+        return try SymmetricKey { (key: inout MutableSpan<UInt8>) throws(SystemError) in
             let isOpen = kek.withBytes { kek in
                 Sodium.open(
                     wrapped.sealed.span, associatedData: associatedData.span, key: kek, into: &key)
             }
             guard isOpen else {
-                throw SealingError(.tampered, during: .unwrap, of: binding.type.rawValue)
+                throw SystemError.sealing(.tampered, during: .unwrap, of: binding.type.rawValue)
             }
         }
     }
@@ -86,17 +88,17 @@ package struct WrappedKey: Equatable, Sendable {
 
     /// Reads a wrapped key. Only unwrapping authenticates it.
     ///
-    /// - Throws: ``SealingError/Code/malformed`` unless there are 121 bytes;
-    ///   ``SealingError/Code/unsupported`` unless the version is 1.
-    package init(parsing bytes: Span<UInt8>) throws(SealingError) {
+    /// - Throws: `malformed` unless there are 121 bytes;
+    ///   `unsupported` unless the version is 1.
+    package init(parsing bytes: Span<UInt8>) throws(SystemError) {
         guard let version = bytes.isEmpty ? nil : bytes[0] else {
-            throw SealingError(.malformed, during: .parse, of: "wrapped key")
+            throw SystemError.sealing(.malformed, during: .parse, of: "wrapped key")
         }
         guard version == Self.version else {
-            throw SealingError(.unsupported, during: .parse, of: "wrapped key")
+            throw SystemError.sealing(.unsupported, during: .parse, of: "wrapped key")
         }
         guard bytes.count == Self.byteCount else {
-            throw SealingError(.malformed, during: .parse, of: "wrapped key")
+            throw SystemError.sealing(.malformed, during: .parse, of: "wrapped key")
         }
         keyID = try KeyID(copying: bytes.extracting(1..<17))
         commitment = try Digest(copying: bytes.extracting(17..<49))

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import ValetSystem
+
 /// Stretches what a person typed into a key: Argon2id, version 1.3, one lane (RFC 9106).
 package enum PassphraseKDF {
     /// Stretches `passphrase` byte for byte, with the memory and the passes of `cost`.
-    /// - Throws: ``SealingError/Code/outOfMemory`` if there is not that much memory.
+    /// - Throws: `outOfMemory` if there is not that much memory.
     package static func stretch(
         _ passphrase: borrowing SecretBytes, salt: Salt, cost: Argon2Cost
-    ) throws(SealingError) -> StretchedPasscode {
-        try SymmetricKey { (key: inout MutableSpan<UInt8>) throws(SealingError) in
+    ) throws(SystemError) -> StretchedPasscode {
+        try SymmetricKey { (key: inout MutableSpan<UInt8>) throws(SystemError) in
             let isDone = passphrase.withBytes { passphrase in
                 salt.withBytes { salt in
                     Sodium.argon2id(passphrase, salt: salt, cost: cost, into: &key)
                 }
             }
             guard isDone else {
-                throw SealingError(.outOfMemory, during: .stretch, of: "passphrase")
+                throw SystemError.sealing(.outOfMemory, during: .stretch, of: "passphrase")
             }
         }
     }
@@ -38,8 +40,8 @@ extension PassphraseKDF {
     ///   is is not chosen.
     package static func calibrate(
         memoryLimitKiB: UInt64, target: Duration = .milliseconds(250),
-        measure: (Argon2Cost) throws(SealingError) -> Duration
-    ) throws(SealingError) -> Argon2Cost {
+        measure: (Argon2Cost) throws(SystemError) -> Duration
+    ) throws(SystemError) -> Argon2Cost {
         let lowest = Argon2Cost.lowest
         let shortest = try measure(lowest)
         guard shortest < target else { return lowest }
@@ -49,7 +51,7 @@ extension PassphraseKDF {
             in: lowest.memoryKiB...max(lowest.memoryKiB, limit))
         let memoryKiB = wantedKiB & ~1023  // whole MiB
         let duration: Duration
-        do throws(SealingError) {
+        do throws(SystemError) {
             let cost = try Argon2Cost(memoryKiB: memoryKiB, passes: lowest.passes)
             duration = cost == lowest ? shortest : try measure(cost)
         } catch {
@@ -69,21 +71,21 @@ extension PassphraseKDF {
     ///   - memoryByteCount: How much memory this process may have.
     ///   - clock: The processor time of the calling thread, which does the stretching. With wall
     ///     time, a passcode that is set on a busy machine would be weaker.
-    /// - Throws: ``SealingError/Code/outOfMemory`` if there is not even 64 MiB.
+    /// - Throws: `outOfMemory` if there is not even 64 MiB.
     package static func calibratedCost(
         memoryByteCount: UInt64, on clock: some Clock<Duration>
-    ) throws(SealingError) -> Argon2Cost {
-        try calibrate(memoryLimitKiB: memoryByteCount >> 12) { cost throws(SealingError) in
+    ) throws(SystemError) -> Argon2Cost {
+        try calibrate(memoryLimitKiB: memoryByteCount >> 12) { cost throws(SystemError) in
             try duration(of: cost, on: clock)
         }
     }
 
     /// The time that stretching a passphrase at `cost` takes on `clock`.
     ///
-    /// - Throws: ``SealingError/Code/outOfMemory`` if there is not that much memory.
+    /// - Throws: `outOfMemory` if there is not that much memory.
     package static func duration(
         of cost: Argon2Cost, on clock: some Clock<Duration>
-    ) throws(SealingError) -> Duration {
+    ) throws(SystemError) -> Duration {
         let start = clock.now
         _ = try stretch(SecretBytes(byteCount: 8), salt: .random(), cost: cost)
         return start.duration(to: clock.now)
@@ -118,10 +120,10 @@ package struct Argon2Cost: Hashable, Sendable {
 
     /// Checks a cost, which may come from a file.
     ///
-    /// - Throws: ``SealingError/Code/malformed`` if it is out of bounds, either way.
-    package init(memoryKiB: UInt32, passes: UInt32) throws(SealingError) {
+    /// - Throws: `malformed` if it is out of bounds, either way.
+    package init(memoryKiB: UInt32, passes: UInt32) throws(SystemError) {
         guard Self.memoryBoundsKiB.contains(memoryKiB), Self.passesBounds.contains(passes) else {
-            throw SealingError(.malformed, during: .parse, of: "cost of a passphrase")
+            throw SystemError.sealing(.malformed, during: .parse, of: "cost of a passphrase")
         }
         self.init(uncheckedMemoryKiB: memoryKiB, passes: passes)
     }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import ValetSystem
+
 /// Sealing to a public key: sealing needs no secret, and cannot open what was sealed.
 ///
 /// An ephemeral pair agrees on a secret S with the public key. The data is sealed under
@@ -11,10 +13,10 @@ package enum PublicKeySealing {
 
     /// Seals a presence item's value: ephemeral public key 32 ‖ nonce 24 ‖ ciphertext ‖ tag 16.
     ///
-    /// - Throws: ``SealingError/Code/malformed`` if `publicKey` is not fit to seal to.
+    /// - Throws: `malformed` if `publicKey` is not fit to seal to.
     package static func seal(
         _ plaintext: Span<UInt8>, associatedData: Span<UInt8>, to recipient: Recipient
-    ) throws(SealingError) -> [UInt8] {
+    ) throws(SystemError) -> [UInt8] {
         let ephemeral = KeyAgreementPair.random()
         return try seal(
             plaintext, associatedData: associatedData, to: recipient, ephemeral: ephemeral,
@@ -25,7 +27,7 @@ package enum PublicKeySealing {
     package static func seal(
         _ plaintext: Span<UInt8>, associatedData: Span<UInt8>, to recipient: Recipient,
         ephemeral: borrowing KeyAgreementPair, nonce: Nonce
-    ) throws(SealingError) -> [UInt8] {
+    ) throws(SystemError) -> [UInt8] {
         let transcript = AgreementTranscript(ephemeral: ephemeral.publicKey, recipient: recipient)
         let shared = try ephemeral.sharedSecret(with: recipient.publicKey)
         let key = transcript.key(Purpose.PresenceValue.self, .presenceValue, from: shared)
@@ -35,13 +37,13 @@ package enum PublicKeySealing {
 
     /// Opens sealed data with the pair it was sealed to.
     ///
-    /// - Throws: ``SealingError/Code/malformed`` below 72 bytes or for an unfit ephemeral key;
-    ///   ``SealingError/Code/tampered`` if these bytes were not sealed to this pair in this
+    /// - Throws: `malformed` below 72 bytes or for an unfit ephemeral key;
+    ///   `tampered` if these bytes were not sealed to this pair in this
     ///   keychain and epoch.
     package static func open(
         _ sealed: Span<UInt8>, associatedData: Span<UInt8>, with pair: borrowing KeyAgreementPair,
         keychainID: KeychainID, epoch: Epoch
-    ) throws(SealingError) -> SecretBytes {
+    ) throws(SystemError) -> SecretBytes {
         let key = try valueKey(
             ephemeralKey(of: sealed), with: pair, keychainID: keychainID, epoch: epoch)
         return try open(sealed, associatedData: associatedData, under: key)
@@ -49,23 +51,23 @@ package enum PublicKeySealing {
 
     /// The public half of the pair that was made to seal `sealed`: its first 32 bytes.
     ///
-    /// - Throws: ``SealingError/Code/malformed`` below 72 bytes.
+    /// - Throws: `malformed` below 72 bytes.
     package static func ephemeralKey(
         of sealed: Span<UInt8>
-    ) throws(SealingError) -> PublicKey {
+    ) throws(SystemError) -> PublicKey {
         guard sealed.count >= overhead else {
-            throw SealingError(.malformed, during: .open, of: "data sealed to a public key")
+            throw SystemError.sealing(.malformed, during: .open, of: "data sealed to a public key")
         }
         return try PublicKey(copying: sealed.extracting(first: PublicKey.byteCount))
     }
 
     /// The key of the data that was sealed with this ephemeral pair. It is as secret as the data.
     ///
-    /// - Throws: ``SealingError/Code/malformed`` if `ephemeral` is not fit.
+    /// - Throws: `malformed` if `ephemeral` is not fit.
     package static func valueKey(
         _ ephemeral: PublicKey, with pair: borrowing KeyAgreementPair, keychainID: KeychainID,
         epoch: Epoch
-    ) throws(SealingError) -> PresenceValueKey {
+    ) throws(SystemError) -> PresenceValueKey {
         let recipient = Recipient(pair.publicKey, keychainID: keychainID, epoch: epoch)
         let transcript = AgreementTranscript(ephemeral: ephemeral, recipient: recipient)
         let shared = try pair.sharedSecret(with: ephemeral)
@@ -77,9 +79,9 @@ package enum PublicKeySealing {
     /// - Throws: As ``open(_:associatedData:with:keychainID:epoch:)``.
     package static func open(
         _ sealed: Span<UInt8>, associatedData: Span<UInt8>, under key: borrowing PresenceValueKey
-    ) throws(SealingError) -> SecretBytes {
+    ) throws(SystemError) -> SecretBytes {
         guard sealed.count >= overhead else {
-            throw SealingError(.malformed, during: .open, of: "data sealed to a public key")
+            throw SystemError.sealing(.malformed, during: .open, of: "data sealed to a public key")
         }
         return try AEAD.open(
             sealed.extracting(droppingFirst: PublicKey.byteCount), associatedData: associatedData,
@@ -106,11 +108,11 @@ package struct SealedToPublicKey: Equatable, Sendable {
 
     /// Reads 153 bytes. Only unwrapping authenticates them.
     ///
-    /// - Throws: ``SealingError/Code/malformed`` unless there are 153 bytes;
-    ///   ``SealingError/Code/unsupported`` unless the version of the wrapped key is 1.
-    package init(parsing bytes: Span<UInt8>) throws(SealingError) {
+    /// - Throws: `malformed` unless there are 153 bytes;
+    ///   `unsupported` unless the version of the wrapped key is 1.
+    package init(parsing bytes: Span<UInt8>) throws(SystemError) {
         guard bytes.count >= PublicKey.byteCount else {
-            throw SealingError(.malformed, during: .parse, of: "key sealed to a public key")
+            throw SystemError.sealing(.malformed, during: .parse, of: "key sealed to a public key")
         }
         ephemeral = try PublicKey(copying: bytes.extracting(first: PublicKey.byteCount))
         wrapped = try WrappedKey(parsing: bytes.extracting(droppingFirst: PublicKey.byteCount))
@@ -118,10 +120,10 @@ package struct SealedToPublicKey: Equatable, Sendable {
 
     /// Wraps `key` for the owner of `publicKey`, in the place that `binding` names.
     ///
-    /// - Throws: ``SealingError/Code/malformed`` if `publicKey` is not fit to seal to.
+    /// - Throws: `malformed` if `publicKey` is not fit to seal to.
     package init<P>(
         wrapping key: borrowing SymmetricKey<P>, to publicKey: PublicKey, binding: WrapBinding
-    ) throws(SealingError) {
+    ) throws(SystemError) {
         let pair = KeyAgreementPair.random()
         try self.init(
             wrapping: key, to: publicKey, binding: binding, ephemeral: pair, nonce: .random())
@@ -131,7 +133,7 @@ package struct SealedToPublicKey: Equatable, Sendable {
     package init<P>(
         wrapping key: borrowing SymmetricKey<P>, to publicKey: PublicKey, binding: WrapBinding,
         ephemeral pair: borrowing KeyAgreementPair, nonce: Nonce
-    ) throws(SealingError) {
+    ) throws(SystemError) {
         ephemeral = pair.publicKey
         let kek = Self.kek(
             ephemeral: ephemeral, publicKey: publicKey, binding: binding,
@@ -141,12 +143,12 @@ package struct SealedToPublicKey: Equatable, Sendable {
 
     /// Unwraps the key with the pair it was wrapped for.
     ///
-    /// - Throws: ``SealingError/Code/wrongKey`` if it was not wrapped for this pair, keychain and
-    ///   epoch, or the ephemeral key has changed; ``SealingError/Code/tampered`` if anything else
-    ///   has; ``SealingError/Code/malformed`` if the ephemeral key is not fit.
+    /// - Throws: `wrongKey` if it was not wrapped for this pair, keychain and
+    ///   epoch, or the ephemeral key has changed; `tampered` if anything else
+    ///   has; `malformed` if the ephemeral key is not fit.
     package func unwrap<P>(
         as purpose: P.Type = P.self, with pair: borrowing KeyAgreementPair, binding: WrapBinding
-    ) throws(SealingError) -> SymmetricKey<P> {
+    ) throws(SystemError) -> SymmetricKey<P> {
         let kek = Self.kek(
             ephemeral: ephemeral, publicKey: pair.publicKey, binding: binding,
             shared: try pair.sharedSecret(with: ephemeral))
@@ -189,17 +191,17 @@ package struct KeyAgreementPair: ~Copyable, Sendable {
 
     /// The secret that this pair shares with the owner of another.
     ///
-    /// - Throws: ``SealingError/Code/malformed`` if `other` is one of the few points that make the
+    /// - Throws: `malformed` if `other` is one of the few points that make the
     ///   secret zero for every pair.
     package borrowing func sharedSecret(
         with other: PublicKey
-    ) throws(SealingError) -> SymmetricKey<Purpose.SharedSecret> {
-        try SymmetricKey { (shared: inout MutableSpan<UInt8>) throws(SealingError) in
+    ) throws(SystemError) -> SymmetricKey<Purpose.SharedSecret> {
+        try SymmetricKey { (shared: inout MutableSpan<UInt8>) throws(SystemError) in
             let isAgreed = secret.withBytes { secret in
                 other.withBytes { other in Sodium.agree(secret, with: other, into: &shared) }
             }
             guard isAgreed else {
-                throw SealingError(.malformed, during: .agree, of: "public key")
+                throw SystemError.sealing(.malformed, during: .agree, of: "public key")
             }
         }
     }
@@ -225,7 +227,7 @@ extension PublicKey {
     /// (RFC 7748 §6.1), so that any secret tells them.
     package var isFit: Bool {
         let pair = KeyAgreementPair(secret: SymmetricKey { (_: inout MutableSpan<UInt8>) in })
-        do throws(SealingError) {
+        do throws(SystemError) {
             _ = try pair.sharedSecret(with: self)
             return true
         } catch {

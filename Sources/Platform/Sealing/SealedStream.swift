@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import ValetSystem
+
 /// A stream of sealed chunks. Each chunk opens only after those before it, and the last one is
 /// marked as the last.
 ///
@@ -55,11 +57,11 @@ package struct StreamOpener: ~Copyable, Sendable {
     /// Opens the next chunk into `plaintext`, which is ``SealedStream/overhead`` bytes shorter.
     ///
     /// - Returns: Whether it is the last one.
-    /// - Throws: ``SealingError/Code/tampered`` if it is not the next chunk of this stream;
-    ///   ``SealingError/Code/malformed`` if its tag is one that this format does not use.
+    /// - Throws: `tampered` if it is not the next chunk of this stream;
+    ///   `malformed` if its tag is one that this format does not use.
     package mutating func open(
         _ sealed: Span<UInt8>, associatedData: Span<UInt8>, into plaintext: inout SecretBytes
-    ) throws(SealingError) -> Bool {
+    ) throws(SystemError) -> Bool {
         let tag = plaintext.withMutableBytes { target in
             Sodium.openChunk(
                 sealed, associatedData: associatedData, state: &state, into: &target)
@@ -67,8 +69,8 @@ package struct StreamOpener: ~Copyable, Sendable {
         switch tag {
         case Sodium.messageTag: return false
         case Sodium.finalTag: return true
-        case nil: throw SealingError(.tampered, during: .open, of: "chunk")
-        default: throw SealingError(.malformed, during: .open, of: "chunk")
+        case nil: throw SystemError.sealing(.tampered, during: .open, of: "chunk")
+        default: throw SystemError.sealing(.malformed, during: .open, of: "chunk")
         }
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetSystem
+
 // Reads and writes plaintexts that hold keys or values, and so never lie in ordinary arrays. For
 // bytes that are not secret see `ByteReader`.
 
@@ -72,7 +74,7 @@ package struct SecretReader<Failure: Error>: ~Copyable {
     ) throws(Failure) -> FixedBytes<byteCount, Name> {
         let malformed = malformed
         return try withBytes(byteCount) { bytes throws(Failure) in
-            do throws(SealingError) {
+            do throws(SystemError) {
                 return try FixedBytes(copying: bytes)
             } catch {
                 throw malformed
@@ -88,7 +90,7 @@ package struct SecretReader<Failure: Error>: ~Copyable {
     ) throws(Failure) -> SymmetricKey<P> {
         let malformed = malformed
         return try withBytes(SymmetricKey<P>.byteCount) { bytes throws(Failure) in
-            do throws(SealingError) {
+            do throws(SystemError) {
                 return try SymmetricKey<P>(copying: bytes)
             } catch {
                 throw malformed

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import ValetSystem
+
 /// A secret key of 256 bits with one purpose.
 public struct SymmetricKey<P: KeyPurpose>: ~Copyable, Sendable {
     /// 32, for every purpose.
@@ -9,17 +11,17 @@ public struct SymmetricKey<P: KeyPurpose>: ~Copyable, Sendable {
 
     /// Copies a key. Wiping the original remains its owner's duty.
     ///
-    /// - Throws: ``SealingError/Code/malformed`` unless there are 32 bytes.
-    package init(copying bytes: Span<UInt8>) throws(SealingError) {
+    /// - Throws: `malformed` unless there are 32 bytes.
+    package init(copying bytes: Span<UInt8>) throws(SystemError) {
         try self.init(SecretBytes(copying: bytes, for: .keys))
     }
 
     /// Takes over a key.
     ///
-    /// - Throws: ``SealingError/Code/malformed`` unless there are 32 bytes.
-    package init(_ secret: consuming SecretBytes) throws(SealingError) {
+    /// - Throws: `malformed` unless there are 32 bytes.
+    package init(_ secret: consuming SecretBytes) throws(SystemError) {
         guard secret.byteCount == Self.byteCount else {
-            throw SealingError(.malformed, during: .parse, of: "key")
+            throw SystemError.sealing(.malformed, during: .parse, of: "key")
         }
         self.secret = secret.asKeys()
     }

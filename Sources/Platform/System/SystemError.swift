@@ -128,6 +128,8 @@ extension SystemError.Code {
     package static let alreadyExists = Self("alreadyExists", "exists already")
     /// There are more bytes than the limit allows.
     package static let tooLarge = Self("tooLarge", "too large")
+    /// The bytes have the wrong form: a wrong length, a value out of bounds.
+    package static let malformed = Self("malformed", "not of the right form")
     /// A bug of our own: wrong order, wrong index, wrong SQL.
     package static let misuse = Self("misuse", "wrong use of an internal interface")
     /// None of the above; `sqliteCode` or `systemError` tell more.

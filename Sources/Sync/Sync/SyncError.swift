@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetSealing
+internal import ValetSystem
 
 /// Why bytes of a circle were refused: the error of the module.
 package struct SyncError: Error, Hashable, Sendable {
@@ -79,10 +80,10 @@ package struct SyncError: Error, Hashable, Sendable {
     }
 
     /// The error for sealed bytes that do not open.
-    init(_ error: SealingError, _ code: Code, in subject: Subject) {
+    init(_ error: SystemError, _ code: Code, in subject: Subject) {
         switch error.code {
         case .wrongKey: self.init(.wrongKey, .seal, in: subject)
-        case .tampered, .malformed, .unsupported, .outOfMemory: self.init(code, .seal, in: subject)
+        default: self.init(code, .seal, in: subject)
         }
     }
 }

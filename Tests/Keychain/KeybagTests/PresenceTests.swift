@@ -3,6 +3,7 @@
 import Testing
 import ValetKeychainModel
 import ValetSealing
+import ValetSystem
 
 @testable import ValetKeys
 
@@ -45,7 +46,7 @@ import ValetSealing
         let keys = try keys(sample.locked)
         #expect(try open(sealed, pair, keys) == Array("value".utf8))
         let other: PresencePair = pair == .person ? .passcode : .person
-        #expect(throws: SealingError.self) { try open(sealed, other, keys) }
+        #expect(throws: SystemError.self) { try open(sealed, other, keys) }
     }
 
     @Test func `Presence pairs are not there without a passcode`() throws {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import ValetSystem
 import ValetTestValues
 
 @testable import ValetSealing
@@ -68,14 +69,14 @@ import ValetTestValues
         let opened = try AEAD.open(secret.span, two, associatedData: fields, under: value)
         #expect(opened.array == plaintext)
         for part in [two, RowPart(.names, .random())] {
-            #expect(throws: SealingError.self) {
+            #expect(throws: SystemError.self) {
                 try AEAD.openIntoArray(names.span, part, associatedData: fields, under: attributes)
             }
         }
-        #expect(throws: SealingError.self) {
+        #expect(throws: SystemError.self) {
             _ = try AEAD.open(secret.span, one, associatedData: fields, under: value)
         }
-        #expect(throws: SealingError.self) {
+        #expect(throws: SystemError.self) {
             _ = try AEAD.open(
                 secret.span.extracting(first: 15), two, associatedData: fields, under: value)
         }
@@ -85,17 +86,17 @@ import ValetTestValues
         let key = ValueSubkey.random()
         let sealed = seal(under: key)
         for index in sealed.indices {
-            let error = #expect(throws: SealingError.self) {
+            let error = #expect(throws: SystemError.self) {
                 let changed = sealed.flipping(index)
                 _ = try AEAD.open(changed.span, associatedData: data.span, under: key)
             }
-            #expect(error == SealingError(.tampered, during: .open, of: "sealed data"))
+            #expect(error == SystemError.sealing(.tampered, during: .open, of: "sealed data"))
         }
     }
 
     @Test func `Sealed data does not open under another key`() {
         let sealed = seal(under: .random())
-        let error = #expect(throws: SealingError.self) {
+        let error = #expect(throws: SystemError.self) {
             _ = try AEAD.open(
                 sealed.span, associatedData: data.span, under: ValueSubkey.random())
         }
@@ -111,7 +112,7 @@ import ValetTestValues
     @Test(arguments: [0, 16, 31, 33, 64])
     func `A symmetric key has 32 bytes and no other number`(byteCount: Int) {
         let bytes = [UInt8](repeating: 0, count: byteCount)
-        let error = #expect(throws: SealingError.self) { _ = try RootKey(copying: bytes.span) }
+        let error = #expect(throws: SystemError.self) { _ = try RootKey(copying: bytes.span) }
         #expect(error?.code == .malformed)
     }
 
@@ -131,8 +132,8 @@ import ValetTestValues
 
 @Suite struct `A fixed number of bytes` {
     @Test func `A fixed number of bytes is refused when it is another number`() {
-        let error = #expect(throws: SealingError.self) { try KeyID([1, 2, 3]) }
-        #expect(error == SealingError(.malformed, during: .parse, of: "KeyID"))
+        let error = #expect(throws: SystemError.self) { try KeyID([1, 2, 3]) }
+        #expect(error == SystemError.sealing(.malformed, during: .parse, of: "KeyID"))
     }
 
     @Test(arguments: 0..<16)

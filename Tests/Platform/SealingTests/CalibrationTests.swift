@@ -2,6 +2,7 @@
 
 import Synchronization
 import Testing
+import ValetSystem
 
 @testable import ValetSealing
 
@@ -17,15 +18,15 @@ import Testing
             self.memoryKiB = memoryKiB
         }
 
-        func measure(_ cost: Argon2Cost) throws(SealingError) -> Duration {
+        func measure(_ cost: Argon2Cost) throws(SystemError) -> Duration {
             costs.append(cost)
             guard cost.memoryKiB <= memoryKiB else {
-                throw SealingError(.outOfMemory, during: .stretch, of: "passphrase")
+                throw SystemError.sealing(.outOfMemory, during: .stretch, of: "passphrase")
             }
             return .nanoseconds(Int(speed * Double(cost.memoryKiB) * Double(cost.passes)))
         }
 
-        func calibrate(limitMiB: UInt64 = 1 << 20) throws(SealingError) -> [UInt32] {
+        func calibrate(limitMiB: UInt64 = 1 << 20) throws(SystemError) -> [UInt32] {
             let cost = try PassphraseKDF.calibrate(
                 memoryLimitKiB: limitMiB << 10, measure: measure)
             return [cost.memoryKiB >> 10, cost.passes]
@@ -63,18 +64,18 @@ import Testing
     }
 
     @Test func `Calibrating Argon2's cost fails where there is no memory for the lowest`() {
-        let error = #expect(throws: SealingError.self) {
+        let error = #expect(throws: SystemError.self) {
             try Machine(milliseconds: 50, memoryKiB: 100).calibrate()
         }
-        #expect(error == SealingError(.outOfMemory, during: .stretch, of: "passphrase"))
+        #expect(error == SystemError.sealing(.outOfMemory, during: .stretch, of: "passphrase"))
     }
 
     @Test func `Calibrating Argon2's cost passes on any other failure`() {
-        let error = #expect(throws: SealingError.self) {
+        let error = #expect(throws: SystemError.self) {
             try PassphraseKDF.calibrate(memoryLimitKiB: 1 << 20) {
-                cost throws(SealingError) in
+                cost throws(SystemError) in
                 guard cost == .lowest else {
-                    throw SealingError(.malformed, during: .stretch, of: "passphrase")
+                    throw SystemError.sealing(.malformed, during: .stretch, of: "passphrase")
                 }
                 return .milliseconds(1)
             }

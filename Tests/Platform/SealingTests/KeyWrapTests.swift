@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import ValetSystem
 import ValetTestValues
 
 @testable import ValetSealing
@@ -46,18 +47,18 @@ import ValetTestValues
 
     @Test func `A wrapped key asks for another key, naming what it is`() {
         let wrapped = KeyWrap.wrap(ClassKey.random(), under: ClassKEK.random(), binding: binding)
-        let error = #expect(throws: SealingError.self) {
+        let error = #expect(throws: SystemError.self) {
             _ = try KeyWrap.unwrap(
                 wrapped, as: Purpose.Class.self, under: ClassKEK.random(), binding: binding)
         }
-        #expect(error == SealingError(.wrongKey, during: .unwrap, of: "class"))
+        #expect(error == SystemError.sealing(.wrongKey, during: .unwrap, of: "class"))
     }
 
     @Test func `A wrapped key is refused with any byte changed, and for the right reason`() {
         let kek = ClassKEK.random()
         let bytes = KeyWrap.wrap(ClassKey.random(), under: kek, binding: binding).bytes
         for index in bytes.indices {
-            let error = #expect(throws: SealingError.self) {
+            let error = #expect(throws: SystemError.self) {
                 let changed = bytes.flipping(index)
                 let wrapped = try WrappedKey(parsing: changed.span)
                 _ = try KeyWrap.unwrap(
@@ -67,7 +68,7 @@ import ValetTestValues
         }
     }
 
-    private func expectedCode(at index: Int) -> SealingError.Code {
+    private func expectedCode(at index: Int) -> SystemError.Code {
         switch index {
         case 0: .unsupported
         case 17..<49: .wrongKey
@@ -79,7 +80,7 @@ import ValetTestValues
     func `A wrapped key is refused when cut short`(byteCount: Int) {
         let wrapped = KeyWrap.wrap(ClassKey.random(), under: ClassKEK.random(), binding: binding)
         let cut = Array(wrapped.bytes.prefix(byteCount))
-        let error = #expect(throws: SealingError.self) { try WrappedKey(parsing: cut.span) }
+        let error = #expect(throws: SystemError.self) { try WrappedKey(parsing: cut.span) }
         #expect(error?.code == .malformed)
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import ValetSystem
 
 @testable import ValetSealing
 
@@ -35,9 +36,9 @@ import Testing
         [], [0x80], [1, 2, 3, 4], [0, 0, 0, 0], [0x80, 0, 0, 1], [0x80, 0, 0, 0, 0, 0, 0, 0],
     ])
     func `Padded plaintext is refused with wrong padding`(padded: [UInt8]) {
-        let error = #expect(throws: SealingError.self) {
+        let error = #expect(throws: SystemError.self) {
             try Padding.unpaddedByteCount(padded.span, step: 4)
         }
-        #expect(error == SealingError(.malformed, during: .unpad, of: "plaintext"))
+        #expect(error == SystemError.sealing(.malformed, during: .unpad, of: "plaintext"))
     }
 }

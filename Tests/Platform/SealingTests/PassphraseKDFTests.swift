@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import ValetSystem
 import ValetTestValues
 
 @testable import ValetSealing
@@ -30,10 +31,11 @@ import ValetTestValues
     func `A stretched passphrase is refused at a cost out of bounds`(
         memoryKiB: UInt32, passes: UInt32
     ) {
-        let error = #expect(throws: SealingError.self) {
+        let error = #expect(throws: SystemError.self) {
             try Argon2Cost(memoryKiB: memoryKiB, passes: passes)
         }
-        #expect(error == SealingError(.malformed, during: .parse, of: "cost of a passphrase"))
+        #expect(
+            error == SystemError.sealing(.malformed, during: .parse, of: "cost of a passphrase"))
     }
 
     @Test func `A stretched passphrase may cost from 64 MiB to 1 GiB`() throws {

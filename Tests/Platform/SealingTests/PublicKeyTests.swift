@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import ValetSystem
 import ValetTestValues
 
 @testable import ValetSealing
@@ -76,12 +77,12 @@ import ValetTestValues
 
     @Test func `A key sealed to a public key is not made for a point of low order`() {
         let binding = WrapBinding(.rootRecovery, keychainID: .random(), epoch: Epoch(1))
-        let error = #expect(throws: SealingError.self) {
+        let error = #expect(throws: SystemError.self) {
             try SealedToPublicKey(
                 wrapping: RootKey.random(),
                 to: PublicKey([UInt8](repeating: 0, count: 32)), binding: binding)
         }
-        #expect(error == SealingError(.malformed, during: .agree, of: "public key"))
+        #expect(error == SystemError.sealing(.malformed, during: .agree, of: "public key"))
     }
 
     private static func binding(_ vector: Vector) throws -> WrapBinding {

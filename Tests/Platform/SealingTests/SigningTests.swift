@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import ValetSystem
 import ValetTestValues
 
 @testable import ValetSealing
@@ -105,8 +106,8 @@ import ValetTestValues
     private static func code(
         _ sealed: [UInt8], _ context: DerivationContext, _ data: [UInt8],
         _ key: borrowing CircleKey
-    ) -> SealingError.Code? {
-        do throws(SealingError) {
+    ) -> SystemError.Code? {
+        do throws(SystemError) {
             _ = try HedgedSeal.open(sealed.span, context, associatedData: data.span, under: key)
             return nil
         } catch {

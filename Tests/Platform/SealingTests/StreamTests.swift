@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import ValetSystem
 import ValetTestValues
 
 @testable import ValetSealing
@@ -63,8 +64,8 @@ import ValetTestValues
         let (plaintext, nothing) = ([7] as [UInt8], [] as [UInt8])
         sealer.seal(
             plaintext.span, associatedData: nothing.span, isLast: true, into: &sealed)
-        let error = #expect(throws: SealingError.self) { try open(sealed, [1], with: &opener) }
-        #expect(error == SealingError(.tampered, during: .open, of: "chunk"))
+        let error = #expect(throws: SystemError.self) { try open(sealed, [1], with: &opener) }
+        #expect(error == SystemError.sealing(.tampered, during: .open, of: "chunk"))
         let chunk = try open(sealed, nothing, with: &opener)
         #expect(chunk.plaintext == plaintext && chunk.isLast)
     }

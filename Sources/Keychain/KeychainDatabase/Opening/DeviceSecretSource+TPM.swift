@@ -148,7 +148,7 @@ extension DeviceSecretSource {
     static func key<P>(
         _ bytes: consuming SecretBytes, _ operation: String
     ) throws(KeychainFailure) -> SymmetricKey<P> {
-        do throws(SealingError) {
+        do throws(SystemError) {
             return try SymmetricKey(bytes)
         } catch {
             throw KeychainFailure(

@@ -3,7 +3,7 @@
 package import ValetKeychainModel
 internal import ValetKeys
 package import ValetSealing
-internal import ValetSystem
+package import ValetSystem
 
 /// Values that are sealed under an application's password, in a write transaction. No password is
 /// stretched here.
@@ -128,7 +128,7 @@ package final class StretchedPassword: Sendable {
                 message: "a password has from 1 to \(Self.maximalByteCount) bytes")
         }
         self.argon2 = argon2
-        do throws(SealingError) {
+        do throws(SystemError) {
             key = try PassphraseKDF.stretch(typed, salt: argon2.salt, cost: argon2.cost)
         } catch {
             throw KeychainFailure(.outOfMemory, during: operation)
@@ -151,7 +151,7 @@ package final class StretchedPassword: Sendable {
         new typed: borrowing SecretBytes, _ stretching: PasscodeStretching
     ) throws(KeychainFailure) {
         let cost: Argon2Cost
-        do throws(SealingError) {
+        do throws(SystemError) {
             cost = try stretching.cost()
         } catch {
             throw KeychainFailure(.outOfMemory, during: "take the password")
@@ -226,10 +226,10 @@ package struct PasswordBox {
     package func open(with password: StretchedPassword) throws(RowFailure) -> SecretValue {
         let data = Self.associatedData(lock.item, head)
         let key = password.key(of: lock.item)
-        do throws(SealingError) {
+        do throws(SystemError) {
             return SecretValue(
-                try stored.withBytes { (box: Span<UInt8>) throws(SealingError) in
-                    try data.withBytes { (data: Span<UInt8>) throws(SealingError) in
+                try stored.withBytes { (box: Span<UInt8>) throws(SystemError) in
+                    try data.withBytes { (data: Span<UInt8>) throws(SystemError) in
                         try AEAD.open(
                             box.extracting(droppingFirst: Self.headByteCount),
                             associatedData: data, under: key)
@@ -311,7 +311,7 @@ package enum PasscodeStretching: Sendable {
 
 extension PasscodeStretching {
     /// The cost of Argon2id that this stands for.
-    package func cost() throws(SealingError) -> Argon2Cost {
+    package func cost() throws(SystemError) -> Argon2Cost {
         switch self {
         case .lowest: .lowest
         case .calibrated:

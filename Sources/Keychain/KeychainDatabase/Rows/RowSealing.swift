@@ -3,6 +3,7 @@
 internal import ValetKeychainModel
 package import ValetKeys
 package import ValetSealing
+internal import ValetSystem
 
 /// Seals items into rows and opens them: docs/FORMAT.md §5.2.
 package struct ItemCipher {
@@ -168,9 +169,9 @@ extension ItemCipher {
                 message: "there are no keys for items that need a person",
                 hint: "set a passcode, or begin new keys with `valet rotate`")
         }
-        do throws(SealingError) {
+        do throws(SystemError) {
             let inner = try parts.data(.presence, keychainID).withBytes {
-                data throws(SealingError) in
+                data throws(SystemError) in
                 try PublicKeySealing.seal(padded, associatedData: data, to: recipient)
             }
             return seal(inner.span, parts)
@@ -228,7 +229,7 @@ extension PresenceProof {
         associatedData: Span<UInt8>
     ) throws(RowFailure) -> SecretBytes {
         for opened in keys where opened.has(pair, of: recipient) {
-            do throws(SealingError) {
+            do throws(SystemError) {
                 let value = try opened.open(sealed, to: pair, associatedData: associatedData)
                 if let value { return value }
             } catch {

@@ -98,18 +98,17 @@ extension KeychainFailure {
 
     /// The failure of the backup at `path` for a failed unwrap or opening.
     init(
-        _ error: SealingError, during operation: BackupOperation, path: String,
+        _ error: SystemError, during operation: BackupOperation, path: String,
         at place: BackupPlace? = nil
     ) {
         switch error.code {
         case .wrongKey: self.init(.wrongPassphrase, during: operation, path: path)
-        case .tampered, .malformed:
-            self.init(.damaged, during: operation, path: path, at: place)
         case .unsupported: self.init(.newer, during: operation, path: path)
         case .outOfMemory:
             self.init(
                 .outOfMemory, during: operation.rawValue, path: path,
                 hint: "end other programs, or use a machine with more memory")
+        default: self.init(.damaged, during: operation, path: path, at: place)
         }
     }
 

@@ -2,6 +2,7 @@
 
 internal import ValetKeychainModel
 package import ValetSealing
+internal import ValetSystem
 
 /// The first 236 bytes of a backup: docs/FORMAT.md §11.1.
 struct BackupHeader: Equatable, Sendable {
@@ -75,7 +76,7 @@ enum CostBounds {
     /// Any cost that libsodium accepts: for tests, which cannot wait for real ones.
     case any
 
-    func cost(memoryKiB: UInt32, passes: UInt32) throws(SealingError) -> Argon2Cost {
+    func cost(memoryKiB: UInt32, passes: UInt32) throws(SystemError) -> Argon2Cost {
         if self == .any, (8...65_535).contains(memoryKiB), (1...3).contains(passes) {
             return Argon2Cost(uncheckedMemoryKiB: memoryKiB, passes: passes)
         }
@@ -104,7 +105,7 @@ extension BackupHeader {
         let body = bytes.span.extracting(first: bytes.count - Digest.byteCount)
         guard version == Self.version, Digest(of: body).bytes == bytes.suffix(Digest.byteCount)
         else { throw KeychainFailure(.damaged, during: .open, path: path, at: .header) }
-        do throws(SealingError) {
+        do throws(SystemError) {
             try self.init(checked: bytes, costs: costs)
         } catch {
             throw KeychainFailure(error, during: .open, path: path, at: .header)
@@ -112,10 +113,10 @@ extension BackupHeader {
     }
 
     /// Reads the fields of 236 bytes with the right checksum.
-    private init(checked bytes: [UInt8], costs: CostBounds) throws(SealingError) {
+    private init(checked bytes: [UInt8], costs: CostBounds) throws(SystemError) {
         var reader = ByteReader(
             Array(bytes.dropFirst(10)),
-            malformed: SealingError(.malformed, during: .parse, of: "header of a backup"))
+            malformed: SystemError.sealing(.malformed, during: .parse, of: "header of a backup"))
         origin = BackupOrigin(
             keychainID: try reader.fixedBytes(), milliseconds: try reader.integer())
         salt = try reader.fixedBytes()

@@ -52,7 +52,7 @@ package struct LockedBackup: Sendable {
         guard passphrase.byteCount > 0 else {
             throw KeychainFailure(.emptyPassphrase, during: .open, path: file.path)
         }
-        do throws(SealingError) {
+        do throws(SystemError) {
             let preamble = header.preamble
             let stretched = try PassphraseKDF.stretch(
                 passphrase, salt: preamble.salt, cost: preamble.cost)
@@ -288,7 +288,7 @@ struct ChunkReader: ~Copyable {
             throw KeychainFailure(.truncated, during: .read, path: file.path, at: place)
         }
         let (sealed, header) = (sealed, header)
-        do throws(SealingError) {
+        do throws(SystemError) {
             isLast = try opener.open(sealed.span, associatedData: header.span, into: &content)
         } catch {
             throw KeychainFailure(error, during: .read, path: file.path, at: place)

@@ -44,7 +44,7 @@ package struct BackupWriter: ~Copyable {
         let key = BackupKey.random()
         let sealer = StreamSealer(under: key)
         let header: BackupHeader
-        do throws(SealingError) {
+        do throws(SystemError) {
             let stretched = try PassphraseKDF.stretch(
                 passphrase, salt: preamble.salt, cost: preamble.cost)
             header = BackupHeader(

@@ -2,6 +2,7 @@
 
 package import ValetKeychainModel
 internal import ValetSealing
+internal import ValetSystem
 
 /// Why a keybag does not open. ``KeychainFailure`` carries its words.
 ///
@@ -95,14 +96,14 @@ extension KeychainFailure {
     ///
     /// - Parameter wrongKey: What is wrong if the given key is not the wrapping key. That means a
     ///   changed keybag, unless the user typed the key.
-    init(_ error: SealingError, wrongKey: KeybagFault = .tampered) {
+    init(_ error: SystemError, wrongKey: KeybagFault = .tampered) {
         let fault: KeybagFault =
             switch error.code {
             case .wrongKey: wrongKey
-            case .tampered: .tampered
             case .outOfMemory: .outOfMemory
             case .malformed: .malformed
             case .unsupported: .newer
+            default: .tampered
             }
         self.init(fault)
     }

@@ -2,6 +2,7 @@
 
 package import ValetKeychainModel
 package import ValetSealing
+internal import ValetSystem
 
 /// What a record of a keybag holds (docs/FORMAT.md §4.2).
 package enum KeybagTag: Hashable, Sendable, Comparable, CaseIterable {
@@ -94,7 +95,7 @@ package struct Argon2Record: Hashable, Sendable {
         var reader = ByteReader(body, malformed: KeychainFailure.malformedKeybag)
         salt = try reader.fixedBytes()
         let (memoryKiB, passes): (UInt32, UInt32) = (try reader.integer(), try reader.integer())
-        do throws(SealingError) {
+        do throws(SystemError) {
             cost = try Argon2Cost(memoryKiB: memoryKiB, passes: passes)
         } catch {
             throw KeychainFailure(error)

@@ -2,6 +2,7 @@
 
 package import ValetKeychainModel
 package import ValetSealing
+internal import ValetSystem
 
 /// Opening a keybag, with a protector or a recovery key.
 extension LockedKeybag {
@@ -64,7 +65,7 @@ extension LockedKeybag {
         _ tag: KeybagTag, under kek: borrowing SymmetricKey<K>
     ) throws(KeychainFailure) -> SymmetricKey<P> {
         let wrapped = try wrappedKey(tag)
-        do throws(SealingError) {
+        do throws(SystemError) {
             return try KeyWrap.unwrap(wrapped, under: kek, binding: binding(tag))
         } catch {
             throw KeychainFailure(error)
@@ -105,7 +106,7 @@ extension LockedKeybag {
     package var recoveryPublicKey: PublicKey? {
         get throws(KeychainFailure) {
             guard let body = records[.recoveryPublicKey] else { return nil }
-            do throws(SealingError) {
+            do throws(SystemError) {
                 return try PublicKey(body)
             } catch {
                 throw KeychainFailure(error)
@@ -134,7 +135,7 @@ extension LockedKeybag {
     mutating func seal(
         _ root: borrowing RootKey, to publicKey: PublicKey
     ) throws(KeychainFailure) {
-        do throws(SealingError) {
+        do throws(SystemError) {
             let sealed = try SealedToPublicKey(
                 wrapping: root, to: publicKey, binding: binding(.rootByRecoveryKey))
             records[.rootByRecoveryKey] = sealed.bytes

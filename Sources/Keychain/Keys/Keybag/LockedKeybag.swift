@@ -2,6 +2,7 @@
 
 package import ValetKeychainModel
 package import ValetSealing
+internal import ValetSystem
 
 /// The wrapped keys of one epoch, as they are stored.
 ///
@@ -45,7 +46,7 @@ package struct LockedKeybag: Sendable {
     /// The wrapped key in record `tag`.
     func wrappedKey(_ tag: KeybagTag) throws(KeychainFailure) -> WrappedKey {
         let body = try body(tag)
-        do throws(SealingError) {
+        do throws(SystemError) {
             return try WrappedKey(parsing: body.span)
         } catch {
             throw KeychainFailure(error)

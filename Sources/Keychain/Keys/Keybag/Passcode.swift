@@ -2,6 +2,7 @@
 
 package import ValetKeychainModel
 package import ValetSealing
+internal import ValetSystem
 
 /// A passcode as the user typed it: 1 to 1,024 bytes.
 ///
@@ -75,7 +76,7 @@ package struct StretchedRecord: ~Copyable, Sendable {
     }
 
     init(_ passcode: borrowing Passcode, argon2: Argon2Record) throws(KeychainFailure) {
-        do throws(SealingError) {
+        do throws(SystemError) {
             stretched = try PassphraseKDF.stretch(
                 passcode.bytes, salt: argon2.salt, cost: argon2.cost)
         } catch {

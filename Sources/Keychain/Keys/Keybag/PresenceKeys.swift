@@ -2,7 +2,7 @@
 
 package import ValetKeychainModel
 package import ValetSealing
-internal import ValetSystem
+package import ValetSystem
 
 /// A key pair. Items that need a person are sealed to its public half: docs/FORMAT.md §4.2.
 ///
@@ -71,10 +71,10 @@ package final class PresenceKeys: Sendable {
     /// Opens what was sealed to the public half of a pair.
     ///
     /// - Returns: nil if the pair is not open.
-    /// - Throws: ``ValetSealing/SealingError``: as ``ValetSealing/PublicKeySealing``.
+    /// - Throws: ``ValetSystem/SystemError``: as ``ValetSealing/PublicKeySealing``.
     package func open(
         _ sealed: Span<UInt8>, to pair: PresencePair, associatedData: Span<UInt8>
-    ) throws(SealingError) -> SecretBytes? {
+    ) throws(SystemError) -> SecretBytes? {
         switch pair {
         case .passcode: try open(sealed, passcode, pair, associatedData)
         case .person: try open(sealed, person, pair, associatedData)
@@ -84,7 +84,7 @@ package final class PresenceKeys: Sendable {
     private func open(
         _ sealed: Span<UInt8>, _ pair: borrowing KeyAgreementPair?, _ name: PresencePair,
         _ associatedData: Span<UInt8>
-    ) throws(SealingError) -> SecretBytes? {
+    ) throws(SystemError) -> SecretBytes? {
         switch pair {
         case .none: return nil
         case .some(let pair):
@@ -190,7 +190,7 @@ extension LockedKeybag {
         case .none: return nil
         case .some(let kek):
             let secret: AgreementSecret
-            do throws(SealingError) {
+            do throws(SystemError) {
                 secret = try KeyWrap.unwrap(
                     record.secret, under: kek, binding: binding(pair.tag))
             } catch {
@@ -231,7 +231,7 @@ extension LockedKeybag {
             throw .malformedKeybag
         }
         let bytes = body.span
-        do throws(SealingError) {
+        do throws(SystemError) {
             return (
                 try PublicKey(copying: bytes.extracting(first: PublicKey.byteCount)),
                 try WrappedKey(parsing: bytes.extracting(droppingFirst: PublicKey.byteCount))

@@ -2,6 +2,7 @@
 
 package import ValetKeychainModel
 package import ValetSealing
+internal import ValetSystem
 
 /// The secrets that open a keybag: the device secret, and whatever else the keybag demands. It also
 /// makes new keybags that it will open. docs/FORMAT.md §4.2, §4.5, §4.8.
@@ -227,7 +228,7 @@ extension LockedKeybag {
         let wrapped = try wrappedKey(tag)
         let binding = WrapBinding(
             .root, keychainID: keychainID, epoch: epoch, parameters: parameters)
-        do throws(SealingError) {
+        do throws(SystemError) {
             return try KeyWrap.unwrap(wrapped, under: kek, binding: binding)
         } catch {
             throw KeychainFailure(error, wrongKey: wrongKey)
@@ -284,7 +285,7 @@ package struct RecoveryProtector: ~Copyable, Sendable {
             throw KeychainFailure(.wrongRecoveryKey)
         }
         let body = try keybag.body(.rootByRecoveryKey)
-        do throws(SealingError) {
+        do throws(SystemError) {
             return try SealedToPublicKey(parsing: body.span)
                 .unwrap(with: key.pair, binding: keybag.binding(.rootByRecoveryKey))
         } catch {

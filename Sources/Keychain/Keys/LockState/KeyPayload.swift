@@ -2,6 +2,7 @@
 
 internal import ValetKeychainModel
 internal import ValetSealing
+internal import ValetSystem
 
 /// The keys of one scope, of one or two epochs, as the kernel stores them: docs/FORMAT.md §10.4.
 /// ``SharedLockState`` publishes and reads payloads; ``ProcessLockState`` keeps them unsealed.
@@ -246,7 +247,7 @@ extension KeyPayload {
         }
         let head = head
         let body: SecretBytes
-        do throws(SealingError) {
+        do throws(SystemError) {
             body = try AEAD.open(
                 bytes.extracting(droppingFirst: head.count), associatedData: head.span, under: key)
         } catch {

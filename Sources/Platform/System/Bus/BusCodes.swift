@@ -19,8 +19,6 @@ extension SystemError.Code {
     package static let cancelled = Self("cancelled", "cancelled")
     /// The bus closed the connection, or does not follow the D-Bus protocol.
     package static let disconnected = Self("disconnected", "the connection to the bus was lost")
-    /// The answer has an unexpected form.
-    package static let malformed = Self("malformed", "the answer is invalid")
 
     private static let refusalMark = "refused: "
 

@@ -5,6 +5,7 @@
 
 internal import ValetKeychainModel
 package import ValetSealing
+internal import ValetSystem
 
 extension Base {
     /// The most messages that ``own`` names.
@@ -202,7 +203,7 @@ package struct BasePartReader: Sendable {
         }
         guard key.id == header.keyID else { throw SyncError(.wrongKey, .seal, in: .part) }
         let plaintext: SecretBytes
-        do throws(SealingError) {
+        do throws(SystemError) {
             plaintext = try HedgedSeal.open(
                 bytes.span, .syncPart,
                 associatedData: BasePart.Place(header, index: index).associatedData.span,

@@ -5,6 +5,7 @@
 
 internal import ValetKeychainModel
 package import ValetSealing
+internal import ValetSystem
 
 /// Sizes and names that all messages share: docs/SYNC.md §3.
 package enum MessageFormat {
@@ -190,7 +191,7 @@ package struct VerifiedMessage: Sendable {
         guard key.id == header.keyID else { throw SyncError(.wrongKey, .seal, in: subject) }
         let end = bytes.count - Signature.byteCount
         let plaintext: SecretBytes
-        do throws(SealingError) {
+        do throws(SystemError) {
             plaintext = try HedgedSeal.open(
                 bytes.span.extracting(MessageFormat.headByteCount..<end), header.kind.context,
                 associatedData: bytes.span.extracting(first: MessageFormat.headByteCount),

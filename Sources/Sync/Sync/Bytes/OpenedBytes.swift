@@ -3,6 +3,7 @@
 // Plaintexts of messages. Fields of another form are refused as what the reader reads.
 
 internal import ValetSealing
+internal import ValetSystem
 
 typealias OpenedReader = SecretReader<SyncError>
 
@@ -15,8 +16,8 @@ extension SecretReader<SyncError> {
         _ code: SyncError.Code = .invalid
     ) throws(SyncError) {
         let byteCount: Int
-        do throws(SealingError) {
-            byteCount = try plaintext.withBytes { (bytes: Span<UInt8>) throws(SealingError) in
+        do throws(SystemError) {
+            byteCount = try plaintext.withBytes { (bytes: Span<UInt8>) throws(SystemError) in
                 try Padding.unpaddedByteCount(bytes, step: step)
             }
         } catch {

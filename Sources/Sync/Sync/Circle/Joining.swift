@@ -4,6 +4,7 @@
 // four words, and a person compares them.
 
 package import ValetSealing
+internal import ValetSystem
 
 /// The sponsor's side of an invitation, from the offer to the joiner's answer.
 package struct Sponsoring: ~Copyable, Sendable {
@@ -126,7 +127,7 @@ package struct Joining: ~Copyable, Sendable {
         let plaintext = try Mail.open(mail, .opening, invitation)
         guard let offer, request != nil else { throw SyncError(.malformed, .step, in: .mail) }
         let random: SponsorRandom
-        do throws(SealingError) {
+        do throws(SystemError) {
             random = try SponsorRandom(copying: plaintext.span)
         } catch {
             throw SyncError(.malformed, .form, in: .mail)

@@ -3,6 +3,7 @@
 internal import ValetKeychainModel
 package import ValetKeys
 package import ValetSealing
+internal import ValetSystem
 
 /// What a sponsor shows and a joiner types: 130 random bits, which name a mailbox and open its
 /// mails. Format: docs/SYNC.md §6.
@@ -110,7 +111,7 @@ package enum Mail {
             throw SyncError(.malformed, .step, in: .mail)
         }
         let padded: SecretBytes
-        do throws(SealingError) {
+        do throws(SystemError) {
             padded = try HedgedSeal.open(
                 bytes.span.extracting(droppingFirst: headByteCount), .syncMail,
                 associatedData: associatedData(step, invitation).span, under: invitation.key)

@@ -2,6 +2,7 @@
 
 package import ValetKeychainModel
 package import ValetSealing
+internal import ValetSystem
 
 /// The circle's keys in a roster entry, in a box for each member that gets them: docs/SYNC.md §3.
 package struct Wraps: Hashable, Sendable {
@@ -141,7 +142,7 @@ private struct BoxKey: ~Copyable {
     private static func agree(
         _ pair: borrowing KeyAgreementPair, _ publicKey: PublicKey
     ) throws(SyncError) -> SymmetricKey<Purpose.SharedSecret> {
-        do throws(SealingError) {
+        do throws(SystemError) {
             return try pair.sharedSecret(with: publicKey)
         } catch {
             throw SyncError(.invalid, .agreement, in: .circleKey)
@@ -231,7 +232,7 @@ extension CircleKey {
         opening sealed: [UInt8], _ context: DerivationContext, associatedData: Span<UInt8>,
         under key: borrowing SymmetricKey<Q>
     ) throws(SyncError) {
-        do throws(SealingError) {
+        do throws(SystemError) {
             try self.init(
                 HedgedSeal.open(
                     sealed.span, context, associatedData: associatedData, under: key))
