@@ -10,11 +10,11 @@ from pathlib import Path
 header = Path(sys.argv[1]).read_text(encoding="utf-8")
 sources = Path(sys.argv[2])
 
-swift = (sources / "SecItem/Constants/SecItemConstants.swift").read_text(encoding="utf-8")
+swift = (sources / "Libraries/SecItem/Constants/SecItemConstants.swift").read_text(encoding="utf-8")
 texts = dict(re.findall(r'let (kSec\w+) =\s+"([^"]+)"', swift))
 
 # The accessibilities are named after the protection classes, which have their texts.
-classes = (sources / "KeychainModel/ProtectionClass.swift").read_text(encoding="utf-8")
+classes = (sources / "Keychain/KeychainModel/ProtectionClass.swift").read_text(encoding="utf-8")
 codes = dict(re.findall(r'case \.(\w+): "([a-z]+)"', classes))
 for name, protection in re.findall(r"let (kSec\w+) =\s+ProtectionClass\.(\w+)\.code", swift):
     texts[name] = codes[protection]

@@ -51,8 +51,8 @@ static inline int valet_is_signal_ignored(int number) {
    pointers to functions. */
 static inline void valet_drop_signal_handler(int number) {
     struct sigaction action;
-    if (sigaction(number, 0, &action) != 0 || action.sa_handler == SIG_IGN) return;
-    signal(number, SIG_DFL);
+    if (sigaction(number, 0, &action) != 0) return;
+    if (action.sa_handler != SIG_IGN && action.sa_handler != SIG_DFL) signal(number, SIG_DFL);
 }
 
 /* The rest is here because Swift reads the C library without _GNU_SOURCE, which hides O_PATH,

@@ -10,6 +10,7 @@ package struct DamagedLog {
     private static let attemptCount = 4
     /// The search ends after this many frames of an earlier round: no frame of this one follows.
     private static let strangerLimit = 64
+    private static let partByteCount = 128 << 10
 
     /// How many frames precede the damage. SQLite sees these and no others.
     package let intactFrameCount: Int
@@ -54,12 +55,17 @@ package struct DamagedLog {
         let byteCount = try reader.byteCount()
         var number = view.frameCount
         var strangerCount = 0
+        // Some thirty frames are read at a time.
+        var part: (start: Int, bytes: [UInt8]) = (0, [])
         while LogFormat.offset(ofFrame: number + 2) <= byteCount,
             strangerCount <= strangerLimit
         {
-            let bytes = try reader.read(
-                LogFormat.frameHeaderByteCount, at: LogFormat.offset(ofFrame: number))
-            let frame = LogFormat.FrameHeader(bytes.span)
+            let offset = LogFormat.offset(ofFrame: number)
+            if offset + LogFormat.frameHeaderByteCount > part.start + part.bytes.count {
+                part = (offset, try reader.read(min(partByteCount, byteCount - offset), at: offset))
+            }
+            let frame = LogFormat.FrameHeader(
+                part.bytes.span.extracting((offset - part.start)...))
             strangerCount = frame.salts == view.salts ? 0 : strangerCount + 1
             if strangerCount == 0, frame.isCommit, try reader.continues(frame, at: number + 1, view)
             {
