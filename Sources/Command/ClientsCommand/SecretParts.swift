@@ -5,7 +5,6 @@ internal import ValetSealing
 // What helpers and imports ask of the bytes of secrets.
 
 extension SecretValue {
-    /// Whether the bytes are UTF-8.
     var isUTF8: Bool { withBytes { (try? UTF8Span(validating: $0)) != nil } }
 
     /// A copy as text, for parts that are not secret; nil if the bytes are not UTF-8.

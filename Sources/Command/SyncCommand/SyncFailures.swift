@@ -21,7 +21,6 @@ extension CLIError {
         }
     }
 
-    /// The error of a store.
     init(_ error: StoreError) {
         self.init(
             ExitCode(error.code), Escaping.printable(error.description),

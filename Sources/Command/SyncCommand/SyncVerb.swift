@@ -153,7 +153,6 @@ enum SyncOptions {
     static let name = OptionDeclaration(
         name: "name", valueName: "NAME",
         help: "what this device calls itself (default: the name of the machine)")
-    /// The recovery key.
     static let recoveryKeyDescriptor = OptionDeclaration(
         name: "recovery-key-fd", valueName: "N",
         help: "read the recovery key from file descriptor N: one line")

@@ -63,7 +63,6 @@ protocol KeychainAccess {
     func isUnlockedByProcess() throws(KeychainFailure) -> Bool
     /// Checks the passcode, and unlocks nothing.
     func check(_ passcode: KeychainPasscode) throws(KeychainFailure)
-    /// Unlocks the keychain.
     func unlock(_ passcode: KeychainPasscode, _ reach: UnlockReach) throws(KeychainFailure)
 }
 
@@ -97,7 +96,6 @@ protocol Listing {
     mutating func next() throws(KeychainFailure) -> [ListedItem]
 }
 
-/// The items that a session lists.
 private struct SessionListing: Listing {
     let session: KeychainSession
     /// nil for the items of every application.

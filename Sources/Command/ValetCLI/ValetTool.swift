@@ -131,7 +131,6 @@ package enum ValetTool {
             BackupOptions.group, EntitlementsInitCommand.group,
         ]
 
-    /// All verbs.
     static func table(adding added: AddedVerbs) -> VerbTable {
         VerbTable(
             verbs: commands.map { $0.declaration } + added.verbs, groups: groups + added.groups)

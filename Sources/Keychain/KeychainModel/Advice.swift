@@ -35,7 +35,6 @@ package enum AdvisedCall: CaseIterable, Hashable, Sendable {
     /// Unlocks the keychain for this process.
     case unlock
 
-    /// The name in Swift.
     package var swiftName: String {
         switch self {
         case .configure: "ValetKeychain.configure"

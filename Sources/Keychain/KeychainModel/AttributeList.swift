@@ -4,9 +4,7 @@
 package struct AttributeList: Hashable, Sendable {
     /// A value with its tag, which need not be the tag of an attribute.
     package struct Entry: Hashable, Sendable {
-        /// The tag.
         package let tag: UInt8
-        /// The value.
         package let value: AttributeValue
     }
 

@@ -49,7 +49,6 @@ package struct PasswordService: Hashable, Sendable {
         return query
     }
 
-    /// The item that has this account.
     package func item(_ account: String) -> NewItem {
         NewItem(
             .genericPassword, attributes: [.account: .text(account), .service: .text(service)],

@@ -110,7 +110,6 @@ extension KeychainSession {
 
 /// A call for items, as a ``CallScript`` sees it.
 package enum SessionCall: Hashable, Sendable {
-    /// Adds an item.
     case add(NewItem)
     /// Adds an item or replaces its value.
     case set(NewItem)
@@ -124,7 +123,6 @@ package enum SessionCall: Hashable, Sendable {
     case values(Set<String>, PasswordService)
     /// Looks whether an item is there.
     case contains(ItemQuery)
-    /// Changes items.
     case update(ItemQuery, ItemChanges)
     /// Deletes items.
     case delete(ItemQuery)

@@ -152,7 +152,6 @@ struct CallOptions {
 }
 
 extension ValetIdentity {
-    /// The valet that a caller describes.
     init(_ pointer: UnsafePointer<valet_description>?) throws(CallFailure) {
         let given = try unsafe Argument.structure(pointer, "the description")
         let identifier = try unsafe Argument.text(

@@ -13,9 +13,7 @@ extension StoredItem: MigratableItem {
     package var accountText: String? { Self.text(attributes[.account]) }
     /// The service, if it is text.
     package var serviceText: String? { Self.text(attributes[.service]) }
-    /// The group.
     package var groupName: String? { accessGroup.rawValue }
-    /// The class.
     package var knownClass: ProtectionClass? { protectionClass }
 
     /// An attribute that is text; an item without the attribute has the empty text.

@@ -11,7 +11,6 @@ package import ValetSystem
 package final class LogFiles: Sendable {
     /// One of the two files.
     package enum Part: String, Sendable {
-        /// The log.
         case log = "-wal"
         /// The log's index.
         case index = "-shm"

@@ -79,7 +79,6 @@ package struct WrappedKey: Equatable, Sendable {
     package static let byteCount = 121
     static let version: UInt8 = 1
 
-    /// The 121 bytes.
     package let bytes: [UInt8]
     /// The name of the key inside.
     package let keyID: KeyID

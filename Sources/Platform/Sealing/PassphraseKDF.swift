@@ -115,7 +115,6 @@ package struct Argon2Cost: Hashable, Sendable {
 
     /// The memory, in KiB.
     package let memoryKiB: UInt32
-    /// The passes.
     package let passes: UInt32
 
     /// Checks a cost, which may come from a file.

@@ -100,10 +100,8 @@ package struct SealedToPublicKey: Equatable, Sendable {
 
     /// The public half of the pair that was made for this one wrap.
     package let ephemeral: PublicKey
-    /// The wrapped key.
     package let wrapped: WrappedKey
 
-    /// The 153 bytes.
     package var bytes: [UInt8] { ephemeral.bytes + wrapped.bytes }
 
     /// Reads 153 bytes. Only unwrapping authenticates them.
@@ -183,7 +181,6 @@ package struct KeyAgreementPair: ~Copyable, Sendable {
         }
     }
 
-    /// Makes a random pair.
     package static func random() -> KeyAgreementPair { KeyAgreementPair(secret: .random()) }
 
     /// Gives up the pair for its secret half.

@@ -124,7 +124,6 @@ extension Sodium {
         SecretBytes(byteCount: hashStateByteCount, for: .keys)
     }
 
-    /// Starts a keyed hash.
     static func startHash(key: Span<UInt8>, into state: inout SecretBytes) {
         let code = state.withMutableBytes { state in
             unsafe lend(&state) { state in

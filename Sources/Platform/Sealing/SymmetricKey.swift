@@ -36,7 +36,6 @@ public struct SymmetricKey<P: KeyPurpose>: ~Copyable, Sendable {
         secret = SecretBytes(randomByteCount: randomByteCount, for: .keys)
     }
 
-    /// Makes a random key.
     package static func random() -> SymmetricKey { SymmetricKey(randomByteCount: byteCount) }
 
     /// A copy of the key.
@@ -115,11 +114,9 @@ package enum Purpose {
     package enum TPMAuthorization: KeyPurpose {}
     /// Kpass, from the passcode and the device secret.
     package enum PasscodeKEK: WrapsKeys {}
-    /// Root.
     package enum Root: DerivesKeys {}
     /// What wraps the root key for recovery.
     package enum RecoveryKEK: WrapsKeys {}
-    /// What wraps a class key.
     package enum ClassKEK: WrapsKeys {}
     /// The key of one protection class.
     package enum Class: DerivesKeys {}
@@ -127,7 +124,6 @@ package enum Purpose {
     package enum Attributes: SealsData {}
     /// Under which values of one protection class are sealed.
     package enum Value: SealsData {}
-    /// What wraps the index key.
     package enum IndexKEK: WrapsKeys {}
     /// What searchable attributes are hashed with.
     package enum Index: DerivesKeys {}
@@ -137,7 +133,6 @@ package enum Purpose {
     package enum PresenceValue: SealsData {}
     /// Under which one value is sealed for an application's password.
     package enum ApplicationPassword: SealsData {}
-    /// What wraps the key of a backup.
     package enum BackupKEK: WrapsKeys {}
     /// Under which one backup is sealed.
     package enum Backup: SealsStreams {}

@@ -135,7 +135,6 @@ package struct ThreadTimeClock: Clock {
         return Instant(.seconds(time.tv_sec) + .nanoseconds(time.tv_nsec))
     }
 
-    /// One nanosecond.
     package var minimumResolution: Duration { .nanoseconds(1) }
 
     /// Returns at once: a sleeping thread uses no processor time, so it would sleep without end.

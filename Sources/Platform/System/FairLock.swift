@@ -12,7 +12,6 @@ package final class FairLock: Sendable {
 
     private let state = Lock(State())
 
-    /// Makes a free lock.
     package init() {}
 
     /// Waits for the lock.

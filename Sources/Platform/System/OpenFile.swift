@@ -11,7 +11,6 @@ internal import ValetCLinux
 package final class OpenFile: Sendable {
     /// What may be done with the file.
     package enum Access: Sendable {
-        /// Reads it.
         case reading
         /// Reads and changes it; it must exist.
         case changing

@@ -16,7 +16,6 @@ package struct SystemError: Error, Hashable, Sendable {
         /// What is wrong, in words: lower case, no full stop.
         package let reason: String
 
-        /// Declares a code.
         package init(_ name: String, _ reason: String) {
             self.name = name
             self.reason = reason
@@ -25,7 +24,6 @@ package struct SystemError: Error, Hashable, Sendable {
         /// Codes are equal by their names.
         package static func == (left: Self, right: Self) -> Bool { left.name == right.name }
 
-        /// Hashes the name.
         package func hash(into hasher: inout Hasher) { hasher.combine(name) }
     }
 
@@ -42,7 +40,6 @@ package struct SystemError: Error, Hashable, Sendable {
     /// The remedy, for a person, such as `"chmod 600 PATH"`.
     package let hint: String?
 
-    /// Makes an error from its parts.
     package init(
         _ code: Code, during operation: String, path: String? = nil, hint: String? = nil,
         systemError: Int32? = nil
@@ -93,7 +90,6 @@ extension SystemError.Code {
     package static let inputOutput = Self("inputOutput", "input or output failed")
     /// The process is out of memory.
     package static let outOfMemory = Self("outOfMemory", "out of memory")
-    /// The database is damaged.
     package static let corrupt = Self("corrupt", "the database is damaged")
     /// The file is not a database, or its first page is lost.
     package static let notADatabase = Self("notADatabase", "not a database")
@@ -105,13 +101,10 @@ extension SystemError.Code {
     package static let cannotOpen = Self("cannotOpen", "cannot be opened")
     /// Another user owns the file.
     package static let wrongOwner = Self("wrongOwner", "another user owns it")
-    /// The permissions let the group or others in.
     package static let wrongMode = Self("wrongMode", "the group or others have permissions")
     /// A symbolic link, where links are not followed.
     package static let symbolicLink = Self("symbolicLink", "it is a symbolic link")
-    /// Not a regular file.
     package static let notARegularFile = Self("notARegularFile", "not a regular file")
-    /// Not a folder.
     package static let notADirectory = Self("notADirectory", "not a folder")
     /// The file system does not give what SQLite relies on.
     package static let unsupportedFileSystem = Self(

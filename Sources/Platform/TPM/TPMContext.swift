@@ -79,7 +79,6 @@
 
     /// A structure that ESYS allocated. It is wiped before it is freed: some hold secrets.
     @safe struct TPMAnswer<Structure>: ~Copyable {
-        /// The structure.
         let pointer: UnsafeMutablePointer<Structure>
         private let context: TPMContext
 

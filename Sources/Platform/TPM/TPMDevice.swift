@@ -22,7 +22,6 @@ package struct TPMDevice: Hashable, Sendable {
     package struct Libraries: Hashable, Sendable {
         /// The enhanced system API.
         package let esys: String
-        /// Marshalling.
         package let marshalling: String
 
         /// The names on every Linux distribution.

@@ -8,7 +8,6 @@
     ///
     /// TCG: TPM 2.0 Library part 1, 19.6 and 21.
     @safe struct TPMSession: ~Copyable {
-        /// What a session is for.
         enum Kind {
             /// Proves knowledge of an authorization value.
             case authorization

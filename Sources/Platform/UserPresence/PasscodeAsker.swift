@@ -39,7 +39,6 @@ package struct PasscodeAsker: Sendable {
         self.readsVariable = readsVariable
     }
 
-    /// Makes one for this process.
     package static func forProcess(
         descriptor: PasscodeDescriptor? = nil, prefersTerminal: Bool = false,
         readsVariable: Bool = true

@@ -36,7 +36,6 @@ package struct PasscodePrompt: Sendable {
     /// How often an empty entry, or two entries that differ, may be repeated.
     static let tryCount = 3
 
-    /// Makes a question with one entry of at least one byte and a time limit of 60 seconds.
     package init(
         title: String = "Valet", description: String, label: String = "Passcode",
         previousError: String? = nil

@@ -4,7 +4,6 @@ internal import ValetSystem
 
 /// Makes texts of applications safe to show in questions.
 enum PromptText {
-    /// One line.
     static func line(_ text: String) -> String {
         shown(text, upTo: 256) { _ in false }
     }

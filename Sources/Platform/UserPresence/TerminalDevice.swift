@@ -33,7 +33,6 @@ package struct TerminalDevice: ~Copyable {
         unsafe valet_open(path, mode | O_NOCTTY | O_NONBLOCK)
     }
 
-    /// Whether there is a terminal at all.
     var isTerminal: Bool { FileDescriptor.isTerminal(input) }
 
     /// Whether a question can be asked here now: this is the controlling terminal, and this process
@@ -227,7 +226,6 @@ package struct TerminalDevice: ~Copyable {
         SystemError.asking(.terminalUnusable, systemError: code)
     }
 
-    /// The settings of a terminal.
     struct Settings {
         fileprivate let value: termios
 

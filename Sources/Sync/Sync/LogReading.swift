@@ -24,7 +24,6 @@ package struct StoredMessage: Hashable, Sendable {
 
     /// Names the message.
     package let name: MessageName
-    /// Its hash.
     package let hash: SyncHash
     /// The hash of the message before.
     package let previous: SyncHash
@@ -51,7 +50,6 @@ package struct StoredMessage: Hashable, Sendable {
     }
 }
 
-/// What to do with a log.
 package enum ReadChoice: Hashable, Sendable {
     /// Join this message next.
     case join(StoredMessage)

@@ -9,7 +9,6 @@ package import ValetSealing
 
 /// What a record of a batch is made from.
 package enum PendingSource: Hashable, Sendable {
-    /// The row of the item.
     case row(SyncItemID)
     /// The copy that was set aside.
     case aside(SyncItemID)
@@ -23,7 +22,6 @@ package enum PendingSource: Hashable, Sendable {
 package struct BatchDraft: Sendable {
     /// What the batch says of an item.
     package struct Entry: Sendable {
-        /// The item.
         package let key: SyncItemID
         /// What its record was made from; nil for covers alone.
         package let source: PendingSource?

@@ -11,12 +11,10 @@ package struct OwnLog: Sendable {
     package struct Unconfirmed: Sendable {
         /// Names the batch.
         package let name: MessageName
-        /// Its hash.
         package let hash: SyncHash
         let entries: [BatchDraft.Entry]
     }
 
-    /// The log.
     package let id: LogID
     /// The next number. It never falls: a number is used once, whatever becomes of its message.
     package internal(set) var next: UInt64 = 1

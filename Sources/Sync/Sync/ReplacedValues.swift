@@ -8,7 +8,6 @@
 package enum ReplacedValues {
     /// A value that a join took away.
     package struct Entry: Hashable, Sendable {
-        /// The item.
         package let key: SyncItemID
         /// When the value was taken away: milliseconds since 1970.
         package let milliseconds: UInt64

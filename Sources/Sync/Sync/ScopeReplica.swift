@@ -8,7 +8,6 @@ package import ValetKeychainModel
 /// Names an item in one keychain by a number, which stays the same when the keys of the keychain
 /// change.
 package struct SyncItemID: Hashable, Comparable, Sendable {
-    /// The number.
     package let number: Int64
 
     /// The item `number`.
@@ -23,7 +22,6 @@ package struct SyncItemID: Hashable, Comparable, Sendable {
 /// What the replica needs to know of a record. It never sees a value, so that it can work on
 /// records of a closed scope.
 package struct RecordSummary: Hashable, Sendable {
-    /// The item.
     package let key: SyncItemID
     /// ``SyncRecord/time``.
     package let time: UInt64
@@ -79,7 +77,6 @@ package struct Renewal: Hashable, Sendable {
 /// It is a value: a caller changes a copy, writes the difference, and keeps the copy when that is
 /// committed.
 package struct ScopeReplica: Sendable {
-    /// The scope.
     package let scope: KeyScope
     /// How far each log was read: V.
     package internal(set) var positions: LogTable = [:] { didSet { hasChanged = true } }

@@ -72,7 +72,6 @@ package struct SyncError: Error, Hashable, Sendable {
     /// The rule that was broken.
     package let rule: Rule
 
-    /// Makes an error.
     package init(_ code: Code, _ rule: Rule, in subject: Subject) {
         self.code = code
         self.rule = rule

@@ -138,7 +138,6 @@ package struct SyncHash: Hashable, Comparable, Sendable {
 
 /// Names a message: numbers rise within a log, from 1.
 package struct MessageName: Hashable, Comparable, Sendable {
-    /// The log.
     package let log: LogID
     /// The message's number in it.
     package let number: UInt64
@@ -212,7 +211,6 @@ package struct SyncRecord: Sendable {
     /// The first 8 bytes of a hash of all bytes of the record.
     package let tag: UInt64
 
-    /// Makes a record and its tag.
     package init(time: UInt64, salt: RecordSalt, content: SecretValue) {
         self.time = time
         self.salt = salt
@@ -263,7 +261,6 @@ package struct MessageHeader: Hashable, Sendable {
 
     /// What the message holds.
     package var kind: Kind
-    /// The circle.
     package var circle: CircleID
     /// The scope, which has keys, logs and a replica of its own.
     package var scope: KeyScope
@@ -298,7 +295,6 @@ package struct Batch: Sendable {
 package struct Base: Sendable {
     /// A message of the author's log by its number and the first 8 bytes of its hash.
     package struct OwnMessage: Hashable, Sendable {
-        /// The number.
         package let number: UInt64
         /// ``SyncHash/first`` of its hash.
         package let hashStart: UInt64
@@ -324,7 +320,6 @@ package struct Base: Sendable {
     package var parts: [SyncHash]
 }
 
-/// A part of a base.
 package struct BasePart: Sendable {
     /// A record that the author has seen.
     package struct Entry: Sendable {

@@ -11,7 +11,6 @@ package import ValetSync
 package struct CircleKeyring: Sendable {
     /// A key that several owners may hold.
     package final class Held: Sendable {
-        /// The key.
         package let key: CircleKey
 
         init(_ key: consuming CircleKey) { self.key = key }

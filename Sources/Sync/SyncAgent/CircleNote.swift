@@ -7,7 +7,6 @@ package import ValetSync
 /// Which circle this keychain is in, and as which member: a note in the keychain. `valet sync
 /// create` and `join` write it, every session reads it.
 package struct CircleNote: Hashable, Sendable {
-    /// The circle.
     package let circle: CircleID
     /// This device's id in it.
     package let device: DeviceID

@@ -77,7 +77,6 @@ struct LogShelf {
             base: .init(own: base.own, table: base.table, isComplete: isComplete))
     }
 
-    /// The names of all parts of one number.
     func partNames(_ number: UInt64) -> Set<StoredName> {
         Set(parts[number] ?? [])
     }

@@ -346,7 +346,6 @@ extension SyncSession {
 package struct SyncProgress: Hashable, Sendable {
     /// Its author.
     package let device: DeviceID
-    /// Its scope.
     package let scope: KeyScope
     /// Its number in the author's log.
     package let number: UInt64

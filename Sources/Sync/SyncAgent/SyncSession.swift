@@ -14,7 +14,6 @@ internal import ValetSystem
 package final class SyncSession {
     /// The keychain, with its replica.
     package let keychain: SyncedKeychain
-    /// The store.
     package let store: any SyncStore
     /// The circle, and who this device is in it.
     package let circle: CircleNote
@@ -48,7 +47,6 @@ package final class SyncSession {
     package struct Machine: Sendable {
         /// Milliseconds since 1970.
         package var milliseconds: @Sendable () -> UInt64
-        /// 32 random bytes.
         package var random: @Sendable () -> HedgeBytes
         /// How long one call of the store may take.
         package var storeTime: Duration

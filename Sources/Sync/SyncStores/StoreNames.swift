@@ -13,7 +13,6 @@ package enum StoreNames {
     package static let roster = "roster"
     /// The folder of mailboxes, beside those of circles.
     package static let mailboxes = "join"
-    /// The mark of a circle.
     package static let mark = "circle"
 
     /// The bytes of the mark, without which a store has no circle.

@@ -139,15 +139,11 @@ package enum StoreLimits {
     package static let mailLifetime = Duration.seconds(15 * 60)
 }
 
-/// A log in a store.
 package struct LogPlace: Hashable, Sendable {
-    /// The circle.
     package let circle: CircleID
     /// The author.
     package let device: DeviceID
-    /// The scope.
     package let scope: KeyScope
-    /// The log.
     package let log: LogID
 
     /// The log `log` of `device` in a scope of `circle`.
@@ -158,12 +154,9 @@ package struct LogPlace: Hashable, Sendable {
 
 /// Where numbered files are.
 package enum StorePlace: Hashable, Sendable {
-    /// The roster of a circle.
     case roster(CircleID)
-    /// A log.
     case log(LogPlace)
 
-    /// The circle.
     package var circle: CircleID {
         switch self {
         case .roster(let circle): circle
@@ -271,7 +264,6 @@ package struct StoredMail: Hashable, Sendable {
     /// Its bytes, at most ``Mail/maximalByteCount``.
     package let bytes: [UInt8]
 
-    /// A mail.
     package init(_ step: Mail.Step, _ bytes: [UInt8]) {
         (self.step, self.bytes) = (step, bytes)
     }

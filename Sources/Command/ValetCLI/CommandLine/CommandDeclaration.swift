@@ -166,7 +166,6 @@ package struct AddedVerbs: Sendable {
     package typealias Runner =
         @Sendable (_ name: String, ParsedValues, Context) throws(CLIError) -> ExitCode
 
-    /// Makes a set of verbs from its parts.
     package init(
         _ verbs: [CommandDeclaration], groups: [GroupDeclaration],
         run: @escaping Runner
@@ -174,7 +173,6 @@ package struct AddedVerbs: Sendable {
         (self.verbs, self.groups, self.run) = (verbs, groups, run)
     }
 
-    /// No verbs.
     static let none = AddedVerbs([], groups: []) { (_, _, _) in .failure }
 
     /// These verbs alone.

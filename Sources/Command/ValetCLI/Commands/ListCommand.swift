@@ -262,7 +262,6 @@ struct NamePattern: Hashable, Sendable {
         isPart = !characters.contains("*") && !characters.contains("?")
     }
 
-    /// Whether the name or the owner of an item matches.
     func matches(_ item: ListedItem) -> Bool { matches(item.name) || matches(item.owner.name) }
 
     func matches(_ text: String) -> Bool {

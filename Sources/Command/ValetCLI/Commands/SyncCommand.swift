@@ -7,7 +7,6 @@ struct SyncCommand: Command {
         name: "sync", abstract: "share iCloud valets between your devices",
         examples: [("valet sync --help", "Lists its verbs.")])
 
-    /// The program.
     private static let program = "valet-sync"
 
     init(_ values: ParsedValues) {}

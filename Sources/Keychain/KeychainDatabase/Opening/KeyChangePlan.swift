@@ -8,7 +8,6 @@ package import ValetKeys
 internal import ValetSealing
 package import ValetTPM
 
-/// The options of a change of keys.
 package struct EpochOptions {
     /// Called with the number of rows that were sealed again, and the number of all rows.
     package typealias Progress = (_ count: Int, _ total: Int) -> Void

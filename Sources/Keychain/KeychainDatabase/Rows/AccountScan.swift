@@ -85,7 +85,6 @@ package struct AccountScan: Sendable {
         }
     }
 
-    /// The account in sealed names.
     package func account(_ sealed: SealedNames) throws(RowFailure) -> AttributeValue {
         let names = try names(sealed, state.cipher(opening: sealed.header))
         return AttributeList.value(of: .account, in: names) ?? .text("")

@@ -108,7 +108,6 @@ package final class IndexHasher: Sendable {
         }
     }
 
-    /// The hash of an access group.
     package func group(_ group: AccessGroup, _ itemClass: ItemClass) -> IndexHash {
         attribute(.accessGroup, .text(group.rawValue), itemClass, group: group)
     }
@@ -230,7 +229,6 @@ package struct IndexHashes: Hashable {
 package struct ItemPlace: Hashable, Sendable {
     /// The hashes of its place.
     package let service: ServiceHashes
-    /// The hash of the account.
     package let account: IndexHash
 }
 

@@ -11,7 +11,6 @@ extension RowTransaction {
     /// What an updated row takes beside the keys of its class.
     private enum Need {
         case nothing
-        /// The password that opens the box which is there.
         case opening(PasswordBox)
         /// A password for a value that has none.
         case new

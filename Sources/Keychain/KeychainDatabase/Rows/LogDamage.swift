@@ -95,7 +95,6 @@ package struct LogDamage {
         }
     }
 
-    /// Whether the log that is kept is this one.
     private func isKept(_ log: [UInt8]) throws(SystemError) -> Bool {
         do throws(SystemError) {
             return try directory.withContents(of: Self.keptLogName, maxByteCount: log.count) {

@@ -28,7 +28,6 @@ package final class RowConnection: @unchecked Sendable {
     package let entry: Statement
     let byPlace: Statement
     let numbersByPlace: Statement
-    /// The places of a service.
     let placesOfService: Statement
     let numbersInPlace: Statement
     /// The rows in a range of numbers, without values and the hashes of their places.
@@ -44,7 +43,6 @@ package final class RowConnection: @unchecked Sendable {
     let numbers: Statement
     /// How many rows are in quarantine.
     package let quarantined: Statement
-    /// The tables of sync.
     package let sync: SyncTables
 
     /// The statements of a connection, none of them compiled yet.
@@ -299,7 +297,6 @@ package final class ValueRow: Sendable {
     /// Part V.
     package let secret: [UInt8]
 
-    /// The header of the row.
     package var header: RowHeader { parts.header }
 
     /// A row as it was read.

@@ -44,7 +44,6 @@ package struct RowHeader: Sendable {
     package var epoch: Epoch
     /// The hash of the primary key without the account.
     package var placeHash: IndexHash
-    /// The hash of the account.
     package var accountHash: IndexHash
 
     /// The two columns that a write chooses afresh.

@@ -130,7 +130,6 @@ extension PartTag {
 
 /// What part V is bound to.
 package struct ValueParts: Sendable {
-    /// The header of the row.
     let header: RowHeader
     /// What the nonces of both parts are made of.
     let nonce: RowNonce

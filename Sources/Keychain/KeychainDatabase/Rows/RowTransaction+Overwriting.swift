@@ -66,7 +66,6 @@ extension RowTransaction {
 
 /// The tombstone that a new row replaces; empty without a tombstone.
 package struct Predecessor {
-    /// Its logical time.
     package let logicalTime: Int64
     /// When the item was deleted.
     package let modificationDate: Double?

@@ -335,7 +335,6 @@ package struct SyncedTimes: Sendable {
 
 /// A row with everything that was sealed in it.
 package struct OpenedRow {
-    /// The sealed row.
     package let row: SealedRow
     /// Its names and details.
     package let content: ItemContent

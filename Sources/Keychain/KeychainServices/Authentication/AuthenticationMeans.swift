@@ -8,7 +8,6 @@ package import ValetUserPresence
 /// The means of asking the user: terminal or pinentry, and fingerprint reader.
 /// ``ContextAuthenticator`` uses the means of its process; tests replace them.
 package struct AuthenticationMeans: Sendable {
-    /// Asks for passcodes.
     package var asker: PasscodeAsker
     /// Reads fingers; nil where that is not built in.
     package var reader: (any BiometryReader)?

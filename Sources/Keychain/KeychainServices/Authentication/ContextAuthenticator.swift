@@ -198,7 +198,6 @@ package final class ContextAuthenticator: Authenticator {
         readerState(until: deadline).enrolments
     }
 
-    /// Whether there is a reader.
     package var hasReader: Bool {
         readerState(until: Deadline(after: Self.readerPatience)) != .noReader
     }

@@ -80,7 +80,6 @@
         }
     }
 
-    /// The fingerprint reader of this process.
     enum ProcessReader {
         /// The machine's reader. There may be none, and it may not work.
         static let value: (any BiometryReader)? = FingerprintBiometry(FingerprintReader())

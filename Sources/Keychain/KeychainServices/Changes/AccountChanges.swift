@@ -27,7 +27,6 @@ extension KeychainSession {
 /// The changes of a service's items, for one reader. A slow reader gets fewer changes, and misses
 /// only those that were undone in between.
 package struct AccountChanges: AsyncSequence, Sendable {
-    /// A change.
     package typealias Element = AccountChange
     /// Why the sequence ended.
     package typealias Failure = KeychainFailure

@@ -58,7 +58,6 @@ enum BackupFault: String, CaseIterable {
     }
 }
 
-/// What is being done with a backup.
 enum BackupOperation: String {
     case write = "make a backup"
     case open = "open the backup"

@@ -16,7 +16,6 @@ struct BackupHeader: Equatable, Sendable {
     let cost: Argon2Cost
     let wrappedKey: WrappedKey
     let stream: StreamHeader
-    /// All 236 bytes.
     let bytes: [UInt8]
 
     /// The header of a new backup.
@@ -71,7 +70,6 @@ struct BackupHeader: Equatable, Sendable {
 
 /// Which costs a reader accepts.
 enum CostBounds {
-    /// Those of the format.
     case format
     /// Any cost that libsodium accepts: for tests, which cannot wait for real ones.
     case any
@@ -131,7 +129,6 @@ extension BackupHeader {
 
 /// Where a backup comes from. The header tells this without the passphrase.
 package struct BackupOrigin: Hashable, Sendable {
-    /// The keychain that it was made from.
     package let keychainID: KeychainID
     /// When it was made, in milliseconds since 1970.
     package let milliseconds: Int64

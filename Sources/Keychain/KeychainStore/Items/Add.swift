@@ -69,7 +69,6 @@ extension ItemStore {
 }
 
 extension ItemTransaction {
-    /// Adds an item.
     func add(_ addition: Addition) throws -> StoredItem {
         try add(addition, prepare(addition, in: check(addition)))
     }

@@ -11,7 +11,6 @@ package import ValetSealing
 package struct Placement: Sendable {
     /// A service that has an item of the account.
     package struct Occupied: Sendable {
-        /// The service.
         package let service: PasswordService
         /// Whether the item cannot be read, because it is damaged.
         package let isDamaged: Bool
@@ -33,9 +32,7 @@ package struct Placement: Sendable {
         case move(from: PasswordService, to: PasswordService)
     }
 
-    /// The account.
     package let account: String
-    /// The value.
     package let value: SecretValue
     /// The services that are searched.
     package let services: [PasswordService]

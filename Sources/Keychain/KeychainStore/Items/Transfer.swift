@@ -22,7 +22,6 @@ package struct ItemVersion: Hashable, Sendable {
 package struct ItemTransfer: Sendable {
     /// An item that keeps its name and gets another protection class or access control.
     package struct Change: Sendable {
-        /// The item as it is.
         package let version: ItemVersion
         /// Has the new class and access control.
         package let item: NewItem

@@ -103,7 +103,6 @@ package struct Argon2Record: Hashable, Sendable {
         guard try reader.integer(UInt8.self) == 1, reader.isAtEnd else { throw .malformedKeybag }
     }
 
-    /// The 25 bytes.
     package var bytes: [UInt8] {
         var bytes = salt.bytes
         bytes.append(bigEndian: cost.memoryKiB)

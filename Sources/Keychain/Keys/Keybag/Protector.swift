@@ -117,7 +117,6 @@ package struct Protector: ~Copyable, Sendable {
         }
     }
 
-    /// The id of the device secret.
     package var deviceKeyID: KeyID { secret.id }
 
     /// Unwraps the root key of `keybag`, which must be of this kind.

@@ -41,7 +41,6 @@ final class KeyPayload: Sendable {
         }
     }
 
-    /// Makes a payload of checked parts.
     init(keychainID: KeychainID, scope: KeyScope, epochs: [Part], period: UnlockPeriod) {
         self.keychainID = keychainID
         self.scope = scope

@@ -9,9 +9,7 @@ internal import ValetSystem
 // "Lock states"; the bytes in docs/FORMAT.md §10.
 
 extension KeychainFailure.Code {
-    /// The kernel has no such key.
     static let keyNotFound = kernel("keyNotFound", "they are missing")
-    /// The key has expired.
     static let keyExpired = kernel("keyExpired", "they have expired")
     /// The key was revoked: the keychain was locked, or unlocked anew.
     static let keyRevoked = kernel("keyRevoked", "they were revoked")
@@ -29,7 +27,6 @@ extension KeychainFailure.Code {
     static let cannotShare = kernel("cannotShare", "the folder for them cannot be used")
     /// The bytes are not a payload, or a damaged one.
     static let payloadDamaged = kernel("payloadDamaged", "they are damaged")
-    /// A newer version made the payload.
     static let payloadNewer = kernel("payloadNewer", "a newer version made them")
     /// The keys handed over are not those of one or two epochs of this keychain.
     static let wrongKeys = kernel("wrongKeys", "they belong to another keychain or epoch")

@@ -9,7 +9,6 @@ internal import ValetSystem
 /// `KeychainStore` holds the lock of writers when it publishes or renews keys, so that two unlocks
 /// have an order. A lock waits for no other lock.
 package final class LockStateStore: Sendable {
-    /// The keychain.
     package let keychainID: KeychainID
     private let choose: @Sendable () -> LockStateProvider
     private let choice = Lock<LockStateProvider?>(nil)

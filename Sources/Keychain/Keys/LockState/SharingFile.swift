@@ -129,7 +129,6 @@ struct OpenSharingFile: Sendable {
     /// Whether the file is in memory, and not on a disk.
     let isInMemory: Bool
 
-    /// An open file with these contents.
     init(_ file: OpenFile, _ contents: SharingContents, isInMemory: Bool) {
         self.file = file
         self.contents = contents

@@ -16,7 +16,6 @@ package struct MemoryWeakness: Equatable, Sendable {
 
     /// What was being done.
     package enum Operation: Equatable, Sendable {
-        /// The arena was being made.
         case makeArena
         /// The arena was being locked, at first use or again in a child process.
         case lockArena

@@ -8,7 +8,6 @@ package struct SecretText: ~Copyable {
     private var bytes: SecretBytes
     private var count = 0
 
-    /// Makes an empty text with room for some bytes.
     package init(capacity: Int = 256) {
         bytes = SecretBytes(byteCount: capacity)
     }

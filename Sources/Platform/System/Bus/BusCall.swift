@@ -65,7 +65,6 @@ package struct BusSignal: Hashable, Sendable {
     package let object: BusObject
     /// Its name.
     package let member: String
-    /// Its arguments.
     package let arguments: [BusValue]
     /// The unique name of the sender, set by the bus.
     let sender: String

@@ -11,7 +11,6 @@ extension SystemError.Code {
     package static let untrusted = Self("untrusted", "it belongs to the wrong user")
     /// The service does not run, and could not be started.
     package static let serviceAbsent = Self("serviceAbsent", "the service is missing")
-    /// The service ended.
     package static let serviceEnded = Self("serviceEnded", "the service ended")
     /// No answer arrived before the deadline.
     package static let timedOut = Self("timedOut", "nobody answered in time")

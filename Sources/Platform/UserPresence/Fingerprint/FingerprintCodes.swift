@@ -11,13 +11,10 @@ package import ValetSystem
 extension SystemError.Code {
     /// Three scans in a row were of fingers that are not enrolled.
     package static let noMatch = Self("noMatch", "the finger is not recognised")
-    /// The reader was unplugged.
     package static let unplugged = Self("unplugged", "the fingerprint reader was unplugged")
-    /// There is no reader.
     package static let noReader = Self("noReader", "there is no fingerprint reader")
     /// There is a reader, and the user has no finger enrolled on any.
     package static let nobodyEnrolled = Self("nobodyEnrolled", "no finger is enrolled")
-    /// Another program uses the reader.
     package static let claimed = Self("claimed", "another program uses the fingerprint reader")
     /// polkit does not let this session use the reader.
     package static let notPermitted = Self(
@@ -28,7 +25,6 @@ extension SystemError.Code {
     package static let interactionOff = Self("interactionOff", "questions are turned off")
     /// The user has no name in the user database, and fprintd identifies users by name.
     package static let unknownUser = Self("unknownUser", "the user has no name")
-    /// The reader failed.
     package static let readerFailed = Self("readerFailed", "the fingerprint reader failed")
 
     /// Every code of the calls about fingers that is not an error of fprintd's own.

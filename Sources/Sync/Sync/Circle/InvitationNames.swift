@@ -11,7 +11,6 @@ package struct InvitationNames: Hashable, Sendable {
     /// The most bytes of a plaintext: that of the longest mail, with its padding.
     private static let maximalByteCount = 2 * 256 - 1
 
-    /// The names.
     package let names: [DeviceID: String]
 
     /// The names of as many devices as there is room for, the sponsor's first.

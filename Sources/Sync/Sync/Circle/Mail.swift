@@ -131,13 +131,11 @@ package enum Mail {
 
 /// P1: which circle somebody is invited to, and by whom.
 package struct InvitationOffer: Hashable, Sendable {
-    /// The circle.
     package let circle: CircleID
     /// The number of the newest roster entry that the sponsor has accepted.
     package let number: UInt32
     /// The hash of that entry.
     package let head: SyncHash
-    /// The sponsor.
     package let sponsor: DeviceID
 
     /// Puts the fields together.

@@ -74,7 +74,6 @@ package struct Member: Hashable, Sendable {
         id = Self.id(circle, [signF, signU], [agreeF, agreeU])
     }
 
-    /// The bytes.
     package var bytes: [UInt8] {
         Self.fields(kind, [signF, signU], [agreeF, agreeU]) + proof.bytes
     }

@@ -18,7 +18,6 @@ package struct Roster: Sendable {
 
     /// What a device is in the accepted branch.
     package enum Membership: Hashable, Sendable {
-        /// A member.
         case member(Member)
         /// It has left: its logs count up to the messages that it names.
         case left(RosterState.Leaver)
@@ -53,7 +52,6 @@ package struct Roster: Sendable {
     /// How many siblings that lost are kept of each entry.
     package static let maximalLostSiblings = 64
 
-    /// The circle.
     package let circle: CircleID
     /// The hash of the first entry.
     let root: SyncHash

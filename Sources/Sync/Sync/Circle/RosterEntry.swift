@@ -11,7 +11,6 @@ package struct RosterEntry: Hashable, Sendable {
     package struct LastMessage: Hashable, Sendable {
         /// The scope of the log.
         package let scope: KeyScope
-        /// The message.
         package let name: MessageName
         /// The message's hash.
         package let hash: SyncHash
@@ -123,7 +122,6 @@ package struct RosterEntry: Hashable, Sendable {
     package let bytes: [UInt8]
     private let signature: Signature
 
-    /// Makes an entry and signs it.
     package init(
         _ head: Head, _ operation: Operation, signedBy pair: borrowing SigningPair
     ) {

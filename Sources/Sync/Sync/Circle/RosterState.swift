@@ -4,7 +4,6 @@
 package struct RosterState: Sendable {
     /// A member, and the number of the entry that added it.
     package struct Seat: Hashable, Sendable {
-        /// The member.
         package let member: Member
         /// The entry's number: the member with the lower one is the elder.
         package let number: UInt32
@@ -12,19 +11,15 @@ package struct RosterState: Sendable {
 
     /// A member that has left, and how far its logs count.
     package struct Leaver: Hashable, Sendable {
-        /// The member.
         package let member: Member
-        /// Its last messages.
         package let last: [RosterEntry.LastMessage]
     }
 
-    /// The circle.
     package let circle: CircleID
     /// The number of the entry.
     package let number: UInt32
     /// The hash of the entry.
     package let hash: SyncHash
-    /// The members.
     package private(set) var members: [DeviceID: Seat]
     /// The members that have left.
     package private(set) var leavers: [DeviceID: Leaver] = [:]

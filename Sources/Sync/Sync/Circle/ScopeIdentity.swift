@@ -9,7 +9,6 @@ package import ValetSealing
 /// While the keychain is locked, a device has its identity of scope `f` only. The device that
 /// founds a circle makes its pairs before there is an id, and keeps them: its circle is zero.
 package struct ScopeIdentity: ~Copyable, Sendable {
-    /// The scope.
     package let scope: KeyScope
     /// The circle that the pairs were made for; zero for the founder's.
     package let circle: CircleID

@@ -63,9 +63,7 @@ package struct NewMember: ~Copyable {
 package struct CircleBeginning: Sendable {
     /// The circle, and who this device is in it.
     package let note: CircleNote
-    /// Its roster.
     package let roster: Roster
-    /// The store.
     package let address: StoreAddress
     /// What the devices call themselves.
     package var names: DeviceNames
@@ -122,7 +120,6 @@ package struct CircleBeginning: Sendable {
 
 /// A circle that is founded: its first entry, which its founder has signed.
 package struct FoundedCircle: Sendable {
-    /// The circle.
     package let id: CircleID
     /// The roster with its first entry.
     package let roster: Roster
@@ -245,7 +242,6 @@ extension SyncedKeychain {
 
 /// The roster of a circle as a device reads it that is no member yet. Nothing is kept.
 package struct ForeignRoster: Sendable {
-    /// The roster.
     package let roster: Roster
 
     /// Reads the roster of a circle; nil if its first entry is not in the store.

@@ -92,7 +92,6 @@ extension StoreAddress {
 /// What this device calls the others: a note in the keychain. A sponsor takes the name that a
 /// device gives itself; `valet sync devices rename` changes it.
 package struct DeviceNames: Hashable, Sendable {
-    /// The names.
     package var names: [DeviceID: String] = [:]
 
     /// No names.

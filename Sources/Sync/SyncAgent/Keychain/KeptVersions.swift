@@ -18,7 +18,6 @@ package struct KeptVersion: Sendable {
 
     /// Names the version.
     package let id: ID
-    /// The item.
     package let key: SyncItemID
     /// The device that wrote it, by the first half of its id; 0 if it was written here.
     package let author: UInt64

@@ -164,7 +164,6 @@ package struct UnsendableItem: Hashable, Sendable {
         case tooLarge
     }
 
-    /// The item.
     package let key: SyncItemID
     /// Why it cannot be sent.
     package let reason: Reason

@@ -50,7 +50,6 @@ final class EtcdClient {
         needsNoToken = address.credentials == nil
     }
 
-    /// Makes a transaction.
     func transact(
         _ transaction: EtcdTransaction, _ operation: String, within limit: WaitLimit,
         maxByteCount: Int = 1 << 20, persists: Bool = false

@@ -15,17 +15,14 @@ struct EtcdCompare {
         json = #"{"key":\#(quoted(key)),"target":"\#(target)","result":"\#(result)",\#(member)}"#
     }
 
-    /// There is such a key.
     static func exists(_ key: String) -> EtcdCompare {
         EtcdCompare(key, "VERSION", "GREATER", #""version":"0""#)
     }
 
-    /// There is no such key.
     static func isAbsent(_ key: String) -> EtcdCompare {
         EtcdCompare(key, "CREATE", "EQUAL", #""create_revision":"0""#)
     }
 
-    /// The key has that value.
     static func has(_ key: String, _ value: [UInt8]) -> EtcdCompare {
         EtcdCompare(key, "VALUE", "EQUAL", #""value":\#(quoted(value))"#)
     }
@@ -171,7 +168,6 @@ struct EtcdAnswer {
     }
 }
 
-/// A line of a watch.
 struct EtcdWatchLine {
     let revision: String?
     let isCreated: Bool

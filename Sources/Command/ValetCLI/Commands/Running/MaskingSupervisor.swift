@@ -295,7 +295,6 @@ struct MaskingSupervisor {
     }
 }
 
-/// How a program has ended.
 struct ProgramEnding {
     /// As `waitpid` reports it.
     let status: Int32

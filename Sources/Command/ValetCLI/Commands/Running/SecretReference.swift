@@ -208,6 +208,5 @@ final class ReferenceResolver {
 /// A text with secrets in place of its references.
 struct FilledText {
     let value: SecretValue
-    /// The secrets in it.
     let secrets: [SecretValue]
 }
