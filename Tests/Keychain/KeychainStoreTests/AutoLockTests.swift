@@ -66,7 +66,7 @@ import ValetSystem
     func `A use prolongs an unlock with an idle time`(_ kind: Use) throws {
         let end = try unlock(autoLock: .seconds(16))
         try use(kind)
-        let opened = try store.perform(.keys, "look") { $0.keychain.lastKnownState?.opened }
+        let opened = try store.workOnKeys("look") { $0.keychain.lastKnownState?.opened }
         while try store.keychain.availability().end == end {
             try use(kind)
             Self.pause()
@@ -75,7 +75,7 @@ import ValetSystem
         #expect(try store.keychain.status().autoLock == .seconds(16))
         #expect(try store.keychain.status().remaining == nil)
         // Nothing had to be opened again.
-        let now = try store.perform(.keys, "look") { $0.keychain.lastKnownState?.opened }
+        let now = try store.workOnKeys("look") { $0.keychain.lastKnownState?.opened }
         #expect(opened != nil && now === opened)
     }
 
@@ -100,7 +100,7 @@ import ValetSystem
     @Test func `An unlock with an idle time continues while others write`() throws {
         let end = try unlock(autoLock: .seconds(16))
         let isShared = try store.keychain.status().lockStateProvider == "kernel"
-        try store.perform(.keys, "write") { keys in
+        try store.workOnKeys("write") { keys in
             let held = try keys.keychain.pool.lock.acquire(before: .never)
             let due = BootTime.now.advanced(by: .milliseconds(2_500))
             while BootTime.now < due {

@@ -37,7 +37,7 @@ private final class LockableStore {
     }
 
     func header() throws -> KeychainHeader {
-        try store.perform(.keys, "test") { keys in
+        try store.workOnKeys("test") { keys in
             try keys.header()
         }
     }

@@ -51,7 +51,7 @@ import ValetSystem
         _ undo: @escaping @Sendable (LockStateStore, [EpochKeys]) throws -> Void
     ) throws -> [String: String] {
         let answers = Mutex<[String: String]>([:])
-        try epochs.store.perform(.keys, Self.operation) { keys in
+        try epochs.store.workOnKeys(Self.operation) { keys in
             let published = try published(keys)
             let held = try keys.keychain.pool.lock.acquire(before: Deadline(after: .seconds(5)))
             try publish(published)
@@ -114,7 +114,7 @@ import ValetSystem
     @Test func `Keys of a new epoch are read twice before they count as locked`() throws {
         let other = ItemStore(KeychainLocation(folder: epochs.keychain.folder + "/."))
         let name = "\(ProtectionClass.afterFirstUnlock)"
-        try epochs.store.perform(.keys, Self.operation) { keys in
+        try epochs.store.workOnKeys(Self.operation) { keys in
             var look = RepeatedLook()
             let isBelieved = try keys.read { store in
                 _ = try keys.keychain.currentHeader(store)
@@ -127,7 +127,7 @@ import ValetSystem
     }
 
     @Test func `Keys of an epoch that never begins count as locked`() throws {
-        try epochs.store.perform(.keys, Self.operation) { keys in
+        try epochs.store.workOnKeys(Self.operation) { keys in
             let published = try published(keys)
             try published.lockState.lock(all: true)
             try published.lockState.publish(published.after, within: .none)

@@ -15,7 +15,7 @@ extension EpochStore {
 
     /// Changes the keys while a reader keeps the former ones from being erased.
     func rotateKeysBesideReader() throws {
-        _ = try store.perform(.read, Self.operation) { snapshot in
+        _ = try store.readRows(Self.operation) { snapshot in
             // The first read fixes what the transaction sees.
             _ = try snapshot.store.sync.readMark()
             try store.keychain.rotateKeys(nil)
@@ -25,7 +25,7 @@ extension EpochStore {
 
     /// Erases the former keys, as a write does.
     func eraseFormerKeys() throws {
-        let isErased = try store.perform(.keys, Self.operation) { keys in
+        let isErased = try store.workOnKeys(Self.operation) { keys in
             let pool = keys.keychain.pool
             let held = try pool.lock.acquire(before: keys.deadline)
             let isErased = try OldKeyErasure(keys.keychain).erase(pool.writer(keys.deadline))

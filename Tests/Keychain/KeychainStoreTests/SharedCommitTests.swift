@@ -272,7 +272,7 @@ private final class Crowd: Sendable {
 
     init(_ store: ItemStore, _ caller: Caller) throws {
         (self.store, self.caller) = (store, caller)
-        keychain = try store.perform(.keys, "look") { $0.keychain }
+        keychain = try store.workOnKeys("look") { $0.keychain }
     }
 
     /// A store of the same process that waits only so long.
@@ -284,7 +284,7 @@ private final class Crowd: Sendable {
     func lead(_ body: @escaping @Sendable (RowTransaction) throws -> Void = { _ in }) throws {
         let (gate, hasBegun) = (gate, DispatchSemaphore(value: 0))
         begin("leader") { [store, caller] in
-            _ = try store.perform(.write, "leader", for: caller, sharing: 0) { access in
+            _ = try store.shareWrite("leader", for: caller, byteCount: 0) { access in
                 hasBegun.signal()
                 // It may run again.
                 _ = gate.wait(timeout: .now() + 20)
@@ -302,7 +302,7 @@ private final class Crowd: Sendable {
     ) throws {
         let caller = caller
         try call(name, within: limit) { store in
-            _ = try store.perform(.write, name, for: caller, sharing: 0, body)
+            _ = try store.shareWrite(name, for: caller, byteCount: 0, body)
         }
     }
 

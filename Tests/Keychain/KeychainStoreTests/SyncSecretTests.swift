@@ -39,7 +39,7 @@ extension ItemStore {
             case .none: nil
             }
         }
-        let found = try perform(.read, "test") { snapshot in
+        let found = try readRows("test") { snapshot in
             Secrets(
                 f: bytes(snapshot.state.syncSecret(.afterFirstUnlock)),
                 u: bytes(snapshot.state.syncSecret(.whileUnlocked)))

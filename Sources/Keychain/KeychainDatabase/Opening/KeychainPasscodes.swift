@@ -6,7 +6,7 @@ package import ValetKeys
 internal import ValetSealing
 package import ValetSystem
 
-/// The operations on keys that one call may use; `ItemStore.perform` makes it. Each step is a short
+/// The operations on keys that one call may use; `ItemStore` makes it. Each step is a short
 /// transaction of its own, so that no other process waits for Argon2 or a TPM.
 package struct KeychainPasscodes {
     /// The keychain itself.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The two ways in which `ItemStore.perform` reads: in a transaction, and by name without one. Each
+// The two ways in which `ItemStore` reads: in a transaction, and by name without one. Each
 // checks the keys that belong to what it sees, and the level that the process requires.
 
 internal import ValetDatabase

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Write transactions, under the writers' lock: those of `ItemStore.perform`, and those that replace
+// Write transactions, under the writers' lock: those of `ItemStore`, and those that replace
 // the keybag.
 
 internal import ValetDatabase

@@ -9,7 +9,7 @@ package import ValetSystem
 
 /// A keychain that this process has open: its connections, and the keys that were last seen open.
 ///
-/// ``ItemStore`` reaches it by `perform` alone, through ``SharedKeychain``. Its own transactions
+/// ``ItemStore`` reaches it through ``SharedKeychain``. Its own transactions
 /// are in the files beside this one, `OpenKeychain+Reading.swift` and `OpenKeychain+Writing.swift`.
 package final class OpenKeychain: Sendable {
     /// Where the keychain is.

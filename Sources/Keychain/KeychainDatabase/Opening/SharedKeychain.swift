@@ -7,7 +7,7 @@ package import ValetSystem
 
 // From a call to the open keychain: a process has one `SharedKeychain` for each folder, kept in
 // `KeychainRegistry`. `CallAttempts` repeats a call if the folder was replaced, and `fork` is
-// handled here. `ItemStore.perform` uses all of them.
+// handled here. `ItemStore.attempt` uses all of them.
 
 /// One call of `ItemStore`: its operation, place and deadline.
 package struct StoreCall {
@@ -167,7 +167,7 @@ package final class SharedKeychain: Sendable {
     }
 }
 
-/// The attempts of one call: the loop in each `perform` of ``ItemStore``.
+/// The attempts of one call: the loop of `ItemStore.attempt`.
 ///
 /// If an attempt fails because the keychain was replaced, its error says nothing about the keychain
 /// that has its path now. Then this drops the open keychain, and may repeat the call.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Writes of several threads in one transaction: docs/decisions/0059-shared-commits.md.
-// `ItemStore.perform` calls `share`; `OpenKeychain.write` asks the batch what else to do.
+// `ItemStore.shareWrite` calls `share`; `OpenKeychain.write` asks the batch what else to do.
 
 internal import ValetDatabase
 internal import ValetKeychainModel

@@ -18,7 +18,7 @@ extension ItemStore {
         of service: PasswordService, for caller: Caller
     ) throws(KeychainFailure) -> FoundItems<AttributeValue> {
         let groups = try caller.groups(searching: service.accessGroup, during: Self.listing)
-        let found = try perform(.read, Self.listing) { snapshot in
+        let found = try readRows(Self.listing) { snapshot in
             var list = AccountList()
             for group in groups {
                 try list.add(service, group, snapshot.state, snapshot.store)

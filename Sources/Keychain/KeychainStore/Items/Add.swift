@@ -40,8 +40,8 @@ extension ItemStore {
     package func add(
         _ addition: Addition, for caller: Caller, _ person: PresenceAccess
     ) throws(KeychainFailure) -> ItemResult<StoredItem> {
-        let added = try perform(
-            .create, Self.adding, for: caller, sharing: addition.byteCount
+        let added = try shareWrite(
+            Self.adding, creating: true, for: caller, byteCount: addition.byteCount
         ) { (rows) -> ItemResult<StoredItem> in
             do {
                 return .found(try ItemTransaction(rows, caller, person).add(addition))
@@ -60,8 +60,8 @@ extension ItemStore {
     package func set(
         _ addition: Addition, for caller: Caller
     ) throws(KeychainFailure) {
-        _ = try perform(
-            .create, Self.setting, for: caller, sharing: addition.byteCount
+        _ = try shareWrite(
+            Self.setting, creating: true, for: caller, byteCount: addition.byteCount
         ) { rows in
             try ItemTransaction(rows, caller).set(addition)
         }

@@ -23,7 +23,7 @@ extension ItemStore {
         _ query: ItemQuery, _ parts: ItemParts, for caller: Caller, _ access: PresenceAccess
     ) throws(KeychainFailure) -> ItemResult<FoundItems<StoredItem>> {
         let groups = try caller.groups(searching: query.accessGroup, during: Self.copying)
-        let result = try perform(.read, Self.copying) { snapshot in
+        let result = try readRows(Self.copying) { snapshot in
             let rows = try snapshot.state.find(query, groups, snapshot.store)
             snapshot.end()
             return try RowOpener(query: query, parts: parts, state: snapshot.state, access: access)
@@ -76,7 +76,7 @@ extension ItemStore {
         of accounts: Set<String>, in service: PasswordService, for caller: Caller
     ) throws(KeychainFailure) -> [String: SecretValue] {
         let groups = try caller.groups(searching: service.accessGroup, during: Self.readingSeveral)
-        let found = try perform(.read, Self.readingSeveral) { snapshot in
+        let found = try readRows(Self.readingSeveral) { snapshot in
             let state = snapshot.state
             var rows: [(query: ItemQuery, found: [FoundRow])] = []
             for account in accounts {
@@ -109,7 +109,7 @@ extension ItemStore {
         _ additions: [Addition], for caller: Caller
     ) throws(KeychainFailure) {
         guard !additions.isEmpty else { return }
-        _ = try perform(.create, Self.settingSeveral, for: caller) { rows in
+        _ = try writeRows(Self.settingSeveral, creating: true, for: caller) { rows in
             let items = ItemTransaction(rows, caller)
             for addition in additions { try items.set(addition) }
         }

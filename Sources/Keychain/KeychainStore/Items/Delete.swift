@@ -23,8 +23,8 @@ extension ItemStore {
         _ query: ItemQuery, for caller: Caller
     ) throws(KeychainFailure) -> Int {
         let groups = try caller.groups(changing: query.accessGroup, during: Self.deleting)
-        let attempt = try perform(
-            .write, Self.deleting, for: caller, sharing: query.namesOneItem ? 0 : nil
+        let attempt = try shareWrite(
+            Self.deleting, for: caller, byteCount: query.namesOneItem ? 0 : nil
         ) { (rows) -> Deletion in
             let items = ItemTransaction(rows, caller)
             guard try !items.hasMany(query, groups) else { return .isLarge }
@@ -223,7 +223,7 @@ struct MassDeletion {
     ) throws(KeychainFailure) -> (count: Int, time: Int64) {
         let groups = try caller.groups(changing: query.accessGroup, during: ItemStore.deleting)
         var begin: Int64 = 0
-        let count = try store.perform(.write, ItemStore.deleting, for: caller) { rows in
+        let count = try store.writeRows(ItemStore.deleting, for: caller) { rows in
             begin = Deadline(after: .zero).nanoseconds
             let items = ItemTransaction(rows, caller)
             let searches = items.state.searches(query, groups)

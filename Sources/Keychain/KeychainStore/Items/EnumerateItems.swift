@@ -43,7 +43,7 @@ extension ItemStore {
             changing
             ? try caller.groups(changing: query.accessGroup, during: Self.walking)
             : try caller.groups(searching: query.accessGroup, during: Self.walking)
-        let numbers = try perform(.read, Self.walking) { snapshot in
+        let numbers = try readRows(Self.walking) { snapshot in
             guard !query.namesOneItem else {
                 return try snapshot.state.find(query, groups, snapshot.store).map(\.number)
             }
@@ -55,7 +55,7 @@ extension ItemStore {
     /// A walk over the items of every application, for programs that show a person the whole
     /// keychain. ``next(of:)`` takes the steps.
     package func walkEverything() throws(KeychainFailure) -> ItemWalk {
-        let numbers = try perform(.read, Self.walking) { snapshot in
+        let numbers = try readRows(Self.walking) { snapshot in
             try snapshot.state.allNumbers(snapshot.store)
         }
         // A query without attributes accepts items of both classes.
@@ -87,7 +87,7 @@ extension ItemStore {
         _ body: ([FoundRow], RowKeys) throws -> R
     ) throws(KeychainFailure) -> R? {
         let before = walk
-        let step = try perform(.read, operation) { snapshot in
+        let step = try readRows(operation) { snapshot in
             let (rows, end) = try Self.rows(of: before, snapshot.state, snapshot.store)
             snapshot.end()
             return (try body(rows, snapshot.state), end)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import ValetKeychainDatabase
-internal import ValetKeychainModel
+package import ValetKeychainModel
 internal import ValetKeys
 internal import ValetSealing
 package import ValetSystem
@@ -90,36 +90,24 @@ package final class ItemStore: Sendable {
     var now: Moment { Moment(nanoseconds: clock()) }
 }
 
-/// The one way into the keychain. Each of these opens it, waits, translates errors and checks the
-/// level that this process requires. If the keychain is replaced during a call, the call is
-/// repeated, except where its kind says otherwise.
+/// The ways into the keychain. Each opens it, waits, translates errors and checks the level that
+/// this process requires. If the keychain is replaced during a call, the call is repeated, except
+/// for work on keys.
 extension ItemStore {
-    /// A read transaction.
-    enum Reading { case read }
-    /// A read of one item by its name, which mostly needs no transaction.
-    enum LookingUp { case lookUp }
-    /// A write transaction; `create` makes a keychain that does not exist.
-    enum Writing { case write, create }
-    /// A read of the keychain itself, whether or not its keys are open.
-    enum Inspecting { case inspect }
-    /// Work on keys, which is never repeated. A `lock` ignores the settings of the process.
-    enum Keying { case keys, lock }
-    /// A change of keys; `create` makes a keychain that does not exist.
-    enum ChangingKeys { case changeKeys, createKeys }
-
     /// Runs `body` in one read transaction; nil if there is no keychain.
-    func perform<R>(
-        _: Reading, _ operation: String, _ body: (inout RowSnapshot) throws -> R
+    package func readRows<R>(
+        _ operation: String, _ body: (inout RowSnapshot) throws -> R
     ) throws(KeychainFailure) -> R? {
         let call = call(operation)
         return try attempt(call) { try $0.read(call, body) }
     }
 
-    /// Runs `body`, which reads items by name; nil if there is no keychain.
+    /// Runs `body`, which reads items by name and mostly needs no transaction; nil if there is no
+    /// keychain.
     ///
     /// - Parameter body: Returns nil if something was committed while it read; it runs again then.
-    func perform<R>(
-        _: LookingUp, _ operation: String, _ body: (inout NamedRead) throws -> R?
+    func lookUp<R>(
+        _ operation: String, _ body: (inout NamedRead) throws -> R?
     ) throws(KeychainFailure) -> R? {
         let call = call(operation)
         return try attempt(call) { try $0.lookUp(call, body) }
@@ -127,43 +115,48 @@ extension ItemStore {
 
     /// Runs `body` in one write transaction, all or nothing; nil if there is no keychain.
     ///
-    /// - Parameter caller: Its program is recorded when it writes for the first time.
-    func perform<R>(
-        _ kind: Writing, _ operation: String, for caller: Caller? = nil,
+    /// - Parameters:
+    ///   - isCreating: Whether to make a keychain that does not exist.
+    ///   - caller: Its program is recorded when it writes for the first time.
+    package func writeRows<R>(
+        _ operation: String, creating isCreating: Bool = false, for caller: Caller? = nil,
         _ body: (RowTransaction) throws -> R
     ) throws(KeychainFailure) -> R? {
-        var call = call(operation)
-        call.program = caller?.program
-        call.isCreating = kind == .create
-        call.isWriting = true
-        if call.isCreating { try checkLevelOfNew(operation) }
-        let writing = call
-        return try attempt(writing) { try $0.write(writing, body) }
+        let call = try writingCall(operation, isCreating, caller)
+        return try attempt(call) { try $0.write(call, body) }
     }
 
     /// Runs `body` in a write transaction that calls of other threads may share:
-    /// docs/decisions/0059-shared-commits.md.
+    /// docs/decisions/0059-shared-commits.md. Nil if there is no keychain.
     ///
     /// - Parameters:
     ///   - byteCount: How many bytes of values are written; nil for a write that may take long.
     ///   - body: Runs on this thread, or on another one that writes while this one waits.
-    func perform<R: Sendable>(
-        _ kind: Writing, _ operation: String, for caller: Caller, sharing byteCount: Int?,
-        _ body: @escaping @Sendable (RowTransaction) throws -> R
+    func shareWrite<R: Sendable>(
+        _ operation: String, creating isCreating: Bool = false, for caller: Caller,
+        byteCount: Int?, _ body: @escaping @Sendable (RowTransaction) throws -> R
     ) throws(KeychainFailure) -> R? {
-        var call = call(operation)
-        call.program = caller.program
-        call.isCreating = kind == .create
-        call.isWriting = true
+        var call = try writingCall(operation, isCreating, caller)
         call.byteCount = byteCount
-        if call.isCreating { try checkLevelOfNew(operation) }
         let writing = call
         return try attempt(writing) { try $0.share(writing, body) }
     }
 
-    /// Runs `body` with the keychain itself; nil if there is no keychain.
-    func perform<R>(
-        _: Inspecting, _ operation: String, _ body: (KeychainPasscodes) throws -> R
+    private func writingCall(
+        _ operation: String, _ isCreating: Bool, _ caller: Caller?
+    ) throws(KeychainFailure) -> StoreCall {
+        var call = call(operation)
+        call.program = caller?.program
+        call.isCreating = isCreating
+        call.isWriting = true
+        if isCreating { try checkLevelOfNew(operation) }
+        return call
+    }
+
+    /// Runs `body` with the keychain itself, whether or not its keys are open; nil if there is no
+    /// keychain.
+    func inspect<R>(
+        _ operation: String, _ body: (KeychainPasscodes) throws -> R
     ) throws(KeychainFailure) -> R? {
         let call = call(operation)
         return try attempt(call) { keychain in
@@ -171,32 +164,36 @@ extension ItemStore {
         }
     }
 
-    /// Runs `body` with the keychain itself. Each of its steps has a deadline of its own, because
-    /// stretching a passcode and asking a TPM take long.
+    /// Runs `body` with the keychain itself, once. Each of its steps has a deadline of its own,
+    /// because stretching a passcode and asking a TPM take long.
     ///
+    /// - Parameter checksSettings: False for a lock, which ignores the settings of the process.
     /// - Throws: ``KeychainFailure/Code/itemNotFound`` if there is no keychain.
-    func perform<R>(
-        _ kind: Keying, _ operation: String, _ body: (KeychainPasscodes) throws -> R
+    func workOnKeys<R>(
+        _ operation: String, checkingSettings checksSettings: Bool = true,
+        _ body: (KeychainPasscodes) throws -> R
     ) throws(KeychainFailure) -> R {
         var call = call(operation)
         call.isRepeated = false
-        call.checksSettings = kind != .lock
+        call.checksSettings = checksSettings
         return try perform(call, body)
     }
 
     /// Runs `body` with the keychain as it is, and again if its keys were changed in between.
     ///
-    /// - Parameter body: Returns nil if the keychain is not the one that it was given.
+    /// - Parameters:
+    ///   - isCreating: Whether to make a keychain that does not exist.
+    ///   - body: Returns nil if the keychain is not the one that it was given.
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `timedOut`.
-    func perform<R>(
-        _ kind: ChangingKeys, _ operation: String,
+    func changeKeys<R>(
+        _ operation: String, creating isCreating: Bool = false,
         _ body: (KeychainPasscodes, KeychainHeader) throws -> R?
     ) throws(KeychainFailure) -> R {
         // The call does not wait for a program that changes the keys each time.
         for _ in 0..<3 {
             var call = call(operation)
             call.isRepeated = false
-            call.isCreating = kind == .createKeys
+            call.isCreating = isCreating
             let result: R? = try perform(call) { keys in
                 let header = try keys.header()
                 return try keys.unlessChanged(header) { try body(keys, header) }
@@ -249,7 +246,7 @@ extension ItemStore {
     ///   being opened.
     private func checkLevelOfNew(_ operation: String) throws(KeychainFailure) {
         guard RequiredLevel.isSet else { return }
-        guard try perform(.inspect, operation, { _ in true }) == nil else { return }
+        guard try inspect(operation, { _ in true }) == nil else { return }
         let source = DeviceSecretSource(location: location).preferred
         try RequiredLevel.check(
             source == .ownFile ? .file : .credential, operation,

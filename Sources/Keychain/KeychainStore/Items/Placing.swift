@@ -62,8 +62,8 @@ extension ItemStore {
         _ placement: Placement, for caller: Caller
     ) throws(KeychainFailure) -> (found: [Placement.Occupied], choice: Placement.Choice) {
         let operation = "set an item"
-        let result = try perform(
-            .create, operation, for: caller, sharing: placement.value.byteCount
+        let result = try shareWrite(
+            operation, creating: true, for: caller, byteCount: placement.value.byteCount
         ) { rows in
             try ItemTransaction(rows, caller).perform(placement)
         }

@@ -44,7 +44,7 @@ extension ItemStore {
             ? caller.accessGroups
             : try caller.groups(searching: services.first?.accessGroup, during: Self.reading)
         var found: [PasswordService] = []
-        _ = try perform(.lookUp, Self.reading) { read -> Void? in
+        _ = try lookUp(Self.reading) { read -> Void? in
             found = []
             for service in services {
                 let name = PasswordName(account, in: service)
@@ -67,7 +67,7 @@ extension ItemStore {
             ? caller.accessGroups
             : try caller.groups(searching: name.service.accessGroup, during: Self.reading)
         var result = ItemResult<SecretValue?>.absent
-        _ = try perform(.lookUp, Self.reading) { read -> Void? in
+        _ = try lookUp(Self.reading) { read -> Void? in
             for group in groups {
                 let lookup = ValueLookup(name, group, read.keys, opening: opening, proof)
                 guard let found = try lookup.run(&read) else { return nil }

@@ -4,25 +4,11 @@ package import ValetKeychainDatabase
 package import ValetKeychainModel
 internal import ValetSystem
 
-// What the module KeychainSync may do: whole transactions on rows and on the tables of sync.
+// What sync may do, beside `readRows` and `writeRows`.
 
 extension ItemStore {
-    /// Runs `body` in one read transaction; nil if there is no keychain.
-    package func readRows<R>(
-        _ operation: String, _ body: (inout RowSnapshot) throws -> R
-    ) throws(KeychainFailure) -> R? {
-        try perform(.read, operation, body)
-    }
-
-    /// Runs `body` in one write transaction, all or nothing; nil if there is no keychain.
-    package func writeRows<R>(
-        _ operation: String, _ body: (RowTransaction) throws -> R
-    ) throws(KeychainFailure) -> R? {
-        try perform(.write, operation, body)
-    }
-
-    /// Like ``writeRows(_:_:)``, and begins to read after the commit, before any other process
-    /// writes.
+    /// Runs `body` in one write transaction, all or nothing, and begins to read after the commit,
+    /// before any other process writes; nil if there is no keychain.
     package func writeRowsHoldingSnapshot<R>(
         _ operation: String, _ body: (RowTransaction) throws -> R
     ) throws(KeychainFailure) -> (R, HeldSnapshot)? {

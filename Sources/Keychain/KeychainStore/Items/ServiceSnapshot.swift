@@ -90,7 +90,7 @@ extension ItemStore {
         at service: PasswordService, after snapshot: ServiceSnapshot, _ caller: Caller
     ) throws(KeychainFailure) -> [Int64: ServiceSnapshot.Item] {
         let groups = try caller.groups(searching: service.accessGroup, during: Self.watching)
-        let items = try perform(.read, Self.watching) { moment in
+        let items = try readRows(Self.watching) { moment in
             var items: [Int64: ServiceSnapshot.Item] = [:]
             for group in groups {
                 let scan = AccountScan(service, group, moment.state)

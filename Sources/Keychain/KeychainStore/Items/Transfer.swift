@@ -73,7 +73,7 @@ extension ItemStore {
         _ transfer: ItemTransfer, for caller: Caller
     ) throws(KeychainFailure) {
         let operation = "move items"
-        _ = try perform(.create, operation, for: caller) { rows in
+        _ = try writeRows(operation, creating: true, for: caller) { rows in
             let items = ItemTransaction(rows, caller)
             for change in transfer.changes { try items.perform(change) }
             // First, because an addition may take the name of an item that goes.
@@ -145,8 +145,8 @@ extension ItemStore {
     package func replace(
         _ query: ItemQuery, with addition: Addition, for caller: Caller
     ) throws(KeychainFailure) {
-        _ = try perform(
-            .create, "set an item", for: caller, sharing: addition.byteCount
+        _ = try shareWrite(
+            "set an item", creating: true, for: caller, byteCount: addition.byteCount
         ) { rows in
             try ItemTransaction(rows, caller).replace(query, with: addition)
         }

@@ -20,8 +20,8 @@ extension ItemStore {
         _ update: ItemUpdate, for caller: Caller, _ person: PresenceAccess
     ) throws(KeychainFailure) -> ItemResult<Int> {
         let byteCount = update.query.namesOneItem ? update.value?.byteCount ?? 0 : nil
-        let result = try perform(
-            .write, Self.updating, for: caller, sharing: byteCount
+        let result = try shareWrite(
+            Self.updating, for: caller, byteCount: byteCount
         ) { rows in
             try ItemTransaction(rows, caller, person).update(update)
         }

@@ -21,7 +21,7 @@ extension Keychain {
     ///   `newerFormat`, `insecureFiles`, `inputOutput`.
     package func availability() throws(KeychainFailure) -> KeychainAvailability {
         do throws(KeychainFailure) {
-            return try store.perform(.inspect, Self.looking) { try $0.availability() }
+            return try store.inspect(Self.looking) { try $0.availability() }
                 ?? KeychainAvailability(state: .absent, openKeys: .all)
         } catch {
             // Only one of the two files exists: FORMAT §2.1.
@@ -34,7 +34,7 @@ extension Keychain {
     ///
     /// - Throws: As ``availability()``.
     package func protectionLevel() throws(KeychainFailure) -> ProtectionLevel? {
-        try store.perform(.inspect, Self.looking) { try $0.header().keybag.level }
+        try store.inspect(Self.looking) { try $0.header().keybag.level }
     }
 }
 

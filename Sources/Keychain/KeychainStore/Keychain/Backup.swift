@@ -24,7 +24,7 @@ extension Keychain {
             try store.location.refuseOwnFolder(request.path, during: Self.backingUp)
         }
         try BackupWriter.check(path: request.path, replacing: request.isReplacing)
-        let isThere = try store.perform(.read, Self.backingUp) { snapshot in
+        let isThere = try store.readRows(Self.backingUp) { snapshot in
             try snapshot.state.checkMigratableClasses()
             return true
         }
@@ -52,7 +52,7 @@ extension Keychain {
         let operation = Self.backingUp
         let cost = if let cost = request.cost { cost } else { try Self.calibratedCost(operation) }
         let milliseconds = store.now.logicalTime >> 16
-        let report = try store.perform(.read, operation) { snapshot in
+        let report = try store.readRows(operation) { snapshot in
             let state = snapshot.state
             try state.checkMigratableClasses()
             let rows = try RowSpool(

@@ -20,7 +20,7 @@ extension Keychain {
     package func diagnose() -> [Finding] {
         var findings: [Finding] = []
         do throws(KeychainFailure) {
-            let isThere = try store.perform(.inspect, Self.diagnosing) { keys in
+            let isThere = try store.inspect(Self.diagnosing) { keys in
                 try KeychainExamination(keys: keys).run(into: &findings)
                 findings.append(.memory)
                 return true
@@ -51,7 +51,7 @@ extension Keychain {
     /// - Throws: ``KeychainFailure``: `timedOut`, `diskFull`, `readOnly`, `inputOutput`, also if an
     ///   earlier damaged log is still kept; `itemNotFound` if there is no keychain.
     package func discardDamagedLog() throws(KeychainFailure) -> String? {
-        try store.perform(.keys, LogDamage.discarding) { keys in
+        try store.workOnKeys(LogDamage.discarding) { keys in
             let pool = keys.keychain.pool
             return try LogDamage(pool.directory).discard(pool.lock, keys.deadline)
         }
@@ -61,7 +61,7 @@ extension Keychain {
     /// and that are useless or in the way.
     package func strayDeviceKeys() -> [Finding] {
         do throws(KeychainFailure) {
-            return try store.perform(.keys, Self.diagnosing) { keys in
+            return try store.workOnKeys(Self.diagnosing) { keys in
                 let found = try KeychainExamination(keys: keys).strayKeys(keys.header())
                 return found.filter { $0.severity != .fine }
             }

@@ -22,11 +22,11 @@ struct KeyChange {
     ///   - open: Returns the protector or recovery key that opens the present epoch.
     /// - Returns: The number of damaged rows that it has set aside.
     func run(
-        _ kind: ItemStore.ChangingKeys = .changeKeys, to next: (KeychainHeader) -> NextEpoch,
+        creating isCreating: Bool = false, to next: (KeychainHeader) -> NextEpoch,
         openedBy open: (KeychainPasscodes, KeychainHeader) throws -> KeychainOpener
     ) throws(KeychainFailure) -> Int {
         let before = try quarantinedRowCount()
-        try store.perform(kind, operation) { keys, header -> Void? in
+        try store.changeKeys(operation, creating: isCreating) { keys, header -> Void? in
             let moment = try keys.moment(of: header)
             var plan = try keys.plan(header, open(keys, header), to: next(header))
             plan.moment = moment
@@ -39,13 +39,13 @@ struct KeyChange {
     }
 
     private func quarantinedRowCount() throws(KeychainFailure) -> Int {
-        try store.perform(.inspect, operation) {
+        try store.inspect(operation) {
             try $0.quarantinedRowCount(but: expectedLoss)
         } ?? 0
     }
 
     /// Removes published keys, which have no use without a passcode.
     func removePublishedKeys() throws(KeychainFailure) {
-        try store.perform(.keys, operation) { try $0.lockWithoutPasscode($0.deadline) }
+        try store.workOnKeys(operation) { try $0.lockWithoutPasscode($0.deadline) }
     }
 }

@@ -23,7 +23,7 @@ extension Keychain {
         let operation = "set the passcode"
         let next = NextEpoch(passcode: new, stretching: store.stretching, patience: store.timeLimit)
         let change = KeyChange(store: store, operation: operation, options: options)
-        return try change.run(.createKeys, to: { _ in next }) { keys, header in
+        return try change.run(creating: true, to: { _ in next }) { keys, header in
             guard header.lockState == nil else {
                 // A missing device key is reported first: spec/keys-and-states.md §5.
                 try keys.source.check(header, until: keys.deadline)

@@ -30,7 +30,7 @@ extension Keychain {
     /// - Throws: ``KeychainFailure``: `keychainDamaged` if a table itself is damaged, `locked`,
     ///   `itemNotFound` if there is no keychain, `diskFull`, `readOnly`, `timedOut`.
     package func repairIndexes() throws(KeychainFailure) -> IndexRepair {
-        try store.perform(.keys, KeychainFailure.repairing) { keys in
+        try store.workOnKeys(KeychainFailure.repairing) { keys in
             try IndexRepairer(keychain: keys.keychain, deadline: keys.deadline, now: store.now)
                 .run()
         }

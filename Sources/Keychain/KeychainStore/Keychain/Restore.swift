@@ -108,7 +108,7 @@ extension Keychain {
         _ backup: OpenedBackup, _ policy: RestorePolicy?, isDryRun: Bool = false
     ) throws(KeychainFailure) -> RestoreReport {
         let expected = try backup.reader.verify()
-        let report = try store.perform(isDryRun ? .write : .create, Self.restoring) { access in
+        let report = try store.writeRows(Self.restoring, creating: !isDryRun) { access in
             try access.state.checkMigratableClasses()
             var pass = RestorePass(access, policy, isDryRun: isDryRun)
             return try pass.run(backup.reader, expecting: expected)

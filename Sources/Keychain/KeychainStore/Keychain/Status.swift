@@ -21,7 +21,7 @@ extension Keychain {
         var status = KeychainStatus(
             state: .absent, folder: store.location.folder, isReadOnly: false)
         do throws(KeychainFailure) {
-            _ = try store.perform(.inspect, Self.inspecting) { keys in
+            _ = try store.inspect(Self.inspecting) { keys in
                 var look = RepeatedLook()
                 while try !keys.describe(in: &status, &look) {
                     try keys.keychain.awaitChange(keys.operation, keys.deadline, &look)

@@ -23,7 +23,7 @@ extension Keychain {
     /// - Throws: ``KeychainFailure``: `timedOut`, `damaged`, any failure of the keychain itself.
     package func syncState() throws(KeychainFailure) -> SyncState {
         do throws(KeychainFailure) {
-            return try store.perform(.read, "look at sync") { snapshot in
+            return try store.readRows("look at sync") { snapshot in
                 guard try snapshot.bytes(of: .circle) != nil else { return .off }
                 if try snapshot.bytes(of: .paused) != nil { return .paused }
                 return try snapshot.bytes(of: .report)?.first.flatMap(SyncState.init) ?? .waiting
