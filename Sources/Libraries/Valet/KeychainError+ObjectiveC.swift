@@ -18,7 +18,9 @@ public enum KeychainError: Int, CaseIterable, Error, Sendable {
     case itemNotFound
     /// The application may not use that access group.
     case missingEntitlement
+    /// The key is empty.
     case emptyKey
+    /// The value is empty.
     case emptyValue
 }
 

@@ -18,6 +18,7 @@ public enum MigrationError: Int, CaseIterable, Error, Sendable {
     case dataToMigrateInvalid
     /// Two items have the same key.
     case duplicateKeyToMigrate
+    /// A key exists in the valet already.
     case keyToMigrateAlreadyExistsInValet
     /// The migrated items could not be removed from their old place.
     case removalFailed

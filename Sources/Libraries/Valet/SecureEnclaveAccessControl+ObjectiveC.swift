@@ -16,6 +16,7 @@ public enum SecureEnclaveAccessControl: Int, Sendable {
     case biometricAny = 2
     /// By a finger or face, as long as the same ones are enrolled as when the value was stored.
     case biometricCurrentSet = 3
+    /// By the passcode.
     case devicePasscode = 4
 }
 

@@ -2,6 +2,8 @@
 
 import Foundation
 import Testing
+import ValetSealing
+import ValetSystem
 
 @testable import ValetKeychainServices
 
@@ -63,17 +65,21 @@ import Testing
         "<!DOCTYPE plist [<!ENTITY a 'b'>]><string>&a;</string>",
     ])
     func `Text that is not exactly a property list is refused`(_ text: String) {
-        #expect(throws: PropertyList.Failure.malformed) { _ = try PropertyList(Array(text.utf8)) }
+        #expect(throws: SystemError.propertyList(.malformed)) {
+            _ = try PropertyList(Array(text.utf8))
+        }
     }
 
     @Test func `Text that is not UTF-8 is refused`() {
         let bytes = Array("<string>".utf8) + [0xe4] + Array("</string>".utf8)
-        #expect(throws: PropertyList.Failure.malformed) { _ = try PropertyList(bytes) }
+        #expect(throws: SystemError.propertyList(.malformed)) { _ = try PropertyList(bytes) }
     }
 
     @Test func `A binary property list is refused`() throws {
         let bytes = try PropertyListSerialization.data(
             fromPropertyList: ["a": "b"], format: .binary, options: 0)
-        #expect(throws: PropertyList.Failure.binary) { _ = try PropertyList(Array(bytes)) }
+        #expect(throws: SystemError.propertyList(.unsupported)) {
+            _ = try PropertyList(Array(bytes))
+        }
     }
 }

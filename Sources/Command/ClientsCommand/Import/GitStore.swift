@@ -18,36 +18,37 @@ enum GitStore {
                 guard !line.isEmpty, line[0] != UInt8(ascii: "#") else { continue }
                 let source = "line \(index + 1)"
                 switch item(line, source) {
-                case .success(let item): try found.add(item)
-                case .failure(let refusal): found.skip(source, refusal.reason)
+                case .item(let item): try found.add(item)
+                case .skipped(let reason): found.skip(source, reason)
                 }
             }
         }
     }
 
-    /// Why a line is skipped.
-    private struct Refusal: Error {
-        let reason: String
+    /// What a line has: an item, or a reason to skip it.
+    private enum Found {
+        case item(ImportedItem)
+        case skipped(String)
     }
 
     private static func item(
         _ line: Span<UInt8>, _ source: String
-    ) -> Result<ImportedItem, Refusal> {
+    ) -> Found {
         // The line may be a password in a wrong place: it is not shown.
-        let malformed = Refusal(reason: "it is not an address with a user name and a password")
-        guard let parts = Parts(line) else { return .failure(malformed) }
+        let malformed = Found.skipped("it is not an address with a user name and a password")
+        guard let parts = Parts(line) else { return malformed }
         guard let scheme = parts.scheme.publicText, let host = decoded(parts.host)?.publicText,
             let path = decoded(parts.path)?.publicText, let user = decoded(parts.user)?.publicText,
             let password = decoded(parts.password)
-        else { return .failure(Refusal(reason: "one of its parts is not text")) }
+        else { return .skipped("one of its parts is not text") }
         let isWhole = [host, path, user].allSatisfy(GitRequest.isSafe)
         guard isWhole, GitSecret(parsing: password)?.isAlone == true else {
-            return .failure(Refusal(reason: "git refuses line ends and null bytes"))
+            return .skipped("git refuses line ends and null bytes")
         }
         guard let place = LoginPlace(scheme: scheme, host: host, path: path),
             !host.isEmpty || !path.isEmpty
-        else { return .failure(malformed) }
-        return .success(
+        else { return malformed }
+        return .item(
             ImportedItem(
                 place, account: user, kind: .standard, password, from: "\(place.host) (\(source))"))
     }

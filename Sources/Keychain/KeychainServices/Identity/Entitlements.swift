@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetKeychainModel
+internal import ValetSealing
 internal import ValetSystem
 
 /// What an application declares about itself in a property list with the keys of Apple's
@@ -54,17 +55,19 @@ struct DeclarationFile {
     /// - Throws: `invalidRequest` unless `bytes` are a property list with a dictionary.
     init(_ bytes: [UInt8], path: String) throws(KeychainFailure) {
         self.path = path
-        do throws(PropertyList.Failure) {
-            guard case .dictionary(let values) = try PropertyList(bytes) else { throw .malformed }
+        do throws(SystemError) {
+            guard case .dictionary(let values) = try PropertyList(bytes) else {
+                throw .propertyList(.malformed)
+            }
             self.values = values
         } catch {
             let message =
-                switch error {
-                case .malformed: "this is not a property list with a dictionary"
-                case .binary:
+                switch error.code {
+                case .unsupported:
                     "this is a binary property list: convert it to XML, with `plistutil -i FILE "
                         + "-o FILE -f xml`, or `plutil -convert xml1 FILE` on macOS"
-                case .tooDeep: "this property list is nested too deeply"
+                case .tooLarge: "this property list is nested too deeply"
+                default: "this is not a property list with a dictionary"
                 }
             throw Self.invalid(message, path)
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetSealing
 internal import ValetSystem
 
 /// A property list in XML, as far as it can name an application.
@@ -15,25 +16,25 @@ enum PropertyList: Hashable, Sendable {
     /// ignores their contents.
     case other
 
-    /// Why bytes are not accepted.
-    enum Failure: Error, Hashable {
-        case malformed
-        /// A binary property list, which no program needs on Linux.
-        case binary
-        /// Nested deeper than ``depthLimit``, or with more values than ``valueLimit``.
-        case tooDeep
-    }
-
     /// How deep arrays and dictionaries may be nested.
     static let depthLimit = 32
     /// How many values a list may have.
     static let valueLimit = 16384
 
     /// Reads all of `bytes`, within the limits above.
-    init(_ bytes: [UInt8]) throws(Failure) {
-        guard !bytes.starts(with: "bplist".utf8) else { throw .binary }
+    ///
+    /// - Throws: ``SystemError``: `malformed`; `unsupported` for a binary list, which no program
+    ///   needs on Linux; `tooLarge` for one that is nested too deep or has too many values.
+    init(_ bytes: [UInt8]) throws(SystemError) {
+        guard !bytes.starts(with: "bplist".utf8) else { throw .propertyList(.unsupported) }
         var reader = XMLPropertyList(bytes)
         self = try reader.document()
+    }
+}
+
+extension SystemError {
+    static func propertyList(_ code: Code) -> SystemError {
+        SystemError(code, during: "read a property list")
     }
 }
 
@@ -48,7 +49,7 @@ private struct XMLPropertyList {
         self.bytes = bytes
     }
 
-    mutating func document() throws(PropertyList.Failure) -> PropertyList {
+    mutating func document() throws(SystemError) -> PropertyList {
         _ = take("\u{FEFF}")
         try skipProlog()
         let list: PropertyList
@@ -61,16 +62,16 @@ private struct XMLPropertyList {
             list = try value(depth: 0)
         }
         try skipSpace()
-        guard position == bytes.count else { throw .malformed }
+        guard position == bytes.count else { throw .propertyList(.malformed) }
         return list
     }
 
-    private mutating func value(depth: Int) throws(PropertyList.Failure) -> PropertyList {
+    private mutating func value(depth: Int) throws(SystemError) -> PropertyList {
         try skipSpace()
         let (name, isEmpty) = try open()
         valueCount += 1
         guard depth < PropertyList.depthLimit, valueCount <= PropertyList.valueLimit else {
-            throw .tooDeep
+            throw .propertyList(.tooLarge)
         }
         switch name {
         case "dict": return .dictionary(isEmpty ? [:] : try dictionary(depth: depth))
@@ -79,11 +80,11 @@ private struct XMLPropertyList {
         case "true", "false", "integer", "real", "date", "data":
             if !isEmpty { _ = try text(of: name) }
             return .other
-        default: throw .malformed
+        default: throw .propertyList(.malformed)
         }
     }
 
-    private mutating func array(depth: Int) throws(PropertyList.Failure) -> [PropertyList] {
+    private mutating func array(depth: Int) throws(SystemError) -> [PropertyList] {
         var values: [PropertyList] = []
         try skipSpace()
         while !at("</") {
@@ -96,16 +97,18 @@ private struct XMLPropertyList {
 
     private mutating func dictionary(
         depth: Int
-    ) throws(PropertyList.Failure) -> [String: PropertyList] {
+    ) throws(SystemError) -> [String: PropertyList] {
         var values: [String: PropertyList] = [:]
         try skipSpace()
         while !at("</") {
             let (name, isEmpty) = try open()
-            guard name == "key" else { throw .malformed }
+            guard name == "key" else { throw .propertyList(.malformed) }
             let key = isEmpty ? "" : try text(of: name)
             let value = try value(depth: depth + 1)
             // Readers disagree about which of two equal keys counts.
-            guard values.updateValue(value, forKey: key) == nil else { throw .malformed }
+            guard values.updateValue(value, forKey: key) == nil else {
+                throw .propertyList(.malformed)
+            }
             try skipSpace()
         }
         try close("dict")
@@ -113,7 +116,7 @@ private struct XMLPropertyList {
     }
 
     /// The text up to the end of the element.
-    private mutating func text(of element: String) throws(PropertyList.Failure) -> String {
+    private mutating func text(of element: String) throws(SystemError) -> String {
         var text: [UInt8] = []
         while position < bytes.count {
             if take("<![CDATA[") {
@@ -134,12 +137,12 @@ private struct XMLPropertyList {
         try close(element)
         guard let string = String(validating: text, as: UTF8.self),
             string.unicodeScalars.allSatisfy(Self.isAllowed)
-        else { throw .malformed }
+        else { throw .propertyList(.malformed) }
         return string
     }
 
     /// The character for the name between `&` and `;`.
-    private mutating func reference() throws(PropertyList.Failure) -> Unicode.Scalar {
+    private mutating func reference() throws(SystemError) -> Unicode.Scalar {
         let start = position
         try skip(past: ";")
         let name = String(decoding: bytes[start..<(position - 1)], as: UTF8.self)
@@ -155,7 +158,7 @@ private struct XMLPropertyList {
             // `UInt32` would also accept a sign.
             guard name.hasPrefix("#"), digits.allSatisfy(\.isHexDigit),
                 let scalar = UInt32(digits, radix: radix).flatMap(Unicode.Scalar.init)
-            else { throw .malformed }
+            else { throw .propertyList(.malformed) }
             return scalar
         }
     }
@@ -166,33 +169,33 @@ private struct XMLPropertyList {
     }
 
     /// Takes a start tag. Elements of property lists have no attributes.
-    private mutating func open() throws(PropertyList.Failure) -> (name: String, isEmpty: Bool) {
-        guard take("<") else { throw .malformed }
+    private mutating func open() throws(SystemError) -> (name: String, isEmpty: Bool) {
+        guard take("<") else { throw .propertyList(.malformed) }
         let start = position
         let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
         while position < bytes.count, letters.contains(bytes[position]) { position += 1 }
         let name = String(decoding: bytes[start..<position], as: UTF8.self)
         skipBlanks()
         let isEmpty = take("/")
-        guard take(">") else { throw .malformed }
+        guard take(">") else { throw .propertyList(.malformed) }
         return (name, isEmpty)
     }
 
-    private mutating func close(_ name: String) throws(PropertyList.Failure) {
-        guard take("</"), take(name) else { throw .malformed }
+    private mutating func close(_ name: String) throws(SystemError) {
+        guard take("</"), take(name) else { throw .propertyList(.malformed) }
         skipBlanks()
-        guard take(">") else { throw .malformed }
+        guard take(">") else { throw .propertyList(.malformed) }
     }
 
     /// Skips everything that may precede the first element.
-    private mutating func skipProlog() throws(PropertyList.Failure) {
+    private mutating func skipProlog() throws(SystemError) {
         try skipSpace()
         if take("<?xml") {
             let start = position
             try skip(past: "?>")
             let declaration = String(decoding: bytes[start..<position], as: UTF8.self).lowercased()
             guard !declaration.hasPart("encoding") || declaration.hasPart("utf-8") else {
-                throw .malformed
+                throw .propertyList(.malformed)
             }
         }
         try skipSpace()
@@ -200,13 +203,15 @@ private struct XMLPropertyList {
             let start = position
             try skip(past: ">")
             // A document type of its own could define entities.
-            guard !bytes[start..<position].contains(UInt8(ascii: "[")) else { throw .malformed }
+            guard !bytes[start..<position].contains(UInt8(ascii: "[")) else {
+                throw .propertyList(.malformed)
+            }
         }
         try skipSpace()
     }
 
     /// Skips blanks and comments.
-    private mutating func skipSpace() throws(PropertyList.Failure) {
+    private mutating func skipSpace() throws(SystemError) {
         skipBlanks()
         while take("<!--") {
             try skip(past: "-->")
@@ -220,9 +225,9 @@ private struct XMLPropertyList {
         }
     }
 
-    private mutating func skip(past text: String) throws(PropertyList.Failure) {
+    private mutating func skip(past text: String) throws(SystemError) {
         while !take(text) {
-            guard position < bytes.count else { throw .malformed }
+            guard position < bytes.count else { throw .propertyList(.malformed) }
             position += 1
         }
     }

@@ -34,7 +34,9 @@ public enum LAAccessControlOperation: Int, Sendable {
     case useItem = 1
     /// Making a key: never needs the user.
     case createKey = 2
+    /// Signing with a key.
     case useKeySign = 3
+    /// Decrypting with a key.
     case useKeyDecrypt = 4
     /// Agreeing on a key with another.
     case useKeyKeyExchange = 5
