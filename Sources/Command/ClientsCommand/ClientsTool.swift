@@ -14,7 +14,7 @@ enum ClientsTool {
     static func run(
         _ verb: ClientVerb, _ values: ParsedValues, _ context: Context
     ) throws(CLIError) -> ExitCode {
-        do throws(SystemError) {
+        do {
             // SQLite parses JSON with secrets.
             try Connection.wipeFreedMemory()
         } catch {

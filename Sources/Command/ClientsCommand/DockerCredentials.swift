@@ -23,7 +23,7 @@ struct DockerCredentials {
     /// Does what docker asks for.
     static func run(_ values: ParsedValues, _ context: Context) -> ExitCode {
         let operation = values[ClientOptions.operation] ?? ""
-        do throws(CLIError) {
+        do {
             guard operation != "version" else {
                 try context.console.write("docker-credential-valet \(Version.current)\n")
                 return .success
@@ -33,7 +33,7 @@ struct DockerCredentials {
             try helper.perform(operation)
             return .success
         } catch {
-            do throws(CLIError) {
+            do {
                 try context.console.write(error.message + "\n")
             } catch {
                 return error.code

@@ -104,7 +104,7 @@ struct ExportVerb {
             left.append((name, "reading it requires the user"))
             return nil
         }
-        do throws(CLIError) {
+        do {
             if let value = try logins.value(of: item) { return value }
             left.append((name, "it has no value"))
         } catch {

@@ -15,7 +15,7 @@ struct JSONDocument {
     /// - Throws: ``ExitCode/usage`` for anything but JSON.
     init(_ text: SecretValue, called name: String) throws(CLIError) {
         self.name = name
-        do throws(SystemError) {
+        do {
             let read = try text.withBytes { (bytes) throws(SystemError) in try JSONText(bytes) }
             if let read {
                 self.text = read

@@ -87,7 +87,7 @@ struct Logins {
         if let found = cache.strays {
             known = found
         } else {
-            do throws(CLIError) {
+            do {
                 known = try items(.internetPassword, [:]).filter { item in
                     let canonical = item.attributes.canonical
                     return ![.server, .port, .protocol].allSatisfy { attribute in
@@ -286,7 +286,7 @@ struct Logins {
 
     private func call<R>(_ body: () throws(KeychainFailure) -> R) throws(CLIError) -> R {
         guard !asks else { return try context.unlocking(session.store, nil, body) }
-        do throws(KeychainFailure) {
+        do {
             return try body()
         } catch {
             guard error.code == .locked,

@@ -196,7 +196,7 @@ extension SyncCall {
                 guard error.code == .authenticationFailed else { throw CLIError(error) }
                 return .refused(CLIError(.denied, error.message))
             }
-            do throws(KeychainFailure) {
+            do {
                 return .accepted(
                     try answer.withBytes { (bytes) throws(KeychainFailure) in
                         try RecoveryKey(parsing: bytes)
@@ -264,7 +264,7 @@ extension SyncCall {
         let removed = others.map(\.id).filter { !kept.contains($0) }
         guard !removed.isEmpty else { return }
         for id in removed { console.note("valet: device \(id.text)") }
-        do throws(CLIError) {
+        do {
             try console.requireConsent(
                 to: "Remove these devices, which you do not have any more?",
                 isGiven: options.isAgreed)

@@ -145,7 +145,7 @@ extension SyncCall {
     /// The name of the device that goes on in a new circle; nil if none has said so.
     func moverName(of circle: CircleID) throws -> String? {
         let value: SecretValue?
-        do throws(KeychainFailure) {
+        do {
             value = try credentials().value(of: PasswordName(circle.text, in: Self.moves))
         } catch {
             guard error.code == .itemNotFound else { throw error }

@@ -22,7 +22,7 @@ extension SyncCall {
     /// `valet sync status`.
     func showStatus() throws {
         let hasNotes: Bool
-        do throws(KeychainFailure) {
+        do {
             hasNotes = try keychain.read("look for a circle") { try $0[.circle] != nil } ?? false
         } catch {
             guard error.code == .locked else { throw error }

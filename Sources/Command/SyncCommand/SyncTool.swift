@@ -92,7 +92,7 @@ struct SyncCall {
             (try view[.circle], try view[.address], try view[.names])
         }
         guard let found, let circle = found.0, let address = found.1 else { return nil }
-        do throws(SyncError) {
+        do {
             return Notes(
                 circle: try CircleNote(parsing: circle),
                 address: try StoreAddress(parsing: address), names: DeviceNames(parsing: found.2))
@@ -133,7 +133,7 @@ struct SyncCall {
 
     /// The lock in the keychain's folder. Creates a folder that does not exist.
     func syncLock() throws(KeychainFailure) -> SyncLock {
-        do throws(SystemError) {
+        do {
             return SyncLock(try PrivateDirectory.open(store.location.folder, creating: true))
         } catch {
             throw KeychainFailure(

@@ -77,7 +77,7 @@ enum UnlockReach: Hashable, Sendable {
 extension ItemAccess {
     /// Whether an item matches, damaged or not.
     func hasAny(_ query: ItemQuery) throws(KeychainFailure) -> Bool {
-        do throws(KeychainFailure) {
+        do {
             return try !details(of: query).isEmpty
         } catch {
             guard error.code == .damaged else { throw error }
@@ -157,7 +157,7 @@ extension KeychainSession: ItemAccess {
     }
 
     func details(of query: ItemQuery) throws(KeychainFailure) -> [ItemDetails] {
-        do throws(KeychainFailure) {
+        do {
             return try attributes(of: query).items.map(ItemDetails.init)
         } catch {
             guard error.code == .itemNotFound else { throw error }

@@ -156,7 +156,7 @@ struct ItemTarget {
 
     /// Whether there is such an item, damaged or not. Never reads the value.
     func exists() throws(CLIError) -> Bool {
-        do throws(CLIError) {
+        do {
             return try contains()
         } catch {
             guard error.code == .damaged else { throw error }
@@ -191,7 +191,7 @@ struct ItemTarget {
         let other = ItemTarget(
             scope: scope, key: key, form: .password(wanted), keychain: keychain)
         guard let existing = try other.detailsIfAny() else {
-            do throws(KeychainFailure) {
+            do {
                 return try keychain.set(try newPassword(query), value: value)
             } catch {
                 throw unnamed(error)
@@ -205,7 +205,7 @@ struct ItemTarget {
     }
 
     private func addPassword(_ value: SecretValue, _ query: ItemQuery) throws(CLIError) {
-        do throws(KeychainFailure) {
+        do {
             // One step of the keychain: looking first would miss what another program adds.
             try keychain.add(try newPassword(query), value: value)
         } catch {

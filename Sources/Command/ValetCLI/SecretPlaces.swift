@@ -56,7 +56,7 @@ extension ItemTarget {
     ) throws(CLIError) -> R {
         for _ in 0..<Self.tryCount {
             guard let name = try located() else { break }
-            do throws(KeychainFailure) {
+            do {
                 return try body(name)
             } catch {
                 guard error.code == .itemNotFound else { throw CLIError(error) }

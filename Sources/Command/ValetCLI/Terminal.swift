@@ -171,7 +171,7 @@ struct Terminal: Console {
     }
 
     func askLine(_ question: String) throws(CLIError) -> String {
-        do throws(SystemError) {
+        do {
             let line = try TerminalDevice().readShownLine(
                 Escaping.harmless(question), within: Self.timeToAnswer)
             let count = line.lineByteCount
@@ -186,7 +186,7 @@ struct Terminal: Console {
     }
 
     var refusalToAsk: String? {
-        do throws(SystemError) {
+        do {
             try PasscodeAsker.forProcess().checkThatAskingIsOn()
             return nil
         } catch {
@@ -196,7 +196,7 @@ struct Terminal: Console {
 
     func readInput(atMost byteCount: Int) throws(CLIError) -> SecretValue {
         var input = SecretInput(capacity: 64 << 10)
-        do throws(SystemError) {
+        do {
             while input.byteCount <= byteCount, try input.read(from: 0) > 0 {}
         } catch {
             throw CLIError(error)
@@ -251,7 +251,7 @@ struct Terminal: Console {
     func confirm(
         _ question: String, within duration: Duration
     ) throws(CLIError) -> Bool {
-        do throws(SystemError) {
+        do {
             let answer = try TerminalDevice().readShownLine(
                 Escaping.harmless(question) + " [y/N] ", within: duration
             ).firstByte
@@ -264,7 +264,7 @@ struct Terminal: Console {
     private func ask(_ device: borrowing TerminalDevice, _ prompt: String) throws(CLIError)
         -> SecretValue
     {
-        do throws(SystemError) {
+        do {
             let line = try device.readHiddenLine(
                 Escaping.harmless(prompt), within: Self.timeToType)
             let count = line.lineByteCount

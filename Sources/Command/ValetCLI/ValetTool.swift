@@ -93,7 +93,7 @@ package enum ValetTool {
 
     /// Refuses unknown values of variables, even if this verb would not ask.
     private static func checkSettings() throws(CLIError) {
-        do throws(SystemError) {
+        do {
             try PasscodeAsker.checkSettings()
         } catch {
             throw CLIError(error)

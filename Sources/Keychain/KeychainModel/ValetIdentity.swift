@@ -136,7 +136,7 @@ package enum EnclaveDemand: Int, CaseIterable, Hashable, Sendable {
             case .biometricCurrentSet: .biometryCurrentSet
             case .devicePasscode: .devicePasscode
             }
-        do throws(AccessControl.Contradiction) {
+        do {
             return try AccessControl(.whenPasscodeSetThisDeviceOnly, constraint)
         } catch {
             preconditionFailure("one constraint alone contradicts nothing")

@@ -71,7 +71,7 @@ package struct KeychainSession: Sendable {
     /// Refuses malformed variables at first use. Otherwise a program with a mistyped
     /// `VALET_INTERACTION` would ask its first question before the mistake shows.
     private static func checkSettings() throws(KeychainFailure) {
-        do throws(SystemError) {
+        do {
             try PasscodeAsker.checkSettings()
         } catch {
             throw KeychainFailure(

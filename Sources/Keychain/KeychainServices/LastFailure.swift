@@ -30,7 +30,7 @@ extension KeychainFailure {
 func remembering<R>(
     _ body: () throws(KeychainFailure) -> R
 ) throws(KeychainFailure) -> R {
-    do throws(KeychainFailure) {
+    do {
         return try body()
     } catch {
         KeychainFailure.last = error

@@ -145,7 +145,7 @@ extension MigrationRefusal {
 /// last error.
 func call(_ body: () throws(CallFailure) -> Void) -> valet_status {
     ForkLock.start()
-    do throws(CallFailure) {
+    do {
         try body()
         return valet_status(VALET_OK)
     } catch {
@@ -159,7 +159,7 @@ func call(_ body: () throws(CallFailure) -> Void) -> valet_status {
 func keychain<R>(
     _ body: () throws(KeychainFailure) -> R
 ) throws(CallFailure) -> R {
-    do throws(KeychainFailure) {
+    do {
         return try body()
     } catch {
         throw .keychain(error)

@@ -130,7 +130,7 @@ extension OpenValet {
                 ItemTransfer.Change($0.found.version, to: $0.item, value: $0.found.value)
             },
             deletions: plan.removals.map(\.version))
-        do throws(KeychainFailure) {
+        do {
             try session.perform(transfer)
         } catch {
             switch error.code {

@@ -24,7 +24,7 @@ final class OpenValet: Sendable {
         try refuseRetired()
         let session = try options.session()
         let item = identity.demand == nil ? items.item(key) : identity.item(key)
-        do throws(KeychainFailure) {
+        do {
             try session.set(item, value: value, AuthenticationPolicy(.fail))
         } catch {
             throw identity.demand == nil ? .keychain(error) : .storing(error)
@@ -58,7 +58,7 @@ final class OpenValet: Sendable {
 
     private func delete(_ query: ItemQuery, _ options: CallOptions) throws(CallFailure) {
         let session = try options.session()
-        do throws(KeychainFailure) {
+        do {
             try session.delete(query)
         } catch {
             guard error.code == .itemNotFound else { throw .keychain(error) }
@@ -131,8 +131,8 @@ extension OpenValet {
     private func canAccess(_ session: KeychainSession) -> Bool {
         let canary = PasswordName(ServiceName.canaryAccount, in: items)
         let policy = AuthenticationPolicy(.fail)
-        do throws(KeychainFailure) {
-            do throws(KeychainFailure) {
+        do {
+            do {
                 return Self.isCanary(try session.value(of: canary, policy))
             } catch {
                 guard !identity.accessibility.isRetired else { return error.code == .itemNotFound }
@@ -153,7 +153,7 @@ extension OpenValet {
         var query = canary.query
         query.protectionClass = nil
         query.limit = nil
-        do throws(KeychainFailure) {
+        do {
             let found = try session.copy(query, .value, AuthenticationPolicy(.fail))
             return try found.itemsUnlessDamaged().allSatisfy { Self.isCanary($0.value) }
         } catch {
@@ -197,7 +197,7 @@ extension CallOptions {
     func explaining<R>(
         _ body: () throws(KeychainFailure) -> R
     ) throws(CallFailure) -> R {
-        do throws(KeychainFailure) {
+        do {
             return try body()
         } catch {
             guard error.code == .interactionNotAllowed, !mayAsk, error.advice == nil else {

@@ -119,7 +119,7 @@ private func read(_ descriptor: Int32, _ deadline: Deadline?) throws(CallFailure
 private func readOnce(
     _ descriptor: Int32, _ deadline: Deadline, _ input: inout SecretInput
 ) throws(CallFailure) -> Int {
-    do throws(SystemError) {
+    do {
         return try input.read(from: descriptor, until: deadline)
     } catch {
         let isLate = error.code == .timedOut

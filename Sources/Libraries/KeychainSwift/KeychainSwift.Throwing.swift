@@ -74,7 +74,7 @@ extension KeychainSwift {
             // Another program may use the account with a service: our own items come first.
             var own = query(key)
             own.attributes[.service] = .text("")
-            do throws(KeychainFailure) {
+            do {
                 return try read(own, asReference: asReference)
             } catch {
                 guard error.code == .itemNotFound else { throw error }
@@ -103,7 +103,7 @@ extension KeychainSwift {
         /// - Throws: ``KeychainFailure``: `locked`, `damaged`, `missingEntitlement`, and every
         ///   failure of the keychain itself.
         public func allKeys() throws(KeychainFailure) -> [String] {
-            do throws(KeychainFailure) {
+            do {
                 return try Set(keychain.accounts(query(nil)).map { ExactName($0) }).map(\.text)
                     .sorted()
             } catch {

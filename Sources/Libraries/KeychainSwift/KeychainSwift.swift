@@ -176,7 +176,7 @@ open class KeychainSwift: @unchecked Sendable {
 
     /// Runs `body` and keeps its result code.
     private func noting<R>(_ body: () throws(KeychainFailure) -> R) -> R? {
-        do throws(KeychainFailure) {
+        do {
             let result = try body()
             lastResultCode = noErr
             return result

@@ -93,7 +93,7 @@ extension SecItemPasswords {
     private func own(_ query: ItemQuery) throws(KeychainFailure) -> [OwnItem] {
         var query = query
         query.attributes[.service] = nil
-        do throws(KeychainFailure) {
+        do {
             return try attributes(query)
                 .filter { ($0[Attribute.service.rawValue] as? String ?? "").isEmpty }
                 .compactMap { item in

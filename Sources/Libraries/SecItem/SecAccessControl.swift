@@ -76,7 +76,7 @@ public func SecAccessControlCreateWithFlags(
         unsafe refuse("the protection is not one of the kSecAttrAccessible… values", error)
         return nil
     }
-    do throws(AccessControl.Contradiction) {
+    do {
         guard let protectionClass else {
             return try SecAccessControl(untilReboot: flags.constraints)
         }

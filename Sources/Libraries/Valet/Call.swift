@@ -85,7 +85,7 @@ final class Call<Value: Sendable, Failure: Error>: Sendable {
         }
         guard mayRun else { return }
         let outcome: Outcome
-        do throws(Failure) {
+        do {
             outcome = Outcome(result: .success(try body()))
         } catch {
             outcome = Outcome(result: .failure(error), failure: Platform.lastFailure)

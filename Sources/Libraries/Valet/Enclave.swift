@@ -46,7 +46,7 @@ struct Enclave: Sendable {
     func set(_ object: Data, _ key: String) throws(KeychainError) {
         try check(key)
         guard !object.isEmpty else { throw .emptyValue }
-        do throws(KeychainFailure) {
+        do {
             try backend.set(
                 configuration.identity.item(key), value: object, authentication())
         } catch {
@@ -111,7 +111,7 @@ struct Enclave: Sendable {
     private func translating<R>(
         _ body: () throws(KeychainFailure) -> R
     ) throws(KeychainError) -> R {
-        do throws(KeychainFailure) {
+        do {
             return try body()
         } catch {
             throw KeychainError(error)

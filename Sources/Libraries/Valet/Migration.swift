@@ -108,7 +108,7 @@ extension Valet {
         query.protectionClass = protectionClass
         guard searchesFiles, service != sandbox.service else { return try backend.find(query) }
         query.protectionClass = nil
-        do throws(KeychainError) {
+        do {
             return try backend.find(query)
         } catch {
             guard error == .itemNotFound else { throw error }
@@ -214,7 +214,7 @@ extension KeychainBackend {
             throw MigrationError.keyToMigrateAlreadyExistsInValet
         }
         guard !transfer.isEmpty else { return }
-        do throws(TransferFailure) {
+        do {
             try perform(transfer)
         } catch {
             switch error {

@@ -134,7 +134,7 @@ extension SecItemKeychain {
     /// back. An item that cannot be set back keeps its new value.
     func set(_ items: [(item: NewItem, value: Data)]) throws(KeychainFailure) {
         var done: [(item: NewItem, before: Data?)] = []
-        do throws(KeychainFailure) {
+        do {
             for (item, value) in items {
                 let before = try self.value(matching: item.query)
                 try set(item, value: value)
@@ -161,7 +161,7 @@ extension SecItemKeychain {
         query.limit = 1
         var dictionary = query.searchDictionary
         dictionary[SecItemKey.returnData] = true
-        do throws(KeychainFailure) {
+        do {
             return try functions.copy(dictionary, "read an item") as? Data
         } catch {
             guard error.code == .itemNotFound else { throw error }
@@ -228,7 +228,7 @@ extension SecItemKeychain {
         var query = context
         query[SecItemKey.persistentReference] = reference
         query[SecItemKey.returnData] = true
-        do throws(KeychainFailure) {
+        do {
             return try functions.copy(query, "read an item") as? Data
         } catch {
             // Apple's keychain reports this for an item that has attributes and no value.
@@ -266,7 +266,7 @@ extension SecItemKeychain {
     func perform(_ transfer: Transfer) throws(TransferFailure) {
         var done = Transfer()
         var added: [Data] = []
-        do throws(KeychainFailure) {
+        do {
             for change in transfer.changes {
                 try self.change(change.found, to: change.item)
                 done.changes.append(change)
@@ -277,7 +277,7 @@ extension SecItemKeychain {
             throw error.code == .itemNotFound ? .removing(error) : .storing(error)
         }
         for item in transfer.removals {
-            do throws(KeychainFailure) {
+            do {
                 try remove(item.reference, item.selector)
                 done.removals.append(item)
             } catch {

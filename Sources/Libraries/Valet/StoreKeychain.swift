@@ -75,7 +75,7 @@ struct StoreKeychain: KeychainBackend {
     func accounts(
         of service: PasswordService, _ authentication: Authentication
     ) throws(KeychainFailure) -> [String] {
-        do throws(KeychainFailure) {
+        do {
             let found = try session().copy(service.query, .attributes, authentication.policy)
             let items = found.itemsReportingDamage()
             return items.compactMap { FoundItem($0).accountText }
@@ -119,7 +119,7 @@ struct StoreKeychain: KeychainBackend {
     }
 
     func perform(_ transfer: Transfer) throws(TransferFailure) {
-        do throws(KeychainFailure) {
+        do {
             try session().perform(
                 ItemTransfer(
                     additions: try transfer.additions.map { (addition) throws(KeychainFailure) in

@@ -241,7 +241,7 @@ extension Valet {
     public func canAccessKeychain() -> Bool {
         let canary = PasswordName(ServiceName.canaryAccount, in: sandbox)
         let value = Data(ServiceName.canaryValue.utf8)
-        do throws(KeychainFailure) {
+        do {
             if let found = try? backend.value(of: canary) { return found == value }
             try backend.set(sandbox.item(canary.account), value: value)
             return try backend.value(of: canary) == value
@@ -258,7 +258,7 @@ extension Valet {
         var query = canary.query
         query.protectionClass = nil
         query.limit = nil
-        do throws(KeychainFailure) {
+        do {
             return try backend.copy(query, withValues: true).allSatisfy { $0.value == value }
         } catch {
             return [.locked, .interactionNotAllowed, .itemNotFound].contains(error.code)

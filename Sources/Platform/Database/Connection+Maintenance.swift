@@ -109,7 +109,7 @@ extension Connection {
         to name: String, in directory: PrivateDirectory
     ) throws(SystemError) {
         try directory.createEmptyFile(name)
-        do throws(SystemError) {
+        do {
             try withAttaching { () throws(SystemError) in
                 let run = try Statement("VACUUM INTO ?1", on: self).start()
                 try run.bind(directory.path(of: name), at: 1)
@@ -153,7 +153,7 @@ extension Connection {
         if try directory.check(file: name) != nil { try directory.remove(name) }
         try directory.createEmptyFile(name)
         let connection: Connection
-        do throws(SystemError) {
+        do {
             connection = try Connection(
                 opening: directory.path(of: name), flags: SQLITE_OPEN_READWRITE,
                 deadline: deadline)
@@ -210,7 +210,7 @@ extension Connection {
     ///
     /// - Returns: One line for each problem, at most 100; none if the database is sound.
     package func integrityProblems() throws(SystemError) -> [String] {
-        do throws(SystemError) {
+        do {
             let lines = try Statement("PRAGMA integrity_check", on: self).allTexts()
             return lines == ["ok"] ? [] : lines
         } catch .corrupt {

@@ -129,7 +129,7 @@ package final class LogFiles: Sendable {
     /// Removes the index at the path: every process then opens log and index anew, and finds in
     /// the index what is in the log. The caller holds the lock file.
     package func removeIndex() throws(SystemError) {
-        do throws(SystemError) {
+        do {
             try directory.remove(name + Part.index.rawValue)
         } catch {
             guard error.code == .missing else { throw error }

@@ -161,7 +161,7 @@ extension Connection {
     /// Undoes what was written since the savepoint; where that fails, the whole transaction.
     func undoSavepoint() {
         guard isInTransaction else { return }
-        do throws(SystemError) {
+        do {
             try run(.undoSavepoint)
             try run(.releaseSavepoint)
         } catch {

@@ -38,7 +38,7 @@ package struct ByteReader<Failure: Error> {
         as type: FixedBytes<byteCount, Name>.Type = FixedBytes<byteCount, Name>.self
     ) throws(Failure) -> FixedBytes<byteCount, Name> {
         let bytes = try bytes(byteCount)
-        do throws(SystemError) {
+        do {
             return try FixedBytes(bytes)
         } catch {
             throw malformed

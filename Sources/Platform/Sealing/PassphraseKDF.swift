@@ -51,7 +51,7 @@ extension PassphraseKDF {
             in: lowest.memoryKiB...max(lowest.memoryKiB, limit))
         let memoryKiB = wantedKiB & ~1023  // whole MiB
         let duration: Duration
-        do throws(SystemError) {
+        do {
             let cost = try Argon2Cost(memoryKiB: memoryKiB, passes: lowest.passes)
             duration = cost == lowest ? shortest : try measure(cost)
         } catch {

@@ -74,7 +74,7 @@ package struct SecretReader<Failure: Error>: ~Copyable {
     ) throws(Failure) -> FixedBytes<byteCount, Name> {
         let malformed = malformed
         return try withBytes(byteCount) { bytes throws(Failure) in
-            do throws(SystemError) {
+            do {
                 return try FixedBytes(copying: bytes)
             } catch {
                 throw malformed
@@ -90,7 +90,7 @@ package struct SecretReader<Failure: Error>: ~Copyable {
     ) throws(Failure) -> SymmetricKey<P> {
         let malformed = malformed
         return try withBytes(SymmetricKey<P>.byteCount) { bytes throws(Failure) in
-            do throws(SystemError) {
+            do {
                 return try SymmetricKey<P>(copying: bytes)
             } catch {
                 throw malformed

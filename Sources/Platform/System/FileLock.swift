@@ -44,7 +44,7 @@ package final class FileLock: @unchecked Sendable {
         before deadline: Deadline, inPlace: Bool = true
     ) throws(SystemError) -> HeldLock {
         guard queue.acquire(before: deadline) else { throw busy() }
-        do throws(SystemError) {
+        do {
             let change = try lockFile(before: deadline, inPlace: inPlace)
             return HeldLock(of: self, change)
         } catch {

@@ -25,7 +25,7 @@ enum FolderOpening {
         of handle: borrowing FileDescriptor, path: String, closing isClosing: Bool
     ) throws(SystemError) -> FileStatus {
         let status = handle.status()
-        do throws(SystemError) {
+        do {
             try FileRules.checkFolder(status, path: path, during: operation)
             return status
         } catch {
@@ -46,7 +46,7 @@ enum FolderOpening {
 
     /// Whether the folder is empty; false if it cannot be read.
     private static func isEmpty(_ handle: borrowing FileDescriptor) -> Bool {
-        do throws(SystemError) {
+        do {
             return try PrivateDirectory.names(in: handle.number, path: "").isEmpty
         } catch {
             return false

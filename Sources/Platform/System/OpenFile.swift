@@ -61,7 +61,7 @@ package final class OpenFile: Sendable {
             valet_disable_copy_on_write(number)
         }
         let status = FileStatus(of: number)
-        do throws(SystemError) {
+        do {
             try FileRules.checkFile(status, path: path, during: operation)
         } catch {
             close(number)

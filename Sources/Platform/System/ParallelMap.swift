@@ -37,7 +37,7 @@ package final class ParallelMap<Input: Sendable, Output: Sendable>: Sendable {
             return (needsHelp, state.inputs.count - state.next >= Self.longestQueue)
         }
         if needsHelp {
-            do throws(SystemError) {
+            do {
                 try BackgroundThread.start { self.help() }
             } catch {
                 // The caller does everything itself.

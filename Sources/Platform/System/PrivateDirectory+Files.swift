@@ -239,7 +239,7 @@ extension PrivateDirectory {
         let temporary = Self.temporaryName(name)
         let file = try FileDescriptor(
             temporary, of: self, flags: O_WRONLY | O_CREAT | O_EXCL, during: "create a file")
-        do throws(SystemError) {
+        do {
             try fill(file, contents, path: path(of: temporary))
         } catch {
             // Report the first error.
@@ -270,7 +270,7 @@ extension PrivateDirectory {
     ///   ``check(file:)``.
     package func touch(_ name: String) throws(SystemError) {
         if try check(file: name) == nil {
-            do throws(SystemError) {
+            do {
                 return try createEmptyFile(name)
             } catch {
                 // Another process made it, perhaps before the event that this call reports.

@@ -117,10 +117,10 @@ package final class PrivateDirectory: Sendable {
         at path: String, ofFiles isMeant: (String) -> Bool
     ) -> [SystemError] {
         var refusals: [SystemError] = []
-        do throws(SystemError) {
+        do {
             let handle = try FolderOpening.open(try withoutTrailingSlashes(path), creating: false)
             let status = handle.status()
-            do throws(SystemError) {
+            do {
                 try FileRules.checkFolder(status, path: path, during: FolderOpening.operation)
             } catch {
                 refusals.append(error)
@@ -128,7 +128,7 @@ package final class PrivateDirectory: Sendable {
             let real = (try? realPath(path, of: status.identity)) ?? path
             for name in try names(in: handle.number, path: real) where isMeant(name) {
                 guard let status = FileStatus(of: name, in: handle.number) else { continue }
-                do throws(SystemError) {
+                do {
                     try FileRules.checkFile(
                         status, path: real + "/" + name, during: "check a file")
                 } catch {
@@ -248,7 +248,7 @@ extension PrivateDirectory {
     ///
     /// - Throws: The codes of ``check(file:)``.
     package func contains(_ name: String, as file: FileIdentity) throws(SystemError) -> Bool {
-        do throws(SystemError) {
+        do {
             if let found = try check(file: name) { return found.isSameFile(as: file) }
             try checkHandle()
             return false

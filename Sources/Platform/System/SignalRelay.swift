@@ -42,7 +42,7 @@ package struct SignalRelay: ~Copyable {
         guard Self.turn.acquire(before: deadline) else {
             throw SystemError(.busy, during: "take signals")
         }
-        do throws(SystemError) {
+        do {
             pipe = try Pipe()
         } catch {
             Self.turn.release()

@@ -129,7 +129,7 @@
             let loaded = try load(object, TPMAttributes.passcodeSecret, under: root)
             let session = try TPMSession(.authorization, saltedWith: root)
             try setAuthorization(authorization, of: loaded.handle)
-            do throws(TPMError) {
+            do {
                 let secret = try unseal(loaded, session)
                 try setAuthorization(SecretBytes(byteCount: 0), of: loaded.handle)
                 return secret
@@ -147,7 +147,7 @@
             }
             guard error.code == .wrongAuthorization(triesLeft: nil) else { return error }
             let left: Int?
-            do throws(TPMError) { left = try dictionaryAttack.triesLeft } catch { left = nil }
+            do { left = try dictionaryAttack.triesLeft } catch { left = nil }
             return error.meaning(.wrongAuthorization(triesLeft: left))
         }
 
@@ -160,7 +160,7 @@
                 throw error(.malformed)
             }
             let key = root.object.handle
-            do throws(TPMError) {
+            do {
                 return try TPMObject(self, .flush) { (made) throws(TPMError) in
                     // The parent has no authorization value, and the TPM itself encrypted the
                     // private area: a session would only cost time.

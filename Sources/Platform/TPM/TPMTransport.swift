@@ -61,7 +61,7 @@
         ) -> UInt32 {
             // After a failure, an answer could belong to an earlier command: nothing more is sent.
             guard failure == nil else { return Self.inputOutput }
-            do throws(TPMError) {
+            do {
                 let answer = if let kept { kept } else { try channel.exchange(command) }
                 kept = answer
                 let room = byteCount

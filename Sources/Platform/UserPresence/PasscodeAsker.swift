@@ -110,7 +110,7 @@ package struct PasscodeAsker: Sendable {
         let variable = PasscodeDescriptor.variable
         guard !environment.isMalformed(variable) else { throw misunderstood(variable) }
         guard let text = PasscodeDescriptor.variableText(environment) else { return }
-        do throws(SystemError) {
+        do {
             _ = try PasscodeDescriptor(text)
         } catch {
             throw misunderstood(variable)
@@ -174,7 +174,7 @@ package struct PasscodeAsker: Sendable {
             return try Self.ask(prompt, on: device, until: deadline)
         }
         let program = try pinentry(usesTerminal: isUsable && device.isControlling)
-        do throws(SystemError) {
+        do {
             if let program { return try program.ask(prompt, until: deadline) }
         } catch {
             guard error.code == .pinentryUnusable, isUsable else { throw error }
@@ -236,7 +236,7 @@ extension PasscodeAsker {
         let (isTerminal, isInBackground) = (device.isTerminal, device.isInBackground)
         let isUsable = isTerminal && !isInBackground
         if !(prefersTerminal && isUsable), let program = try pinentry(usesTerminal: false) {
-            do throws(SystemError) {
+            do {
                 return try program.tell(prompt, offering: alternative, until: deadline)
             } catch {
                 guard error.code == .pinentryUnusable, isUsable else { throw error }

@@ -124,7 +124,7 @@ package struct PasscodeDescriptor: Hashable, Sendable {
     private static func namingVariable<R>(
         _ body: () throws(SystemError) -> R
     ) throws(SystemError) -> R {
-        do throws(SystemError) {
+        do {
             return try body()
         } catch {
             throw failure("\(variable): \(error.hint ?? "")")

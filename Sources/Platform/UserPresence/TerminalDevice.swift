@@ -161,7 +161,7 @@ package struct TerminalDevice: ~Copyable {
     }
 
     private static func relay(until deadline: Deadline) throws(SystemError) -> SignalRelay {
-        do throws(SystemError) {
+        do {
             return try SignalRelay(SignalRelay.ending + SignalRelay.stopping, until: deadline)
         } catch {
             throw error.ofAsking(.terminalUnusable)

@@ -84,7 +84,7 @@ extension SyncSession {
             try checkpoint()
             var record: SyncRecord?
             if draft.live[dot] != nil {
-                do throws(KeychainFailure) {
+                do {
                     record = try snapshot.record(dot, in: scope)
                 } catch {
                     guard error.code == .damaged else { throw error }
@@ -217,7 +217,7 @@ struct LogTimes: Hashable {
     init(parsing bytes: [UInt8]) {
         let error = SyncError(.malformed, .form, in: .message)
         var reader = ByteReader(bytes, malformed: error)
-        do throws(SyncError) {
+        do {
             bases = try Self.read(&reader)
             retired = try Self.read(&reader)
             for _ in 0..<(try reader.integer(UInt32.self)) {

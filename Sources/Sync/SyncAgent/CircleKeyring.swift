@@ -60,7 +60,7 @@ private struct KeyOpening {
             guard let wraps = entry.operation.wraps, wraps.devices.contains(device) else {
                 continue
             }
-            do throws(SyncError) {
+            do {
                 keys[entry.hash] = CircleKeyring.Held(
                     try wraps.key(for: device, identity, at: entry.head.place))
             } catch {
@@ -79,7 +79,7 @@ private struct KeyOpening {
             case .add: keys[before.hash] = held
             case .remove(_, let wraps, let former), .rotate(let wraps, let former):
                 guard let commitments = before.operation.wraps?.commitments else { continue }
-                do throws(SyncError) {
+                do {
                     keys[before.hash] = CircleKeyring.Held(
                         try former.key(
                             of: scope, under: held.key, circle: circle, epoch: wraps.epoch,

@@ -218,7 +218,7 @@ extension SyncSession {
     ) -> JoinStart {
         let isAccepted = report.accepted.contains(incoming.name.log.high)
         let room = update.replacedRoom(machine.replacedCount)
-        do throws(JoinRefusal) {
+        do {
             try update.replica?[scope].begin(incoming, room: isAccepted ? .max : room)
             return .begun
         } catch {

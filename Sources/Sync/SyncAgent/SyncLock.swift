@@ -24,7 +24,7 @@ package struct SyncLock {
     ///
     /// - Throws: ``KeychainFailure``: `timedOut`.
     package func acquire(before deadline: Deadline) throws(KeychainFailure) -> HeldLock {
-        do throws(SystemError) {
+        do {
             let wish = try wish.acquire(before: deadline)
             try? folder.touch(KeychainFile.state)
             let held = try lock.acquire(before: deadline)
@@ -39,7 +39,7 @@ package struct SyncLock {
     ///
     /// - Throws: ``KeychainFailure``: `inputOutput`.
     package func acquireForAgent(before deadline: Deadline) throws(KeychainFailure) -> HeldLock? {
-        do throws(SystemError) {
+        do {
             return try lock.acquire(before: deadline)
         } catch {
             guard error.code == .busy else { throw Self.failure(error) }
@@ -49,7 +49,7 @@ package struct SyncLock {
 
     /// Whether a command asks for the lock.
     package var isWanted: Bool {
-        do throws(SystemError) {
+        do {
             _ = try wish.acquire(before: .immediately)
             return false
         } catch {

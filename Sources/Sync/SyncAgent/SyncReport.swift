@@ -248,7 +248,7 @@ package struct SyncReport: Hashable, Sendable {
     package init(lastOf bytes: [UInt8]) {
         let error = SyncError(.malformed, .form, in: .message)
         var reader = ByteReader(bytes, malformed: error)
-        do throws(SyncError) {
+        do {
             state = SyncState(rawValue: try reader.integer()) ?? .off
             milliseconds = try reader.integer()
             for _ in 0..<(try reader.integer(UInt32.self)) {

@@ -76,7 +76,7 @@ package final class SyncSession {
             try [NoteName.circle, .roster, .report, .logTimes].map { try view[$0] }
         }
         guard let notes, let circle = notes[0], let roster = notes[1] else { return nil }
-        do throws(SyncError) {
+        do {
             let circle = try CircleNote(parsing: circle)
             let roster = try Roster(try Roster.Kept(parsing: roster), of: circle.circle)
             let session = SyncSession(keychain, store, circle, roster, machine)

@@ -58,7 +58,7 @@ struct ImportSource {
     /// The passwords in the one or two files that git's helper `store` reads.
     private func gitPasswords() throws(CLIError) -> ImportedItems {
         var found = ImportedItems()
-        do throws(CLIError) {
+        do {
             try GitStore.add(try input(defaultFile: ".git-credentials"), to: &found)
         } catch {
             guard values[ImportHelp.file] == nil, error.code == .notFound else { throw error }
@@ -66,7 +66,7 @@ struct ImportSource {
             return found
         }
         guard values[ImportHelp.file] == nil else { return found }
-        do throws(CLIError) {
+        do {
             try GitStore.add(try otherGitFile(), to: &found)
         } catch {
             guard error.code == .notFound else { throw error }
@@ -115,7 +115,7 @@ struct ImportSource {
 
     private func read(_ path: String) throws(CLIError) -> SecretValue {
         var input = SecretInput(capacity: 64 << 10)
-        do throws(SystemError) {
+        do {
             let file = try PathAndFile.open(path)
             while input.byteCount <= Self.maximumByteCount, try input.read(from: file.number) > 0 {}
         } catch  where error.systemError == ENOENT {

@@ -172,7 +172,7 @@ struct ImportVerb {
             line.show(rest.startIndex, of: chosen.count)
             let batch = Self.batch(of: rest)
             rest = rest.dropFirst(batch.count)
-            do throws(CLIError) {
+            do {
                 try store(batch)
                 // Takes no lock: others write now.
                 try compare(batch)

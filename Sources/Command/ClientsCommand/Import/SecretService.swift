@@ -73,7 +73,7 @@ struct SecretService: ~Copyable {
 
     private init() throws(CLIError) {
         let bus: SessionBus
-        do throws(SystemError) { bus = try SessionBus() } catch { throw Self.failure(error) }
+        do { bus = try SessionBus() } catch { throw Self.failure(error) }
         let answer = try Self.call(
             bus, "OpenSession", of: Self.names.service, at: Self.root,
             [("s", "plain"), ("v", "")])
@@ -97,7 +97,7 @@ struct SecretService: ~Copyable {
         _ bus: borrowing SessionBus, _ member: String, of interface: String, at path: String,
         _ arguments: [(type: Unicode.Scalar, text: String)]
     ) throws(CLIError) -> SessionBus.Answer? {
-        do throws(SystemError) {
+        do {
             return try bus.call(member, of: interface, at: path, on: service, arguments)
         } catch {
             throw failure(error)

@@ -21,7 +21,7 @@ struct CommandUnlocking {
     func run<R>(
         _ body: () throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
-        do throws(KeychainFailure) {
+        do {
             return try body()
         } catch {
             guard error.code == .locked else { throw error }
@@ -47,7 +47,7 @@ struct CommandUnlocking {
     private func reach() -> UnlockReach {
         for _ in 0..<3 {
             let answer: String
-            do throws(CLIError) {
+            do {
                 answer = try console.askLine(Self.question)
             } catch {
                 return .process
@@ -73,7 +73,7 @@ struct CommandUnlocking {
         while true {
             triesLeft -= 1
             let passcode = try KeychainPasscode(try ask(purpose, problem, failure))
-            do throws(KeychainFailure) {
+            do {
                 return try body(passcode)
             } catch {
                 guard error.code == .authenticationFailed, triesLeft > 0 else { throw error }
@@ -85,7 +85,7 @@ struct CommandUnlocking {
     private func ask(
         _ purpose: String, _ problem: String?, _ failure: KeychainFailure
     ) throws(KeychainFailure) -> SecretBytes {
-        do throws(SystemError) {
+        do {
             return try passcodes.ask(
                 PasscodePrompt(description: purpose, previousError: problem))
         } catch {

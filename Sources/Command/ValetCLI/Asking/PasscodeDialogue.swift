@@ -79,7 +79,7 @@ package struct PasscodeDialogue {
     }
 
     private func isRepeated(_ first: borrowing SecretBytes) throws(CLIError) -> Bool {
-        do throws(SystemError) {
+        do {
             let second = try new.ask(prompt("Once more.", "New passcode, again", nil))
             return second.isEqual(to: first)
         } catch {
@@ -90,7 +90,7 @@ package struct PasscodeDialogue {
     private static func passcode(
         _ answer: consuming SecretBytes
     ) throws(CLIError) -> KeychainPasscode {
-        do throws(KeychainFailure) {
+        do {
             return try KeychainPasscode(answer)
         } catch {
             throw CLIError(error)
@@ -142,7 +142,7 @@ extension SecretSource {
         var last: (error: CLIError, problem: String)?
         for _ in 0..<tryCount {
             let answer: SecretBytes
-            do throws(SystemError) {
+            do {
                 answer = try ask(prompt(last?.problem))
             } catch {
                 throw CLIError(error, asking: secret)

@@ -153,7 +153,7 @@ enum ItemSelector: Hashable, Sendable {
         case .argument(let text): return text
         case .descriptor(let descriptor):
             let line: SecretBytes
-            do throws(SystemError) {
+            do {
                 line = try descriptor.readLine(
                     atMost: Self.maximumByteCount, within: .seconds(60))
             } catch {

@@ -48,7 +48,7 @@ package struct KeyOptions: Sendable {
         _ option: OptionDeclaration, _ values: ParsedValues
     ) throws(CLIError) -> PasscodeDescriptor? {
         guard let text = values[option] else { return nil }
-        do throws(SystemError) {
+        do {
             return try PasscodeDescriptor(text)
         } catch {
             throw .usage(

@@ -68,7 +68,7 @@ struct RecoveryCreateCommand: Command {
             of: store, for: "The keychain's passcode, to make a recovery key.")
         let text: SecretBytes
         var isReplacing = false
-        do throws(KeychainFailure) {
+        do {
             text = try store.keychain.createRecoveryKey(passcode) {
                 (known) throws(KeychainFailure) in
                 // The consent covers the key of that moment, not one that was made since.
@@ -100,7 +100,7 @@ struct RecoveryCreateCommand: Command {
     private static func write(
         _ text: borrowing SecretBytes, to console: any Console
     ) throws(CLIError) {
-        do throws(CLIError) {
+        do {
             try text.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
                 try console.write(bytes)
             }
@@ -277,7 +277,7 @@ struct RecoveryUseCommand: Command {
 
     /// Warns that the recovery gives up the TPM, and why the TPM is taken for lost.
     private func noteLostTPM(of store: ItemStore, _ console: any Console) {
-        do throws(KeychainFailure) {
+        do {
             try store.keychain.checkDeviceKey()
         } catch {
             console.note("valet: warning: the TPM cannot be used and is given up: \(error.message)")

@@ -95,7 +95,7 @@ struct RemoveCommand: Command {
                 to: "Remove \(target.title) from \(target.place)"
                     + (isShared ? ", on all your devices?" : "?"), isGiven: false)
         }
-        do throws(CLIError) {
+        do {
             return try target.delete()
         } catch {
             // Another program may have removed it just now.

@@ -37,7 +37,7 @@ package struct DeviceKeyFolder {
     ///
     /// - Throws: ``SystemError``: as ``PrivateDirectory/open(_:creating:fileSystem:)``.
     package init?(_ location: KeychainLocation, _ header: KeychainHeader) throws(SystemError) {
-        do throws(SystemError) {
+        do {
             folder = try PrivateDirectory.open(location.deviceFolder, creating: false)
         } catch {
             guard error.code == .missing else { throw error }
@@ -101,7 +101,7 @@ package struct DeviceKeyFolder {
     /// - Throws: ``SystemError`` if the file cannot be examined now, such as `inputOutput`, or
     ///   `cannotOpen` if too many files are open: then the caller must draw no conclusion.
     package func entry(_ name: String) throws(SystemError) -> Entry? {
-        do throws(SystemError) {
+        do {
             return try folder.withContents(of: name, maxByteCount: DeviceKeyFile.byteCount) {
                 entry(name, $0)
             }
@@ -121,7 +121,7 @@ package struct DeviceKeyFolder {
     private func refusal(
         _ name: String, _ first: SystemError
     ) throws(SystemError) -> Entry? {
-        do throws(SystemError) {
+        do {
             guard try folder.check(file: name) != nil else { return nil }
         } catch {
             guard error.code == first.code else { throw error }
@@ -131,7 +131,7 @@ package struct DeviceKeyFolder {
     }
 
     private func entry(_ name: String, _ bytes: Span<UInt8>) -> Entry {
-        do throws(DeviceKeyFile.Flaw) {
+        do {
             let file = try DeviceKeyFile(parsing: bytes)
             let (owner, id) = (file.keychainID, file.secret.id)
             guard let owner, owner != keychainID else {
@@ -232,7 +232,7 @@ extension DeviceKeyFolder {
     }
 
     private func erase(_ name: String) throws(SystemError) {
-        do throws(SystemError) {
+        do {
             try folder.overwriteAndRemove(name)
         } catch {
             switch error.code {

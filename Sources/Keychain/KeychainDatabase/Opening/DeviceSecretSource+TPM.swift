@@ -120,7 +120,7 @@ extension DeviceSecretSource {
     /// administrator has to help first, or another try may succeed: then the secrets must not count
     /// as lost.
     package func canUseTPM(_ deadline: Deadline) -> Bool {
-        do throws(TPMError) {
+        do {
             _ = try location.tpm.status(until: deadline)
             return true
         } catch {
@@ -135,7 +135,7 @@ extension DeviceSecretSource {
     func asking<R: ~Copyable>(
         _ operation: String, _ body: () throws(TPMError) -> R
     ) throws(KeychainFailure) -> R {
-        do throws(TPMError) {
+        do {
             return try body()
         } catch {
             throw KeychainFailure(error, during: operation, path: location.tpm.place.path)
@@ -148,7 +148,7 @@ extension DeviceSecretSource {
     static func key<P>(
         _ bytes: consuming SecretBytes, _ operation: String
     ) throws(KeychainFailure) -> SymmetricKey<P> {
-        do throws(SystemError) {
+        do {
             return try SymmetricKey(bytes)
         } catch {
             throw KeychainFailure(

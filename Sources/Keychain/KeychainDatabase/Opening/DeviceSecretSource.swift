@@ -40,7 +40,7 @@ package struct DeviceSecretSource {
 
     /// Whether a file `device.key` exists, whatever it contains.
     func hasFile() throws(KeychainFailure) -> Bool {
-        do throws(SystemError) {
+        do {
             let folder = try PrivateDirectory.open(location.deviceFolder, creating: false)
             return try folder.check(file: KeychainFile.deviceKey) != nil
         } catch {
@@ -92,14 +92,14 @@ package struct DeviceSecretSource {
     /// The device key with the id that `keybag` names, or else the one at the usual place.
     private func file(of keybag: LockedKeybag) throws(KeychainFailure) -> DeviceKeyFile {
         guard keybag.deviceSource == .ownFile else { return try given(by: keybag.deviceSource) }
-        do throws(KeychainFailure) {
+        do {
             let file = try given(by: .ownFile)
             if file.secret.id == keybag.deviceKeyID { return file }
         } catch {
             // An epoch change may be replacing the file now.
         }
         // An interrupted epoch change leaves the new device key under a name with its id.
-        do throws(KeychainFailure) {
+        do {
             return try given(by: .ownFile, name: Self.name(ofKey: keybag.deviceKeyID))
         } catch {
             guard error.code == .incomplete else { throw error }
@@ -120,7 +120,7 @@ package struct DeviceSecretSource {
         by source: DeviceKeySource, name: String = KeychainFile.deviceKey
     ) throws(KeychainFailure) -> DeviceKeyFile {
         let parsed: Result<DeviceKeyFile, DeviceKeyFile.Flaw>
-        do throws(SystemError) {
+        do {
             parsed = try read(source, name)
         } catch {
             throw failure(error, source)
@@ -210,7 +210,7 @@ extension DeviceSecretSource {
         let operation = "take the device key from another file"
         guard let path = location.deviceKeyPath else { return }
         let isOwn: Bool
-        do throws(SystemError) {
+        do {
             isOwn = try isOwnDeviceKey(path)
         } catch {
             throw KeychainFailure(error, during: operation)
@@ -226,7 +226,7 @@ extension DeviceSecretSource {
     private func isOwnDeviceKey(_ path: String) throws(SystemError) -> Bool {
         guard let given = try GivenFile.identity(of: path) else { return false }
         let folder: PrivateDirectory
-        do throws(SystemError) {
+        do {
             folder = try PrivateDirectory.open(location.deviceFolder, creating: false)
         } catch {
             guard error.code == .missing else { throw error }

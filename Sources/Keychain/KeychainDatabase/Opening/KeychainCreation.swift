@@ -56,7 +56,7 @@ struct KeychainCreation {
     }
 
     private func folder() throws(KeychainFailure) -> PrivateDirectory? {
-        do throws(SystemError) {
+        do {
             return try PrivateDirectory.open(location.folder, creating: false)
         } catch {
             if error.code == .missing { return nil }

@@ -109,7 +109,7 @@ extension KeychainHeader {
         try translating(operation) {
             let run = try store.keychain.start()
             guard try run.step() else { throw damaged(store, "the settings are missing") }
-            do throws(RowFailure) {
+            do {
                 return try KeychainSettings(run)
             } catch {
                 throw damaged(store, "the settings were changed")
@@ -180,7 +180,7 @@ extension LockStateStore {
         expecting mark: EpochMark, with keys: [EpochKeys]
     ) throws(KeychainFailure) {
         for _ in 0...Self.lockCount {
-            do throws(KeychainFailure) {
+            do {
                 switch current(expecting: [mark]) {
                 case .unlocked: return try replaceKeys(with: keys)
                 case .locked: return try replaceFirstUnlockKeys(with: keys)

@@ -122,7 +122,7 @@ package struct KeychainLocation: Hashable, Sendable {
     /// The user's home: `$HOME`, or the user database's entry if the environment is not trusted.
     private static func home(_ environment: Environment) throws(KeychainFailure) -> String? {
         guard environment.isElevated else { return absolutePath(environment.value("HOME")) }
-        do throws(SystemError) {
+        do {
             return absolutePath(try Environment.homeFromUserDatabase())
         } catch {
             throw KeychainFailure(error, during: "find the keychain")

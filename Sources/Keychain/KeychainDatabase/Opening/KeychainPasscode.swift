@@ -42,7 +42,7 @@ final class WrongPasscodes: Sendable {
     func counting<R: ~Copyable>(
         _ body: () throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
-        do throws(KeychainFailure) {
+        do {
             let result = try body()
             count.store(0, ordering: .relaxed)
             return result

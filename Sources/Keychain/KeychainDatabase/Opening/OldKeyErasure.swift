@@ -123,7 +123,7 @@ struct OldKeyErasure {
         let deadline = connection.deadline
         connection.deadline = Deadline(after: Self.patience)
         defer { connection.deadline = deadline }
-        do throws(SystemError) {
+        do {
             try connection.checkpoint(.truncate)
             let size = try pool.directory.check(file: KeychainFile.database)?.byteCount ?? 0
             if size <= Self.largestRewrite {

@@ -58,7 +58,7 @@ extension OpenKeychain {
     ///
     /// - Throws: ``KeychainFailure/Code/timedOut``, which says so if the keys are being changed.
     private func lockForWriting(_ call: StoreCall) throws -> HeldLock {
-        do throws(SystemError) {
+        do {
             return try pool.lockForWriting(call.deadline)
         } catch {
             let failure = KeychainFailure(error, during: call.operation)

@@ -142,7 +142,7 @@ package final class OpenKeychain: Sendable {
         guard failure.code == .locked, let header = lastKnownFacts, header.lockState != nil else {
             return failure
         }
-        do throws(KeychainFailure) {
+        do {
             try source.check(header, until: deadline)
             return failure
         } catch {

@@ -86,7 +86,7 @@ struct Rekeying {
     /// Opens everything in a row; nil if it is damaged, or if the keys that are left do not open
     /// it.
     private func open(_ row: SealedRow) throws(RowFailure) -> OpenedRow? {
-        do throws(RowFailure) {
+        do {
             let opened = try former.open(row, proof)
             return opened.isClosed ? nil : opened
         } catch {

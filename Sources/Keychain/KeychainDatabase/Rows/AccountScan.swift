@@ -78,7 +78,7 @@ package struct AccountScan: Sendable {
         _ run: borrowing Statement.Run, _ place: ScannedPlace
     ) throws(RowFailure) {
         let header = try RowHeader(run, in: place.hash)
-        do throws(RowFailure) {
+        do {
             _ = try names(SealedNames(header, run), state.cipher(examining: header))
         } catch {
             guard error == .locked else { throw error }

@@ -127,7 +127,7 @@ package final class StretchedPassword: Sendable {
                 message: "a password has from 1 to \(Self.maximalByteCount) bytes")
         }
         self.argon2 = argon2
-        do throws(SystemError) {
+        do {
             key = try PassphraseKDF.stretch(typed, salt: argon2.salt, cost: argon2.cost)
         } catch {
             throw KeychainFailure(.outOfMemory, during: operation)
@@ -150,7 +150,7 @@ package final class StretchedPassword: Sendable {
         new typed: borrowing SecretBytes, _ stretching: PasscodeStretching
     ) throws(KeychainFailure) {
         let cost: Argon2Cost
-        do throws(SystemError) {
+        do {
             cost = try stretching.cost()
         } catch {
             throw KeychainFailure(.outOfMemory, during: "take the password")
@@ -225,7 +225,7 @@ package struct PasswordBox {
     package func open(with password: StretchedPassword) throws(RowFailure) -> SecretValue {
         let data = Self.associatedData(lock.item, head)
         let key = password.key(of: lock.item)
-        do throws(SystemError) {
+        do {
             return SecretValue(
                 try stored.withBytes { (box: Span<UInt8>) throws(SystemError) in
                     try data.withBytes { (data: Span<UInt8>) throws(SystemError) in

@@ -64,7 +64,7 @@ package struct LogDamage {
     ///
     /// - Returns: Whether there was such a log.
     private func discardReplaced(_ deadline: Deadline) throws -> Bool {
-        do throws(SystemError) {
+        do {
             try open(deadline).close()
             return false
         } catch {
@@ -96,7 +96,7 @@ package struct LogDamage {
     }
 
     private func isKept(_ log: [UInt8]) throws(SystemError) -> Bool {
-        do throws(SystemError) {
+        do {
             return try directory.withContents(of: Self.keptLogName, maxByteCount: log.count) {
                 (kept) in
                 kept.count == log.count && kept.indices.allSatisfy { kept[$0] == log[$0] }

@@ -134,7 +134,7 @@ extension RowKeys {
         let cipher = try cipher(opening: row.header)
         let content = try cipher.openContent(row)
         guard let secret = row.secret else { return OpenedRow(row: row, content: content) }
-        do throws(RowFailure) {
+        do {
             let value = try cipher.openValue(ValueParts(row), secret.span, proof)
             try cipher.check(value, row.header, content)
             return OpenedRow(row: row, content: content, value: value)

@@ -168,7 +168,7 @@ extension ItemCipher {
                 message: "there are no keys for items that need a person",
                 hint: "set a passcode, or begin new keys with `valet rotate`")
         }
-        do throws(SystemError) {
+        do {
             let inner = try parts.data(.presence, keychainID).withBytes {
                 data throws(SystemError) in
                 try PublicKeySealing.seal(padded, associatedData: data, to: recipient)
@@ -191,7 +191,7 @@ extension ItemCipher {
     /// of its class go.
     package func checkValue(_ row: SealedRow, _ content: ItemContent) throws(RowFailure) {
         guard let secret = row.secret else { return }
-        do throws(RowFailure) {
+        do {
             let stored = try openValue(ValueParts(row), secret.span)
             try check(stored, row.header, content)
         } catch {
@@ -228,7 +228,7 @@ extension PresenceProof {
         associatedData: Span<UInt8>
     ) throws(RowFailure) -> SecretBytes {
         for opened in keys where opened.has(pair, of: recipient) {
-            do throws(SystemError) {
+            do {
                 let value = try opened.open(sealed, to: pair, associatedData: associatedData)
                 if let value { return value }
             } catch {

@@ -43,7 +43,7 @@ extension RowTransaction {
     /// - Throws: ``KeychainFailure/Code/duplicateItem`` for a locked item: the class that is
     ///   written is open, so the locked item is another one.
     package func openIfTaken(_ row: SealedRow) throws -> OpenedRow? {
-        do throws(RowFailure) {
+        do {
             return try openIfSound(row)
         } catch {
             guard !row.header.flags.contains(.tombstone) else { throw error }

@@ -73,7 +73,7 @@ package struct RowTransaction {
     ///
     /// - Throws: ``RowFailure/locked``.
     package func openIfSound(_ row: SealedRow) throws(RowFailure) -> OpenedRow? {
-        do throws(RowFailure) {
+        do {
             return try open(row)
         } catch {
             guard error.isDamage else { throw error }

@@ -103,7 +103,7 @@ extension RowKeys {
     /// Whether the names in a row show that its columns are not its own. Where the key of its
     /// class is not open they show nothing.
     func isForged(_ row: SealedRow) -> Bool {
-        do throws(RowFailure) {
+        do {
             _ = try cipher(examining: row.header).openContent(row)
             return false
         } catch {
@@ -154,7 +154,7 @@ package struct Search {
     func rankedRows(
         _ store: RowConnection, hasItem: Bool
     ) throws(SystemError) -> [[FoundRow]] {
-        do throws(SystemError) {
+        do {
             return try rankedRows(store)
         } catch .corrupt where hasItem {
             return []
@@ -197,7 +197,7 @@ package struct Search {
     private func variants(
         of plainKey: IndexHash, _ store: RowConnection, hasItem: Bool
     ) throws(SystemError) -> [FoundRow] {
-        do throws(SystemError) {
+        do {
             return try found(store.byAttribute, plainKey)
         } catch .corrupt where hasItem {
             return []
@@ -341,7 +341,7 @@ package enum FoundRow {
         guard SpareMemory.has(copyCount, copiesOf: run.byteCount(Schema.Column.secret)) else {
             throw SystemError(.outOfMemory, during: "read an item")
         }
-        do throws(RowFailure) {
+        do {
             self = .row(try SealedRow(run))
         } catch {
             self = .damaged(number: run.int64(Schema.Column.number))

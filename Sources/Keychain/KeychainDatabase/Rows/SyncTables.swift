@@ -259,7 +259,7 @@ extension RowTransaction {
     private func sealAnew(_ old: SealedSyncEntry, from former: RowKeys) throws {
         let facts: [UInt8]
         let secret: SecretValue?
-        do throws(RowFailure) {
+        do {
             facts = try former.openFacts(old)
             secret = try former.openSecret(old)
         } catch {

@@ -34,7 +34,7 @@ package struct AuthenticationMeans: Sendable {
         application: { applicationName })
 
     private static var applicationName: String {
-        do throws(KeychainFailure) {
+        do {
             return try KeychainSession.current().caller.applicationIdentifier
         } catch {
             // The call that is being authenticated fails for the same reason.

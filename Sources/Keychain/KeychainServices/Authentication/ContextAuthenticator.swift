@@ -183,7 +183,7 @@ package final class ContextAuthenticator: Authenticator {
     private func refusing<R>(
         _ body: () throws(AuthenticationRefusal) -> R
     ) throws(KeychainFailure) -> R {
-        do throws(AuthenticationRefusal) {
+        do {
             return try body()
         } catch {
             throw KeychainFailure(error)
@@ -232,7 +232,7 @@ package final class ContextAuthenticator: Authenticator {
 
     private func store() throws(AuthenticationRefusal) -> ItemStore {
         if let ownStore { return ownStore }
-        do throws(KeychainFailure) {
+        do {
             return try KeychainSession.current().store
         } catch {
             throw .keychain(error)

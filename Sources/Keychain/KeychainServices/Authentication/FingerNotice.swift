@@ -73,7 +73,7 @@ final class FingerNotice: Sendable {
             return false
         }
         guard isFirst else { return }
-        do throws(KeychainFailure) {
+        do {
             try startThread { self.show() }
         } catch {
             note(.notShown)
@@ -108,7 +108,7 @@ final class FingerNotice: Sendable {
     /// Returns by the deadline, or two seconds later at most.
     private func show() {
         while let prompt = nextPrompt() {
-            do throws(SystemError) {
+            do {
                 try asker.tell(prompt, offering: offer, until: deadline)
                 note(.passcode)
             } catch {

@@ -19,7 +19,7 @@
         /// What fprintd answers, in five seconds at most.
         package func state(until deadline: Deadline) -> BiometryState {
             let limit = min(deadline.remaining, Self.patience)
-            do throws(SystemError) {
+            do {
                 let states = try reader.enrolments(until: Deadline(after: limit))
                 return .enrolled(states.map(\.bytes))
             } catch {
@@ -33,7 +33,7 @@
             tell: (String) -> Void
         ) -> BiometryAnswer {
             var isWaiting = false
-            do throws(SystemError) {
+            do {
                 let state = try reader.verify(
                     enrolment, until: deadline, cancellation: cancellation
                 ) { event in

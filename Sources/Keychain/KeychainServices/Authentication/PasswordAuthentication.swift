@@ -64,7 +64,7 @@ struct PasswordAuthentication {
                 "\(question.means.application()) asks for a new password for an item.",
                 label: Self.label, isNew: true)
         }
-        do throws(KeychainFailure) {
+        do {
             return try StretchedPassword(new: typed, stretching)
         } catch {
             throw .keychain(error)
@@ -81,7 +81,7 @@ struct PasswordAuthentication {
             // Stretching takes as long as the box demands, and a search may find many boxes.
             guard !question.deadline.hasPassed else { throw .timedOut }
             guard !question.cancellation.isCancelled else { throw .ended }
-            do throws(KeychainFailure) {
+            do {
                 let password = try StretchedPassword(typed, for: lock)
                 if password.opens(lock) { opened.append(password) }
             } catch {

@@ -38,7 +38,7 @@ struct PresenceAuthentication {
             let hasOther = demands.allSatisfy {
                 $0.demand.isMet(by: Self.shown(known, for: $0).union(.passcode))
             }
-            do throws(AuthenticationRefusal) {
+            do {
                 // A question for the passcode may follow, and needs time.
                 let leavesTime = hasOther || way.factors.contains(.passcode)
                 let time = deadline.remaining / (leavesTime ? 2 : 1)
@@ -82,7 +82,7 @@ extension PresenceAuthentication {
         of enrolment: [UInt8]?, orPasscode hasOther: Bool, until deadline: Deadline
     ) throws(AuthenticationRefusal) -> PresenceProof {
         let enrolled = try enrolmentOfFinger(enrolment, orPasscode: hasOther, until: deadline)
-        do throws(KeychainFailure) {
+        do {
             return try store.presenceProof(fingerprint: enrolled)
         } catch {
             throw .keychain(error)
@@ -145,7 +145,7 @@ extension PresenceAuthentication {
     private func proof(
         ofPasscode typed: borrowing SecretBytes
     ) throws(AuthenticationRefusal) -> PresenceProof? {
-        do throws(KeychainFailure) {
+        do {
             return try store.presenceProof(passcode: typed)
         } catch {
             guard error.code == .authenticationFailed else { throw .keychain(error) }

@@ -25,7 +25,7 @@ struct SecretQuestion {
 
     func checkThatSomebodyIsThere() throws(AuthenticationRefusal) {
         guard mayAsk else { throw .notInteractive(nil) }
-        do throws(SystemError) {
+        do {
             try means.asker.checkThatSomebodyIsThere()
         } catch {
             throw .notInteractive(error)
@@ -48,7 +48,7 @@ struct SecretQuestion {
         prompt.timeout = deadline.remaining
         prompt.cancelTitle = cancelTitle
         prompt.cancellation = cancellation
-        do throws(SystemError) {
+        do {
             return try means.asker.ask(prompt)
         } catch {
             throw AuthenticationRefusal(error, isEnded: cancellation.isCancelled)

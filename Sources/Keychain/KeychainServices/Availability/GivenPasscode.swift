@@ -76,7 +76,7 @@ final class GivenPasscode: Sendable {
 
     private static func read(for store: ItemStore) throws(KeychainFailure) -> SecretBytes {
         let patience = Duration.seconds(5)
-        do throws(SystemError) {
+        do {
             return try PasscodeDescriptor.readGiven(
                 within: store.end.map { min($0.remaining, patience) } ?? patience)
         } catch {

@@ -75,7 +75,7 @@ package struct AccountChanges: AsyncSequence, Sendable {
 
         private mutating func look() async throws(KeychainFailure) {
             let (session, service, before) = (session, service, snapshot)
-            do throws(KeychainFailure) {
+            do {
                 let (snapshot, changes) = try await offloading { () throws(KeychainFailure) in
                     var snapshot = before
                     let changes = try session.store.changes(

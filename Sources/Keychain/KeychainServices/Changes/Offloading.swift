@@ -25,7 +25,7 @@ private let offloadingQueue = DispatchQueue(label: "valet.calls", attributes: .c
 ///
 /// - Throws: ``KeychainFailure`` with the code `outOfMemory` if the system has no thread left.
 package func startThread(_ body: @escaping @Sendable () -> Void) throws(KeychainFailure) {
-    do throws(SystemError) {
+    do {
         try BackgroundThread.start(body)
     } catch {
         throw KeychainFailure(

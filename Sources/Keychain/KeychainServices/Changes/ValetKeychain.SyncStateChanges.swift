@@ -94,7 +94,7 @@ extension ValetKeychain {
             private func look(
                 _ session: KeychainSession
             ) async throws(KeychainFailure) -> SyncState? {
-                do throws(KeychainFailure) {
+                do {
                     return try await offloading { () throws(KeychainFailure) in
                         try session.store.keychain.syncState()
                     }

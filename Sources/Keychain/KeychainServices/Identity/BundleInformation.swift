@@ -89,7 +89,7 @@ extension BundleInformation {
     /// - Throws: ``KeychainFailure``: `inputOutput`, `readOnly`, `diskFull`, `insecureFiles` for
     ///   something else in its place.
     package func write(to path: String, replacing: Bool) throws(KeychainFailure) -> Bool {
-        do throws(SystemError) {
+        do {
             try FilePath.makePublicFolder(at: Self.folder(of: path))
             var file = try AtomicFile(at: path, replacing: replacing, isPublic: true)
             try file.append(Array(propertyList.utf8).span)

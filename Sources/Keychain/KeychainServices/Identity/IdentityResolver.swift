@@ -164,7 +164,7 @@ extension IdentityResolver {
     /// - Throws: `insecureFiles` unless it is a regular file of root or of the user that nobody
     ///   else may write; `invalidRequest` if it is larger than 1 MiB; `inputOutput`.
     static func read(_ path: String) throws(KeychainFailure) -> [UInt8]? {
-        do throws(SystemError) {
+        do {
             return try SystemFile.contents(
                 of: path, maxByteCount: greatestByteCount,
                 trusting: GivenFile.exists(flatpakInfoPath) ? unknownUser : nil)

@@ -103,7 +103,7 @@ extension BackupHeader {
         let body = bytes.span.extracting(first: bytes.count - Digest.byteCount)
         guard version == Self.version, Digest(of: body).bytes == bytes.suffix(Digest.byteCount)
         else { throw KeychainFailure(.damaged, during: .open, path: path, at: .header) }
-        do throws(SystemError) {
+        do {
             try self.init(checked: bytes, costs: costs)
         } catch {
             throw KeychainFailure(error, during: .open, path: path, at: .header)

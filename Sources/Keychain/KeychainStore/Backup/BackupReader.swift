@@ -26,7 +26,7 @@ package struct LockedBackup: Sendable {
 
     init(_ path: String, costs: CostBounds) throws(KeychainFailure) {
         var bytes = [UInt8](repeating: 0, count: BackupHeader.byteCount)
-        do throws(SystemError) {
+        do {
             file =
                 path != "-"
                 ? try UserFile(path)
@@ -52,7 +52,7 @@ package struct LockedBackup: Sendable {
         guard passphrase.byteCount > 0 else {
             throw KeychainFailure(.emptyPassphrase, during: .open, path: file.path)
         }
-        do throws(SystemError) {
+        do {
             let preamble = header.preamble
             let stretched = try PassphraseKDF.stretch(
                 passphrase, salt: preamble.salt, cost: preamble.cost)
@@ -118,7 +118,7 @@ package struct BackupItems: ~Copyable {
         case .failure(let error): throw error
         case nil: break
         }
-        do throws(KeychainFailure) {
+        do {
             return try readRecord()
         } catch {
             outcome = .failure(error)
@@ -175,7 +175,7 @@ package struct BackupItems: ~Copyable {
         let properties = NewItem(
             itemClass, attributes: list.attributes, accessGroup: list.accessGroup,
             isSynchronizable: flags.contains(.synchronizable), protectionClass: protection)
-        do throws(KeychainFailure) {
+        do {
             return try BackupItem(properties, logicalTime: logicalTime, value: value)
         } catch {
             throw chunks.damaged
@@ -288,7 +288,7 @@ struct ChunkReader: ~Copyable {
             throw KeychainFailure(.truncated, during: .read, path: file.path, at: place)
         }
         let (sealed, header) = (sealed, header)
-        do throws(SystemError) {
+        do {
             isLast = try opener.open(sealed.span, associatedData: header.span, into: &content)
         } catch {
             throw KeychainFailure(error, during: .read, path: file.path, at: place)
@@ -299,7 +299,7 @@ struct ChunkReader: ~Copyable {
 
     private mutating func readChunk() throws(KeychainFailure) -> Int {
         let offset = BackupHeader.byteCount + chunkCount * Chunk.byteCount
-        do throws(SystemError) {
+        do {
             return try file.read(at: offset, into: &sealed)
         } catch {
             throw KeychainFailure(ofFile: error, during: .read)

@@ -33,7 +33,7 @@ package struct BackupWriter: ~Copyable {
             throw KeychainFailure(.emptyPassphrase, during: .write, path: path)
         }
         let file: AtomicFile
-        do throws(SystemError) {
+        do {
             file =
                 path == "-"
                 ? try AtomicFile(sendingTo: 1) : try AtomicFile(at: path, replacing: replacing)
@@ -44,7 +44,7 @@ package struct BackupWriter: ~Copyable {
         let key = BackupKey.random()
         let sealer = StreamSealer(under: key)
         let header: BackupHeader
-        do throws(SystemError) {
+        do {
             let stretched = try PassphraseKDF.stretch(
                 passphrase, salt: preamble.salt, cost: preamble.cost)
             header = BackupHeader(
@@ -59,7 +59,7 @@ package struct BackupWriter: ~Copyable {
     ///
     /// - Throws: ``KeychainFailure``: as ``init(to:replacing:origin:passphrase:cost:)``.
     package static func check(path: String, replacing: Bool) throws(KeychainFailure) {
-        do throws(SystemError) {
+        do {
             if path != "-" { _ = try AtomicFile(at: path, replacing: replacing) }
         } catch {
             throw KeychainFailure(ofFile: error, during: .write)
@@ -146,7 +146,7 @@ struct ChunkWriter: ~Copyable {
     consuming func finish() throws(KeychainFailure) -> [UInt8] {
         try sealChunk(isLast: true)
         let ending = Array(sealed.suffix(SealedStream.tagByteCount))
-        do throws(SystemError) {
+        do {
             try file.commit()
         } catch {
             throw KeychainFailure(ofFile: error, during: .write)
@@ -166,7 +166,7 @@ struct ChunkWriter: ~Copyable {
     }
 
     private mutating func write(_ bytes: [UInt8]) throws(KeychainFailure) {
-        do throws(SystemError) {
+        do {
             try file.append(bytes.span)
         } catch {
             throw KeychainFailure(ofFile: error, during: .write)

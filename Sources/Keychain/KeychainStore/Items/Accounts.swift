@@ -61,7 +61,7 @@ private struct AccountList {
     private mutating func add(
         _ number: Int64, _ account: Result<AttributeValue, RowFailure>
     ) throws {
-        do throws(RowFailure) {
+        do {
             found.items.append(try account.get())
             numbers.append(number)
         } catch {
@@ -101,7 +101,7 @@ private final class PlaceReading {
         try run.bind(range.lowerBound, at: 1)
         try run.bind(range.upperBound, at: 2)
         while try run.step() {
-            do throws(RowFailure) {
+            do {
                 guard let header = try scan.header(run, place) else {
                     try scan.checkStranger(run, place)
                     continue

@@ -168,7 +168,7 @@ struct MassDeletion {
         var count = 0
         var batch = Self.wholeCount
         while !walk.isAtEnd {
-            do throws(KeychainFailure) {
+            do {
                 let end = min(walk.numbers.count, walk.position + batch)
                 let outcome = try delete(walk.numbers[walk.position..<end])
                 count += outcome.count

@@ -74,7 +74,7 @@ struct ItemTransaction {
             !row.header.flags.contains(.tombstone)
         else { return }
         let opened: OpenedRow?
-        do throws(RowFailure) {
+        do {
             opened = try rows.openIfSound(row)
         } catch {
             // A locked item is a duplicate, whatever it needs.

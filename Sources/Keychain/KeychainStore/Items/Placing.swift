@@ -108,7 +108,7 @@ extension ItemTransaction {
 
     private func isDamaged(_ existing: FoundRow) -> Bool {
         guard case .row(let row) = existing else { return true }
-        do throws(RowFailure) {
+        do {
             return try rows.openIfSound(row) == nil
         } catch {
             // A locked item may be sound.

@@ -126,7 +126,7 @@ extension AccountScan {
                 salt: header.salt, logicalTime: time, account: known?.account, isTold: true)
             let isKnown = known?.isSameWrite(as: item) == true
             if !isKnown || known?.account == nil {
-                do throws(RowFailure) {
+                do {
                     item.account = try account(SealedNames(header, run))
                 } catch {
                     item.isTold = isKnown

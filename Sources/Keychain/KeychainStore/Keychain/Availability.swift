@@ -20,7 +20,7 @@ extension Keychain {
     /// - Throws: ``KeychainFailure`` if the state cannot be read: `timedOut`, `keychainDamaged`,
     ///   `newerFormat`, `insecureFiles`, `inputOutput`.
     package func availability() throws(KeychainFailure) -> KeychainAvailability {
-        do throws(KeychainFailure) {
+        do {
             return try store.inspect(Self.looking) { try $0.availability() }
                 ?? KeychainAvailability(state: .absent, openKeys: .all)
         } catch {
@@ -98,7 +98,7 @@ extension KeychainPasscodes {
     private func lookForDeviceKey(
         _ header: KeychainHeader, _ found: inout KeychainAvailability
     ) throws(KeychainFailure) {
-        do throws(KeychainFailure) {
+        do {
             try source.check(header, until: deadline)
         } catch {
             switch error.code {

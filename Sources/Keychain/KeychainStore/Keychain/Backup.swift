@@ -78,7 +78,7 @@ extension Keychain {
     private static func calibratedCost(
         _ operation: String
     ) throws(KeychainFailure) -> Argon2Cost {
-        do throws(SystemError) {
+        do {
             return try PassphraseKDF.calibratedCost(
                 memoryByteCount: MachineMemory.usableByteCount, on: ThreadTimeClock())
         } catch {

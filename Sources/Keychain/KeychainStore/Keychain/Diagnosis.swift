@@ -19,7 +19,7 @@ extension Keychain {
     /// Reads the whole keychain. A failure that stops the examination is the last finding.
     package func diagnose() -> [Finding] {
         var findings: [Finding] = []
-        do throws(KeychainFailure) {
+        do {
             let isThere = try store.inspect(Self.diagnosing) { keys in
                 try KeychainExamination(keys: keys).run(into: &findings)
                 findings.append(.memory)
@@ -60,7 +60,7 @@ extension Keychain {
     /// The device keys, and files with names of device keys, that a change of keys could not erase
     /// and that are useless or in the way.
     package func strayDeviceKeys() -> [Finding] {
-        do throws(KeychainFailure) {
+        do {
             return try store.workOnKeys(Self.diagnosing) { keys in
                 let found = try KeychainExamination(keys: keys).strayKeys(keys.header())
                 return found.filter { $0.severity != .fine }
@@ -190,7 +190,7 @@ struct KeychainExamination {
     /// Checks the device key. An unlocked keychain works without it, but the next unlock fails.
     private func deviceKeyFindings(_ header: KeychainHeader) -> [Finding] {
         guard header.lockState != nil else { return [] }
-        do throws(KeychainFailure) {
+        do {
             try keys.source.check(header, until: keys.deadline)
             return []
         } catch {
@@ -273,7 +273,7 @@ struct KeychainExamination {
     private func tpmFindings(_ header: KeychainHeader) -> [Finding] {
         guard header.isBoundToTPM else { return [] }
         let path = keys.keychain.location.tpm.place.path
-        do throws(TPMError) {
+        do {
             let tpm = TPMSummary(try keys.keychain.location.tpm.status(until: keys.deadline))
             let hasPasscode = header.keybag.level == .tpmAndPasscode
             return [

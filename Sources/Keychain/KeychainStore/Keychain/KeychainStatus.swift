@@ -137,7 +137,7 @@ extension Keychain {
     /// - Throws: ``KeychainFailure``: `keyUnavailable` if it is missing or cannot be used,
     ///   `timedOut`, `inputOutput`.
     package func tpmSummary() throws(KeychainFailure) -> TPMSummary {
-        do throws(TPMError) {
+        do {
             return TPMSummary(
                 try store.location.tpm.status(until: Deadline(after: store.timeLimit)))
         } catch {

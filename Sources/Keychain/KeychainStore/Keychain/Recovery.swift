@@ -119,7 +119,7 @@ extension KeychainPasscodes {
     fileprivate func deviceSecretAtHand(
         _ header: KeychainHeader
     ) throws(KeychainFailure) -> DeviceSecret? {
-        do throws(KeychainFailure) {
+        do {
             let secret = try source.secret(of: header, until: deadline)
             guard secret.id == header.keybag.deviceKeyID else { return nil }
             return secret

@@ -256,7 +256,7 @@ struct DatabaseRebuild {
         var copied = CopiedRow(
             number: run.int64(Schema.Column.number), row: nil, isSound: false, placeID: id)
         for hashes in places[id] {
-            do throws(RowFailure) {
+            do {
                 let row = try SealedRow(run, in: hashes)
                 copied.row = copied.row ?? row
                 _ = try state.cipher(examining: row.header).openContent(row)

@@ -57,7 +57,7 @@ struct RowExamination {
         var damaged = 0
         do {
             try tables.forEachEntry(0...UInt8.max) { entry in
-                do throws(RowFailure) {
+                do {
                     _ = try state.openFacts(entry)
                     sound += 1
                 } catch {
@@ -88,7 +88,7 @@ struct RowExamination {
     /// The row, and the reason why it is damaged or cannot be examined; no reason if it is sound.
     private func examine(_ found: FoundRow) -> (SealedRow?, RowFailure?) {
         guard case .row(let row) = found else { return (nil, .column) }
-        do throws(RowFailure) {
+        do {
             try check(row)
             return (row, nil)
         } catch {

@@ -20,7 +20,7 @@ extension Keychain {
     package func status() throws(KeychainFailure) -> KeychainStatus {
         var status = KeychainStatus(
             state: .absent, folder: store.location.folder, isReadOnly: false)
-        do throws(KeychainFailure) {
+        do {
             _ = try store.inspect(Self.inspecting) { keys in
                 var look = RepeatedLook()
                 while try !keys.describe(in: &status, &look) {

@@ -22,7 +22,7 @@ extension Keychain {
     ///
     /// - Throws: ``KeychainFailure``: `timedOut`, `damaged`, any failure of the keychain itself.
     package func syncState() throws(KeychainFailure) -> SyncState {
-        do throws(KeychainFailure) {
+        do {
             return try store.readRows("look at sync") { snapshot in
                 guard try snapshot.bytes(of: .circle) != nil else { return .off }
                 if try snapshot.bytes(of: .paused) != nil { return .paused }

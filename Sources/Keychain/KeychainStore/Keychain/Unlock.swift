@@ -68,7 +68,7 @@ extension Keychain {
     ) throws(KeychainFailure) {
         let known = lastKnownID
         var isRead = false
-        do throws(KeychainFailure) {
+        do {
             try lock(all: all, waiting: waiting, &isRead)
         } catch {
             guard !isRead, known != nil || error.code != .itemNotFound else { throw error }
@@ -105,7 +105,7 @@ extension Keychain {
     private func awaitWriters(
         _ pool: ConnectionPool, _ deadline: Deadline
     ) throws(KeychainFailure) {
-        do throws(SystemError) {
+        do {
             try pool.awaitWriters(deadline)
         } catch {
             let failure = KeychainFailure(error, during: Self.locking)
@@ -134,7 +134,7 @@ extension Keychain {
         _ known: KeychainID?, all: Bool, orEveryKeychain isSweeping: Bool,
         because failure: KeychainFailure
     ) -> KeychainFailure {
-        do throws(KeychainFailure) {
+        do {
             defer { announceLockState() }
             let locked = try LockStates.lock(
                 known ?? deviceKeyOwner, at: store.location, all: all, orEveryKeychain: isSweeping)
@@ -161,7 +161,7 @@ extension Keychain {
     /// The keychain that the device key names; nil if the key cannot be read or names none.
     private var deviceKeyOwner: KeychainID? {
         let source = DeviceSecretSource(location: store.location)
-        do throws(KeychainFailure) {
+        do {
             return try source.given(by: source.preferred).keychainID
         } catch {
             return nil

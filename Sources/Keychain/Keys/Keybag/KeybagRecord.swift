@@ -95,7 +95,7 @@ package struct Argon2Record: Hashable, Sendable {
         var reader = ByteReader(body, malformed: KeychainFailure.malformedKeybag)
         salt = try reader.fixedBytes()
         let (memoryKiB, passes): (UInt32, UInt32) = (try reader.integer(), try reader.integer())
-        do throws(SystemError) {
+        do {
             cost = try Argon2Cost(memoryKiB: memoryKiB, passes: passes)
         } catch {
             throw KeychainFailure(error)

@@ -65,7 +65,7 @@ extension LockedKeybag {
         _ tag: KeybagTag, under kek: borrowing SymmetricKey<K>
     ) throws(KeychainFailure) -> SymmetricKey<P> {
         let wrapped = try wrappedKey(tag)
-        do throws(SystemError) {
+        do {
             return try KeyWrap.unwrap(wrapped, under: kek, binding: binding(tag))
         } catch {
             throw KeychainFailure(error)
@@ -106,7 +106,7 @@ extension LockedKeybag {
     package var recoveryPublicKey: PublicKey? {
         get throws(KeychainFailure) {
             guard let body = records[.recoveryPublicKey] else { return nil }
-            do throws(SystemError) {
+            do {
                 return try PublicKey(body)
             } catch {
                 throw KeychainFailure(error)
@@ -135,7 +135,7 @@ extension LockedKeybag {
     mutating func seal(
         _ root: borrowing RootKey, to publicKey: PublicKey
     ) throws(KeychainFailure) {
-        do throws(SystemError) {
+        do {
             let sealed = try SealedToPublicKey(
                 wrapping: root, to: publicKey, binding: binding(.rootByRecoveryKey))
             records[.rootByRecoveryKey] = sealed.bytes

@@ -46,7 +46,7 @@ package struct LockedKeybag: Sendable {
     /// The wrapped key in record `tag`.
     func wrappedKey(_ tag: KeybagTag) throws(KeychainFailure) -> WrappedKey {
         let body = try body(tag)
-        do throws(SystemError) {
+        do {
             return try WrappedKey(parsing: body.span)
         } catch {
             throw KeychainFailure(error)

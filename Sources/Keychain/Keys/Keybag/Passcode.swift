@@ -76,7 +76,7 @@ package struct StretchedRecord: ~Copyable, Sendable {
     }
 
     init(_ passcode: borrowing Passcode, argon2: Argon2Record) throws(KeychainFailure) {
-        do throws(SystemError) {
+        do {
             stretched = try PassphraseKDF.stretch(
                 passcode.bytes, salt: argon2.salt, cost: argon2.cost)
         } catch {

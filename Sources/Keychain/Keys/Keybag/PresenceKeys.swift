@@ -190,7 +190,7 @@ extension LockedKeybag {
         case .none: return nil
         case .some(let kek):
             let secret: AgreementSecret
-            do throws(SystemError) {
+            do {
                 secret = try KeyWrap.unwrap(
                     record.secret, under: kek, binding: binding(pair.tag))
             } catch {
@@ -231,7 +231,7 @@ extension LockedKeybag {
             throw .malformedKeybag
         }
         let bytes = body.span
-        do throws(SystemError) {
+        do {
             return (
                 try PublicKey(copying: bytes.extracting(first: PublicKey.byteCount)),
                 try WrappedKey(parsing: bytes.extracting(droppingFirst: PublicKey.byteCount))

@@ -227,7 +227,7 @@ extension LockedKeybag {
         let wrapped = try wrappedKey(tag)
         let binding = WrapBinding(
             .root, keychainID: keychainID, epoch: epoch, parameters: parameters)
-        do throws(SystemError) {
+        do {
             return try KeyWrap.unwrap(wrapped, under: kek, binding: binding)
         } catch {
             throw KeychainFailure(error, wrongKey: wrongKey)
@@ -284,7 +284,7 @@ package struct RecoveryProtector: ~Copyable, Sendable {
             throw KeychainFailure(.wrongRecoveryKey)
         }
         let body = try keybag.body(.rootByRecoveryKey)
-        do throws(SystemError) {
+        do {
             return try SealedToPublicKey(parsing: body.span)
                 .unwrap(with: key.pair, binding: keybag.binding(.rootByRecoveryKey))
         } catch {

@@ -68,7 +68,7 @@ extension RecoveryKey {
     }
 
     private static func payload(of text: Span<UInt8>) throws(KeychainFailure) -> SecretBytes {
-        do throws(CheckedText.Mistake) {
+        do {
             return try CheckedText.recoveryKey.payload(of: text)
         } catch {
             throw KeychainFailure(error)

@@ -131,7 +131,7 @@ enum KernelKeyring {
     /// Links the key into the user keyring, or where that is revoked or closed into the user's
     /// persistent one, so that it outlives this thread.
     static func publish(_ key: KeySerial) throws(KeychainFailure) {
-        do throws(KeychainFailure) {
+        do {
             try control(KEYCTL_LINK, key, Int64(KEY_SPEC_USER_KEYRING), during: .publish)
         } catch {
             switch error.code {

@@ -246,7 +246,7 @@ extension KeyPayload {
         }
         let head = head
         let body: SecretBytes
-        do throws(SystemError) {
+        do {
             body = try AEAD.open(
                 bytes.extracting(droppingFirst: head.count), associatedData: head.span, under: key)
         } catch {

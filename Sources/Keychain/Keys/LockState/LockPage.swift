@@ -43,7 +43,7 @@ struct LockPage: Sendable {
         var bytes = InlineArray<48, UInt8>(repeating: 0)
         var span = bytes.mutableSpan
         let count: Int
-        do throws(SystemError) {
+        do {
             count = try file.read(into: &span)
         } catch {
             // Another part of the program closed the descriptor: the caller opens the file again.
@@ -174,7 +174,7 @@ final class PageWatch: Sendable {
     }
 
     private func open(_ access: OpenFile.Access) throws(KeychainFailure) -> LockPage? {
-        do throws(SystemError) {
+        do {
             let directory = try PrivateDirectory.open(folder, creating: false)
             return try OpenFile.open(LockPage.fileName, in: directory, for: access)
                 .map(LockPage.init)

@@ -150,7 +150,7 @@ package final class LockStateStore: Sendable {
             try process.publish(firstUnlock: firstUnlock, unlocked: unlocked, under: marks)
             return
         }
-        do throws(KeychainFailure) {
+        do {
             _ = try shared.publish(
                 SharedLockState.Publication(
                     payloads: [firstUnlock, unlocked], onlyOpenScopes: false),

@@ -49,7 +49,7 @@ final class ProcessLockState: Sendable {
 
     /// The state at this moment.
     func current(expecting marks: [EpochMark], now: () -> BootTime) -> LockStatus {
-        do throws(KeychainFailure) {
+        do {
             return try followingLocks(at: .now) { state in
                 if let unlocked = state.unlocked, let keys = state.unlockedKeys {
                     if unlocked.period.hasEnded(at: now()) {
@@ -99,7 +99,7 @@ final class ProcessLockState: Sendable {
             state.lastCheck == moment ? isHeld(&state) : nil
         }
         if let known { return known }
-        do throws(KeychainFailure) {
+        do {
             return try followingLocks(at: moment) { isHeld(&$0) }
         } catch {
             return false

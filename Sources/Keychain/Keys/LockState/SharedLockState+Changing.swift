@@ -43,7 +43,7 @@ extension SharedLockState {
         let old = try places.files(of: binding, for: .changing)
         var keys: [NewKey] = []
         let file: OpenSharingFile
-        do throws(KeychainFailure) {
+        do {
             for payload in publication.payloads {
                 keys.append(try makeKey(payload, binding, marks, now))
             }
@@ -126,7 +126,7 @@ extension SharedLockState {
         _ body: () throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
         for _ in 0..<10 {
-            do throws(KeychainFailure) {
+            do {
                 return try body()
             } catch {
                 guard error.code == .quotaExceeded else { throw error }
@@ -147,7 +147,7 @@ extension SharedLockState {
         var failure = KeychainFailure(.cannotShare, during: .share, path: places.deviceFolder)
         for isInMemory in [true, false] {
             guard let place = try places.place(inMemory: isInMemory, making: true) else { continue }
-            do throws(KeychainFailure) {
+            do {
                 let file = try Self.write(encoded, in: place, keychainID)
                 return OpenSharingFile(file, contents, isInMemory: place.isInMemory)
             } catch {
@@ -160,7 +160,7 @@ extension SharedLockState {
     private static func write(
         _ bytes: borrowing SecretBytes, in place: SharingPlaces.Place, _ keychainID: KeychainID
     ) throws(KeychainFailure) -> OpenFile {
-        do throws(SystemError) {
+        do {
             return try writeFile(bytes, in: place, keychainID)
         } catch {
             throw KeychainFailure(cannotShare: error)
@@ -176,7 +176,7 @@ extension SharedLockState {
         guard let file else {
             throw SystemError(.missing, during: "share opened keys", path: place.directory.path)
         }
-        do throws(SystemError) {
+        do {
             try bytes.withBytes { (bytes: Span<UInt8>) throws(SystemError) in
                 try file.write(bytes)
             }
@@ -263,7 +263,7 @@ extension SharedLockState {
             binding.sharingID(entry.key, payload.scope, marks[payload.scope]) == entry.id
         else { return false }
         let key = binding.payloadKey(entry.key, payload.scope, marks[payload.scope])
-        do throws(KeychainFailure) {
+        do {
             try KernelKeyring.update(serial, payload: payload.sealed(under: key).span)
             try KernelKeyring.setTimeout(payload.timeout(from: now), of: serial)
             return true
@@ -305,7 +305,7 @@ extension SharedLockState {
     private static func change(
         _ page: PageWatch, all: Bool
     ) -> (failure: SystemError?, isNew: Bool) {
-        do throws(SystemError) {
+        do {
             if let known = try page.changeable(making: false) {
                 let isNew = (try? known.marks()) == nil
                 try known.change(all: all)

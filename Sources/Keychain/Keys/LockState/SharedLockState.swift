@@ -98,7 +98,7 @@ extension SharedLockState {
     /// - Parameter marks: The epochs of the database; keys of other epochs are ignored.
     func current(expecting marks: [EpochMark], now: () -> BootTime) -> LockStatus {
         let last = remembered
-        do throws(KeychainFailure) {
+        do {
             if let last, last.keys.contains(marks), last.unlocked != nil || !last.cause.tellsMore,
                 last.unlocked?.payload.period.hasEnded(at: now()) != true,
                 try holds(last, at: .now)
@@ -121,7 +121,7 @@ extension SharedLockState {
         // Taken before the check, so that the check never counts for longer than it should.
         let moment = BootTime.now
         if last.lastCheck == moment { return true }
-        do throws(KeychainFailure) {
+        do {
             guard try holds(last, at: moment) else { return false }
         } catch {
             return false
@@ -309,7 +309,7 @@ extension SharedLockState {
         _ entry: SharingEntry, _ scope: KeyScope, _ seen: Seen
     ) throws(KeychainFailure) -> LookUp {
         let key = seen.binding.payloadKey(entry.key, scope, seen.marks[scope])
-        do throws(KeychainFailure) {
+        do {
             let payload = try KernelKeyring.read(
                 entry.serial, atMost: KeyPayload.maximumByteCount
             ) { bytes throws(KeychainFailure) in try KeyPayload.open(bytes, under: key) }

@@ -143,7 +143,7 @@ struct OpenSharingFile: Sendable {
         self.isInMemory = isInMemory
         // One byte more than a valid file has: if it is filled, the file is too long.
         var bytes = SecretBytes(byteCount: SharingContents.byteCount + 1, for: .keys)
-        do throws(SystemError) {
+        do {
             let count = try bytes.withMutableBytes { (bytes) throws(SystemError) in
                 try file.read(into: &bytes)
             }
@@ -237,7 +237,7 @@ package struct SharingPlaces: Hashable, Sendable {
     private static func directory(
         _ path: String, making: Bool, mustBeInMemory: Bool
     ) throws(KeychainFailure) -> PrivateDirectory? {
-        do throws(SystemError) {
+        do {
             return try PrivateDirectory.open(path, creating: making) {
                 (descriptor, path) throws(SystemError) in
                 let facts = try FileSystem.kernel(descriptor, path)
@@ -277,7 +277,7 @@ package struct SharingPlaces: Hashable, Sendable {
         of binding: SharingBinding, in place: Place, for access: OpenFile.Access
     ) throws(KeychainFailure) -> OpenSharingFile? {
         let held: OpenFile?
-        do throws(SystemError) {
+        do {
             held = try OpenFile.open(
                 fileName(of: binding.keychainID), in: place.directory, for: access)
         } catch {

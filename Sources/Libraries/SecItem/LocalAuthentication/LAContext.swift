@@ -36,7 +36,7 @@ open class LAContext: NSObject, @unchecked Sendable {
     /// - Parameter error: Set to an ``LAError``, as an object, that says why not.
     @discardableResult
     open func canEvaluatePolicy(_ policy: LAPolicy, error: NSErrorPointer) -> Bool {
-        do throws(AuthenticationRefusal) {
+        do {
             try authenticator.check(try policy.demands())
             authenticator.noteDomainState(for: policy)
             return true

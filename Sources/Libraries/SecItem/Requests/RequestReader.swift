@@ -91,7 +91,7 @@ struct RequestReader {
     ) throws(KeychainFailure) {
         var first: (key: String, failure: KeychainFailure)?
         for (key, value) in dictionary {
-            do throws(KeychainFailure) {
+            do {
                 try take(&self, key, value)
             } catch {
                 if first.map({ key < $0.key }) ?? true { first = (key, error) }

@@ -106,7 +106,7 @@ package struct SystemBus: ~Copyable {
         of name: String, _ limit: WaitLimit, _ operation: String
     ) throws(SystemError) -> String {
         let question = BusCall("GetNameOwner", .text(name), to: operation)
-        do throws(SystemError) {
+        do {
             return try uniqueName(call(question, limit), operation)
         } catch {
             guard let reason = error.code.refusal, Self.meansAbsence(reason) else {

@@ -75,7 +75,7 @@ package struct FingerprintReader: Sendable {
     private func session(_ limit: WaitLimit) throws(SystemError) -> FingerprintSession {
         guard !environment.isElevated else { throw SystemError.finger(.elevated) }
         let name: String
-        do throws(SystemError) {
+        do {
             name = try Environment.userNameFromUserDatabase()
         } catch {
             throw SystemError.finger(.unknownUser)

@@ -37,7 +37,7 @@ struct FingerprintSession: ~Copyable {
     static func begin(
         _ place: BusPlace, serviceUser: UInt32, userName: String, _ limit: WaitLimit
     ) throws(SystemError) -> FingerprintSession {
-        do throws(SystemError) {
+        do {
             var bus = try SystemBus(place, limit)
             let service = try bus.service(serviceName, ownedBy: serviceUser, limit)
             return FingerprintSession(
@@ -90,7 +90,7 @@ struct FingerprintSession: ~Copyable {
     /// Begins to receive scans. Not before the claim: until then a scan may be of another user's
     /// finger, and match that user's prints.
     private mutating func listen(to device: BusObject) throws(SystemError) {
-        do throws(SystemError) {
+        do {
             try bus.subscribe(to: device, of: service, limit)
         } catch {
             throw error.ofFinger
@@ -129,7 +129,7 @@ struct FingerprintSession: ~Copyable {
     ) throws(SystemError) -> VerifyStatus {
         while true {
             let signal: BusSignal
-            do throws(SystemError) {
+            do {
                 signal = try bus.nextSignal(of: service, limit, to: "verify the finger")
             } catch {
                 throw error.ofFinger
@@ -147,7 +147,7 @@ struct FingerprintSession: ~Copyable {
     private mutating func release(_ device: BusObject, _ limit: WaitLimit) {
         for member in ["VerifyStop", "Release"] {
             let call = BusCall(member, of: device, on: service, to: "release the reader")
-            do throws(SystemError) {
+            do {
                 try bus.call(call, limit)
             } catch {
                 // A refusal ends the call. After any other error the first call may still run, and
@@ -184,7 +184,7 @@ extension FingerprintSession {
     /// The properties of a reader; `nil` if it has just been unplugged.
     mutating func device(_ path: String) throws(SystemError) -> Device? {
         let object = BusObject(path: path, interface: Self.deviceInterface)
-        do throws(SystemError) {
+        do {
             return Device(
                 object: object, name: try property("name", of: path),
                 gesture: try property("scan-type", of: path) == "swipe" ? .swipe : .press,
@@ -234,7 +234,7 @@ extension FingerprintSession {
     mutating func values(
         _ call: BusCall, _ limit: WaitLimit
     ) throws(SystemError) -> [BusValue] {
-        do throws(SystemError) {
+        do {
             return try bus.call(call, limit)
         } catch {
             throw error.ofFinger

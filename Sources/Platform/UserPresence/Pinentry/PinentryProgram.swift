@@ -56,7 +56,7 @@ struct PinentryProgram {
         let device = TerminalDevice()
         let settings = usesTerminal ? device.settings() : nil
         let relay = try Self.relay(until: deadline)
-        do throws(SystemError) {
+        do {
             let answer = try body(
                 WaitLimit(
                     until: deadline, cancellation: cancellation, signals: relay.descriptor))
@@ -71,7 +71,7 @@ struct PinentryProgram {
     }
 
     private func start(isPatient: Bool) throws(SystemError) -> ChildProcess {
-        do throws(SystemError) {
+        do {
             return try ChildProcess(
                 path: path, environment: ChildEnvironment.variables(from: environment),
                 isPatient: isPatient)
@@ -83,7 +83,7 @@ struct PinentryProgram {
     }
 
     private static func relay(until deadline: Deadline) throws(SystemError) -> SignalRelay {
-        do throws(SystemError) {
+        do {
             return try SignalRelay(SignalRelay.ending, until: deadline)
         } catch {
             throw error.ofAsking(.terminalUnusable)

@@ -203,7 +203,7 @@ package struct BasePartReader: Sendable {
         }
         guard key.id == header.keyID else { throw SyncError(.wrongKey, .seal, in: .part) }
         let plaintext: SecretBytes
-        do throws(SystemError) {
+        do {
             plaintext = try HedgedSeal.open(
                 bytes.span, .syncPart,
                 associatedData: BasePart.Place(header, index: index).associatedData.span,

@@ -191,7 +191,7 @@ package struct VerifiedMessage: Sendable {
         guard key.id == header.keyID else { throw SyncError(.wrongKey, .seal, in: subject) }
         let end = bytes.count - Signature.byteCount
         let plaintext: SecretBytes
-        do throws(SystemError) {
+        do {
             plaintext = try HedgedSeal.open(
                 bytes.span.extracting(MessageFormat.headByteCount..<end), header.kind.context,
                 associatedData: bytes.span.extracting(first: MessageFormat.headByteCount),

@@ -16,7 +16,7 @@ extension SecretReader<SyncError> {
         _ code: SyncError.Code = .invalid
     ) throws(SyncError) {
         let byteCount: Int
-        do throws(SystemError) {
+        do {
             byteCount = try plaintext.withBytes { (bytes: Span<UInt8>) throws(SystemError) in
                 try Padding.unpaddedByteCount(bytes, step: step)
             }

@@ -127,7 +127,7 @@ package struct Joining: ~Copyable, Sendable {
         let plaintext = try Mail.open(mail, .opening, invitation)
         guard let offer, request != nil else { throw SyncError(.malformed, .step, in: .mail) }
         let random: SponsorRandom
-        do throws(SystemError) {
+        do {
             random = try SponsorRandom(copying: plaintext.span)
         } catch {
             throw SyncError(.malformed, .form, in: .mail)

@@ -111,7 +111,7 @@ package enum Mail {
             throw SyncError(.malformed, .step, in: .mail)
         }
         let padded: SecretBytes
-        do throws(SystemError) {
+        do {
             padded = try HedgedSeal.open(
                 bytes.span.extracting(droppingFirst: headByteCount), .syncMail,
                 associatedData: associatedData(step, invitation).span, under: invitation.key)

@@ -142,7 +142,7 @@ private struct BoxKey: ~Copyable {
     private static func agree(
         _ pair: borrowing KeyAgreementPair, _ publicKey: PublicKey
     ) throws(SyncError) -> SymmetricKey<Purpose.SharedSecret> {
-        do throws(SystemError) {
+        do {
             return try pair.sharedSecret(with: publicKey)
         } catch {
             throw SyncError(.invalid, .agreement, in: .circleKey)
@@ -232,7 +232,7 @@ extension CircleKey {
         opening sealed: [UInt8], _ context: DerivationContext, associatedData: Span<UInt8>,
         under key: borrowing SymmetricKey<Q>
     ) throws(SyncError) {
-        do throws(SystemError) {
+        do {
             try self.init(
                 HedgedSeal.open(
                     sealed.span, context, associatedData: associatedData, under: key))

@@ -60,7 +60,7 @@ private struct MailPost {
 /// - Returns: nil for a mail that no side of this invitation has sealed: it changes nothing.
 /// - Throws: ``InvitationTrouble`` for one that ends the invitation.
 private func reading<R>(_ body: () throws(SyncError) -> R) throws(InvitationTrouble) -> R? {
-    do throws(SyncError) {
+    do {
         return try body()
     } catch {
         switch (error.code, error.rule) {

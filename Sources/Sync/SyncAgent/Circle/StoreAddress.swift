@@ -112,7 +112,7 @@ package struct DeviceNames: Hashable, Sendable {
     package init(parsing bytes: [UInt8]?) {
         var reader = ByteReader(
             bytes ?? [], malformed: SyncError(.malformed, .form, in: .member))
-        do throws(SyncError) {
+        do {
             while !reader.isAtEnd {
                 let device = try DeviceID(from: &reader)
                 names[device] = try reader.text()

@@ -77,7 +77,7 @@ extension SyncUpdate {
         _ content: RecordContent, _ key: SyncItemID, in scope: KeyScope, time: UInt64,
         salt: RecordSalt
     ) -> SyncRecord? {
-        do throws(SyncError) {
+        do {
             let checked = try RecordContent(
                 content.itemClass, content.protectionClass, kind: content.kind,
                 attributes: content.attributes, in: scope)

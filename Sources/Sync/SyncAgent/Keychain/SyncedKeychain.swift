@@ -50,7 +50,7 @@ package final class SyncedKeychain {
     package func end(
         _ operation: String, keeping names: Set<NoteName>
     ) throws(KeychainFailure) {
-        do throws(KeychainFailure) {
+        do {
             return try update(operation) { try $0.end(keeping: names) }
         } catch {
             guard error.code == .keychainDamaged else { throw error }

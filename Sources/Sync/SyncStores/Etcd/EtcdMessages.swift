@@ -250,7 +250,7 @@ private struct EtcdText {
 
     /// The columns of the only row; nil if SQLite cannot make it.
     func row(_ query: StaticString, columnCount: Int32) -> [String?]? {
-        do throws(SystemError) {
+        do {
             let run = try document.start(query)
             guard try run.step() else { return nil }
             var columns: [String?] = []
@@ -265,7 +265,7 @@ private struct EtcdText {
     /// Keys and what belongs to them, each with the number in the first column; nil if one of them
     /// is not base64.
     func pairs(_ query: StaticString) -> [(index: Int, pair: EtcdPair)]? {
-        do throws(SystemError) {
+        do {
             let run = try document.start(query)
             var pairs: [(index: Int, pair: EtcdPair)] = []
             while try run.step() {

@@ -39,7 +39,7 @@ extension EtcdStore {
     package func waitForChange(
         in circle: CircleID, within limit: WaitLimit
     ) throws(StoreError) -> StoreChange {
-        do throws(StoreError) {
+        do {
             return try change(in: circle, within: limit)
         } catch {
             guard error.code == .timedOut, Self.hasEnded(limit) else { throw error }

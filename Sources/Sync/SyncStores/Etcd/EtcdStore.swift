@@ -308,7 +308,7 @@ extension EtcdStore {
         // Base64 has four characters for three bytes.
         let limit = names.count * (maxByteCount * 4 / 3 + 2048) + 4096
         let answer: EtcdAnswer
-        do throws(StoreError) {
+        do {
             answer = try perform(
                 operations, in: circle, "read values", by: deadline, maxByteCount: limit)
         } catch {

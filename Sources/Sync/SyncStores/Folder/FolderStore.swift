@@ -181,7 +181,7 @@ extension FolderStore {
     func perform<R>(
         _ operation: String, by deadline: Deadline, _ body: () throws(SystemError) -> R
     ) throws(StoreError) -> R {
-        do throws(SystemError) {
+        do {
             try deadline.check()
             return try body()
         } catch {
@@ -287,7 +287,7 @@ extension FolderStore {
 extension SharedFolder {
     /// A folder in this one; nil if the name is free, or leads to a link or a file.
     func existing(_ name: String) throws(SystemError) -> SharedFolder? {
-        do throws(SystemError) {
+        do {
             return try folder(name)
         } catch {
             guard [.missing, .notADirectory].contains(error.code) else { throw error }

@@ -86,7 +86,7 @@ struct ProgramSecrets {
         }
         defer { close(file) }
         var input = SecretInput(capacity: 4096)
-        do throws(SystemError) {
+        do {
             try input.readAll(from: file, atMost: limit, within: Self.patience)
         } catch {
             guard error.code == .timedOut else { throw CLIError(error).at(name) }

@@ -170,7 +170,7 @@ final class ReferenceResolver {
             parts.append(template.withBytes { SecretValue(copying: $0.extracting(range)) })
             guard index < found.references.count else { break }
             let reference = found.references[index]
-            do throws(CLIError) {
+            do {
                 secrets.append(try value(of: reference.text))
             } catch {
                 throw error.at(located(reference.position))
@@ -196,7 +196,7 @@ final class ReferenceResolver {
             String(utf8: bytes.indices.map { bytes[$0] })
         }
         guard let reference else { throw CLIError.usage("a reference is not UTF-8").at(place) }
-        do throws(CLIError) {
+        do {
             let value = try value(of: reference)
             return FilledText(value: value, secrets: [value])
         } catch {
