@@ -164,13 +164,17 @@ extension SyncCall {
             prompt.timeout = .seconds(300)
             return prompt
         } _: { (answer) throws(CLIError) in
-            do throws(CheckedText.Mistake) {
+            do throws(KeychainFailure) {
                 return .accepted(
-                    try answer.withBytes { (bytes) throws(CheckedText.Mistake) in
+                    try answer.withBytes { (bytes) throws(KeychainFailure) in
                         try Invitation(parsing: bytes)
                     })
             } catch {
-                return .refused(CLIError(.denied, error.text))
+                return .refused(
+                    CLIError(
+                        .denied,
+                        error.code == .newerFormat
+                            ? "not an invitation, or one of a later version" : error.message))
             }
         }
     }
@@ -302,18 +306,5 @@ struct BootLimit {
     func pause(_ message: String) throws(CLIError) {
         guard ContinuousClock.now < end else { throw CLIError(.denied, message) }
         _ = Deadline(after: .seconds(1)).sleep(atMost: Self.interval)
-    }
-}
-
-extension CheckedText.Mistake {
-    /// What is wrong with an invitation.
-    fileprivate var text: String {
-        switch self {
-        case .character(let position): "invalid character at position \(position)"
-        case .length(let count):
-            "wrong length: \(count) characters instead of \(CheckedText.invitation.characterCount)"
-        case .check: "mistyped: the check characters are wrong"
-        case .newer: "not an invitation, or one of a later version"
-        }
     }
 }

@@ -46,16 +46,6 @@ package struct AccessControl: Hashable, Sendable {
         ])
     }
 
-    /// Why constraints cannot be combined (errSecParam; spec/secitem.md §10.2).
-    package enum Contradiction: Error, Hashable, Sendable {
-        /// `or` and `and` at once.
-        case orWithAnd
-        /// Any finger, and those of the current set.
-        case twoKindsOfBiometry
-        /// `userPresence`, which is a choice already, beside another constraint.
-        case userPresenceWithOthers
-    }
-
     /// When the item may be read at all.
     package let protectionClass: ProtectionClass
     /// In normal form: no unknown bits, and one of `or` and `and` exactly if there are two single
@@ -77,19 +67,28 @@ package struct AccessControl: Hashable, Sendable {
 
     /// An access control in normal form.
     ///
-    /// - Throws: ``Contradiction``.
+    /// - Throws: ``KeychainFailure/Code/invalidRequest`` for constraints that cannot be combined
+    ///   (errSecParam; spec/secitem.md §10.2).
     package init(
         _ protectionClass: ProtectionClass, _ given: Constraints
-    ) throws(Contradiction) {
-        guard !given.isSuperset(of: [.or, .and]) else { throw .orWithAnd }
-        guard !given.isSuperset(of: .biometry) else { throw .twoKindsOfBiometry }
+    ) throws(KeychainFailure) {
+        guard !given.isSuperset(of: [.or, .and]) else {
+            throw Self.contradiction("`or` and `and` cannot be combined")
+        }
+        guard !given.isSuperset(of: .biometry) else {
+            throw Self.contradiction("any finger and the current fingers cannot be combined")
+        }
         let others = given.subtracting([.userPresence, .privateKeyUsage, .applicationPassword])
         guard !given.contains(.userPresence) || others.isDisjoint(with: .known) else {
-            throw .userPresenceWithOthers
+            throw Self.contradiction("user presence is a choice already, and stands alone")
         }
         self.protectionClass = protectionClass
         isPlain = false
         constraints = given.intersection(.known).withOneJunction
+    }
+
+    private static func contradiction(_ message: String) -> KeychainFailure {
+        KeychainFailure(.invalidRequest, during: "make an access control", message: message)
     }
 
     /// The same, bound to the enrolled fingers; unchanged without `biometryCurrentSet`.

@@ -20,7 +20,7 @@ public final class SecAccessControl: NSObject, Sendable {
     }
 
     /// The object for the class that no item can have.
-    init(untilReboot constraints: AccessControl.Constraints) throws(AccessControl.Contradiction) {
+    init(untilReboot constraints: AccessControl.Constraints) throws(KeychainFailure) {
         content = try AccessControl(.whenUnlocked, constraints)
         isUntilReboot = true
     }

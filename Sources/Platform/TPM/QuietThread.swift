@@ -2,6 +2,7 @@
 
 internal import Glibc
 internal import ValetCLinux
+internal import ValetSystem
 
 /// A thread with a standard error of its own, which leads to `/dev/null`.
 ///
@@ -23,19 +24,19 @@ enum QuietThread {
 
     private final class Outcome<R: ~Copyable> {
         var result: R?
-        var error: TPMError?
+        var error: SystemError?
     }
 
     /// Runs `body` on such a thread, and waits for it.
     static func run<R: ~Copyable>(
-        _ body: () throws(TPMError) -> R
-    ) throws(TPMError) -> R {
+        _ body: () throws(SystemError) -> R
+    ) throws(SystemError) -> R {
         guard unsafe getenv("TSS2_LOG") == nil else { return try body() }
         let outcome = Outcome<R>()
         withoutActuallyEscaping(body) { body in
             start(
                 Task {
-                    do throws(TPMError) {
+                    do throws(SystemError) {
                         outcome.result = try body()
                     } catch {
                         outcome.error = error

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetSealing
+package import ValetSystem
 
 /// A secret that only one TPM can unseal, in the form that a keybag stores.
 ///
@@ -40,9 +41,9 @@ package struct SealedObject: Hashable, Sendable {
 
     /// Parses ``bytes``. The TPM checks the content of the areas when it loads them.
     ///
-    /// - Throws: ``TPMError/Code/malformed``.
-    package init(parsing bytes: [UInt8]) throws(TPMError) {
-        let malformed = TPMError(.malformed, during: "read an object of the TPM")
+    /// - Throws: ``SystemError/Code/malformed``.
+    package init(parsing bytes: [UInt8]) throws(SystemError) {
+        let malformed = SystemError.tpm(.malformed, during: "read an object of the TPM")
         var reader = ByteReader(bytes, malformed: malformed)
         publicArea = try Self.area(&reader)
         privateArea = try Self.area(&reader)
@@ -54,14 +55,16 @@ package struct SealedObject: Hashable, Sendable {
         guard reader.isAtEnd else { throw malformed }
     }
 
-    private static func part(_ reader: inout ByteReader<TPMError>) throws(TPMError) -> [UInt8] {
+    private static func part(_ reader: inout ByteReader<SystemError>) throws(SystemError) -> [UInt8]
+    {
         let count = try reader.integer(UInt32.self)
         guard count <= maximalByteCount + 2 else { throw reader.malformed }
         return try reader.bytes(Int(count))
     }
 
     /// A part that begins with the length of the rest of it, in two bytes.
-    private static func area(_ reader: inout ByteReader<TPMError>) throws(TPMError) -> [UInt8] {
+    private static func area(_ reader: inout ByteReader<SystemError>) throws(SystemError) -> [UInt8]
+    {
         let part = try part(&reader)
         guard part.count > 2, Int(part[0]) << 8 | Int(part[1]) == part.count - 2 else {
             throw reader.malformed
@@ -101,8 +104,8 @@ package struct PCRSelection: Hashable, Sendable {
     /// One bank, SHA-256, three bytes of bits.
     private static let prefix: [UInt8] = [0, 0, 0, 1, 0, 0x0b, 3]
 
-    /// - Throws: ``TPMError/Code/malformed`` for any other bytes than ``bytes`` gives.
-    init(parsing bytes: [UInt8], malformed: TPMError) throws(TPMError) {
+    /// - Throws: ``SystemError/Code/malformed`` for any other bytes than ``bytes`` gives.
+    init(parsing bytes: [UInt8], malformed: SystemError) throws(SystemError) {
         guard !bytes.isEmpty else {
             bits = 0
             return

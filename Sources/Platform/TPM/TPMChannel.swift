@@ -22,10 +22,10 @@ final class TPMChannel {
 
     /// Opens the connection; waits while another process has it.
     ///
-    /// - Throws: ``TPMError``: `noDevice`, `noPermission`, `timedOut`.
+    /// - Throws: ``SystemError``: `noDevice`, `noPermission`, `timedOut`.
     init(
         _ place: TPMDevice.Place, during operation: String, until deadline: Deadline
-    ) throws(TPMError) {
+    ) throws(SystemError) {
         self.operation = operation
         self.deadline = deadline
         var pause: Int64 = 1_000_000
@@ -38,10 +38,10 @@ final class TPMChannel {
             // Only one process can open the raw device. A socket with a full queue is also waited
             // for.
             guard result == -EBUSY || result == -EAGAIN || result == -EINTR else {
-                throw TPMError(opening: place, errno: -result, during: operation)
+                throw SystemError.tpm(opening: place, errno: -result, during: operation)
             }
             guard deadline.sleep(atMost: pause) else {
-                throw TPMError(.timedOut, during: operation, systemError: -result)
+                throw SystemError.tpm(.slowTPM, during: operation, systemError: -result)
             }
             pause = min(2 * pause, 50_000_000)
         }
@@ -52,15 +52,15 @@ final class TPMChannel {
 
     /// Sends a command, again while the TPM asks for that, and returns its answer with the header.
     ///
-    /// - Throws: ``TPMError``: `timedOut`, `connectionLost`, `malformedAnswer`.
-    func exchange(_ command: [UInt8]) throws(TPMError) -> [UInt8] {
+    /// - Throws: ``SystemError``: `timedOut`, `connectionLost`, `malformedAnswer`.
+    func exchange(_ command: [UInt8]) throws(SystemError) -> [UInt8] {
         var pause: Int64 = 2_000_000
         while true {
             try send(command)
             let answer = try receive()
             guard Self.response(of: answer).isTemporary else { return answer }
             guard deadline.sleep(atMost: pause) else {
-                throw TPMError(.timedOut, during: operation, response: Self.response(of: answer))
+                throw SystemError.tpm(.slowTPM, during: operation)
             }
             pause = min(2 * pause, 100_000_000)
         }
@@ -71,7 +71,7 @@ final class TPMChannel {
         TPMResponse(answer[6..<headerByteCount].reduce(0) { $0 << 8 | UInt32($1) })
     }
 
-    private func send(_ command: [UInt8]) throws(TPMError) {
+    private func send(_ command: [UInt8]) throws(SystemError) {
         var sent = 0
         while sent < command.count {
             let result = unsafe command[sent...].withUnsafeBytes { bytes in
@@ -89,7 +89,7 @@ final class TPMChannel {
         }
     }
 
-    private func receive() throws(TPMError) -> [UInt8] {
+    private func receive() throws(SystemError) -> [UInt8] {
         var answer: [UInt8] = []
         var room = [UInt8](repeating: 0, count: Self.maximalByteCount)
         while true {
@@ -107,24 +107,24 @@ final class TPMChannel {
             let byteCount = answer[2..<6].reduce(0) { $0 << 8 | Int($1) }
             guard byteCount >= Self.headerByteCount, byteCount <= Self.maximalByteCount,
                 answer.count <= byteCount
-            else { throw TPMError(.malformedAnswer, during: operation) }
+            else { throw SystemError.tpm(.malformedAnswer, during: operation) }
             if answer.count == byteCount { return answer }
         }
     }
 
     /// Waits if the call would have blocked; throws at the end of the stream and for other errors.
-    private func waitAfter(_ result: Int, for event: Int32) throws(TPMError) {
+    private func waitAfter(_ result: Int, for event: Int32) throws(SystemError) {
         let reason = result < 0 ? errno : 0
         switch reason {
         case EINTR: return
         case EAGAIN, EBUSY: try waitUntilReady(event)
-        default: throw TPMError(.connectionLost, during: operation, systemError: reason)
+        default: throw SystemError.tpm(.connectionLost, during: operation, systemError: reason)
         }
     }
 
-    private func waitUntilReady(_ event: Int32) throws(TPMError) {
+    private func waitUntilReady(_ event: Int32) throws(SystemError) {
         guard WaitLimit(until: deadline).wait(for: descriptor, event) == .ready else {
-            throw TPMError(.timedOut, during: operation)
+            throw SystemError.tpm(.slowTPM, during: operation)
         }
     }
 
@@ -179,7 +179,7 @@ extension TPMChannel {
     /// resource manager it sees only its own, so there are none.
     ///
     /// - Returns: The number of removed objects and sessions.
-    func removeLeftovers() throws(TPMError) -> Int {
+    func removeLeftovers() throws(SystemError) -> Int {
         var count = 0
         // TPM_HT_TRANSIENT, TPM_HT_LOADED_SESSION: TPM 2.0 Library part 2, 7.2.
         for first: UInt32 in [0x8000_0000, 0x0200_0000] {
@@ -192,10 +192,10 @@ extension TPMChannel {
     }
 
     /// TPM2_GetCapability of handles: part 3, 30.2.
-    private func handles(from first: UInt32) throws(TPMError) -> [UInt32] {
+    private func handles(from first: UInt32) throws(SystemError) -> [UInt32] {
         let answer = try exchange(Self.command(0x17a, 1, first, 64))
         guard Self.response(of: answer).rawValue == 0 else { return [] }
-        let malformed = TPMError(.malformedAnswer, during: operation)
+        let malformed = SystemError.tpm(.malformedAnswer, during: operation)
         var reader = ByteReader(answer, malformed: malformed)
         // Header, more-data flag, capability.
         _ = try reader.bytes(10 + 1 + 4)

@@ -2,6 +2,7 @@
 
 #if TPM
     internal import ValetCTPM2
+    internal import ValetSystem
 
     /// What the TPM says about itself: TPM 2.0 Library part 3, 30.2.
     extension TPMContext {
@@ -15,12 +16,12 @@
 
         /// The TPM's count of wrong tries.
         var dictionaryAttack: DictionaryAttack {
-            get throws(TPMError) { try dictionaryAttack(properties()) }
+            get throws(SystemError) { try dictionaryAttack(properties()) }
         }
 
         /// What `valet status` shows.
         var status: TPMStatus {
-            get throws(TPMError) {
+            get throws(SystemError) {
                 let properties = try properties()
                 // TPMA_PERMANENT: part 2, 8.6. Bit 2 is lockoutAuthSet.
                 let permanent = properties[Property.permanent, default: 0]
@@ -33,7 +34,7 @@
 
         private func dictionaryAttack(
             _ properties: [UInt32: UInt32]
-        ) throws(TPMError) -> DictionaryAttack {
+        ) throws(SystemError) -> DictionaryAttack {
             guard let permanent = properties[Property.permanent],
                 let failed = properties[Property.lockoutCounter],
                 let limit = properties[Property.maxAuthFail],
@@ -44,7 +45,7 @@
                 saysLockedOut: permanent >> 9 & 1 == 1)
         }
 
-        private func properties() throws(TPMError) -> [UInt32: UInt32] {
+        private func properties() throws(SystemError) -> [UInt32: UInt32] {
             let answer = try capability(0x6, from: Property.permanent, count: 32)
             let list = unsafe answer.pointer.pointee.data.tpmProperties
             return unsafe withUnsafeBytes(of: list.tpmProperty) { bytes in
@@ -56,7 +57,7 @@
         }
 
         /// Whether the TPM has an object at this handle, persistent or not.
-        func hasHandle(_ handle: TPM2_HANDLE) throws(TPMError) -> Bool {
+        func hasHandle(_ handle: TPM2_HANDLE) throws(SystemError) -> Bool {
             let answer = try capability(0x1, from: handle, count: 1)
             let list = unsafe answer.pointer.pointee.data.handles
             return list.count > 0 && list.handle.0 == handle
@@ -64,9 +65,9 @@
 
         /// Checks that the TPM keeps all of the registers.
         ///
-        /// - Throws: ``TPMError/Code/pcrsUnavailable``: a policy on a missing register would always
+        /// - Throws: ``SystemError/Code/pcrsUnavailable``: a policy on a missing register would always
         ///   hold.
-        func check(_ pcrs: PCRSelection) throws(TPMError) {
+        func check(_ pcrs: PCRSelection) throws(SystemError) {
             let answer = try capability(0x5, from: 0, count: 1)
             let list = unsafe answer.pointer.pointee.data.assignedPCR
             let kept = unsafe withUnsafeBytes(of: list.pcrSelections) { bytes in
@@ -83,8 +84,8 @@
 
         private func capability(
             _ capability: TPM2_CAP, from property: UInt32, count: UInt32
-        ) throws(TPMError) -> TPMAnswer<TPMS_CAPABILITY_DATA> {
-            try unsafe TPMAnswer(self) { (data) throws(TPMError) in
+        ) throws(SystemError) -> TPMAnswer<TPMS_CAPABILITY_DATA> {
+            try unsafe TPMAnswer(self) { (data) throws(SystemError) in
                 var hasMore = TPMI_YES_NO()
                 try unsafe check(
                     functions.Esys_GetCapability(

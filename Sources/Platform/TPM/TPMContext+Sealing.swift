@@ -3,6 +3,7 @@
 #if TPM
     internal import ValetCTPM2
     internal import ValetSealing
+    internal import ValetSystem
 
     // Seals and unseals secrets with a TPM. `TPMDevice` calls it.
 
@@ -10,10 +11,10 @@
         /// Seals the secret without an authorization value, bound to the registers if there are
         /// any.
         ///
-        /// - Throws: ``TPMError``: `pcrsUnavailable`, or those of every call.
+        /// - Throws: ``SystemError``: `pcrsUnavailable`, or those of every call.
         func seal(
             _ secret: borrowing SecretBytes, boundTo pcrs: PCRSelection
-        ) throws(TPMError) -> SealedObject {
+        ) throws(SystemError) -> SealedObject {
             if !pcrs.isEmpty { try check(pcrs) }
             let root = try StorageRootKey.current(self)
             let sensitive = Self.sensitive(secret, authorization: SecretBytes(byteCount: 0))
@@ -29,7 +30,7 @@
         /// Seals the secret with an authorization value; the TPM counts wrong guesses.
         func seal(
             _ secret: borrowing SecretBytes, authorization: borrowing SecretBytes
-        ) throws(TPMError) -> SealedObject {
+        ) throws(SystemError) -> SealedObject {
             let root = try StorageRootKey.current(self)
             let sensitive = Self.sensitive(secret, authorization: authorization)
             return try create(sensitive, TPMAttributes.passcodeSecret, boundTo: .none, under: root)
@@ -37,7 +38,7 @@
 
         private static func policy(
             of pcrs: PCRSelection, _ root: borrowing StorageRootKey
-        ) throws(TPMError) -> [UInt8] {
+        ) throws(SystemError) -> [UInt8] {
             let session = try TPMSession(.trial, saltedWith: root)
             try session.bind(to: pcrs)
             return try session.policyDigest
@@ -46,16 +47,16 @@
         private func create(
             _ sensitive: borrowing SecretBytes, _ attributes: TPMA_OBJECT, policy: [UInt8] = [],
             boundTo pcrs: PCRSelection, under root: borrowing StorageRootKey
-        ) throws(TPMError) -> SealedObject {
+        ) throws(SystemError) -> SealedObject {
             let session = try TPMSession(.authorization, saltedWith: root)
             let (key, handle) = (root.object.handle, session.handle)
             var privateArea: UnsafeMutablePointer<TPM2B_PRIVATE>?
             let publicArea = try unsafe TPMAnswer<TPM2B_PUBLIC>(self) {
-                (publicArea) throws(TPMError) in
+                (publicArea) throws(SystemError) in
                 var template = Self.template(attributes, policy: policy)
                 var (data, noPCRs) = (TPM2B_DATA(), TPML_PCR_SELECTION())
                 try unsafe sensitive.withStructure(TPM2B_SENSITIVE_CREATE.self) {
-                    (sensitive) throws(TPMError) in
+                    (sensitive) throws(SystemError) in
                     try unsafe check(
                         functions.Esys_Create(
                             pointer, key, handle, ESYS_TR_NONE, ESYS_TR_NONE, sensitive, &template,
@@ -100,9 +101,9 @@
     extension TPMContext {
         /// Unseals a secret that was sealed without an authorization value.
         ///
-        /// - Throws: ``TPMError``: `malformed`, `otherTPM`, `damaged`, `policyFailed`, or those of
+        /// - Throws: ``SystemError``: `malformed`, `otherTPM`, `damaged`, `policyFailed`, or those of
         ///   every call.
-        func unseal(_ object: SealedObject) throws(TPMError) -> SecretBytes {
+        func unseal(_ object: SealedObject) throws(SystemError) -> SecretBytes {
             let attributes =
                 object.pcrs.isEmpty ? TPMAttributes.deviceSecret : TPMAttributes.boundDeviceSecret
             let root = try StorageRootKey.named(object.storageRootKeyName, self)
@@ -118,11 +119,11 @@
         /// Unseals a secret that was sealed with an authorization value. Reads the TPM's counter of
         /// wrong tries first, so that nobody locks the TPM unknowingly.
         ///
-        /// - Throws: As without a value, and ``TPMError``: `tooFewTries`, `lockedOut`,
+        /// - Throws: As without a value, and ``SystemError``: `tooFewTries`, `lockedOut`,
         ///   `wrongAuthorization`.
         func unseal(
             _ object: SealedObject, authorization: borrowing SecretBytes, isForced: Bool
-        ) throws(TPMError) -> SecretBytes {
+        ) throws(SystemError) -> SecretBytes {
             let before = try dictionaryAttack
             try before.check(isForced: isForced, during: operation)
             let root = try StorageRootKey.named(object.storageRootKeyName, self)
@@ -141,19 +142,17 @@
 
         /// The error of a refused authorization value, with the tries that are left, if the TPM
         /// tells.
-        private func explained(_ error: TPMError, _ before: DictionaryAttack) -> TPMError {
-            if error.response?.says(.lockout) == true {
-                return error.meaning(.lockedOut(before.recoveryInterval))
+        private func explained(_ error: SystemError, _ before: DictionaryAttack) -> SystemError {
+            if error.code == .lockedOut { return self.error(.lockedOut(before.recoveryInterval)) }
+            guard error.code == .wrongAuthorization, let now = try? dictionaryAttack else {
+                return error
             }
-            guard error.code == .wrongAuthorization(triesLeft: nil) else { return error }
-            let left: Int?
-            do { left = try dictionaryAttack.triesLeft } catch { left = nil }
-            return error.meaning(.wrongAuthorization(triesLeft: left))
+            return self.error(.wrongAuthorization(triesLeft: now.triesLeft))
         }
 
         private func load(
             _ object: SealedObject, _ attributes: TPMA_OBJECT, under root: borrowing StorageRootKey
-        ) throws(TPMError) -> TPMObject {
+        ) throws(SystemError) -> TPMObject {
             var publicArea = try publicArea(of: object)
             var privateArea = try privateArea(of: object)
             guard publicArea.publicArea.objectAttributes == attributes else {
@@ -161,7 +160,7 @@
             }
             let key = root.object.handle
             do {
-                return try TPMObject(self, .flush) { (made) throws(TPMError) in
+                return try TPMObject(self, .flush) { (made) throws(SystemError) in
                     // The parent has no authorization value, and the TPM itself encrypted the
                     // private area: a session would only cost time.
                     try unsafe check(
@@ -171,17 +170,16 @@
                 }
             } catch {
                 // The Name says that the parent is the right one, so the object is wrong.
-                let isObject = error.code == .refused && error.response?.isAboutInput == true
-                throw isObject ? error.meaning(.damaged) : error
+                throw error.code == .refusedInput ? self.error(.damagedObject) : error
             }
         }
 
         private func unseal(
             _ loaded: borrowing TPMObject, _ session: borrowing TPMSession
-        ) throws(TPMError) -> SecretBytes {
+        ) throws(SystemError) -> SecretBytes {
             let (object, handle) = (loaded.handle, session.handle)
             let answer = try unsafe TPMAnswer<TPM2B_SENSITIVE_DATA>(self) {
-                (data) throws(TPMError) in
+                (data) throws(SystemError) in
                 try unsafe check(
                     functions.Esys_Unseal(
                         pointer, object, handle, ESYS_TR_NONE, ESYS_TR_NONE, &data))

@@ -19,10 +19,10 @@
 
         /// Loads tpm2-tss and opens the connection to the TPM.
         ///
-        /// - Throws: ``TPMError``: `libraryMissing`, or what ``TPMChannel`` throws.
+        /// - Throws: ``SystemError``: `libraryAbsent`, or what ``TPMChannel`` throws.
         init(
             _ device: TPMDevice, during operation: String, until deadline: Deadline
-        ) throws(TPMError) {
+        ) throws(SystemError) {
             self.operation = operation
             functions = try TPMLibrary.load(device.libraries, during: operation)
             transport = try TPMTransport(
@@ -31,7 +31,7 @@
             let code = unsafe functions.Esys_Initialize(
                 &made, OpaquePointer(transport.pointer), nil)
             guard code == 0, let made = unsafe made else {
-                throw TPMError(.refused, during: operation, response: TPMResponse(code))
+                throw SystemError.tpm(TPMResponse(code), during: operation)
             }
             unsafe pointer = made
         }
@@ -43,15 +43,17 @@
 
         /// Checks a return code of tpm2-tss; every one goes through here.
         ///
-        /// - Throws: ``TPMError``, decoded, for all but success.
-        func check(_ code: TSS2_RC) throws(TPMError) {
+        /// - Throws: ``SystemError``, decoded, for all but success.
+        func check(_ code: TSS2_RC) throws(SystemError) {
             guard code != 0 else { return }
             if let failure = transport.failure { throw failure }
-            throw TPMError(TPMResponse(code), during: operation)
+            throw SystemError.tpm(TPMResponse(code), during: operation)
         }
 
         /// An error of this call.
-        func error(_ code: TPMError.Code) -> TPMError { TPMError(code, during: operation) }
+        func error(_ code: SystemError.Code) -> SystemError {
+            .tpm(code, during: operation)
+        }
     }
 
     /// Loading tpm2-tss.
@@ -59,19 +61,19 @@
         /// Loads the libraries and finds every function that is called.
         ///
         /// They stay loaded: state of threads and of OpenSSL outlives a call.
-        /// - Throws: ``TPMError/Code/libraryMissing(_:)``, also for one that lacks a function.
+        /// - Throws: ``SystemError/Code/libraryAbsent``, also for one that lacks a function.
         static func load(
             _ names: TPMDevice.Libraries, during operation: String
-        ) throws(TPMError) -> valet_tpm_functions {
+        ) throws(SystemError) -> valet_tpm_functions {
             guard let esys = unsafe dlopen(names.esys, RTLD_NOW | RTLD_LOCAL) else {
-                throw TPMError(.libraryMissing(names.esys), during: operation)
+                throw SystemError.tpm(.libraryAbsent(names.esys), during: operation)
             }
             guard let marshalling = unsafe dlopen(names.marshalling, RTLD_NOW | RTLD_LOCAL) else {
-                throw TPMError(.libraryMissing(names.marshalling), during: operation)
+                throw SystemError.tpm(.libraryAbsent(names.marshalling), during: operation)
             }
             var functions = valet_tpm_functions()
             if unsafe valet_find_tpm_functions(&functions, esys, marshalling) != nil {
-                throw TPMError(.libraryMissing(names.esys), during: operation)
+                throw SystemError.tpm(.libraryAbsent(names.esys), during: operation)
             }
             return functions
         }
@@ -84,11 +86,11 @@
 
         /// Makes the call, which stores the address of the structure.
         ///
-        /// - Throws: ``TPMError``, if the call fails or gives nothing.
+        /// - Throws: ``SystemError``, if the call fails or gives nothing.
         init(
             _ context: TPMContext,
-            _ call: (inout UnsafeMutablePointer<Structure>?) throws(TPMError) -> Void
-        ) throws(TPMError) {
+            _ call: (inout UnsafeMutablePointer<Structure>?) throws(SystemError) -> Void
+        ) throws(SystemError) {
             var made: UnsafeMutablePointer<Structure>?
             try unsafe call(&made)
             guard let made = unsafe made else { throw context.error(.malformedAnswer) }
@@ -104,15 +106,15 @@
 
     /// Converts areas of objects to bytes and back, with tpm2-tss's code.
     extension TPMContext {
-        func marshal(_ area: borrowing TPMAnswer<TPM2B_PUBLIC>) throws(TPMError) -> [UInt8] {
-            try unsafe bytes { (bytes, room, offset) throws(TPMError) in
+        func marshal(_ area: borrowing TPMAnswer<TPM2B_PUBLIC>) throws(SystemError) -> [UInt8] {
+            try unsafe bytes { (bytes, room, offset) throws(SystemError) in
                 try unsafe check(
                     functions.Tss2_MU_TPM2B_PUBLIC_Marshal(area.pointer, bytes, room, &offset))
             }
         }
 
-        func marshal(_ area: borrowing TPMAnswer<TPM2B_PRIVATE>) throws(TPMError) -> [UInt8] {
-            try unsafe bytes { (bytes, room, offset) throws(TPMError) in
+        func marshal(_ area: borrowing TPMAnswer<TPM2B_PRIVATE>) throws(SystemError) -> [UInt8] {
+            try unsafe bytes { (bytes, room, offset) throws(SystemError) in
                 try unsafe check(
                     functions.Tss2_MU_TPM2B_PRIVATE_Marshal(area.pointer, bytes, room, &offset))
             }
@@ -120,8 +122,8 @@
 
         /// The public area of a sealed object, if it has the form that this module makes.
         ///
-        /// - Throws: ``TPMError/Code/malformed`` for another form.
-        func publicArea(of object: SealedObject) throws(TPMError) -> TPM2B_PUBLIC {
+        /// - Throws: ``SystemError/Code/malformed`` for another form.
+        func publicArea(of object: SealedObject) throws(SystemError) -> TPM2B_PUBLIC {
             var (area, offset) = (TPM2B_PUBLIC(), 0)
             let bytes = object.publicArea
             let code = unsafe functions.Tss2_MU_TPM2B_PUBLIC_Unmarshal(
@@ -136,8 +138,8 @@
 
         /// The private area of a sealed object.
         ///
-        /// - Throws: ``TPMError/Code/malformed``.
-        func privateArea(of object: SealedObject) throws(TPMError) -> TPM2B_PRIVATE {
+        /// - Throws: ``SystemError/Code/malformed``.
+        func privateArea(of object: SealedObject) throws(SystemError) -> TPM2B_PRIVATE {
             var (area, offset) = (TPM2B_PRIVATE(), 0)
             let bytes = object.privateArea
             let code = unsafe functions.Tss2_MU_TPM2B_PRIVATE_Unmarshal(
@@ -147,8 +149,8 @@
         }
 
         private func bytes(
-            _ marshal: (UnsafeMutablePointer<UInt8>?, Int, inout Int) throws(TPMError) -> Void
-        ) throws(TPMError) -> [UInt8] {
+            _ marshal: (UnsafeMutablePointer<UInt8>?, Int, inout Int) throws(SystemError) -> Void
+        ) throws(SystemError) -> [UInt8] {
             var bytes = [UInt8](repeating: 0, count: TPMChannel.maximalByteCount)
             var offset = 0
             try unsafe marshal(&bytes, bytes.count, &offset)
@@ -162,9 +164,9 @@
         /// the one before.
         func setAuthorization(
             _ value: borrowing SecretBytes, of handle: ESYS_TR
-        ) throws(TPMError) {
+        ) throws(SystemError) {
             try unsafe value.authorizationStructure.withStructure(TPM2B_AUTH.self) {
-                (value) throws(TPMError) in
+                (value) throws(SystemError) in
                 try unsafe check(functions.Esys_TR_SetAuth(pointer, handle, value))
             }
         }
@@ -172,7 +174,7 @@
         /// Copies the first `byteCount` bytes of a structure's field into guarded memory.
         func copy<Field>(
             _ byteCount: UInt16, of field: inout Field
-        ) throws(TPMError) -> SecretBytes {
+        ) throws(SystemError) -> SecretBytes {
             guard Int(byteCount) <= MemoryLayout<Field>.size else { throw error(.malformedAnswer) }
             return unsafe withUnsafeBytes(of: &field) { bytes in
                 let used = unsafe UnsafeRawBufferPointer(rebasing: bytes[..<Int(byteCount)])
@@ -200,10 +202,10 @@
         /// Lends the structure that the initialiser made.
         func withStructure<Structure>(
             _ type: Structure.Type,
-            _ body: (UnsafePointer<Structure>) throws(TPMError) -> Void
-        ) throws(TPMError) {
-            try withBytes { (bytes) throws(TPMError) in
-                try unsafe bytes.withUnsafeBytes { (bytes) throws(TPMError) in
+            _ body: (UnsafePointer<Structure>) throws(SystemError) -> Void
+        ) throws(SystemError) {
+            try withBytes { (bytes) throws(SystemError) in
+                try unsafe bytes.withUnsafeBytes { (bytes) throws(SystemError) in
                     guard let start = bytes.baseAddress else { return }
                     try unsafe body(start.bindMemory(to: type, capacity: 1))
                 }

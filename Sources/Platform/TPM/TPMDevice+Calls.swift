@@ -5,16 +5,16 @@
     package import ValetSealing
 
     /// The calls of a program with the trait `TPM`. Every call opens a connection and leaves
-    /// nothing in the TPM. Beside the errors that it names, each throws ``TPMError``:
-    /// `libraryMissing`, `noDevice`, `noPermission`, `timedOut`, `connectionLost`, `outOfOrder`,
+    /// nothing in the TPM. Beside the errors that it names, each throws ``SystemError``:
+    /// `libraryAbsent`, `noDevice`, `noPermission`, `timedOut`, `connectionLost`, `outOfOrder`,
     /// `full`, `refused`, `malformedAnswer`. The deadline covers all waiting of a call.
     extension TPMDevice {
         /// Whether the program was built with the trait `TPM`.
         package static var isBuilt: Bool { true }
 
         /// What the TPM says about itself.
-        package func status(until deadline: Deadline) throws(TPMError) -> TPMStatus {
-            try visit(Operation.status, until: deadline) { (context) throws(TPMError) in
+        package func status(until deadline: Deadline) throws(SystemError) -> TPMStatus {
+            try visit(Operation.status, until: deadline) { (context) throws(SystemError) in
                 try context.status
             }
         }
@@ -23,12 +23,13 @@
         /// registers, only while they have their present values. The object was unsealed once
         /// before it is returned.
         ///
-        /// - Throws: ``TPMError/Code/pcrsUnavailable``.
+        /// - Throws: ``SystemError/Code/pcrsUnavailable``.
         package func sealDeviceSecret(
             _ secret: borrowing SecretBytes, boundTo pcrs: PCRSelection = .none,
             until deadline: Deadline
-        ) throws(TPMError) -> SealedObject {
-            try visit(Operation.sealDeviceSecret, until: deadline) { (context) throws(TPMError) in
+        ) throws(SystemError) -> SealedObject {
+            try visit(Operation.sealDeviceSecret, until: deadline) {
+                (context) throws(SystemError) in
                 let object = try context.seal(secret, boundTo: pcrs)
                 let opened = try context.unseal(object)
                 guard opened.isEqual(to: secret) else { throw context.error(.malformedAnswer) }
@@ -39,12 +40,13 @@
         /// Seals a secret of 32 bytes under an authorization value of at most 32 bytes. The object
         /// was unsealed once before it is returned.
         ///
-        /// - Throws: ``TPMError/Code/lockedOut(_:)``: in lockout it could not be unsealed.
+        /// - Throws: ``SystemError/Code/lockedOut``: in lockout it could not be unsealed.
         package func sealPasscodeSecret(
             _ secret: borrowing SecretBytes, authorization: borrowing SecretBytes,
             until deadline: Deadline
-        ) throws(TPMError) -> SealedObject {
-            try visit(Operation.sealPasscodeSecret, until: deadline) { (context) throws(TPMError) in
+        ) throws(SystemError) -> SealedObject {
+            try visit(Operation.sealPasscodeSecret, until: deadline) {
+                (context) throws(SystemError) in
                 let object = try context.seal(secret, authorization: authorization)
                 let opened = try context.unseal(
                     object, authorization: authorization, isForced: true)
@@ -55,11 +57,12 @@
 
         /// The secret of ``sealDeviceSecret(_:boundTo:until:)``.
         ///
-        /// - Throws: ``TPMError``: `malformed`, `otherTPM`, `damaged`, `policyFailed`.
+        /// - Throws: ``SystemError``: `malformed`, `otherTPM`, `damaged`, `policyFailed`.
         package func unsealDeviceSecret(
             _ object: SealedObject, until deadline: Deadline
-        ) throws(TPMError) -> SecretBytes {
-            try visit(Operation.unsealDeviceSecret, until: deadline) { (context) throws(TPMError) in
+        ) throws(SystemError) -> SecretBytes {
+            try visit(Operation.unsealDeviceSecret, until: deadline) {
+                (context) throws(SystemError) in
                 try context.unseal(object)
             }
         }
@@ -67,29 +70,29 @@
         /// The secret of ``sealPasscodeSecret(_:authorization:until:)``. A wrong value counts in
         /// the TPM; nothing is tried when fewer than half of the tries are left, unless forced.
         ///
-        /// - Throws: ``TPMError``: `wrongAuthorization`, `tooFewTries`, `lockedOut`; `malformed`,
+        /// - Throws: ``SystemError``: `wrongAuthorization`, `tooFewTries`, `lockedOut`; `malformed`,
         ///   `otherTPM`, `damaged`.
         package func unsealPasscodeSecret(
             _ object: SealedObject, authorization: borrowing SecretBytes, isForced: Bool = false,
             until deadline: Deadline
-        ) throws(TPMError) -> SecretBytes {
+        ) throws(SystemError) -> SecretBytes {
             try visit(Operation.unsealPasscodeSecret, until: deadline) {
-                (context) throws(TPMError) in
+                (context) throws(SystemError) in
                 try context.unseal(object, authorization: authorization, isForced: isForced)
             }
         }
 
         private func visit<R: ~Copyable>(
             _ operation: String, until deadline: Deadline,
-            _ body: (TPMContext) throws(TPMError) -> R
-        ) throws(TPMError) -> R {
-            try QuietThread.run { () throws(TPMError) -> R in
-                do throws(TPMError) {
+            _ body: (TPMContext) throws(SystemError) -> R
+        ) throws(SystemError) -> R {
+            try QuietThread.run { () throws(SystemError) -> R in
+                do throws(SystemError) {
                     return try body(TPMContext(self, during: operation, until: deadline))
                 } catch {
-                    guard error.code == .full, error.response?.isAboutRoom == true,
-                        try removeLeftovers(operation, deadline)
-                    else { throw error }
+                    guard error.code == .full, try removeLeftovers(operation, deadline) else {
+                        throw error
+                    }
                 }
                 return try body(TPMContext(self, during: operation, until: deadline))
             }
@@ -101,7 +104,7 @@
         /// - Returns: Whether something was removed.
         private func removeLeftovers(
             _ operation: String, _ deadline: Deadline
-        ) throws(TPMError) -> Bool {
+        ) throws(SystemError) -> Bool {
             try TPMChannel(place, during: operation, until: deadline).removeLeftovers() > 0
         }
     }

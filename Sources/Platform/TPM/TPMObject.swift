@@ -2,6 +2,7 @@
 
 #if TPM
     internal import ValetCTPM2
+    internal import ValetSystem
 
     /// The parent key of our objects: the persistent one if the machine has it, else one made from
     /// the TCG's template, which is the same each time until the TPM is cleared.
@@ -16,23 +17,23 @@
         /// Its Name, by which objects recognise it.
         let name: [UInt8]
 
-        private init(_ object: consuming TPMObject) throws(TPMError) {
+        private init(_ object: consuming TPMObject) throws(SystemError) {
             name = try object.name
             self.object = object
         }
 
         /// The key to make new objects under.
-        static func current(_ context: TPMContext) throws(TPMError) -> StorageRootKey {
+        static func current(_ context: TPMContext) throws(SystemError) -> StorageRootKey {
             if let key = try persistent(context) { return key }
             return try template(context)
         }
 
         /// The key with this Name, persistent or from the template.
         ///
-        /// - Throws: ``TPMError/Code/otherTPM`` if the TPM does not have it.
+        /// - Throws: ``SystemError/Code/otherTPM`` if the TPM does not have it.
         static func named(
             _ name: [UInt8], _ context: TPMContext
-        ) throws(TPMError) -> StorageRootKey {
+        ) throws(SystemError) -> StorageRootKey {
             if let key = try persistent(context), key.name == name { return key }
             let key = try template(context)
             guard key.name == name else { throw context.error(.otherTPM) }
@@ -41,9 +42,9 @@
 
         private static func persistent(
             _ context: TPMContext
-        ) throws(TPMError) -> StorageRootKey? {
+        ) throws(SystemError) -> StorageRootKey? {
             guard try context.hasHandle(persistentHandle) else { return nil }
-            let object = try TPMObject(context, .close) { (handle) throws(TPMError) in
+            let object = try TPMObject(context, .close) { (handle) throws(SystemError) in
                 try unsafe context.check(
                     context.functions.Esys_TR_FromTPMPublic(
                         context.pointer, persistentHandle, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE,
@@ -52,8 +53,8 @@
             return try StorageRootKey(object)
         }
 
-        private static func template(_ context: TPMContext) throws(TPMError) -> StorageRootKey {
-            let object = try TPMObject(context, .flush) { (handle) throws(TPMError) in
+        private static func template(_ context: TPMContext) throws(SystemError) -> StorageRootKey {
+            let object = try TPMObject(context, .flush) { (handle) throws(SystemError) in
                 var area = publicArea
                 var (sensitive, data) = (TPM2B_SENSITIVE_CREATE(), TPM2B_DATA())
                 var pcrs = TPML_PCR_SELECTION()
@@ -125,8 +126,8 @@
         /// - Throws: The error of the call; then there is nothing to release.
         init(
             _ context: TPMContext, _ disposal: Disposal,
-            _ call: (inout ESYS_TR) throws(TPMError) -> Void
-        ) throws(TPMError) {
+            _ call: (inout ESYS_TR) throws(SystemError) -> Void
+        ) throws(SystemError) {
             var handle = ESYS_TR_NONE
             try call(&handle)
             self.context = context
@@ -147,8 +148,9 @@
 
         /// The Name: the algorithm and the digest of the public area.
         var name: [UInt8] {
-            get throws(TPMError) {
-                let answer = try unsafe TPMAnswer<TPM2B_NAME>(context) { (name) throws(TPMError) in
+            get throws(SystemError) {
+                let answer = try unsafe TPMAnswer<TPM2B_NAME>(context) {
+                    (name) throws(SystemError) in
                     try unsafe context.check(
                         context.functions.Esys_TR_GetName(context.pointer, handle, &name))
                 }

@@ -2,6 +2,7 @@
 
 #if TPM
     internal import ValetCTPM2
+    internal import ValetSystem
 
     /// A session whose key only the TPM with the storage root key can know. It encrypts secrets
     /// (AES-128 in CFB), so that an attacker on the bus cannot read them.
@@ -31,9 +32,9 @@
         var handle: ESYS_TR { object.handle }
 
         /// Begins a session that is salted with the storage root key.
-        init(_ kind: Kind, saltedWith root: borrowing StorageRootKey) throws(TPMError) {
+        init(_ kind: Kind, saltedWith root: borrowing StorageRootKey) throws(SystemError) {
             let (context, key) = (root.object.context, root.object.handle)
-            let made = try TPMObject(context, .flush) { (handle) throws(TPMError) in
+            let made = try TPMObject(context, .flush) { (handle) throws(SystemError) in
                 var symmetric = TPMT_SYM_DEF()
                 symmetric.algorithm = TPMAlgorithm.aes
                 unsafe symmetric.keyBits.aes = 128
@@ -53,7 +54,7 @@
         }
 
         /// Binds the session to the present values of the registers.
-        func bind(to pcrs: PCRSelection) throws(TPMError) {
+        func bind(to pcrs: PCRSelection) throws(SystemError) {
             var selection = pcrs.structure
             try unsafe context.check(
                 context.functions.Esys_PolicyPCR(
@@ -63,9 +64,9 @@
 
         /// The policy that this session fulfils.
         var policyDigest: [UInt8] {
-            get throws(TPMError) {
+            get throws(SystemError) {
                 let answer = try unsafe TPMAnswer<TPM2B_DIGEST>(context) {
-                    (digest) throws(TPMError) in
+                    (digest) throws(SystemError) in
                     try unsafe context.check(
                         context.functions.Esys_PolicyGetDigest(
                             context.pointer, handle, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE,

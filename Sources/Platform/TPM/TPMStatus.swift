@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ValetSystem
+
 /// The state of a TPM, as it reports it: the count of wrong tries and two settings. `valet status`
 /// and `valet doctor` show it.
 package struct TPMStatus: Hashable, Sendable {
@@ -34,14 +36,14 @@ package struct DictionaryAttack: Hashable, Sendable {
 
     /// Refuses a try that cannot succeed, or could lock the TPM.
     ///
-    /// - Throws: ``TPMError/Code/lockedOut(_:)``, and unless forced
-    ///   ``TPMError/Code/tooFewTries(left:of:)``.
-    func check(isForced: Bool, during operation: String) throws(TPMError) {
+    /// - Throws: ``SystemError/Code/lockedOut``, and unless forced
+    ///   ``SystemError/Code/tooFewTries``.
+    func check(isForced: Bool, during operation: String) throws(SystemError) {
         guard !isLockedOut else {
-            throw TPMError(.lockedOut(recoveryInterval), during: operation)
+            throw SystemError.tpm(.lockedOut(recoveryInterval), during: operation)
         }
         guard isForced || !hasFewTriesLeft else {
-            throw TPMError(.tooFewTries(left: triesLeft, of: limit), during: operation)
+            throw SystemError.tpm(.tooFewTries(left: triesLeft, of: limit), during: operation)
         }
     }
 }

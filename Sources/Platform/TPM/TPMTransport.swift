@@ -2,13 +2,14 @@
 
 #if TPM
     internal import ValetCTPM2
+    internal import ValetSystem
 
     /// A ``TPMChannel`` in the form that ESYS calls: TSS 2.0 TCTI, 3.2.
     @safe final class TPMTransport {
         /// The structure for ESYS; it lives as long as this object.
         let pointer: UnsafeMutablePointer<valet_tcti>
         /// Why the channel failed, which ESYS cannot express.
-        private(set) var failure: TPMError?
+        private(set) var failure: SystemError?
         private let channel: TPMChannel
         private var command: [UInt8] = []
         private var kept: [UInt8]?

@@ -10,40 +10,40 @@
         /// Whether the program was built with the trait `TPM`.
         package static var isBuilt: Bool { false }
 
-        /// - Throws: ``TPMError/Code/notBuilt``.
-        package func status(until deadline: Deadline) throws(TPMError) -> TPMStatus {
-            throw TPMError(.notBuilt, during: Operation.status)
+        /// - Throws: ``SystemError/Code/notBuilt``.
+        package func status(until deadline: Deadline) throws(SystemError) -> TPMStatus {
+            throw SystemError.tpm(.notBuilt, during: Operation.status)
         }
 
-        /// - Throws: ``TPMError/Code/notBuilt``.
+        /// - Throws: ``SystemError/Code/notBuilt``.
         package func sealDeviceSecret(
             _ secret: borrowing SecretBytes, boundTo pcrs: PCRSelection = .none,
             until deadline: Deadline
-        ) throws(TPMError) -> SealedObject {
-            throw TPMError(.notBuilt, during: Operation.sealDeviceSecret)
+        ) throws(SystemError) -> SealedObject {
+            throw SystemError.tpm(.notBuilt, during: Operation.sealDeviceSecret)
         }
 
-        /// - Throws: ``TPMError/Code/notBuilt``.
+        /// - Throws: ``SystemError/Code/notBuilt``.
         package func sealPasscodeSecret(
             _ secret: borrowing SecretBytes, authorization: borrowing SecretBytes,
             until deadline: Deadline
-        ) throws(TPMError) -> SealedObject {
-            throw TPMError(.notBuilt, during: Operation.sealPasscodeSecret)
+        ) throws(SystemError) -> SealedObject {
+            throw SystemError.tpm(.notBuilt, during: Operation.sealPasscodeSecret)
         }
 
-        /// - Throws: ``TPMError/Code/notBuilt``.
+        /// - Throws: ``SystemError/Code/notBuilt``.
         package func unsealDeviceSecret(
             _ object: SealedObject, until deadline: Deadline
-        ) throws(TPMError) -> SecretBytes {
-            throw TPMError(.notBuilt, during: Operation.unsealDeviceSecret)
+        ) throws(SystemError) -> SecretBytes {
+            throw SystemError.tpm(.notBuilt, during: Operation.unsealDeviceSecret)
         }
 
-        /// - Throws: ``TPMError/Code/notBuilt``.
+        /// - Throws: ``SystemError/Code/notBuilt``.
         package func unsealPasscodeSecret(
             _ object: SealedObject, authorization: borrowing SecretBytes, isForced: Bool = false,
             until deadline: Deadline
-        ) throws(TPMError) -> SecretBytes {
-            throw TPMError(.notBuilt, during: Operation.unsealPasscodeSecret)
+        ) throws(SystemError) -> SecretBytes {
+            throw SystemError.tpm(.notBuilt, during: Operation.unsealPasscodeSecret)
         }
     }
 #endif

@@ -44,12 +44,12 @@ extension KeychainFailure {
         let plain: [KeybagFault] = [
             .malformed, .newer, .tampered, .wrongDeviceSecret, .wrongPasscode, .wrongRecoveryKey,
             .noRecoveryKey, .emptyPasscode, .passcodeTooLong, .outOfMemory, .needsProtector,
-            .mistypedRecoveryKey(.check),
+            .mistyped(.check),
         ]
         let numbered = (0...2000).lazy.flatMap {
             [
-                KeybagFault.mistypedRecoveryKey(.character(position: $0)),
-                .mistypedRecoveryKey(.length(characterCount: $0)),
+                KeybagFault.mistyped(.character(position: $0)),
+                .mistyped(.length(characterCount: $0, expected: 40)),
             ]
         }
         return plain.first { $0.words == message } ?? numbered.first { $0.words == message }

@@ -46,7 +46,7 @@ import ValetTestValues
             where character != text[index] {
                 var changed = text
                 changed[index] = character
-                #expect(code(changed) == .mistypedRecoveryKey(.check))
+                #expect(code(changed) == .mistyped(.check))
             }
         }
     }
@@ -59,7 +59,7 @@ import ValetTestValues
             }) where text[left] != text[right] && text[left] != 0x2d && text[right] != 0x2d {
                 var changed = text
                 changed.swapAt(left, right)
-                #expect(code(changed) == .mistypedRecoveryKey(.check))
+                #expect(code(changed) == .mistyped(.check))
             }
         }
     }
@@ -74,7 +74,7 @@ import ValetTestValues
                 changed[place] = Base32.character(of: UInt8.random(in: 0..<32, using: &random))
             }
             guard changed != text else { continue }
-            #expect(code(changed) == .mistypedRecoveryKey(.check))
+            #expect(code(changed) == .mistyped(.check))
         }
     }
 
@@ -85,7 +85,7 @@ import ValetTestValues
             {
                 var changed = text
                 changed[index] = character
-                #expect(code(changed) == .mistypedRecoveryKey(.character(position: index + 1)))
+                #expect(code(changed) == .mistyped(.character(position: index + 1)))
             }
         }
     }
@@ -95,9 +95,9 @@ import ValetTestValues
         for count in 0..<40 {
             #expect(
                 code(Array(text.prefix(count)))
-                    == .mistypedRecoveryKey(.length(characterCount: count)))
+                    == .mistyped(.length(characterCount: count, expected: 40)))
         }
-        #expect(code(text + text) == .mistypedRecoveryKey(.length(characterCount: 80)))
+        #expect(code(text + text) == .mistyped(.length(characterCount: 80, expected: 40)))
     }
 
     @Test func `A recovery key takes any bytes without harm`() {

@@ -83,7 +83,7 @@ import ValetTestValues
         let text = try vector.bytes("text")
         let mistake = try Self.mistake(vector)
         #expect(
-            code { _ = try RecoveryKey(parsing: text.span) } == .mistypedRecoveryKey(mistake))
+            code { _ = try RecoveryKey(parsing: text.span) } == .mistyped(mistake))
     }
 
     private static func secret(_ vector: Vector) throws -> DeviceSecret {
@@ -91,11 +91,11 @@ import ValetTestValues
         return try DeviceSecret(copying: bytes.span)
     }
 
-    private static func mistake(_ vector: Vector) throws -> RecoveryKeyMistake {
+    private static func mistake(_ vector: Vector) throws -> CheckedText.Mistake {
         let words = try vector.text("mistake").split(separator: " ")
         switch (words[0], words.dropFirst().first.flatMap { Int($0) }) {
         case ("check", nil): return .check
-        case ("length", let count?): return .length(characterCount: count)
+        case ("length", let count?): return .length(characterCount: count, expected: 40)
         case ("character", let position?): return .character(position: position)
         default: throw Vector.Mistake(text: vector.description)
         }
@@ -123,7 +123,7 @@ extension Vector {
 extension KeybagFault {
     fileprivate var outcome: Vector.Outcome? {
         switch self {
-        case .malformed, .mistypedRecoveryKey: .malformed
+        case .malformed, .mistyped: .malformed
         case .newer: .unsupported
         case .tampered: .tampered
         case .wrongDeviceSecret: .wrongSecret

@@ -50,12 +50,12 @@ import ValetTestValues
         return file.encoded.withBytes { [UInt8](copying: $0) }
     }()
 
-    private func flaw(_ bytes: [UInt8]) -> DeviceKeyFile.Flaw? {
-        do throws(DeviceKeyFile.Flaw) {
+    private func flaw(_ bytes: [UInt8]) -> KeychainFailure.Code? {
+        do throws(KeychainFailure) {
             _ = try DeviceKeyFile.given(bytes.span)
             return nil
         } catch {
-            return error
+            return error.code
         }
     }
 
@@ -70,10 +70,10 @@ import ValetTestValues
             for bit in 0..<8 as Range<UInt8> {
                 var changed = bytes
                 changed[offset] ^= 1 << bit
-                let expected: DeviceKeyFile.Flaw =
+                let expected: KeychainFailure.Code =
                     switch offset {
-                    case 0..<8: .malformed
-                    case 8..<10: .newer
+                    case 0..<8: .invalidEncoding
+                    case 8..<10: .newerFormat
                     default: .damaged
                     }
                 #expect(flaw(changed) == expected, "\(offset)")
@@ -83,9 +83,9 @@ import ValetTestValues
 
     @Test func `A device key of another length is refused`() {
         for length in 0..<122 where length != 32 {
-            #expect(flaw(Array(bytes.prefix(length))) == .malformed, "\(length)")
+            #expect(flaw(Array(bytes.prefix(length))) == .invalidEncoding, "\(length)")
         }
-        #expect(flaw(bytes + [0]) == .malformed)
+        #expect(flaw(bytes + [0]) == .invalidEncoding)
     }
 
     @Test func `A device key that is kept elsewhere may be 32 bytes`() throws {

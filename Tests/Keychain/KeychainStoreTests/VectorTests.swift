@@ -22,12 +22,12 @@ import ValetTestValues
             let secret = file.secret.withBytes { [UInt8](copying: $0) }
             #expect(try secret == vector.bytes("secret"))
             #expect(file.encoded.withBytes { [UInt8](copying: $0) } == bytes)
-        } catch let flaw as DeviceKeyFile.Flaw {
+        } catch let failure as KeychainFailure {
             let outcome: Vector.Outcome =
-                switch flaw {
-                case .malformed: .malformed
-                case .newer: .unsupported
-                case .damaged: .tampered
+                switch failure.code {
+                case .invalidEncoding: .malformed
+                case .newerFormat: .unsupported
+                default: .tampered
                 }
             #expect(vector.outcome == outcome)
         }

@@ -22,7 +22,9 @@ import ValetTestValues
         let object = try tpm.device.seal(1, pin: 2)
         for left in [7, 6, 5] {
             let code = failure { _ = try tpm.device.unseal(object, pin: 9) }
-            #expect(code == .wrongAuthorization(triesLeft: left))
+            #expect(code == .wrongAuthorization)
+            let tries = left == 1 ? "1 more try" : "\(left) more tries"
+            #expect(code?.reason == "wrong passcode: the TPM allows \(tries)")
             #expect(try attack.triesLeft == left)
         }
         #expect(try tpm.device.unseal(object, pin: 2) == SecretBytes.sample(1).array)
@@ -36,7 +38,8 @@ import ValetTestValues
         }
         for pin: UInt8 in [2, 9] {
             let code = failure { _ = try tpm.device.unseal(object, pin: pin) }
-            #expect(code == .tooFewTries(left: 1, of: 3))
+            #expect(code == .tooFewTries)
+            #expect(code?.reason == SystemError.Code.tooFewTries(left: 1, of: 3).reason)
         }
         #expect(try attack.triesLeft == 1)
         let opened = try tpm.device.unseal(object, pin: 2, isForced: true)
@@ -49,7 +52,8 @@ import ValetTestValues
         let (object, device) = (try tpm.device.seal(1, pin: 2), try tpm.device.seal(3))
         for _ in 0..<3 { _ = failure { _ = try tpm.device.unseal(object, pin: 9, isForced: true) } }
         let code = failure { _ = try tpm.device.unseal(object, pin: 2, isForced: true) }
-        #expect(code == .lockedOut(.seconds(1000)))
+        #expect(code == .lockedOut)
+        #expect(code?.reason == "the TPM refuses all tries for up to 1000 s")
         #expect(try attack.isLockedOut)
         // What takes no value is not shut out.
         #expect(try tpm.device.unseal(device) == SecretBytes.sample(3).array)
@@ -77,7 +81,8 @@ import ValetTestValues
         // Seven guesses where the TPM takes three.
         for _ in 0..<7 {
             let code = failure { _ = try tpm.device.unseal(object, pin: 9, isForced: true) }
-            #expect(code == .wrongAuthorization(triesLeft: 2))
+            #expect(code == .wrongAuthorization)
+            #expect(code?.reason == "wrong passcode: the TPM allows 2 more tries")
             try attack { try $0.resetLockout() }
         }
         try attack { try $0.setLockoutAuthorization(Array("lockout value".utf8)) }
@@ -106,12 +111,15 @@ import ValetTestValues
     }
 
     @Test func `Guessing at a TPM says how many are left to the person who asks`() {
-        let cases: [(TPMError.Code, String)] = [
-            (.wrongAuthorization(triesLeft: 1), "wrong, 1 try left"),
-            (.wrongAuthorization(triesLeft: 4), "wrong, 4 tries left"),
-            (.tooFewTries(left: 1, of: 3), "only 1 of 3 tries left"),
+        let cases: [(SystemError.Code, String)] = [
+            (.wrongAuthorization(triesLeft: 1), "wrong passcode: the TPM allows 1 more try"),
+            (.wrongAuthorization(triesLeft: 4), "wrong passcode: the TPM allows 4 more tries"),
+            (
+                .tooFewTries(left: 1, of: 3),
+                "the passcode was not tried: the TPM allows 1 more of 3 tries"
+            ),
             (.lockedOut(.seconds(600)), "the TPM refuses all tries for up to 600 s"),
         ]
-        for (code, text) in cases { #expect(code.explanation == text) }
+        for (code, text) in cases { #expect(code.reason == text) }
     }
 }

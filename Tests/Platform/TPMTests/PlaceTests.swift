@@ -14,8 +14,8 @@ import ValetTestValues
 
     init() throws { folder = try TestFolder() }
 
-    private func look(_ device: TPMDevice) -> TPMError? {
-        do throws(TPMError) {
+    private func look(_ device: TPMDevice) -> SystemError? {
+        do throws(SystemError) {
             _ = try device.status(until: .short)
             return nil
         } catch {
@@ -54,7 +54,8 @@ import ValetTestValues
         ]
         for (libraries, name) in cases {
             let error = look(TPMDevice(libraries: libraries))
-            #expect(error?.code == .libraryMissing(name))
+            #expect(error?.code == .libraryAbsent)
+            #expect(error?.code.reason == "the library \(name) cannot be loaded")
             #expect(error?.hint?.contains("libtss2-esys-3.0.2-0") == true)
         }
     }
@@ -65,19 +66,21 @@ import ValetTestValues
         let name = try #require(
             FileManager.default.attributesOfItem(atPath: folder.path("tpm"))[
                 .groupOwnerAccountName] as? String)
-        let error = TPMError(opening: place, errno: EACCES, during: "look")
-        #expect(error.code == .noPermission(group: name))
+        let error = SystemError.tpm(opening: place, errno: EACCES, during: "look")
+        #expect(error.code == .noPermission)
         #expect(error.hint?.contains("usermod -aG \(name) ") == true)
         folder.setMode(0o600, of: "tpm")
-        let closed = TPMError(opening: place, errno: EACCES, during: "look")
-        #expect(closed.code == .noPermission(group: nil))
+        let closed = SystemError.tpm(opening: place, errno: EACCES, during: "look")
+        #expect(closed.code == .noPermission)
+        #expect(closed.hint?.contains("give a group the right") == true)
     }
 
     @Test(.enabled(if: geteuid() != 0, "root may use every device"))
     func `Looking for a TPM is told when the user may not use it`() throws {
         try folder.write([], to: "tpm", mode: 0)
         let error = look(TPMDevice(.device(path: folder.path("tpm"))))
-        #expect(error?.code == .noPermission(group: nil))
+        #expect(error?.code == .noPermission)
+        #expect(error?.hint?.contains("give a group the right") == true)
     }
 }
 
@@ -98,26 +101,27 @@ import ValetTestValues
     }
 
     @Test func `A TPM's response means what the caller can do`() {
-        let cases: [(UInt32, TPMError.Code)] = [
-            (0x98e, .wrongAuthorization(triesLeft: nil)), (0x9a2, .ownerAuthorizationNeeded),
+        let cases: [(UInt32, SystemError.Code)] = [
+            (0x98e, .wrongAuthorization), (0x921, .lockedOut), (0x9a2, .ownerAuthorizationNeeded),
             (0x99d, .policyFailed), (0x128, .policyFailed), (0x902, .full), (0x903, .full),
-            (0x101, .outOfOrder), (0x100, .outOfOrder), (0x1d5, .refused),
+            (0x101, .outOfOrder), (0x100, .outOfOrder), (0x1d5, .refusedInput),
             (0x7_0008, .refused),
         ]
         for (raw, code) in cases {
-            #expect(TPMError(TPMResponse(raw), during: "try").code == code)
+            #expect(SystemError.tpm(TPMResponse(raw), during: "try").code == code)
         }
     }
 
     @Test func `A TPM's response is told in one line`() {
-        let error = TPMError(TPMResponse(0x98e), during: "unseal the device secret")
+        let error = SystemError.tpm(
+            TPMResponse(0x98e), during: "unseal the device secret")
         #expect(
             error.description
-                == "could not unseal the device secret: wrong, TPM 0x98e (code 0x8e)")
+                == "could not unseal the device secret: wrong passcode, TPM 0x98e (code 0x8e)")
     }
 
     @Test func `A TPM's response of tries is weighed before one is made`() {
-        let cases: [(failed: Int, limit: Int, says: Bool, isForced: Bool, TPMError.Code?)] = [
+        let cases: [(failed: Int, limit: Int, says: Bool, isForced: Bool, SystemError.Code?)] = [
             (0, 3, false, false, nil), (1, 3, false, false, nil),
             (2, 3, false, false, .tooFewTries(left: 1, of: 3)), (2, 3, false, true, nil),
             (3, 3, false, true, .lockedOut(.seconds(9))),
@@ -132,6 +136,7 @@ import ValetTestValues
                 saysLockedOut: says)
             let found = failure { try attack.check(isForced: isForced, during: "try") }
             #expect(found == code, "\(failed) of \(limit)")
+            #expect(found?.reason == code?.reason, "\(failed) of \(limit)")
         }
     }
 }

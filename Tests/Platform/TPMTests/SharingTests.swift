@@ -56,7 +56,7 @@ import ValetTestValues
     @Test func `A shared TPM may go away at any command`() throws {
         let object = try tpm.device.seal(1, pin: 2)
         let count = Mutex(0)
-        var codes: [TPMError.Code?] = []
+        var codes: [SystemError.Code?] = []
         for stop in 1...40 {
             let place = try TestFolder()
             let proxy = try TPMProxy(in: place, before: tpm.socket) { _, number in

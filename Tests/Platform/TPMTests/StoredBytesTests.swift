@@ -13,7 +13,7 @@ import ValetTestValues
 
     init() throws { tpm = try Swtpm() }
 
-    private func open(_ bytes: [UInt8]) -> TPMError.Code? {
+    private func open(_ bytes: [UInt8]) -> SystemError.Code? {
         failure { _ = try tpm.device.unseal(SealedObject(parsing: bytes)) }
     }
 
@@ -25,7 +25,8 @@ import ValetTestValues
             bytes[index] ^= 1 << UInt8(index % 8)
             let code = open(bytes)
             #expect(
-                [.malformed, .damaged, .otherTPM, .pcrsUnavailable, .policyFailed].contains(code),
+                [.malformed, .damagedObject, .otherTPM, .pcrsUnavailable, .policyFailed].contains(
+                    code),
                 "byte \(index): \(String(describing: code))")
         }
         #expect(try RawTPM(tpm.socket).leftovers() == 0)
@@ -49,7 +50,7 @@ import ValetTestValues
         let mixed = SealedObject(
             publicArea: one.publicArea, privateArea: other.privateArea,
             storageRootKeyName: one.storageRootKeyName, pcrs: one.pcrs)
-        #expect(failure { _ = try tpm.device.unseal(mixed) } == .damaged)
+        #expect(failure { _ = try tpm.device.unseal(mixed) } == .damagedObject)
     }
 
     @Test func `Stored objects of a TPM are read without a trap, whatever they are`() throws {

@@ -10,7 +10,7 @@ enum TPMVerbs {
     static func run(_ words: [String]) {
         guard words.count >= 2 else { return print("mistake") }
         let device = TPMDevice(.socket(path: words[0]))
-        do throws(TPMError) {
+        do throws(SystemError) {
             switch words[1] {
             case "rounds": try rounds(words.count > 2 ? Int(words[2]) ?? 0 : 0, device)
             case "guess": try guess(device)
@@ -18,11 +18,11 @@ enum TPMVerbs {
             }
             print("ok")
         } catch {
-            print("error \(error.code)")
+            print("error \(error.code.name)")
         }
     }
 
-    private static func rounds(_ count: Int, _ device: TPMDevice) throws(TPMError) {
+    private static func rounds(_ count: Int, _ device: TPMDevice) throws(SystemError) {
         for _ in 0..<count {
             let secret = SecretBytes(randomByteCount: 32)
             let object = try device.sealDeviceSecret(secret, until: Deadline(after: .seconds(60)))
@@ -33,7 +33,7 @@ enum TPMVerbs {
     }
 
     /// Offers a wrong value: tpm2-tss would report that on standard error.
-    private static func guess(_ device: TPMDevice) throws(TPMError) {
+    private static func guess(_ device: TPMDevice) throws(SystemError) {
         let secret = SecretBytes(randomByteCount: 32)
         let right = SecretBytes(randomByteCount: 32)
         let object = try device.sealPasscodeSecret(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetKeychainModel
+package import ValetKeychainModel
 package import ValetSealing
 
 /// The contents of `device.key`: docs/FORMAT.md §3.1. ``DeviceSecretSource`` and
@@ -10,6 +10,7 @@ package struct DeviceKeyFile: ~Copyable {
     private static let magic = Array("VALETDEV".utf8)
     private static let version: UInt8 = 1
     private static let checksumOffset = 90
+    private static let operation = "read the device key"
 
     /// The keychain that the file names; nil for a bare secret, which names none.
     package let keychainID: KeychainID?
@@ -22,27 +23,30 @@ package struct DeviceKeyFile: ~Copyable {
         self.secret = secret
     }
 
-    /// Why bytes are not a device key.
-    package enum Flaw: Error {
-        case malformed, newer, damaged
-    }
-
     /// Parses a device key that the user supplies: a file in this format, or a bare secret of 32
     /// bytes.
-    package static func given(_ bytes: Span<UInt8>) throws(Flaw) -> DeviceKeyFile {
+    ///
+    /// - Throws: As ``init(parsing:)``.
+    package static func given(_ bytes: Span<UInt8>) throws(KeychainFailure) -> DeviceKeyFile {
         guard bytes.count == DeviceSecret.byteCount else {
             return try DeviceKeyFile(parsing: bytes)
         }
-        guard let secret = try? DeviceSecret(copying: bytes) else { throw .malformed }
+        guard let secret = try? DeviceSecret(copying: bytes) else { throw Self.malformed }
         return DeviceKeyFile(keychainID: nil, secret: secret)
     }
 
     /// Parses the file.
-    init(parsing bytes: Span<UInt8>) throws(Flaw) {
+    ///
+    /// - Throws: ``KeychainFailure``: `invalidEncoding`, `newerFormat`, `damaged`.
+    init(parsing bytes: Span<UInt8>) throws(KeychainFailure) {
         guard bytes.count == Self.byteCount, Self.starts(bytes, with: Self.magic) else {
-            throw .malformed
+            throw Self.malformed
         }
-        guard bytes[8] == 0, bytes[9] == Self.version else { throw .newer }
+        guard bytes[8] == 0, bytes[9] == Self.version else {
+            throw KeychainFailure(
+                .newerFormat, during: Self.operation,
+                message: "a newer version of this library wrote the device key")
+        }
         guard let checksum = try? Digest(copying: bytes.extracting(Self.checksumOffset...)),
             checksum == Digest(of: bytes.extracting(..<Self.checksumOffset)),
             (74..<Self.checksumOffset).allSatisfy({ bytes[$0] == 0 }),
@@ -50,9 +54,17 @@ package struct DeviceKeyFile: ~Copyable {
             let keyID = try? KeyID(copying: bytes.extracting(26..<42)),
             let secret = try? DeviceSecret(copying: bytes.extracting(42..<74)),
             secret.id == keyID
-        else { throw .damaged }
+        else {
+            throw KeychainFailure(
+                .damaged, during: Self.operation, message: "the device key is damaged")
+        }
         self.keychainID = keychainID
         self.secret = secret
+    }
+
+    static var malformed: KeychainFailure {
+        KeychainFailure(
+            .invalidEncoding, during: operation, message: "the file is not a device key")
     }
 
     /// The first 26 bytes of every device key of a keychain. They contain nothing of the key.
@@ -65,9 +77,9 @@ package struct DeviceKeyFile: ~Copyable {
     }
 
     /// A copy.
-    func copied(_ operation: String) throws(KeychainFailure) -> DeviceKeyFile {
-        try translating(operation) {
-            try encoded.withBytes { bytes throws(Flaw) in try DeviceKeyFile(parsing: bytes) }
+    func copied() throws(KeychainFailure) -> DeviceKeyFile {
+        try encoded.withBytes { bytes throws(KeychainFailure) in
+            try DeviceKeyFile(parsing: bytes)
         }
     }
 

@@ -108,7 +108,7 @@ package struct DeviceKeyFolder {
         } catch {
             switch error.code {
             case .missing: return nil
-            case .tooLarge: return .strange(DeviceKeyFile.Flaw.malformed.reason)
+            case .tooLarge: return .strange(DeviceKeyFile.malformed.message)
             case .wrongOwner, .wrongMode, .symbolicLink, .notARegularFile:
                 // A second check shows that the fault is not a momentary one.
                 return try refusal(name, error)
@@ -140,7 +140,7 @@ package struct DeviceKeyFolder {
             return .foreign(owner)
         } catch {
             guard !isRemnant(name, bytes) else { return .remnant }
-            return .strange(error.reason)
+            return .strange(error.message)
         }
     }
 
@@ -153,17 +153,6 @@ package struct DeviceKeyFolder {
         else { return false }
         let start = DeviceKeyFile.start(of: keychainID)
         return (0..<min(start.count, bytes.count)).allSatisfy { bytes[$0] == start[$0] }
-    }
-}
-
-extension DeviceKeyFile.Flaw {
-    /// The reason why a file with the name of a device key is not one.
-    fileprivate var reason: String {
-        switch self {
-        case .malformed: "it is not a device key"
-        case .newer: "a newer version of this library wrote it"
-        case .damaged: "it is damaged"
-        }
     }
 }
 

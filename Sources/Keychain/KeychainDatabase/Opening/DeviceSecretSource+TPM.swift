@@ -20,7 +20,7 @@ extension DeviceSecretSource {
         of keybag: LockedKeybag, until deadline: Deadline
     ) throws(KeychainFailure) -> DeviceSecret {
         if let known = kept.secret(keybag.deviceKeyID) { return known }
-        let bytes = try asking(Self.unsealing) { () throws(TPMError) in
+        let bytes = try asking(Self.unsealing) { () throws(SystemError) in
             let object = try SealedObject(parsing: keybag.tpmDeviceObject ?? [])
             return try location.tpm.unsealDeviceSecret(object, until: deadline)
         }
@@ -46,7 +46,7 @@ extension DeviceSecretSource {
         let passcode = try translating(Self.opening) {
             try StretchedRecord(typed.passcode, opening: keybag)
         }
-        let bytes = try asking(Self.opening) { () throws(TPMError) in
+        let bytes = try asking(Self.opening) { () throws(SystemError) in
             try location.tpm.unsealPasscodeSecret(
                 SealedObject(parsing: stored), authorization: passcode.authorization,
                 isForced: typed.isInsisting, until: Deadline(after: patience))
@@ -64,7 +64,7 @@ extension DeviceSecretSource {
         let last = try registers(of: keybag)
         let secret = DeviceSecret.random()
         let bytes = secret.withBytes { SecretBytes(copying: $0) }
-        let object = try asking(Self.binding) { () throws(TPMError) in
+        let object = try asking(Self.binding) { () throws(SystemError) in
             try location.tpm.sealDeviceSecret(
                 bytes, boundTo: next.registers ?? last, until: Deadline(after: next.patience))
         }
@@ -81,7 +81,7 @@ extension DeviceSecretSource {
             try StretchedRecord(new.passcode, cost: next.stretching.cost())
         }
         let unsealed = TPMPasscodeSecret.random()
-        let object = try asking(Self.binding) { () throws(TPMError) in
+        let object = try asking(Self.binding) { () throws(SystemError) in
             try location.tpm.sealPasscodeSecret(
                 unsealed.withBytes { SecretBytes(copying: $0) },
                 authorization: passcode.authorization, until: Deadline(after: next.patience))
@@ -111,7 +111,7 @@ extension DeviceSecretSource {
     /// - Throws: ``KeychainFailure/Code/keychainDamaged``.
     package func registers(of keybag: LockedKeybag) throws(KeychainFailure) -> PCRSelection {
         guard let object = keybag.tpmDeviceObject else { return .none }
-        return try asking(Self.binding) { () throws(TPMError) in
+        return try asking(Self.binding) { () throws(SystemError) in
             try SealedObject(parsing: object).pcrs
         }
     }
@@ -125,7 +125,7 @@ extension DeviceSecretSource {
             return true
         } catch {
             switch error.code {
-            case .notBuilt, .libraryMissing, .noPermission, .timedOut, .connectionLost: return false
+            case .notBuilt, .libraryAbsent, .noPermission, .timedOut, .connectionLost: return false
             default: return true
             }
         }
@@ -133,12 +133,12 @@ extension DeviceSecretSource {
 
     /// Runs `body`, and turns an error of the TPM into a failure of `operation`.
     func asking<R: ~Copyable>(
-        _ operation: String, _ body: () throws(TPMError) -> R
+        _ operation: String, _ body: () throws(SystemError) -> R
     ) throws(KeychainFailure) -> R {
         do {
             return try body()
         } catch {
-            throw KeychainFailure(error, during: operation, path: location.tpm.place.path)
+            throw KeychainFailure(ofTPM: error, during: operation, path: location.tpm.place.path)
         }
     }
 
@@ -153,7 +153,7 @@ extension DeviceSecretSource {
         } catch {
             throw KeychainFailure(
                 .keyUnavailable, during: operation, message: "the TPM released no key",
-                hint: KeychainFailure.recoveryHint)
+                hint: "run `valet recovery use`")
         }
     }
 }

@@ -119,7 +119,7 @@ package struct DeviceSecretSource {
     package func given(
         by source: DeviceKeySource, name: String = KeychainFile.deviceKey
     ) throws(KeychainFailure) -> DeviceKeyFile {
-        let parsed: Result<DeviceKeyFile, DeviceKeyFile.Flaw>
+        let parsed: Result<DeviceKeyFile, KeychainFailure>
         do {
             parsed = try read(source, name)
         } catch {
@@ -133,13 +133,13 @@ package struct DeviceSecretSource {
 
     private func read(
         _ source: DeviceKeySource, _ name: String
-    ) throws(SystemError) -> Result<DeviceKeyFile, DeviceKeyFile.Flaw> {
+    ) throws(SystemError) -> Result<DeviceKeyFile, KeychainFailure> {
         if source == .ownFile {
             let folder = try PrivateDirectory.open(location.deviceFolder, creating: false)
             return try folder.withContents(
                 of: name, maxByteCount: DeviceKeyFile.byteCount
             ) { bytes in
-                Result { () throws(DeviceKeyFile.Flaw) in try DeviceKeyFile(parsing: bytes) }
+                Result { () throws(KeychainFailure) in try DeviceKeyFile(parsing: bytes) }
             }
         }
         guard let path = path(of: source) else {
@@ -147,7 +147,7 @@ package struct DeviceSecretSource {
         }
         return try GivenFile.withContents(of: path, maxByteCount: DeviceKeyFile.byteCount) {
             bytes in
-            Result { () throws(DeviceKeyFile.Flaw) in try DeviceKeyFile.given(bytes) }
+            Result { () throws(KeychainFailure) in try DeviceKeyFile.given(bytes) }
         }
     }
 
@@ -163,22 +163,19 @@ package struct DeviceSecretSource {
             KeychainFailure(
                 .keyUnavailable, during: Self.operation, path: path(of: source),
                 hint: source.remedy)
-        case (.tooLarge, _): failure(DeviceKeyFile.Flaw.malformed, source)
+        case (.tooLarge, _): failure(DeviceKeyFile.malformed, source)
         default: KeychainFailure(error, during: Self.operation)
         }
     }
 
-    private func failure(_ flaw: DeviceKeyFile.Flaw, _ source: DeviceKeySource) -> KeychainFailure {
-        switch flaw {
-        case .newer:
-            KeychainFailure(.newerFormat, during: Self.operation, path: path(of: source))
-        case .damaged, .malformed:
-            KeychainFailure(
-                source == .ownFile ? .keychainDamaged : .keyUnavailable, during: Self.operation,
-                message: flaw == .damaged
-                    ? "the device key is damaged" : "the file is not a device key",
-                path: path(of: source), hint: "put the device key back from a copy")
+    private func failure(_ flaw: KeychainFailure, _ source: DeviceKeySource) -> KeychainFailure {
+        if flaw.code == .newerFormat {
+            return KeychainFailure(.newerFormat, during: Self.operation, path: path(of: source))
         }
+        return KeychainFailure(
+            source == .ownFile ? .keychainDamaged : .keyUnavailable, during: Self.operation,
+            message: flaw.message, path: path(of: source),
+            hint: "put the device key back from a copy")
     }
 }
 

@@ -2,8 +2,8 @@
 
 package import ValetKeychainModel
 internal import ValetKeys
-internal import ValetSystem
-package import ValetTPM
+package import ValetSystem
+internal import ValetTPM
 
 // How errors of the lower modules become a `KeychainFailure`: code, message and hint. Every call of
 // the store passes its errors through here.
@@ -89,53 +89,19 @@ extension KeychainFailure {
 }
 
 extension KeychainFailure {
-    /// The hint for a TPM that will never again release the keychain's secrets.
-    static let recoveryHint = "run `valet recovery use`"
-
-    /// The failure of `operation` for an error of the TPM. Nothing else translates these errors.
-    ///
-    /// - Parameter path: The path of the TPM.
-    package init(_ error: TPMError, during operation: String, path: String) {
+    /// The failure of `operation` for an error of the TPM at `path`.
+    package init(ofTPM error: SystemError, during operation: String, path: String) {
+        let code: Code =
+            switch error.code {
+            case .wrongAuthorization: .authenticationFailed
+            case .timedOut: .timedOut
+            // Another try may succeed.
+            case .connectionLost, .full: .inputOutput
+            case .malformed: .keychainDamaged
+            default: .keyUnavailable
+            }
         let failure = KeychainFailure(
-            Self.code(error.code), during: operation, message: Self.message(error.code), path: path,
-            hint: Self.hint(error))
-        self.init(failure, systemError: error.systemError)
-    }
-
-    private static func code(_ code: TPMError.Code) -> Code {
-        switch code {
-        case .wrongAuthorization: .authenticationFailed
-        case .timedOut: .timedOut
-        // Another try may succeed.
-        case .connectionLost, .full: .inputOutput
-        case .malformed: .keychainDamaged
-        case .notBuilt, .libraryMissing, .noDevice, .noPermission, .outOfOrder, .otherTPM, .damaged,
-            .policyFailed, .pcrsUnavailable, .tooFewTries, .lockedOut, .ownerAuthorizationNeeded,
-            .refused, .malformedAnswer:
-            .keyUnavailable
-        @unknown default: .keyUnavailable
-        }
-    }
-
-    private static func message(_ code: TPMError.Code) -> String {
-        switch code {
-        case .wrongAuthorization(.none): "wrong passcode"
-        case .wrongAuthorization(.some(let left)):
-            "wrong passcode: the TPM allows \(left == 1 ? "1 more try" : "\(left) more tries")"
-        case .tooFewTries(let left, let limit):
-            "the passcode was not tried: the TPM allows \(left) more of \(limit) tries"
-        default: code.explanation
-        }
-    }
-
-    private static func hint(_ error: TPMError) -> String? {
-        switch error.code {
-        case .otherTPM, .damaged, .outOfOrder, .refused, .malformedAnswer: recoveryHint
-        case .policyFailed: "start the machine as before, or " + recoveryHint
-        case .tooFewTries:
-            "wait until the TPM allows more tries, or run `valet unlock --insist`: one more wrong "
-                + "try may lock the TPM"
-        default: error.hint
-        }
+            code, during: operation, message: error.code.reason, path: path, hint: error.hint)
+        self.init(failure, systemError: error.systemError ?? 0)
     }
 }

@@ -35,7 +35,7 @@ extension KeychainPasscodes {
             file = try self.source.given(by: source)
             try self.source.check(file, isFor: keychainID, source)
         }
-        let deviceKey = source == .ownFile ? try file.copied(operation) : nil
+        let deviceKey = source == .ownFile ? try file.copied() : nil
         let protector = try Self.protector(file.intoSecret(), next)
         return KeyChangePlan(
             opener: opener, protector: protector, deviceSource: source, deviceKey: deviceKey,

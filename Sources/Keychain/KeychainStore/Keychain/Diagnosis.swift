@@ -281,7 +281,7 @@ struct KeychainExamination {
                 tpm.storageRootKey(path),
             ] + registers(header, path)
         } catch {
-            return [Finding(KeychainFailure(error, during: "look at the TPM", path: path))]
+            return [Finding(KeychainFailure(ofTPM: error, during: "look at the TPM", path: path))]
         }
     }
 

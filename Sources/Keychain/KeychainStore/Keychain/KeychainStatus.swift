@@ -142,7 +142,7 @@ extension Keychain {
                 try store.location.tpm.status(until: Deadline(after: store.timeLimit)))
         } catch {
             throw KeychainFailure(
-                error, during: "look at the TPM", path: store.location.tpm.place.path)
+                ofTPM: error, during: "look at the TPM", path: store.location.tpm.place.path)
         }
     }
 }

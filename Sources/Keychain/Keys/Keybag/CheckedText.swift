@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import ValetKeychainModel
 package import ValetSealing
 
 /// A secret that a person types: two characters of kind and version, the payload, and six of check.
@@ -9,21 +10,29 @@ package import ValetSealing
 package struct CheckedText: Sendable {
     /// `V1`, and 32 characters.
     static let recoveryKey = CheckedText(
-        kind: [27, 1], payloadCount: 32, checksumName: "valet-recovery")
+        kind: [27, 1], payloadCount: 32, checksumName: "valet-recovery", noun: "recovery key")
     /// `J1`, and 26 characters: docs/SYNC.md §6.
     package static let invitation = CheckedText(
-        kind: [18, 1], payloadCount: 26, checksumName: "valet-invitation")
+        kind: [18, 1], payloadCount: 26, checksumName: "valet-invitation", noun: "invitation")
 
     /// Why a text is refused, without any of the text.
-    package enum Mistake: Error, Hashable, Sendable {
+    enum Mistake: Hashable {
         /// A character that no such text has. `position` counts all characters from 1.
         case character(position: Int)
         /// Another number of characters, spaces and hyphens aside.
-        case length(characterCount: Int)
+        case length(characterCount: Int, expected: Int)
         /// The check characters do not fit the others.
         case check
-        /// Another kind of text, or a later version.
-        case newer
+
+        /// What is wrong, in words without secrets.
+        var words: String {
+            switch self {
+            case .character(let position): "invalid character at position \(position)"
+            case .length(let count, let expected):
+                "wrong length: \(count) characters instead of \(expected)"
+            case .check: "mistyped: the check characters are wrong"
+            }
+        }
     }
 
     private static let groupCount = 4
@@ -31,6 +40,7 @@ package struct CheckedText: Sendable {
     /// How many values of five bits the payload has.
     package let payloadCount: Int
     private let checksumName: String
+    private let noun: String
 
     /// How many characters the text has, hyphens aside.
     package var characterCount: Int { kind.count + payloadCount + Bech32Checksum.count }
@@ -63,17 +73,20 @@ package struct CheckedText: Sendable {
     ///
     /// Lower-case letters count as capitals, `O` as 0, `I` and `L` as 1. Spaces, tabs, ends of
     /// lines and hyphens are ignored.
-    package func payload(of text: Span<UInt8>) throws(Mistake) -> SecretBytes {
+    ///
+    /// - Throws: ``KeychainFailure``: `authenticationFailed` for a mistyped text; `newerFormat` for
+    ///   another kind of text, or a later version.
+    package func payload(of text: Span<UInt8>) throws(KeychainFailure) -> SecretBytes {
         let values = try values(of: text)
         var checksum = Bech32Checksum(checksumName)
         values.withBytes { values in
             for index in values.indices { checksum.append(values[index]) }
         }
-        guard checksum.isRight else { throw .check }
+        guard checksum.isRight else { throw failure(.mistyped(.check)) }
         let isKnown = values.withBytes { values in
             kind.indices.allSatisfy { values[$0] == kind[$0] }
         }
-        guard isKnown else { throw .newer }
+        guard isKnown else { throw failure(.newer) }
         return SecretBytes(byteCount: payloadCount, for: .keys) { payload in
             values.withBytes { values in
                 for index in payload.indices { payload[index] = values[kind.count + index] }
@@ -82,21 +95,27 @@ package struct CheckedText: Sendable {
     }
 
     /// The values of exactly ``characterCount`` characters.
-    private func values(of text: Span<UInt8>) throws(Mistake) -> SecretBytes {
+    private func values(of text: Span<UInt8>) throws(KeychainFailure) -> SecretBytes {
         let characterCount = characterCount
         var count = 0
         let values = try SecretBytes(byteCount: characterCount, for: .keys) {
-            (values: inout MutableSpan<UInt8>) throws(Mistake) in
+            (values: inout MutableSpan<UInt8>) throws(KeychainFailure) in
             for index in text.indices where !Base32.isIgnored(text[index]) {
                 guard let value = Base32.value(of: text[index]) else {
-                    throw .character(position: index + 1)
+                    throw failure(.mistyped(.character(position: index + 1)))
                 }
                 if count < characterCount { values[count] = value }
                 count += 1
             }
         }
-        guard count == characterCount else { throw .length(characterCount: count) }
+        guard count == characterCount else {
+            throw failure(.mistyped(.length(characterCount: count, expected: characterCount)))
+        }
         return values
+    }
+
+    private func failure(_ fault: KeybagFault) -> KeychainFailure {
+        KeychainFailure(fault, during: "read the \(noun)")
     }
 }
 

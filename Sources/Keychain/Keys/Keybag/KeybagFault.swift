@@ -24,8 +24,8 @@ enum KeybagFault: Hashable {
     case wrongRecoveryKey
     /// No recovery key was made for this keybag.
     case noRecoveryKey
-    /// The text is not a recovery key.
-    case mistypedRecoveryKey(RecoveryKeyMistake)
+    /// The text is not a recovery key or an invitation.
+    case mistyped(CheckedText.Mistake)
     /// A passcode of no bytes.
     case emptyPasscode
     /// A passcode of more than 1,024 bytes.
@@ -47,7 +47,7 @@ enum KeybagFault: Hashable {
         case .wrongPasscode: "wrong passcode"
         case .wrongRecoveryKey: "wrong recovery key"
         case .noRecoveryKey: "there is no recovery key"
-        case .mistypedRecoveryKey(let mistake): mistake.description
+        case .mistyped(let mistake): mistake.words
         case .emptyPasscode: "a passcode cannot be empty"
         case .passcodeTooLong: "a passcode has at most \(Passcode.maximalByteCount) bytes"
         case .outOfMemory: KeychainFailure.Code.outOfMemory.explanation
@@ -60,7 +60,7 @@ enum KeybagFault: Hashable {
         case .malformed, .tampered: .keychainDamaged
         case .newer: .newerFormat
         case .wrongDeviceSecret: .keyUnavailable
-        case .wrongPasscode, .wrongRecoveryKey, .noRecoveryKey, .mistypedRecoveryKey:
+        case .wrongPasscode, .wrongRecoveryKey, .noRecoveryKey, .mistyped:
             .authenticationFailed
         case .emptyPasscode, .passcodeTooLong: .invalidRequest
         case .outOfMemory: .outOfMemory
@@ -74,7 +74,7 @@ enum KeybagFault: Hashable {
         case .newer: "update this program"
         case .wrongDeviceSecret: "put this keychain's own device key back"
         case .needsProtector: "run `valet unlock`"
-        case .wrongPasscode, .wrongRecoveryKey, .noRecoveryKey, .mistypedRecoveryKey,
+        case .wrongPasscode, .wrongRecoveryKey, .noRecoveryKey, .mistyped,
             .emptyPasscode, .passcodeTooLong, .outOfMemory:
             nil
         }

@@ -55,7 +55,7 @@ extension RecoveryKey {
     /// - Throws: ``KeychainFailure``: `authenticationFailed`; `newerFormat` for the text of a later
     ///   version.
     package init(parsing text: Span<UInt8>) throws(KeychainFailure) {
-        let values = try Self.payload(of: text)
+        let values = try CheckedText.recoveryKey.payload(of: text)
         self.init(
             seed: SecretBytes(byteCount: Self.seedByteCount, for: .keys) { seed in
                 values.withBytes { values in
@@ -65,14 +65,6 @@ extension RecoveryKey {
                     }
                 }
             })
-    }
-
-    private static func payload(of text: Span<UInt8>) throws(KeychainFailure) -> SecretBytes {
-        do {
-            return try CheckedText.recoveryKey.payload(of: text)
-        } catch {
-            throw KeychainFailure(error)
-        }
     }
 }
 
@@ -87,44 +79,6 @@ extension RecoveryKey {
             }
         return UnkeyedHash.derive(context) { hash in
             seed.withBytes { seed in hash.append(seed) }
-        }
-    }
-}
-
-extension KeychainFailure {
-    fileprivate init(_ mistake: CheckedText.Mistake) {
-        let fault: KeybagFault =
-            switch mistake {
-            case .character(let position):
-                .mistypedRecoveryKey(.character(position: position))
-            case .length(let characterCount):
-                .mistypedRecoveryKey(.length(characterCount: characterCount))
-            case .check: .mistypedRecoveryKey(.check)
-            case .newer: .newer
-            }
-        self.init(fault, during: "read the recovery key")
-    }
-}
-
-/// Why a text is not a recovery key (docs/FORMAT.md §4.6), without any of the text.
-package enum RecoveryKeyMistake: Hashable, Sendable {
-    /// A character that no recovery key has. `position` counts all characters from 1.
-    case character(position: Int)
-    /// Not 40 characters, spaces and hyphens aside.
-    case length(characterCount: Int)
-    /// The check characters do not fit the others.
-    case check
-}
-
-extension RecoveryKeyMistake: CustomStringConvertible {
-    /// One line without secrets.
-    package var description: String {
-        switch self {
-        case .character(let position):
-            "invalid character at position \(position)"
-        case .length(let characterCount):
-            "wrong length: \(characterCount) characters instead of \(RecoveryKey.characterCount)"
-        case .check: "mistyped: the check characters are wrong"
         }
     }
 }

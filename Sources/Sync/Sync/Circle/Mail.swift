@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetKeychainModel
-package import ValetKeys
+package import ValetKeychainModel
+internal import ValetKeys
 package import ValetSealing
 internal import ValetSystem
 
@@ -27,7 +27,9 @@ package struct Invitation: ~Copyable, Sendable {
     }
 
     /// Reads what a person typed.
-    package init(parsing text: Span<UInt8>) throws(CheckedText.Mistake) {
+    ///
+    /// - Throws: ``KeychainFailure``, as ``CheckedText/payload(of:)``.
+    package init(parsing text: Span<UInt8>) throws(KeychainFailure) {
         self.init(payload: try CheckedText.invitation.payload(of: text))
     }
 

@@ -53,11 +53,11 @@ extension TPMDevice {
 }
 
 /// The code of the error that `body` throws; nil if it throws none.
-func failure(_ body: () throws -> Void) -> TPMError.Code? {
+func failure(_ body: () throws -> Void) -> SystemError.Code? {
     do {
         try body()
         return nil
-    } catch let error as TPMError {
+    } catch let error as SystemError {
         return error.code
     } catch {
         Issue.record(error)
