@@ -55,7 +55,7 @@ extension SyncCall {
         let outcome = try withLock {
             let remote = try open(notes.address)
             guard let session = try SyncSession.open(keychain, remote) else {
-                throw SyncTrouble.removed
+                throw KeychainFailure.circle(.notAMember)
             }
             var outcome = session.round(progress())
             if outcome.failure == nil, values.has(SyncCircleHelp.addMine) {
@@ -67,8 +67,8 @@ extension SyncCall {
         }
         if let failure = outcome.failure { throw failure }
         switch outcome.state {
-        case .removed: throw SyncTrouble.removed
-        case .alarm: throw SyncTrouble.undecided
+        case .removed: throw KeychainFailure.circle(.notAMember)
+        case .alarm: throw KeychainFailure.circle(.undecidedRoster)
         default: return ExitCode(outcome.state)
         }
     }

@@ -159,7 +159,7 @@ extension SyncCall {
         }
         let circle = try withSession { session, _ in
             let member = NewMember(key, of: session.circle.circle).member
-            guard session.hasRoom else { throw SyncTrouble.circleIsFull }
+            guard session.hasRoom else { throw KeychainFailure.circle(.circleIsFull) }
             try session.admitRecoveryKey(member)
             try keychain.update("name the recovery key") { update in
                 var names = DeviceNames(parsing: update[.names])
@@ -238,7 +238,7 @@ extension SyncCall {
                 try keychain.join(CircleBeginning(note, roster, address, names))
             }
             guard let session = try SyncSession.open(keychain, remote) else {
-                throw SyncTrouble.removed
+                throw KeychainFailure.circle(.notAMember)
             }
             try session.readRoster()
             try session.readLogs(progress())
@@ -315,6 +315,6 @@ extension SyncCall {
             guard let again else { break }
             foreign = again
         }
-        throw SyncTrouble.rosterInMotion
+        throw KeychainFailure.circle(.rosterInMotion)
     }
 }

@@ -31,9 +31,11 @@ extension SyncCall {
         let notes = try requireCircle()
         try requireUnlocked()
         let offer = try withSession { session, _ in
-            guard session.isMember else { throw SyncTrouble.removed }
-            guard session.roster.alarm.isEmpty else { throw SyncTrouble.undecided }
-            guard session.hasRoom else { throw SyncTrouble.circleIsFull }
+            guard session.isMember else { throw KeychainFailure.circle(.notAMember) }
+            guard session.roster.alarm.isEmpty else {
+                throw KeychainFailure.circle(.undecidedRoster)
+            }
+            guard session.hasRoom else { throw KeychainFailure.circle(.circleIsFull) }
             return session.offer
         }
         let invitation = Invitation(
@@ -71,7 +73,7 @@ extension SyncCall {
             found = try sponsor.request()
             if found == nil { try limit.pause("no device has joined in time") }
         }
-        guard let request = found else { throw InvitationTrouble.withdrawn }
+        guard let request = found else { throw KeychainFailure.circle(.invitationWithdrawn) }
         let words = try sponsor.open()
         console.note("valet: a device that calls itself \(quoted(request.name)) wants to join")
         guard try isSame(words) else { throw CLIError(.denied, "nobody joined") }
@@ -198,7 +200,7 @@ extension SyncCall {
     ) throws -> [String] {
         while true {
             if let words = try joiner.words() { return words }
-            if try joiner.isWithdrawn() { throw InvitationTrouble.withdrawn }
+            if try joiner.isWithdrawn() { throw KeychainFailure.circle(.invitationWithdrawn) }
             try limit.pause("the other device has not answered in time")
         }
     }
@@ -215,7 +217,7 @@ extension SyncCall {
                 of: offer.circle, in: remote, by: Deadline(after: .seconds(60)))
             if let foreign, foreign.admits(device, after: offer) { return foreign.roster }
             if end == nil, try joiner.isWithdrawn() { end = Deadline(after: Self.grace) }
-            if end?.hasPassed == true { throw InvitationTrouble.withdrawn }
+            if end?.hasPassed == true { throw KeychainFailure.circle(.invitationWithdrawn) }
             try limit.pause("the other device has not answered in time")
         }
     }
@@ -236,7 +238,7 @@ extension SyncCall {
         try withLock {
             try keepingPassword(of: chosen) { try keychain.join(beginning) }
             guard let session = try SyncSession.open(keychain, chosen.remote) else {
-                throw SyncTrouble.removed
+                throw KeychainFailure.circle(.notAMember)
             }
             let outcome = session.round(progress())
             if console.isErrorTerminal { console.show("\n") }

@@ -166,15 +166,15 @@ enum RemoteStore {
     /// The store at an address. Nothing is read or written yet.
     static func open(
         _ address: StoreAddress, password: SecretValue?
-    ) throws(StoreError) -> any SyncStore {
+    ) throws(KeychainFailure) -> any SyncStore {
         switch address {
         case .folder(let path): return FolderStore(at: path)
         case .etcd(let place):
             var credentials: EtcdCredentials?
             if let user = place.user {
                 guard let password else {
-                    throw StoreError(
-                        .denied, during: "open the store",
+                    throw KeychainFailure.store(
+                        .storeDenied, during: "open the store",
                         reason: "the keychain has no password of the user \(user)",
                         hint: "`valet sync leave --here`, then join the circle anew")
                 }

@@ -148,7 +148,7 @@ struct SyncCall {
         let remote = try open(notes.address)
         return try withLock {
             guard let session = try SyncSession.open(keychain, remote) else {
-                throw SyncTrouble.removed
+                throw KeychainFailure.circle(.notAMember)
             }
             try remote.check(session.circle.circle, by: Deadline(after: .seconds(30)))
             try session.readRoster()

@@ -65,8 +65,8 @@
 
         /// Checks that the TPM keeps all of the registers.
         ///
-        /// - Throws: ``SystemError/Code/pcrsUnavailable``: a policy on a missing register would always
-        ///   hold.
+        /// - Throws: ``SystemError/Code/pcrsUnavailable``: a policy on a missing register would
+        ///   always hold.
         func check(_ pcrs: PCRSelection) throws(SystemError) {
             let answer = try capability(0x5, from: 0, count: 1)
             let list = unsafe answer.pointer.pointee.data.assignedPCR

@@ -101,8 +101,8 @@
     extension TPMContext {
         /// Unseals a secret that was sealed without an authorization value.
         ///
-        /// - Throws: ``SystemError``: `malformed`, `otherTPM`, `damaged`, `policyFailed`, or those of
-        ///   every call.
+        /// - Throws: ``SystemError``: `malformed`, `otherTPM`, `damagedObject`, `policyFailed`, or
+        ///   those of every call.
         func unseal(_ object: SealedObject) throws(SystemError) -> SecretBytes {
             let attributes =
                 object.pcrs.isEmpty ? TPMAttributes.deviceSecret : TPMAttributes.boundDeviceSecret

@@ -57,7 +57,7 @@
 
         /// The secret of ``sealDeviceSecret(_:boundTo:until:)``.
         ///
-        /// - Throws: ``SystemError``: `malformed`, `otherTPM`, `damaged`, `policyFailed`.
+        /// - Throws: ``SystemError``: `malformed`, `otherTPM`, `damagedObject`, `policyFailed`.
         package func unsealDeviceSecret(
             _ object: SealedObject, until deadline: Deadline
         ) throws(SystemError) -> SecretBytes {
@@ -70,8 +70,8 @@
         /// The secret of ``sealPasscodeSecret(_:authorization:until:)``. A wrong value counts in
         /// the TPM; nothing is tried when fewer than half of the tries are left, unless forced.
         ///
-        /// - Throws: ``SystemError``: `wrongAuthorization`, `tooFewTries`, `lockedOut`; `malformed`,
-        ///   `otherTPM`, `damaged`.
+        /// - Throws: ``SystemError``: `wrongAuthorization`, `tooFewTries`, `lockedOut`;
+        ///   `malformed`, `otherTPM`, `damagedObject`.
         package func unsealPasscodeSecret(
             _ object: SealedObject, authorization: borrowing SecretBytes, isForced: Bool = false,
             until deadline: Deadline

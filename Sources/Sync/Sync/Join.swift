@@ -63,7 +63,7 @@ package struct IncomingMessage: Sendable {
 }
 
 /// Why a message is not joined. Its log waits.
-package enum JoinRefusal: Error, Hashable, Sendable {
+package enum JoinRefusal: Hashable, Sendable {
     /// A base has a live record of a message that its author had not read: it is invalid.
     case recordAboveTable(Dot)
     /// The table would have more logs than ``SyncLimits/logs``.
@@ -120,23 +120,25 @@ extension ScopeReplica {
     /// finished.
     ///
     /// - Parameter room: How many more values can be kept as replaced ones.
+    /// - Returns: Why it cannot be joined; nil once the join has begun.
     package mutating func begin(
         _ message: IncomingMessage, room: Int = .max, limits: SyncLimits = SyncLimits()
-    ) throws(JoinRefusal) {
+    ) -> JoinRefusal? {
         precondition(join == nil, "a join was not finished")
         if let dot = message.recordAboveTable, applies(.recordsAtOrBelowTable) {
-            throw .recordAboveTable(dot)
+            return .recordAboveTable(dot)
         }
         let logs = Set(message.table.map { Array($0.keys) } ?? []).union([message.name.log])
-        guard hasRoomForLogs(adding: logs, limits: limits) else { throw .tooManyLogs }
+        guard hasRoomForLogs(adding: logs, limits: limits) else { return .tooManyLogs }
         let ahead = message.deleted.count(where: { isAhead($0) && !self.cloud.contains($0) })
-        guard self.cloud.count + ahead <= limits.cloud else { throw .cloudIsFull }
+        guard self.cloud.count + ahead <= limits.cloud else { return .cloudIsFull }
         let cloud = message.table == nil ? [] : Set(message.deleted)
         guard live.count <= room || removalCount(message, cloud) <= room else {
-            throw .replacedValuesAreFull
+            return .replacedValuesAreFull
         }
         join = JoinInProgress(message: message, cloud: cloud, additions: message.order[...])
         owesJoin = false
+        return nil
     }
 
     private func removalCount(_ message: IncomingMessage, _ cloud: Set<Dot>) -> Int {

@@ -34,10 +34,10 @@ extension SyncSession {
     /// Writes a base now, unless something is pending that a batch has to bring first.
     ///
     /// - Returns: Whether the base is in the store.
-    /// - Throws: ``StoreError``, ``KeychainFailure``, ``SyncTrouble/noKeys``.
+    /// - Throws: ``KeychainFailure``, ``KeychainFailure/Code/noCircleKeys``.
     @discardableResult
     package func sendBase(_ scope: KeyScope) throws -> Bool {
-        guard let key = try keyring(scope)?.newest else { throw SyncTrouble.noKeys }
+        let key = try newestKey(in: scope)
         let (draft, snapshot) = try keychain.updateBeginningBase(Self.writingBase) {
             update -> BaseDraft? in
             // A base that was broken off has used its number.
@@ -182,7 +182,8 @@ private struct PartWriter {
             [StoreFile(number: header.name.number, part: index, bytes: part.bytes)],
             in: .log(place), by: deadline)
         guard outcome == .stored else {
-            throw StoreError(.malformed, during: "write a base", reason: "its name is taken")
+            throw KeychainFailure.store(
+                .storeMalformed, during: "write a base", reason: "its name is taken")
         }
         hashes.append(part.hash)
         byteCount += part.bytes.count

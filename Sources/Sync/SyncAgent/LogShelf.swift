@@ -120,7 +120,7 @@ extension SyncSession {
     /// Looks at what the store has of all logs of members, and of those that have left, in the open
     /// scopes.
     ///
-    /// - Throws: ``StoreError``, ``KeychainFailure``.
+    /// - Throws: ``KeychainFailure``.
     func lookAtLogs(_ scopes: [KeyScope]) throws {
         let state = roster.accepted
         let places = try logs(of: state.members.keys.sorted() + state.leavers.keys.sorted())

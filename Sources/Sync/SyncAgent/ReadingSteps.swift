@@ -15,7 +15,7 @@ extension SyncSession {
     /// Reads all logs in the open scopes, and joins all that fits.
     ///
     /// - Parameter progress: Is told of each message.
-    /// - Throws: ``StoreError``, ``KeychainFailure``.
+    /// - Throws: ``KeychainFailure``.
     package func readLogs(_ progress: (SyncProgress) -> Void = { _ in }) throws {
         let scopes = try openScopes()
         try lookAtLogs(scopes)
@@ -59,7 +59,7 @@ extension SyncSession {
         let result: R?? = try keychain.read(Self.reading) { view in
             try view.replica.map(body)
         }
-        guard let result = result ?? nil else { throw SyncTrouble.removed }
+        guard let result = result ?? nil else { throw KeychainFailure.circle(.notAMember) }
         return result
     }
 
@@ -218,12 +218,8 @@ extension SyncSession {
     ) -> JoinStart {
         let isAccepted = report.accepted.contains(incoming.name.log.high)
         let room = update.replacedRoom(machine.replacedCount)
-        do {
-            try update.replica?[scope].begin(incoming, room: isAccepted ? .max : room)
-            return .begun
-        } catch {
-            return .refused(error)
-        }
+        let refusal = update.replica?[scope].begin(incoming, room: isAccepted ? .max : room)
+        return (refusal ?? nil).map(JoinStart.refused) ?? .begun
     }
 
     /// After a message that may have replaced more values than there is room for.

@@ -138,7 +138,7 @@ extension SyncSession {
 
     /// Reads what is new in the roster, and chooses the accepted branch.
     ///
-    /// - Throws: ``StoreError``, ``KeychainFailure``.
+    /// - Throws: ``KeychainFailure``.
     package func readRoster() throws {
         let place = StorePlace.roster(circle.circle)
         let listing = try store.list(place, from: 0, by: storeDeadline)
@@ -238,17 +238,19 @@ extension SyncSession {
     ///
     /// - Parameter make: Makes what the entry does after the state that it is given. It runs again
     ///   if another device was quicker.
-    /// - Throws: ``SyncTrouble``: `removed`, `undecided`, `circleIsFull`, `rosterInMotion`;
-    ///   ``KeychainFailure``: `locked`; ``StoreError``.
+    /// - Throws: ``KeychainFailure``: `notAMember`, `undecidedRoster`, `circleIsFull`,
+    ///   `rosterInMotion`, `locked`, and those of the store.
     @discardableResult
     package func append(
         _ make: (RosterState, RosterEntry.Head) throws -> RosterEntry.Operation
     ) throws -> RosterEntry {
         for _ in 0..<5 {
-            guard isMember else { throw SyncTrouble.removed }
-            guard roster.alarm.isEmpty else { throw SyncTrouble.undecided }
+            guard isMember else { throw KeychainFailure.circle(.notAMember) }
+            guard roster.alarm.isEmpty else { throw KeychainFailure.circle(.undecidedRoster) }
             let state = roster.accepted
-            guard state.number < RosterEntry.maximalNumber else { throw SyncTrouble.circleIsFull }
+            guard state.number < RosterEntry.maximalNumber else {
+                throw KeychainFailure.circle(.circleIsFull)
+            }
             let head = state.next(milliseconds: machine.milliseconds(), signer: circle.device)
             let operation = try make(state, head)
             let signed = try withIdentity(.whileUnlocked) {
@@ -262,7 +264,7 @@ extension SyncSession {
             if try store(entry) { return entry }
             try readRoster()
         }
-        throw SyncTrouble.rosterInMotion
+        throw KeychainFailure.circle(.rosterInMotion)
     }
 
     /// Puts an entry into the store, and accepts it.

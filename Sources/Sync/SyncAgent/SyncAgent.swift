@@ -102,7 +102,7 @@ package final class SyncAgent {
                 session = nil
                 outcome = (SyncState(of: error), error)
             }
-            if outcome.failure as? SyncTrouble == .interrupted { continue }
+            if (outcome.failure as? KeychainFailure)?.code == .roundInterrupted { continue }
             told(outcome.state, outcome.failure)
             wait(after: outcome, session, storeWatch)
         }

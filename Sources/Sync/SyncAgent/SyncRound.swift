@@ -22,14 +22,14 @@ extension SyncSession {
         var state = SyncState.current
         do {
             state = try work(progress)
-        } catch SyncTrouble.interrupted {
+        } catch let interruption as KeychainFailure where interruption.code == .roundInterrupted {
             // What the round has found so far is half of the truth.
             report = keptReport
-            return (report.state, SyncTrouble.interrupted)
+            return (report.state, interruption)
         } catch {
             failure = error
             state = SyncState(of: error)
-            if case SyncTrouble.noKeys = error { report.add(.noKeys) }
+            if (error as? KeychainFailure)?.code == .noCircleKeys { report.add(.noKeys) }
             // Only what is open after the first unlock is closed before it.
             let isLocked = try? keychain.read(Self.opening) { $0.isLocked }
             if state == .closed, isLocked != nil { state = .locked }
@@ -141,25 +141,16 @@ extension SyncSession {
 extension SyncState {
     /// The state that an error means.
     package init(of error: any Error) {
-        switch error {
-        case let error as StoreError: self.init(of: error)
-        case let failure as KeychainFailure where failure.code == .locked: self = .closed
-        case let trouble as SyncTrouble:
-            switch trouble {
-            case .removed: self = .removed
-            case .undecided: self = .alarm
-            case .noKeys, .rosterInMotion, .circleIsFull, .unsent, .interrupted: self = .waiting
-            }
-        default: self = .waiting
-        }
-    }
-
-    private init(of error: StoreError) {
-        switch error.code {
-        case .unavailable, .timedOut, .outcomeUnknown, .malformed, .badAddress:
+        switch (error as? KeychainFailure)?.code {
+        case .storeUnavailable, .storeTimedOut, .storeOutcomeUnknown, .storeMalformed,
+            .badStoreAddress:
             self = .unavailable
-        case .denied: self = .denied
-        case .full: self = .full
+        case .storeDenied: self = .denied
+        case .storeFull: self = .full
+        case .locked: self = .closed
+        case .notAMember: self = .removed
+        case .undecidedRoster: self = .alarm
+        default: self = .waiting
         }
     }
 }

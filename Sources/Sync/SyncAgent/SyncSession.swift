@@ -122,9 +122,9 @@ package final class SyncSession {
 
     /// Is called between two steps of long work. What was done until then stays done.
     ///
-    /// - Throws: ``SyncTrouble/interrupted``.
+    /// - Throws: ``KeychainFailure/Code/roundInterrupted``.
     func checkpoint() throws {
-        if isInterrupted() { throw SyncTrouble.interrupted }
+        if isInterrupted() { throw KeychainFailure.circle(.roundInterrupted) }
     }
 
     // MARK: Keys
@@ -171,36 +171,30 @@ package final class SyncSession {
         }
     }
 
+    /// The key of the circle under which messages of a scope are sealed now.
+    ///
+    /// - Throws: ``KeychainFailure``: `noCircleKeys`.
+    func newestKey(in scope: KeyScope) throws -> CircleKeyring.Held {
+        guard let key = try keyring(scope)?.newest else {
+            throw KeychainFailure.circle(.noCircleKeys)
+        }
+        return key
+    }
+
     /// Both keys under which messages are sealed now, to make an entry of the roster.
     ///
-    /// - Throws: ``KeychainFailure``: `locked`; ``SyncTrouble`` if nobody gave them to this device.
+    /// - Throws: ``KeychainFailure``: `locked`; `noCircleKeys` if nobody gave them to this device.
     package func newestKeys() throws -> CircleKeys {
         guard let f = try keyring(.afterFirstUnlock), let u = try keyring(.whileUnlocked) else {
             throw KeychainFailure(
                 .locked, during: "change the circle",
                 hint: "unlock the keychain with `valet unlock`")
         }
-        guard let f = f.newest, let u = u.newest else { throw SyncTrouble.noKeys }
+        guard let f = f.newest, let u = u.newest else {
+            throw KeychainFailure.circle(.noCircleKeys)
+        }
         return CircleKeys(epoch: roster.accepted.epoch, f: f.key.copy(), u: u.key.copy())
     }
-}
-
-/// Why a step of sync cannot be done now, beyond what store and keychain report.
-package enum SyncTrouble: Error, Hashable, Sendable {
-    /// No member gave the keys of the circle to this device, or they do not fit.
-    case noKeys
-    /// The roster changes all the time: try again.
-    case rosterInMotion
-    /// This device is no member of the circle.
-    case removed
-    /// The circle has reached a limit: `valet sync move`.
-    case circleIsFull
-    /// A person has to choose between two rosters first: `valet sync distrust`.
-    case undecided
-    /// Something is not in the store yet.
-    case unsent
-    /// The round was broken off: the next one goes on.
-    case interrupted
 }
 
 extension CircleKey {

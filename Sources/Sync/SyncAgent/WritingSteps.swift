@@ -17,7 +17,7 @@ extension SyncSession {
     /// Sends everything that is pending in the open scopes.
     ///
     /// - Returns: Whether everything is in the store.
-    /// - Throws: ``StoreError``, ``KeychainFailure``, ``SyncTrouble/noKeys``.
+    /// - Throws: ``KeychainFailure``, ``KeychainFailure/Code/noCircleKeys``.
     @discardableResult
     package func sendPending() throws -> Bool {
         var isDone = true
@@ -42,7 +42,7 @@ extension SyncSession {
     ///
     /// - Returns: Whether there was anything to say.
     private func build(_ scope: KeyScope) throws -> Bool {
-        guard let key = try keyring(scope)?.newest else { throw SyncTrouble.noKeys }
+        let key = try newestKey(in: scope)
         guard try look({ $0[scope].mayBuildBatch }) else { return false }
         let (author, circle, machine) = (author(in: scope, key), circle, machine)
         var unsendable: [UnsendableItem] = []

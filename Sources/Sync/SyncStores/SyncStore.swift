@@ -11,7 +11,7 @@ package import ValetSystem
 /// all that they read. Calls block until their deadline at most. They are made from one thread at
 /// a time, but for ``waitForChange(in:within:)``, which may run on another thread.
 ///
-/// Every call throws ``StoreError``. Each may throw `unavailable`, `denied`, `timedOut` and
+/// Every call throws ``KeychainFailure``. Each may throw `unavailable`, `denied`, `timedOut` and
 /// `malformed`, and each that writes may throw `full`. All calls but those about mails throw
 /// `unavailable` where the mark of the circle is missing, and then change nothing: a folder that
 /// is not mounted must not be filled.
@@ -20,16 +20,16 @@ package protocol SyncStore: Sendable {
     var guarantee: StoreGuarantee { get }
 
     /// Makes the place of a circle with its mark. Does nothing if the circle is here.
-    func create(_ circle: CircleID, by deadline: Deadline) throws(StoreError)
+    func create(_ circle: CircleID, by deadline: Deadline) throws(KeychainFailure)
 
     /// Throws `unavailable` where the mark of the circle is missing. Makes nothing.
-    func check(_ circle: CircleID, by deadline: Deadline) throws(StoreError)
+    func check(_ circle: CircleID, by deadline: Deadline) throws(KeychainFailure)
 
     /// The logs of some devices that have anything in the store, in rising order. Of a device and
     /// scope with more than ``StoreLimits/logCount``, as many of them as that.
     func logs(
         of devices: [DeviceID], in circle: CircleID, by deadline: Deadline
-    ) throws(StoreError) -> [LogPlace]
+    ) throws(KeychainFailure) -> [LogPlace]
 
     /// Lists what is in a place, without reading it, from `number` on.
     ///
@@ -37,13 +37,13 @@ package protocol SyncStore: Sendable {
     /// the owner of a log compares its list with what it has deleted, and deletes again.
     func list(
         _ place: StorePlace, from number: UInt64, by deadline: Deadline
-    ) throws(StoreError) -> StoreListing
+    ) throws(KeychainFailure) -> StoreListing
 
     /// Reads what ``list(_:from:by:)`` named, at most ``StoreLimits/readCount`` at once. The answer
     /// has the order of the names.
     func read(
         _ names: [StoredName], in place: StorePlace, by deadline: Deadline
-    ) throws(StoreError) -> [StoredBytes]
+    ) throws(KeychainFailure) -> [StoredBytes]
 
     /// Writes the next message of a log of ours, or the next entry of a roster.
     ///
@@ -58,7 +58,7 @@ package protocol SyncStore: Sendable {
     func append(
         _ bytes: [UInt8], at position: LogPosition, to place: StorePlace, after head: LogPosition?,
         by deadline: Deadline
-    ) throws(StoreError) -> AppendOutcome
+    ) throws(KeychainFailure) -> AppendOutcome
 
     /// Writes files and leaves the head as it is: the parts of a base, before the base is appended,
     /// and entries of a roster that the store has lost. The same call may be made again.
@@ -67,36 +67,37 @@ package protocol SyncStore: Sendable {
     ///   may have been written then.
     func put(
         _ files: [StoreFile], in place: StorePlace, by deadline: Deadline
-    ) throws(StoreError) -> AppendOutcome
+    ) throws(KeychainFailure) -> AppendOutcome
 
     /// Deletes messages and parts of a log of ours. Names that are not here count as deleted.
     func delete(
         _ names: [StoredName], in log: LogPlace, by deadline: Deadline
-    ) throws(StoreError)
+    ) throws(KeychainFailure)
 
     /// Deletes all logs of a device that was removed or has left.
     func deleteLogs(
         of device: DeviceID, in circle: CircleID, by deadline: Deadline
-    ) throws(StoreError)
+    ) throws(KeychainFailure)
 
     /// Leaves a mail of an invitation. It is in the store for ``StoreLimits/mailLifetime`` at
     /// least, unless it is deleted.
-    func post(_ mail: StoredMail, to mailbox: MailboxID, by deadline: Deadline) throws(StoreError)
+    func post(_ mail: StoredMail, to mailbox: MailboxID, by deadline: Deadline)
+        throws(KeychainFailure)
 
     /// The mails of an invitation, by rising steps; of each step ``StoreLimits/mailCount`` at most.
     /// More than one of a step means that another sponsor or joiner answers the invitation.
     func mails(
         in mailbox: MailboxID, by deadline: Deadline
-    ) throws(StoreError) -> [StoredMail]
+    ) throws(KeychainFailure) -> [StoredMail]
 
     /// Deletes a mail. Its author does so when the invitation ends.
     func delete(
         _ mail: StoredMail, from mailbox: MailboxID, by deadline: Deadline
-    ) throws(StoreError)
+    ) throws(KeychainFailure)
 
     /// Removes what broken-off writes and forgotten invitations have left, where the store does not
     /// do so itself. Callers do this once a day.
-    func removeLeftovers(by deadline: Deadline) throws(StoreError)
+    func removeLeftovers(by deadline: Deadline) throws(KeychainFailure)
 
     /// Waits until something may have changed since the circle was last listed, or until `limit`
     /// ends the wait. It is only a hint: at times it names everything, so that a caller that does
@@ -107,7 +108,7 @@ package protocol SyncStore: Sendable {
     /// throws; callers then wait before they try again.
     func waitForChange(
         in circle: CircleID, within limit: WaitLimit
-    ) throws(StoreError) -> StoreChange
+    ) throws(KeychainFailure) -> StoreChange
 }
 
 /// What it means that a call has stored something.

@@ -67,21 +67,19 @@ import ValetSyncStores
         #expect(ItemName(content).line == "\\u{1b}[2J  -  -")
     }
 
-    @Test(arguments: StoreError.Code.allCases)
-    func `Errors of stores keep their hints`(_ code: StoreError.Code) {
-        let error = CLIError(StoreError(code, during: "read the roster", hint: "wait"))
+    @Test(arguments: KeychainFailure.Code.ofStores)
+    func `Errors of stores keep their hints`(_ code: KeychainFailure.Code) {
+        let error = CLIError(
+            ofSync: .store(code, during: "read the roster", hint: "wait"))
         #expect(error.message.hasPrefix("could not read the roster"))
         #expect(error.hint == "wait")
         #expect(error.code != .success)
     }
 
-    @Test(
-        arguments: [
-            SyncTrouble.noKeys, .rosterInMotion, .removed, .circleIsFull, .undecided, .unsent,
-            .interrupted,
-        ])
-    func `Every trouble of a circle says what to do`(_ trouble: SyncTrouble) {
-        let error = CLIError(trouble)
+    @Test(arguments: KeychainFailure.Code.ofCircles)
+    func `Every trouble of a circle says what to do`(_ trouble: KeychainFailure.Code) {
+        let error = CLIError(ofSync: .circle(trouble))
+        #expect(error.message == trouble.explanation)
         #expect(error.hint != nil)
         #expect(!error.message.hasSuffix("."))
     }

@@ -4,6 +4,7 @@
 // does to its contents what bad stores do, and fails where a test says so.
 
 internal import Synchronization
+package import ValetKeychainModel
 package import ValetSync
 package import ValetSyncStores
 package import ValetSystem
@@ -126,7 +127,7 @@ extension MemoryStore {
             /// The store does what it is asked, and the answer is lost.
             case lostAnswer
             /// The store does nothing and fails.
-            case failure(StoreError.Code)
+            case failure(KeychainFailure.Code)
         }
 
         private struct State: Sendable {
@@ -168,7 +169,7 @@ extension MemoryStore.Client {
 
     private func perform<R>(
         _ call: Call, in circle: CircleID?, by deadline: Deadline, _ body: () -> R
-    ) throws(StoreError) -> R {
+    ) throws(KeychainFailure) -> R {
         let fault = state.withLock { state in
             state.calls.append(call)
             return state.fault
@@ -178,33 +179,36 @@ extension MemoryStore.Client {
         case .delay(let delay):
             let end = Deadline(after: delay)
             while min(end, deadline).sleep(atMost: 1_000_000_000) {}
-            if deadline.hasPassed, !end.hasPassed { throw StoreError(.timedOut, during: operation) }
-        case .failure(let code): throw StoreError(code, during: operation)
+            if deadline.hasPassed, !end.hasPassed {
+                throw KeychainFailure.store(.storeTimedOut, during: operation)
+            }
+        case .failure(let code): throw KeychainFailure.store(code, during: operation)
         case .lostAnswer, nil: break
         }
         if let circle, call != .create, !store.contents.circles.contains(circle) {
-            throw StoreError(.unavailable, during: operation)
+            throw KeychainFailure.store(.storeUnavailable, during: operation)
         }
         let result = body()
         if fault == .lostAnswer {
-            throw StoreError(call == .append ? .outcomeUnknown : .timedOut, during: operation)
+            throw KeychainFailure.store(
+                call == .append ? .storeOutcomeUnknown : .storeTimedOut, during: operation)
         }
         return result
     }
 
-    package func create(_ circle: CircleID, by deadline: Deadline) throws(StoreError) {
+    package func create(_ circle: CircleID, by deadline: Deadline) throws(KeychainFailure) {
         try perform(.create, in: circle, by: deadline) {
             store.change(.roster(circle)) { _ = $0.circles.insert(circle) }
         }
     }
 
-    package func check(_ circle: CircleID, by deadline: Deadline) throws(StoreError) {
+    package func check(_ circle: CircleID, by deadline: Deadline) throws(KeychainFailure) {
         try perform(.check, in: circle, by: deadline) {}
     }
 
     package func logs(
         of devices: [DeviceID], in circle: CircleID, by deadline: Deadline
-    ) throws(StoreError) -> [LogPlace] {
+    ) throws(KeychainFailure) -> [LogPlace] {
         try perform(.logs, in: circle, by: deadline) {
             store.contents.files.keys.compactMap { place in
                 guard case .log(let log) = place, log.circle == circle,
@@ -218,7 +222,7 @@ extension MemoryStore.Client {
 
     package func list(
         _ place: StorePlace, from number: UInt64, by deadline: Deadline
-    ) throws(StoreError) -> StoreListing {
+    ) throws(KeychainFailure) -> StoreListing {
         try perform(.list, in: place.circle, by: deadline) {
             var listing = StoreListing()
             listing.names = names(in: place).filter { $0.number >= number }
@@ -233,7 +237,7 @@ extension MemoryStore.Client {
 
     package func read(
         _ names: [StoredName], in place: StorePlace, by deadline: Deadline
-    ) throws(StoreError) -> [StoredBytes] {
+    ) throws(KeychainFailure) -> [StoredBytes] {
         precondition(names.count <= StoreLimits.readCount, "as many names as may be read at once")
         return try perform(.read, in: place.circle, by: deadline) {
             let seen = Set(self.names(in: place))
@@ -249,7 +253,7 @@ extension MemoryStore.Client {
     package func append(
         _ bytes: [UInt8], at position: LogPosition, to place: StorePlace, after head: LogPosition?,
         by deadline: Deadline
-    ) throws(StoreError) -> AppendOutcome {
+    ) throws(KeychainFailure) -> AppendOutcome {
         try perform(.append, in: place.circle, by: deadline) {
             store.change(place) { contents in
                 let name = name(of: StoreFile(number: position.number, bytes: bytes), in: place)
@@ -270,7 +274,7 @@ extension MemoryStore.Client {
 
     package func put(
         _ files: [StoreFile], in place: StorePlace, by deadline: Deadline
-    ) throws(StoreError) -> AppendOutcome {
+    ) throws(KeychainFailure) -> AppendOutcome {
         try perform(.put, in: place.circle, by: deadline) {
             store.change(place) { contents in
                 for file in files {
@@ -294,7 +298,7 @@ extension MemoryStore.Client {
 
     package func delete(
         _ names: [StoredName], in log: LogPlace, by deadline: Deadline
-    ) throws(StoreError) {
+    ) throws(KeychainFailure) {
         try perform(.delete, in: log.circle, by: deadline) {
             store.change(.log(log)) { contents in
                 for name in names { contents.files[.log(log)]?[name] = nil }
@@ -304,7 +308,7 @@ extension MemoryStore.Client {
 
     package func deleteLogs(
         of device: DeviceID, in circle: CircleID, by deadline: Deadline
-    ) throws(StoreError) {
+    ) throws(KeychainFailure) {
         try perform(.deleteLogs, in: circle, by: deadline) {
             for case .log(let log) in store.contents.files.keys
             where log.circle == circle && log.device == device {
@@ -318,7 +322,7 @@ extension MemoryStore.Client {
 
     package func post(
         _ mail: StoredMail, to mailbox: MailboxID, by deadline: Deadline
-    ) throws(StoreError) {
+    ) throws(KeychainFailure) {
         try perform(.post, in: nil, by: deadline) {
             store.change(nil) { contents in
                 let mails = contents.mails[mailbox] ?? []
@@ -329,7 +333,7 @@ extension MemoryStore.Client {
 
     package func mails(
         in mailbox: MailboxID, by deadline: Deadline
-    ) throws(StoreError) -> [StoredMail] {
+    ) throws(KeychainFailure) -> [StoredMail] {
         try perform(.mails, in: nil, by: deadline) {
             let mails = store.contents.mails[mailbox] ?? []
             return Mail.Step.allCases.flatMap { step in
@@ -340,19 +344,19 @@ extension MemoryStore.Client {
 
     package func delete(
         _ mail: StoredMail, from mailbox: MailboxID, by deadline: Deadline
-    ) throws(StoreError) {
+    ) throws(KeychainFailure) {
         try perform(.deleteMail, in: nil, by: deadline) {
             store.change(nil) { $0.mails[mailbox]?.removeAll { $0 == mail } }
         }
     }
 
-    package func removeLeftovers(by deadline: Deadline) throws(StoreError) {
+    package func removeLeftovers(by deadline: Deadline) throws(KeychainFailure) {
         try perform(.removeLeftovers, in: nil, by: deadline) {}
     }
 
     package func waitForChange(
         in circle: CircleID, within limit: WaitLimit
-    ) throws(StoreError) -> StoreChange {
+    ) throws(KeychainFailure) -> StoreChange {
         try perform(.waitForChange, in: circle, by: limit.deadline) {
             while true {
                 let seen = state.withLock { $0.version }

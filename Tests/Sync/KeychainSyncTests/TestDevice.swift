@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Testing
 import ValetKeychainDatabase
 import ValetKeychainModel
 import ValetKeychainStore
@@ -151,14 +152,17 @@ final class TestDevice {
         try update { update in
             let incoming = try self.incoming(message, update)
             try update.setIncoming([UInt8](repeating: 7, count: 1000), message.scope)
-            try update.replica?[message.scope].begin(incoming)
+            let refusal = update.replica?[message.scope].begin(incoming)
+            #expect(refusal == .some(nil))
         }
         var isFinished = false
         while !isFinished {
             isFinished = try update { update in
                 if update.replica?[message.scope].join == nil {
                     // A join that was broken off is begun again.
-                    try update.replica?[message.scope].begin(try self.incoming(message, update))
+                    let incoming = try self.incoming(message, update)
+                    let refusal = update.replica?[message.scope].begin(incoming)
+                    #expect(refusal == .some(nil))
                 }
                 var changes: [ReplicaChange] = []
                 let isDone =

@@ -98,7 +98,7 @@ struct StoreAttackTests {
         let members = try TestMember.circle(of: 2, in: store)
         try members[0].set("item", "1")
         try settle(members)
-        members[0].client.interfere { $0 == .append ? .failure(.full) : nil }
+        members[0].client.interfere { $0 == .append ? .failure(.storeFull) : nil }
         try members[0].set("another", "2")
         #expect(members[0].session.round().state == .full)
         #expect(try members[0].value("another") == "2")

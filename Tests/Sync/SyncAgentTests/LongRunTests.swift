@@ -59,7 +59,7 @@ struct LongRunTests {
     func `A base that fails at any step loses nothing`(
         _ kind: MemoryStore.Kind, _ step: Int
     ) throws {
-        for fault in [MemoryStore.Client.Fault.failure(.unavailable), .lostAnswer] {
+        for fault in [MemoryStore.Client.Fault.failure(.storeUnavailable), .lostAnswer] {
             let members = try TestMember.circle(of: 2, in: MemoryStore(kind))
             for number in 0..<5 { try members[0].set("item \(number)", "\(number)") }
             try members[0].delete("item 0")
@@ -127,7 +127,7 @@ struct LongRunTests {
         try members[1].set("item", "1")
         let log = try members[1].session.ownPlace(.whileUnlocked)
         try members[1].session.leave()
-        members[0].client.interfere { $0 == .put ? .failure(.unavailable) : nil }
+        members[0].client.interfere { $0 == .put ? .failure(.storeUnavailable) : nil }
         _ = members[0].session.round()
         members[0].clock.advance(seconds: 2 * 86_400)
         _ = members[0].session.round()
@@ -165,7 +165,7 @@ struct LongRunTests {
         let members = try TestMember.circle(of: 1)
         #expect(members[0].session.keyrings[.whileUnlocked] != nil)
         try members[0].lock()
-        members[0].client.interfere { _ in .failure(.unavailable) }
+        members[0].client.interfere { _ in .failure(.storeUnavailable) }
         #expect(members[0].session.round().state == .unavailable)
         #expect(members[0].session.keyrings[.whileUnlocked] == nil)
     }

@@ -96,8 +96,8 @@ struct RoundTests {
         let store = MemoryStore()
         let members = try TestMember.circle(of: 2, in: store)
         try members[0].set("item", "1")
-        members[0].client.interfere { $0 == .append ? .failure(.unavailable) : nil }
-        #expect(throws: StoreError.self) { try members[0].sync() }
+        members[0].client.interfere { $0 == .append ? .failure(.storeUnavailable) : nil }
+        #expect(throws: KeychainFailure.self) { try members[0].sync() }
         try members[0].restart()
         members[0].client.interfere { $0 == .append ? .lostAnswer : nil }
         _ = try? members[0].sync()
@@ -155,7 +155,7 @@ struct RoundTests {
 
     @Test func `An unreachable store fails no local call, and sync goes on by itself`() throws {
         let members = try TestMember.circle(of: 2)
-        members[0].client.interfere { _ in .failure(.unavailable) }
+        members[0].client.interfere { _ in .failure(.storeUnavailable) }
         try members[0].set("item", "1")
         #expect(members[0].session.round().state == .unavailable)
         #expect(try members[0].value("item") == "1")

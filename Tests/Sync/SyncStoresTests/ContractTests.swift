@@ -37,7 +37,9 @@ import ValetTestValues
             },
         ]
         for call in calls {
-            #expect(throws: StoreError.self) { try call() }.map { #expect($0.code == .unavailable) }
+            #expect(throws: KeychainFailure.self) { try call() }.map {
+                #expect($0.code == .storeUnavailable)
+            }
         }
         if let folder = test.folder { #expect(try folder.names().isEmpty) }
         try store.create(circle, by: .soon)
@@ -312,11 +314,11 @@ import ValetTestValues
     func `changes nothing after the deadline`(_ kind: StoreKind) throws {
         let test = try TestStore(kind)
         let log = test.log()
-        let error = #expect(throws: StoreError.self) {
+        let error = #expect(throws: KeychainFailure.self) {
             _ = try test.store.append(
                 [1], at: .test(1), to: .log(log), after: nil, by: .immediately)
         }
-        #expect(error?.code == .timedOut)
+        #expect(error?.code == .storeTimedOut)
         #expect(try test.store.logs(of: [test.device], in: test.circle, by: .soon).isEmpty)
     }
 }

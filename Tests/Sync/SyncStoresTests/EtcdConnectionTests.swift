@@ -30,8 +30,8 @@ import ValetTestValues
         "https://a.example?q", "http://127.1", "http://127.0.0.1.example",
     ])
     func `is refused if it is anything else`(_ text: String) {
-        let error = #expect(throws: StoreError.self) { try EtcdAddress(text) }
-        #expect(error?.code == .badAddress)
+        let error = #expect(throws: KeychainFailure.self) { try EtcdAddress(text) }
+        #expect(error?.code == .badStoreAddress)
         #expect(error?.hint != nil)
     }
 
@@ -40,8 +40,8 @@ import ValetTestValues
             "http://a.example",
             EtcdCredentials(user: "u", password: SecretValue(copying: [1, 2].span))
         )
-        #expect(throws: StoreError.self) { try EtcdAddress(text) }
-        #expect(throws: StoreError.self) {
+        #expect(throws: KeychainFailure.self) { try EtcdAddress(text) }
+        #expect(throws: KeychainFailure.self) {
             try EtcdAddress(text, credentials: user, allowsPlainText: true)
         }
         #expect(try EtcdAddress(text, allowsPlainText: true).credentials == nil)
@@ -55,8 +55,10 @@ import ValetTestValues
         _ text: String
     ) {
         let user = EtcdCredentials(user: "u", password: SecretValue(copying: [1, 2].span))
-        let error = #expect(throws: StoreError.self) { try EtcdAddress(text, credentials: user) }
-        #expect(error?.code == .badAddress)
+        let error = #expect(throws: KeychainFailure.self) {
+            try EtcdAddress(text, credentials: user)
+        }
+        #expect(error?.code == .badStoreAddress)
         #expect(error?.hint?.contains("https") == true)
         #expect(throws: Never.self) { try EtcdAddress(text) }
     }
@@ -67,8 +69,8 @@ import ValetTestValues
         "http://a.example,https://SECRET:x@[::1]:70000", "https://SECRET@a.example/path",
     ])
     func `is refused with a password in it, which no error repeats`(_ text: String) {
-        let error = #expect(throws: StoreError.self) { try EtcdAddress(text) }
-        #expect(error?.code == .badAddress)
+        let error = #expect(throws: KeychainFailure.self) { try EtcdAddress(text) }
+        #expect(error?.code == .badStoreAddress)
         #expect(error.map { "\($0) \($0.hint ?? "")".contains("SEC") } == false)
         #expect(error?.hint?.contains("--user") == true)
     }
@@ -89,7 +91,7 @@ import ValetTestValues
             EtcdSecurity(authority: "ca.pem"), EtcdSecurity(certificate: "/c.pem"),
             EtcdSecurity(key: "/k.pem"),
         ] {
-            #expect(throws: StoreError.self) {
+            #expect(throws: KeychainFailure.self) {
                 try EtcdAddress("https://a.example", security: security)
             }
         }
@@ -117,18 +119,19 @@ struct `A connection to etcd` {
         var system = files.client
         system.authority = nil
         for (security, code) in [
-            (wrong, StoreError.Code.denied), (anonymous, .denied), (system, .denied),
-            (missing, .badAddress),
+            (wrong, KeychainFailure.Code.storeDenied), (anonymous, .storeDenied),
+            (system, .storeDenied),
+            (missing, .badStoreAddress),
         ] {
             let store = try EtcdStore(at: EtcdAddress(server.url, security: security))
-            let error = #expect(throws: StoreError.self) { try store.check(circle, by: .soon) }
+            let error = #expect(throws: KeychainFailure.self) { try store.check(circle, by: .soon) }
             #expect(error?.code == code, "\(security)")
         }
         // A name that the certificate does not have.
         let other = "https://localhost:\(server.port)"
         let store = try EtcdStore(at: EtcdAddress(other, security: files.client))
-        let error = #expect(throws: StoreError.self) { try store.check(circle, by: .soon) }
-        #expect(error?.code == .denied)
+        let error = #expect(throws: KeychainFailure.self) { try store.check(circle, by: .soon) }
+        #expect(error?.code == .storeDenied)
     }
 
     /// A server of another kind: it answers every request with `answer`, a Python expression, and
@@ -160,20 +163,20 @@ struct `A connection to etcd` {
     }
 
     @Test(arguments: [
-        ("[http('200 OK', 'hello')]", StoreError.Code.malformed),
-        ("[http('302 Found', '', 'Location: http://127.0.0.1:1/')]", .malformed),
-        ("[http('404 No', '{}')]", .malformed),
-        ("[http('503 No', '{}')]", .unavailable),
-        ("[b'no HTTP at all\\r\\n\\r\\n']", .unavailable),
-        ("[]", .timedOut),
-        ("[http('200 OK', ' ' * 1000)] + [b' ' * 65536] * 1000", .malformed),
+        ("[http('200 OK', 'hello')]", KeychainFailure.Code.storeMalformed),
+        ("[http('302 Found', '', 'Location: http://127.0.0.1:1/')]", .storeMalformed),
+        ("[http('404 No', '{}')]", .storeMalformed),
+        ("[http('503 No', '{}')]", .storeUnavailable),
+        ("[b'no HTTP at all\\r\\n\\r\\n']", .storeUnavailable),
+        ("[]", .storeTimedOut),
+        ("[http('200 OK', ' ' * 1000)] + [b' ' * 65536] * 1000", .storeMalformed),
     ])
     func `ends in time and in bounded memory whatever answers`(
-        _ answer: String, _ code: StoreError.Code
+        _ answer: String, _ code: KeychainFailure.Code
     ) throws {
         let (server, store) = try fake(answer)
-        let limit = code == .timedOut ? Duration.milliseconds(300) : .seconds(20)
-        let error = #expect(throws: StoreError.self) {
+        let limit = code == .storeTimedOut ? Duration.milliseconds(300) : .seconds(20)
+        let error = #expect(throws: KeychainFailure.self) {
             try store.check(circle, by: Deadline(after: limit))
         }
         #expect(error?.code == code)
@@ -223,9 +226,9 @@ struct `A connection to etcd` {
     @Test func `is unavailable at once if no server exists`() throws {
         let store = try EtcdStore(at: EtcdAddress("http://127.0.0.1:1,http://127.0.0.1:2"))
         let deadline = Deadline.soon
-        let error = #expect(throws: StoreError.self) { try store.check(circle, by: deadline) }
-        #expect(error?.code == .unavailable)
-        #expect(error?.reason?.contains("127.0.0.1") == true)
+        let error = #expect(throws: KeychainFailure.self) { try store.check(circle, by: deadline) }
+        #expect(error?.code == .storeUnavailable)
+        #expect(error?.message.contains("127.0.0.1") == true)
         #expect(!deadline.hasPassed)
     }
 }

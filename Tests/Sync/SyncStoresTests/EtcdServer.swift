@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+internal import ValetKeychainModel
 import ValetSyncStores
 import ValetSystem
 import ValetTestValues
@@ -112,7 +113,7 @@ final class EtcdServer {
                 _ = try store.mails(in: .random(), by: Deadline(after: .milliseconds(700)))
                 return
             } catch {
-                if error.code == .denied { return }
+                if error.code == .storeDenied { return }
                 guard kill(identifier, 0) == 0, deadline.sleep(atMost: 10_000_000) else {
                     throw Silence()
                 }

@@ -29,7 +29,7 @@ struct `A store in etcd` {
     private func append(
         _ number: UInt64, to store: some SyncStore, after head: UInt64? = nil,
         by deadline: Deadline = .soon
-    ) throws(StoreError) -> AppendOutcome {
+    ) throws(KeychainFailure) -> AppendOutcome {
         try store.append(
             message(number), at: .test(number), to: .log(log), after: head.map { .test($0) },
             by: deadline)
@@ -50,14 +50,14 @@ struct `A store in etcd` {
         #expect(try append(2, to: store, after: 1) == .stored)
         servers[1].end()
         let (start, limit) = (Deadline.now, Duration.milliseconds(700))
-        let unknown = #expect(throws: StoreError.self) {
+        let unknown = #expect(throws: KeychainFailure.self) {
             try append(3, to: store, after: 2, by: Deadline(after: limit))
         }
-        #expect(unknown?.code == .outcomeUnknown)
-        let silent = #expect(throws: StoreError.self) {
+        #expect(unknown?.code == .storeOutcomeUnknown)
+        let silent = #expect(throws: KeychainFailure.self) {
             try store.list(.log(log), from: 1, by: Deadline(after: limit))
         }
-        #expect(silent.map { [.timedOut, .unavailable].contains($0.code) } == true)
+        #expect(silent.map { [.storeTimedOut, .storeUnavailable].contains($0.code) } == true)
         #expect(Deadline.now - start < 10_000_000_000)
         try servers[0].start()
         try servers[0].awaitHealth()
@@ -140,8 +140,10 @@ struct `A store in etcd` {
         #expect(try append(2, to: ann, after: 1) == .stored)
         #expect(try ann.waitForChange(in: circle, within: WaitLimit(until: .soon)) != .nothing)
         for refused in [try store("bob"), try store("ann", "wrong"), try store(nil)] {
-            let error = #expect(throws: StoreError.self) { try refused.check(circle, by: .soon) }
-            #expect(error?.code == .denied)
+            let error = #expect(throws: KeychainFailure.self) {
+                try refused.check(circle, by: .soon)
+            }
+            #expect(error?.code == .storeDenied)
             #expect(error.map { !"\($0) \($0.hint ?? "")".contains("ss\n") } == true)
         }
     }
@@ -155,10 +157,10 @@ struct `A store in etcd` {
                 number: 1, part: $0,
                 bytes: [UInt8](repeating: 1, count: MessageFormat.maximalByteCount))
         }
-        let error = #expect(throws: StoreError.self) {
+        let error = #expect(throws: KeychainFailure.self) {
             for file in files { _ = try store.put([file], in: .log(log), by: .soon) }
         }
-        #expect(error?.code == .full)
+        #expect(error?.code == .storeFull)
         try store.check(circle, by: .soon)
     }
 

@@ -31,7 +31,7 @@ import ValetTestValues
         "valet-1/" + StoreNames.folders(of: .log(log)).joined(separator: "/")
     }
 
-    private func append(_ number: UInt64) throws(StoreError) {
+    private func append(_ number: UInt64) throws(KeychainFailure) {
         _ = try store.append(
             message(number), at: .test(number), to: .log(log), after: nil, by: .soon)
     }
@@ -188,8 +188,8 @@ import ValetTestValues
         }
         folder.link(links, to: outside.path)
         let before = try outside.names()
-        let error = #expect(throws: StoreError.self) { try append(1) }
-        #expect(error?.code == .unavailable)
+        let error = #expect(throws: KeychainFailure.self) { try append(1) }
+        #expect(error?.code == .storeUnavailable)
         #expect(try outside.names() == before)
         for log in (try? store.logs(of: [device], in: circle, by: .soon)) ?? [] {
             #expect(try store.list(.log(log), from: 1, by: .soon) == StoreListing())
@@ -214,18 +214,20 @@ import ValetTestValues
         try append(1)
         try FileManager.default.removeItem(
             atPath: folder.path("valet-1/\(StoreNames.text(circle))/circle"))
-        let error = #expect(throws: StoreError.self) { try append(2) }
-        #expect(error?.code == .unavailable)
+        let error = #expect(throws: KeychainFailure.self) { try append(2) }
+        #expect(error?.code == .storeUnavailable)
         #expect(try folder.read(path(1, message(1))) == message(1))
         let gone = FolderStore(at: folder.path("gone"))
-        #expect(throws: StoreError.self) { try gone.create(circle, by: .soon) }
-        #expect(throws: StoreError.self) {
+        #expect(throws: KeychainFailure.self) { try gone.create(circle, by: .soon) }
+        #expect(throws: KeychainFailure.self) {
             try gone.post(StoredMail(.offer, [1]), to: .random(), by: .soon)
         }
         #expect(try folder.names() == ["valet-1"])
         let relative = FolderStore(at: "relative")
-        let refusal = #expect(throws: StoreError.self) { try relative.check(circle, by: .soon) }
-        #expect(refusal?.code == .badAddress)
+        let refusal = #expect(throws: KeychainFailure.self) {
+            try relative.check(circle, by: .soon)
+        }
+        #expect(refusal?.code == .badStoreAddress)
     }
 
     @Test(arguments: [(0o700, 0o700, 0o600), (0o770, 0o770, 0o660), (0o755, 0o750, 0o640)])
@@ -282,17 +284,17 @@ import ValetTestValues
         let mount = try Mount.memory(at: disk.path, byteCount: 200_000)
         let store = FolderStore(at: disk.path)
         try store.create(circle, by: .soon)
-        let error = #expect(throws: StoreError.self) {
+        let error = #expect(throws: KeychainFailure.self) {
             try store.append(
                 [UInt8](repeating: 1, count: 250_000), at: .test(1), to: .log(log), after: nil,
                 by: .soon)
         }
-        #expect(error?.code == .full)
+        #expect(error?.code == .storeFull)
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: disk.path(place)).isEmpty)
         mount.end()
-        let unmounted = #expect(throws: StoreError.self) { try store.check(circle, by: .soon) }
-        #expect(unmounted?.code == .unavailable)
+        let unmounted = #expect(throws: KeychainFailure.self) { try store.check(circle, by: .soon) }
+        #expect(unmounted?.code == .storeUnavailable)
         #expect(try disk.names().isEmpty)
     }
 
@@ -302,10 +304,10 @@ import ValetTestValues
         let mount = try Mount.readOnly(folder.path, at: place.path)
         let store = FolderStore(at: place.path)
         #expect(try store.list(.log(log), from: 1, by: .soon).names.count == 1)
-        let error = #expect(throws: StoreError.self) {
+        let error = #expect(throws: KeychainFailure.self) {
             try store.append([1], at: .test(2), to: .log(log), after: nil, by: .soon)
         }
-        #expect(error?.code == .denied)
+        #expect(error?.code == .storeDenied)
         mount.end()
     }
 
@@ -321,9 +323,9 @@ import ValetTestValues
         #expect(try wait(.seconds(20)) == .places([.log(log)]))
         #expect(try contents() == [.bytes(message(1)), .bytes([1])])
         try FileManager.default.removeItem(atPath: folder.path("valet-1"))
-        let error = #expect(throws: StoreError.self) {
+        let error = #expect(throws: KeychainFailure.self) {
             while try wait(.seconds(20)) == .everything {}
         }
-        #expect(error?.code == .unavailable)
+        #expect(error?.code == .storeUnavailable)
     }
 }

@@ -4,21 +4,11 @@
 // `Joining` decide what a mail means; these post and fetch them. `valet sync invite` and `join`
 // show the words and ask.
 
-internal import ValetKeychainModel
+package import ValetKeychainModel
 internal import ValetSealing
 package import ValetSync
 package import ValetSyncStores
 internal import ValetSystem
-
-/// Why an invitation came to nothing.
-package enum InvitationTrouble: Error, Hashable, Sendable {
-    /// Somebody else has sent a mail, too: the invitation is known to others.
-    case seenByOthers
-    /// The other side broke the rules.
-    case broken
-    /// The mails of the other side are gone.
-    case withdrawn
-}
 
 /// The mails of an invitation in the store, as one side sees them.
 private struct MailPost {
@@ -34,14 +24,14 @@ private struct MailPost {
 
     private static var deadline: Deadline { Deadline(after: .seconds(30)) }
 
-    mutating func post(_ step: Mail.Step, _ bytes: [UInt8]) throws(StoreError) {
+    mutating func post(_ step: Mail.Step, _ bytes: [UInt8]) throws(KeychainFailure) {
         let mail = StoredMail(step, bytes)
         try store.post(mail, to: mailbox, by: Self.deadline)
         posted.append(mail)
     }
 
     /// The mails of a step that are there now.
-    func mails(_ steps: Mail.Step...) throws(StoreError) -> [StoredMail] {
+    func mails(_ steps: Mail.Step...) throws(KeychainFailure) -> [StoredMail] {
         try store.mails(in: mailbox, by: Self.deadline).filter { steps.contains($0.step) }
     }
 
@@ -58,14 +48,14 @@ private struct MailPost {
 /// Reads a mail that anybody may have written.
 ///
 /// - Returns: nil for a mail that no side of this invitation has sealed: it changes nothing.
-/// - Throws: ``InvitationTrouble`` for one that ends the invitation.
-private func reading<R>(_ body: () throws(SyncError) -> R) throws(InvitationTrouble) -> R? {
+/// - Throws: ``KeychainFailure`` for one that ends the invitation.
+private func reading<R>(_ body: () throws(SyncError) -> R) throws(KeychainFailure) -> R? {
     do {
         return try body()
     } catch {
         switch (error.code, error.rule) {
-        case (.invalid, .ended): throw .seenByOthers
-        case (.invalid, _): throw .broken
+        case (.invalid, .ended): throw .circle(.invitationSeen)
+        case (.invalid, _): throw .circle(.invitationBroken)
         default: return nil
         }
     }
@@ -85,13 +75,13 @@ package struct InvitationSponsor: ~Copyable {
     }
 
     /// Posts P1.
-    package mutating func begin() throws(StoreError) {
+    package mutating func begin() throws(KeychainFailure) {
         try post.post(.offer, sponsoring.offerMail(random: .random()))
     }
 
     /// The request of the device that answers; nil before it has come.
     ///
-    /// - Throws: ``StoreError``, ``InvitationTrouble``.
+    /// - Throws: ``KeychainFailure``.
     package mutating func request() throws -> InvitationRequest? {
         var found: InvitationRequest?
         for mail in try post.mails(.request) {
@@ -106,10 +96,10 @@ package struct InvitationSponsor: ~Copyable {
     /// Posts P3, after a request.
     ///
     /// - Returns: The four words.
-    /// - Throws: ``StoreError``, ``InvitationTrouble``.
+    /// - Throws: ``KeychainFailure``.
     package mutating func open() throws -> [String] {
         guard let mail = sponsoring.openingMail(random: .random()), let words = sponsoring.words
-        else { throw InvitationTrouble.seenByOthers }
+        else { throw KeychainFailure.circle(.invitationSeen) }
         try post.post(.opening, mail)
         return words
     }
@@ -117,7 +107,7 @@ package struct InvitationSponsor: ~Copyable {
     /// What the joiner's person has answered; nil while there is no answer. Another request that
     /// came since ends the invitation.
     ///
-    /// - Throws: ``StoreError``, ``InvitationTrouble``.
+    /// - Throws: ``KeychainFailure``.
     package mutating func answer() throws -> Bool? {
         _ = try request()
         var found: Bool?
@@ -132,7 +122,7 @@ package struct InvitationSponsor: ~Copyable {
 
     /// Posts P5, after the joiner's yes: what this device calls those of the circle.
     ///
-    /// - Throws: ``StoreError``, ``KeychainFailure``.
+    /// - Throws: ``KeychainFailure``.
     package mutating func send(_ names: InvitationNames, of session: SyncSession) throws {
         let mail = try session.withIdentity(.whileUnlocked) { identity in
             sponsoring.namesMail(names, signedBy: identity.signing, random: .random())
@@ -158,7 +148,7 @@ package struct InvitationJoiner: ~Copyable {
 
     /// What the sponsor offers; nil while its mail has not arrived.
     ///
-    /// - Throws: ``StoreError``, ``InvitationTrouble``.
+    /// - Throws: ``KeychainFailure``.
     package mutating func offer() throws -> InvitationOffer? {
         var found: InvitationOffer?
         for mail in try post.mails(.offer) {
@@ -171,13 +161,13 @@ package struct InvitationJoiner: ~Copyable {
     }
 
     /// Posts P2, after an offer.
-    package mutating func send(_ request: InvitationRequest) throws(StoreError) {
+    package mutating func send(_ request: InvitationRequest) throws(KeychainFailure) {
         try post.post(.request, joining.requestMail(request, random: .random()))
     }
 
     /// The four words; nil while the sponsor's mail has not arrived.
     ///
-    /// - Throws: ``StoreError``, ``InvitationTrouble``.
+    /// - Throws: ``KeychainFailure``.
     package mutating func words() throws -> [String]? {
         _ = try offer()
         for mail in try post.mails(.opening) {
@@ -187,15 +177,15 @@ package struct InvitationJoiner: ~Copyable {
     }
 
     /// Posts P4: whether this side's person saw the same words.
-    package mutating func answer(isSame: Bool) throws(StoreError) {
+    package mutating func answer(isSame: Bool) throws(KeychainFailure) {
         try post.post(.answer, joining.answerMail(isSame: isSame, random: .random()))
     }
 
     /// What the sponsor calls the devices of the circle, and deletes the mail; nil while it has not
     /// arrived.
     ///
-    /// - Throws: ``StoreError``.
-    package func names(of sponsor: Member) throws(StoreError) -> [DeviceID: String]? {
+    /// - Throws: ``KeychainFailure``.
+    package func names(of sponsor: Member) throws(KeychainFailure) -> [DeviceID: String]? {
         for mail in try post.mails(.names) {
             guard let names = try? joining.receiveNames(mail.bytes, of: sponsor) else { continue }
             try? post.store.delete(mail, from: post.mailbox, by: Deadline(after: .seconds(30)))
@@ -205,7 +195,7 @@ package struct InvitationJoiner: ~Copyable {
     }
 
     /// Whether the sponsor's mails are gone: it has ended the invitation.
-    package func isWithdrawn() throws(StoreError) -> Bool {
+    package func isWithdrawn() throws(KeychainFailure) -> Bool {
         try post.mails(.offer, .opening).isEmpty
     }
 

@@ -25,7 +25,7 @@ extension SyncSession {
 
     /// Makes a device or a recovery key a member, and tells it how far this device has read.
     ///
-    /// - Throws: As ``append(_:)``; ``StoreError``, ``KeychainFailure``.
+    /// - Throws: As ``append(_:)``; ``KeychainFailure``.
     package func admit(_ member: Member) throws {
         // A request that comes again after a crash must not end in an entry that nobody accepts.
         if roster.accepted.members[member.id] == nil {
@@ -39,7 +39,7 @@ extension SyncSession {
     ///
     /// - Returns: Whether a base has everything that was read. If not, something pending or damaged
     ///   keeps this device from building it, and it follows later.
-    /// - Throws: As ``append(_:)``; ``StoreError``, ``KeychainFailure``.
+    /// - Throws: As ``append(_:)``; ``KeychainFailure``.
     @discardableResult
     package func remove(
         _ devices: [DeviceID], _ progress: (SyncProgress) -> Void = { _ in }
@@ -81,8 +81,7 @@ extension SyncSession {
 
     /// Sends what is pending, and leaves the circle. Items and replica stay.
     ///
-    /// - Throws: As ``append(_:)``; ``SyncTrouble/unsent`` if something could not be sent;
-    ///   ``StoreError``, ``KeychainFailure``.
+    /// - Throws: As ``append(_:)``; `unsentChanges` if something could not be sent.
     package func leave() throws {
         try readLogs()
         let isSent = try sendPending()
@@ -92,7 +91,7 @@ extension SyncSession {
                     && update.replica?[$0].own.unconfirmed == nil
             }
         }
-        guard isSent, isIdle else { throw SyncTrouble.unsent }
+        guard isSent, isIdle else { throw KeychainFailure.circle(.unsentChanges) }
         let last = try lastMessages()
         try append { _, _ in .leave(last) }
         try forget(keepingReplica: true)

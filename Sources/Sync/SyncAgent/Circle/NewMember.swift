@@ -146,15 +146,16 @@ package struct FoundedCircle: Sendable {
 
     /// Makes the circle in the store.
     ///
-    /// - Throws: ``StoreError``.
-    package func publish(in store: any SyncStore) throws(StoreError) {
+    /// - Throws: ``KeychainFailure``.
+    package func publish(in store: any SyncStore) throws(KeychainFailure) {
         let deadline = Deadline(after: .seconds(60))
         try store.create(id, by: deadline)
         let outcome = try store.append(
             entry.bytes, at: LogPosition(number: 1, hash: entry.hash), to: .roster(id), after: nil,
             by: deadline)
         guard outcome == .stored else {
-            throw StoreError(.malformed, during: "found a circle", reason: "it exists already")
+            throw KeychainFailure.store(
+                .storeMalformed, during: "found a circle", reason: "it exists already")
         }
     }
 }
@@ -246,15 +247,15 @@ package struct ForeignRoster: Sendable {
 
     /// Reads the roster of a circle; nil if its first entry is not in the store.
     ///
-    /// - Throws: ``StoreError``.
+    /// - Throws: ``KeychainFailure``.
     package init?(
         of circle: CircleID, in store: any SyncStore, by deadline: Deadline
     ) throws {
         let place = StorePlace.roster(circle)
         let listing = try store.list(place, from: 0, by: deadline)
         guard !listing.isTooLong else {
-            throw StoreError(
-                .malformed, during: "read the roster", reason: "it has too many files",
+            throw KeychainFailure.store(
+                .storeMalformed, during: "read the roster", reason: "it has too many files",
                 hint: "delete the files in its folder that no device of yours has written")
         }
         var found: Roster?
@@ -295,7 +296,7 @@ package struct ForeignRoster: Sendable {
     /// Admits a device with the recovery key, and puts the entry into the store.
     ///
     /// - Returns: The roster with the device; nil if another entry took its place: read again.
-    /// - Throws: ``StoreError``; ``SyncTrouble/noKeys`` if nobody gave keys to the recovery key.
+    /// - Throws: ``KeychainFailure``: `noCircleKeys` if nobody gave keys to the recovery key.
     package func admit(
         _ newcomer: borrowing NewMember, by recovery: borrowing NewMember,
         in store: any SyncStore, _ machine: SyncSession.Machine = .own
@@ -305,7 +306,7 @@ package struct ForeignRoster: Sendable {
         let unlocked = recovery.identity(.whileUnlocked)
         guard let f = CircleKeyring(roster, for: id, first).newest,
             let u = CircleKeyring(roster, for: id, unlocked).newest
-        else { throw SyncTrouble.noKeys }
+        else { throw KeychainFailure.circle(.noCircleKeys) }
         let state = roster.accepted
         let head = state.next(milliseconds: machine.milliseconds(), signer: id)
         let keys = CircleKeys(epoch: state.epoch, f: f.key.copy(), u: u.key.copy())

@@ -2,6 +2,7 @@
 
 internal import Glibc
 internal import ValetCCurl
+internal import ValetKeychainModel
 
 /// The functions of libcurl. The library is loaded when a connection is made and stays loaded, so
 /// that only a program that uses such a store needs it.
@@ -34,7 +35,7 @@ internal import ValetCCurl
     /// Loads the library.
     ///
     /// - Throws: `unavailable` if it is not installed or too old.
-    init() throws(StoreError) {
+    init() throws(KeychainFailure) {
         guard let library = unsafe dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)
         else { throw .withoutCurl }
         unsafe makeEasy = try Self.symbol("curl_easy_init", of: library)
@@ -59,23 +60,23 @@ internal import ValetCCurl
 
     private static func symbol<F>(
         _ name: String, of library: UnsafeMutableRawPointer
-    ) throws(StoreError) -> F {
+    ) throws(KeychainFailure) -> F {
         let address = unsafe try address(name, of: library)
         return unsafe unsafeBitCast(address, to: F.self)
     }
 
     private static func address(
         _ name: String, of library: UnsafeMutableRawPointer
-    ) throws(StoreError) -> UnsafeMutableRawPointer {
+    ) throws(KeychainFailure) -> UnsafeMutableRawPointer {
         guard let address = unsafe dlsym(library, name) else { throw .withoutCurl }
         return unsafe address
     }
 }
 
-extension StoreError {
-    static var withoutCurl: StoreError {
-        StoreError(
-            .unavailable, during: "load libcurl.so.4",
+extension KeychainFailure {
+    static var withoutCurl: KeychainFailure {
+        KeychainFailure.store(
+            .storeUnavailable, during: "load libcurl.so.4",
             hint: "install the Debian package libcurl4, version 7.68 or newer")
     }
 }

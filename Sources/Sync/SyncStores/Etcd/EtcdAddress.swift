@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import ValetKeychainModel
 package import ValetSealing
 
 /// The files that secure connections to an etcd cluster. Paths are absolute; files are PEM.
@@ -54,7 +55,7 @@ package struct EtcdAddress: Sendable {
     package init(
         _ list: String, security: EtcdSecurity = EtcdSecurity(),
         credentials: EtcdCredentials? = nil, allowsPlainText: Bool = false
-    ) throws(StoreError) {
+    ) throws(KeychainFailure) {
         // Before anything is repeated in an error: it may be a password.
         guard !list.contains("@") else {
             throw Self.refusal(
@@ -86,7 +87,7 @@ package struct EtcdAddress: Sendable {
         self.credentials = credentials
     }
 
-    private static func check(_ security: EtcdSecurity) throws(StoreError) {
+    private static func check(_ security: EtcdSecurity) throws(KeychainFailure) {
         for file in [security.authority, security.certificate, security.key].compactMap(\.self)
         where file.utf8.first != UInt8(ascii: "/") || file.utf8.contains(0) {
             throw refusal("\(file) is not an absolute path", hint: "give absolute paths")
@@ -104,7 +105,7 @@ package struct EtcdAddress: Sendable {
 
     private static func endpoint(
         _ text: String
-    ) throws(StoreError) -> (url: String, Protection) {
+    ) throws(KeychainFailure) -> (url: String, Protection) {
         let help = "write https://HOST:PORT for each server, with commas between them"
         let scheme = ["https://", "http://"].first { text.hasPrefix($0) }
         guard let scheme else { throw refusal("'\(text)' is not the URL of a server", hint: help) }
@@ -146,7 +147,7 @@ package struct EtcdAddress: Sendable {
             && parts.allSatisfy { UInt8($0) != nil && $0.allSatisfy(\.isNumber) }
     }
 
-    private static func refusal(_ reason: String, hint: String) -> StoreError {
-        StoreError(.badAddress, during: operation, reason: reason, hint: hint)
+    private static func refusal(_ reason: String, hint: String) -> KeychainFailure {
+        KeychainFailure.store(.badStoreAddress, during: operation, reason: reason, hint: hint)
     }
 }

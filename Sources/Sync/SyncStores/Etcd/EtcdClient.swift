@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetCCurl
+internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSystem
 
@@ -25,11 +26,11 @@ final class EtcdClient {
     private enum Attempt {
         case answer([UInt8])
         /// No server would answer otherwise.
-        case refusal(StoreError)
+        case refusal(KeychainFailure)
         /// There is no token, or one that has expired.
         case unauthorized
         /// Another server may answer. If `isUnknown`, this one may have done what it was asked.
-        case next(StoreError, isUnknown: Bool)
+        case next(KeychainFailure, isUnknown: Bool)
     }
 
     private let address: EtcdAddress
@@ -44,7 +45,7 @@ final class EtcdClient {
     private static let limitOfServer = Duration.seconds(5)
     private static let pause: Int64 = 200_000_000
 
-    init(_ address: EtcdAddress) throws(StoreError) {
+    init(_ address: EtcdAddress) throws(KeychainFailure) {
         self.address = address
         connection = try HTTPConnection()
         needsNoToken = address.credentials == nil
@@ -53,7 +54,7 @@ final class EtcdClient {
     func transact(
         _ transaction: EtcdTransaction, _ operation: String, within limit: WaitLimit,
         maxByteCount: Int = 1 << 20, persists: Bool = false
-    ) throws(StoreError) -> EtcdAnswer {
+    ) throws(KeychainFailure) -> EtcdAnswer {
         let call = Call(
             path: "/v3/kv/txn", body: transaction.json, operation: operation,
             maxByteCount: maxByteCount, persists: persists)
@@ -66,7 +67,7 @@ final class EtcdClient {
     /// A new lease.
     func lease(
         _ duration: Duration, _ operation: String, within limit: WaitLimit
-    ) throws(StoreError) -> String {
+    ) throws(KeychainFailure) -> String {
         let body = Array(#"{"TTL":"\#(duration.components.seconds)"}"#.utf8)
         let call = Call(path: "/v3/lease/grant", body: body, operation: operation)
         guard let lease = etcdMember(.lease, of: try perform(call, within: limit)) else {
@@ -75,14 +76,14 @@ final class EtcdClient {
         return lease
     }
 
-    private static func malformed(_ operation: String) -> StoreError {
-        StoreError(.malformed, during: operation, reason: "not an answer of etcd")
+    private static func malformed(_ operation: String) -> KeychainFailure {
+        KeychainFailure.store(.storeMalformed, during: operation, reason: "not an answer of etcd")
     }
 
     /// Asks the servers in turn, from the one that answered last.
-    private func perform(_ call: Call, within limit: WaitLimit) throws(StoreError) -> [UInt8] {
+    private func perform(_ call: Call, within limit: WaitLimit) throws(KeychainFailure) -> [UInt8] {
         var isUnknown = false
-        var last = StoreError(.timedOut, during: call.operation)
+        var last = KeychainFailure.store(.storeTimedOut, during: call.operation)
         repeat {
             for _ in address.endpoints where !Self.hasEnded(limit) {
                 switch try authorizedAttempt(call, within: limit) {
@@ -98,7 +99,8 @@ final class EtcdClient {
             guard call.persists, isUnknown, limit.deadline.sleep(atMost: Self.pause) else { break }
         } while !Self.hasEnded(limit)
         guard call.persists, isUnknown else { throw last }
-        throw StoreError(.outcomeUnknown, during: call.operation, reason: last.reason)
+        throw KeychainFailure.store(
+            .storeOutcomeUnknown, during: call.operation, reason: last.message)
     }
 
     private static func hasEnded(_ limit: WaitLimit) -> Bool {
@@ -108,7 +110,7 @@ final class EtcdClient {
     /// Authenticates first if that is needed, and once more if the token is refused.
     private func authorizedAttempt(
         _ call: Call, within limit: WaitLimit
-    ) throws(StoreError) -> Attempt {
+    ) throws(KeychainFailure) -> Attempt {
         if token == nil, !needsNoToken {
             if let failure = try authenticate(within: limit) { return failure }
         }
@@ -122,7 +124,7 @@ final class EtcdClient {
     /// Gets a token.
     ///
     /// - Returns: What else the server said; nil if it gave one, or needs none.
-    private func authenticate(within limit: WaitLimit) throws(StoreError) -> Attempt? {
+    private func authenticate(within limit: WaitLimit) throws(KeychainFailure) -> Attempt? {
         guard let credentials = address.credentials else { return nil }
         let operation = "log in to etcd"
         token = nil
@@ -136,10 +138,13 @@ final class EtcdClient {
                 throw Self.malformed(operation)
             }
             guard text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }), text.utf8.count < 8192
-            else { throw StoreError(.malformed, during: operation, reason: "not a token") }
+            else {
+                throw KeychainFailure.store(
+                    .storeMalformed, during: operation, reason: "not a token")
+            }
             token = text
             return nil
-        case .refusal(let error) where error.code == .badAddress:
+        case .refusal(let error) where error.code == .badStoreAddress:
             // "authentication is not enabled"
             needsNoToken = true
             return nil
@@ -163,10 +168,12 @@ final class EtcdClient {
         case .done(let status, let bytes): return refusal(status, bytes, operation)
         case .tooLarge:
             return .refusal(
-                StoreError(.malformed, during: operation, reason: "too large an answer"))
+                KeychainFailure.store(
+                    .storeMalformed, during: operation, reason: "too large an answer"))
         case .limit, .stopped:
-            let error = StoreError(
-                .timedOut, during: operation, reason: "\(address.endpoints[current]) is silent")
+            let error = KeychainFailure.store(
+                .storeTimedOut, during: operation, reason: "\(address.endpoints[current]) is silent"
+            )
             return .next(error, isUnknown: true)
         case .failed(let code, let text): return failure(Int(code), text, operation)
         }
@@ -199,9 +206,9 @@ final class EtcdClient {
 
 /// What the servers' refusals and libcurl's failures mean.
 extension EtcdClient {
-    private static func unauthorized(_ operation: String) -> StoreError {
-        StoreError(
-            .denied, during: operation, reason: "the cluster wants a user and a password",
+    private static func unauthorized(_ operation: String) -> KeychainFailure {
+        KeychainFailure.store(
+            .storeDenied, during: operation, reason: "the cluster wants a user and a password",
             hint: "give the right user and password")
     }
 
@@ -209,48 +216,52 @@ extension EtcdClient {
     private func refusal(_ status: Int, _ body: [UInt8], _ operation: String) -> Attempt {
         let answer = EtcdRefusal(body)
         let text = Self.line(answer.text ?? "HTTP status \(status)")
-        let error = { (code: StoreError.Code, hint: String?) in
-            StoreError(code, during: operation, reason: text, hint: hint)
+        let error = { (code: KeychainFailure.Code, hint: String?) in
+            KeychainFailure.store(code, during: operation, reason: text, hint: hint)
         }
         switch (status, answer.code) {
         case (401, _), (_, 16): return .unauthorized
-        case (403, _), (_, 7): return .refusal(error(.denied, nil))
+        case (403, _), (_, 7): return .refusal(error(.storeDenied, nil))
         case (_, 3) where text.contains("user name is empty"): return .unauthorized
         case (_, 3) where text.contains("authentication failed"):
-            return .refusal(error(.denied, "give the right user and password"))
+            return .refusal(error(.storeDenied, "give the right user and password"))
         case (_, 3) where text.contains("too large"):
-            return .refusal(error(.full, "start etcd with --max-request-bytes 1572864 or more"))
-        case (_, 9) where text.contains("not enabled"): return .refusal(error(.badAddress, nil))
-        case (_, 8) where text.contains("space exceeded"): return .refusal(error(.full, nil))
+            return .refusal(
+                error(.storeFull, "start etcd with --max-request-bytes 1572864 or more"))
+        case (_, 9) where text.contains("not enabled"):
+            return .refusal(error(.badStoreAddress, nil))
+        case (_, 8) where text.contains("space exceeded"): return .refusal(error(.storeFull, nil))
         case (500..., _), (429, _), (_, 1), (_, 2), (_, 4), (_, 8), (_, 10), (_, 13), (_, 14):
-            return .next(error(.unavailable, nil), isUnknown: true)
+            return .next(error(.storeUnavailable, nil), isUnknown: true)
         default:
             let help = "check that the address is that of etcd 3.4 or newer with its JSON gateway"
-            return .refusal(error(.malformed, help))
+            return .refusal(error(.storeMalformed, help))
         }
     }
 
     private func failure(_ code: Int, _ text: String, _ operation: String) -> Attempt {
         let reason = "\(address.endpoints[current]): \(Self.line(text))"
-        let error = { (code: StoreError.Code, hint: String?) in
-            StoreError(code, during: operation, reason: reason, hint: hint)
+        let error = { (code: KeychainFailure.Code, hint: String?) in
+            KeychainFailure.store(code, during: operation, reason: reason, hint: hint)
         }
         switch code {
         case valet_curl_failed_to_resolve, valet_curl_failed_to_connect:
-            return .next(error(.unavailable, nil), isUnknown: false)
+            return .next(error(.storeUnavailable, nil), isUnknown: false)
         case valet_curl_bad_certificate, valet_curl_bad_authority_file:
             return .refusal(
-                error(.badAddress, "give readable files with a certificate, its key, and a CA"))
+                error(.badStoreAddress, "give readable files with a certificate, its key, and a CA")
+            )
         case valet_curl_bad_cipher, valet_curl_failed_to_verify:
             return .next(
-                error(.denied, "check the CA file, and the names in the server's certificate"),
+                error(.storeDenied, "check the CA file, and the names in the server's certificate"),
                 isUnknown: false)
         // A server that wants another certificate of this device says so after the handshake.
         case _ where text.contains("alert"):
             return .next(
-                error(.denied, "give a certificate that the servers accept"), isUnknown: false)
-        case valet_curl_failed_to_secure: return .next(error(.unavailable, nil), isUnknown: false)
-        default: return .next(error(.unavailable, nil), isUnknown: true)
+                error(.storeDenied, "give a certificate that the servers accept"), isUnknown: false)
+        case valet_curl_failed_to_secure:
+            return .next(error(.storeUnavailable, nil), isUnknown: false)
+        default: return .next(error(.storeUnavailable, nil), isUnknown: true)
         }
     }
 

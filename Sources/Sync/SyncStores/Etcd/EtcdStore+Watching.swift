@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Synchronization
+package import ValetKeychainModel
 package import ValetSync
 package import ValetSystem
 
@@ -38,11 +39,11 @@ extension EtcdStore {
     /// Watches from the revision after the one at which everything was named last.
     package func waitForChange(
         in circle: CircleID, within limit: WaitLimit
-    ) throws(StoreError) -> StoreChange {
+    ) throws(KeychainFailure) -> StoreChange {
         do {
             return try change(in: circle, within: limit)
         } catch {
-            guard error.code == .timedOut, Self.hasEnded(limit) else { throw error }
+            guard error.code == .storeTimedOut, Self.hasEnded(limit) else { throw error }
             return .nothing
         }
     }
@@ -53,8 +54,8 @@ extension EtcdStore {
 
     private func change(
         in circle: CircleID, within limit: WaitLimit
-    ) throws(StoreError) -> StoreChange {
-        try watching.withLock { (watching) throws(StoreError) -> StoreChange in
+    ) throws(KeychainFailure) -> StoreChange {
+        try watching.withLock { (watching) throws(KeychainFailure) -> StoreChange in
             let client = try Self.client(of: &watching, address)
             while true {
                 let isCanceled = watching.start == nil && watching.circle == circle
@@ -83,7 +84,7 @@ extension EtcdStore {
 
     private static func client(
         of watching: inout Watching, _ address: EtcdAddress
-    ) throws(StoreError) -> EtcdClient {
+    ) throws(KeychainFailure) -> EtcdClient {
         if let client = watching.client { return client }
         let client = try EtcdClient(address)
         watching.client = client
@@ -96,14 +97,14 @@ extension EtcdStore {
     private func continues(
         _ circle: CircleID, _ client: EtcdClient, _ watching: inout Watching,
         within limit: WaitLimit
-    ) throws(StoreError) -> Bool {
+    ) throws(KeychainFailure) -> Bool {
         let operation = "watch the circle"
         let mark = EtcdTransaction(
             compare: [.exists(EtcdKeys.mark(circle))])
         let answer = try client.transact(mark, operation, within: limit)
         guard answer.isSuccess else { throw Self.withoutMark(operation) }
         guard let revision = EtcdRevision(answer.revision) else {
-            throw StoreError(.malformed, during: operation, reason: "no revision")
+            throw KeychainFailure.store(.storeMalformed, during: operation, reason: "no revision")
         }
         let isSame =
             watching.circle == circle && watching.clusterID == answer.clusterID

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetKeychainModel
+package import ValetKeychainModel
 package import ValetSync
 package import ValetSystem
 
@@ -22,7 +22,7 @@ package final class EtcdStore: SyncStore {
     /// The store at an address. Loads libcurl and connects to nothing yet.
     ///
     /// - Throws: `unavailable` if libcurl is not installed.
-    package init(at address: EtcdAddress) throws(StoreError) {
+    package init(at address: EtcdAddress) throws(KeychainFailure) {
         self.address = address
         client = Lock(try EtcdClient(address))
         watching = Lock(Watching())
@@ -32,7 +32,7 @@ package final class EtcdStore: SyncStore {
     package var guarantee: StoreGuarantee { .inTheStore }
 
     /// Writes the mark.
-    package func create(_ circle: CircleID, by deadline: Deadline) throws(StoreError) {
+    package func create(_ circle: CircleID, by deadline: Deadline) throws(KeychainFailure) {
         let mark = EtcdKeys.mark(circle)
         let transaction = EtcdTransaction(
             compare: [.isAbsent(mark)],
@@ -41,14 +41,14 @@ package final class EtcdStore: SyncStore {
     }
 
     /// Looks for the mark.
-    package func check(_ circle: CircleID, by deadline: Deadline) throws(StoreError) {
+    package func check(_ circle: CircleID, by deadline: Deadline) throws(KeychainFailure) {
         _ = try perform([], in: circle, "open the circle", by: deadline)
     }
 
     /// The logs that have a head.
     package func logs(
         of devices: [DeviceID], in circle: CircleID, by deadline: Deadline
-    ) throws(StoreError) -> [LogPlace] {
+    ) throws(KeychainFailure) -> [LogPlace] {
         var (logs, count) = ([LogPlace](), 0)
         try forEachKey(EtcdKeys.heads(circle), in: circle, by: deadline) { key in
             if case .log(let log) = EtcdKeys.place(ofHead: key, in: circle),
@@ -65,7 +65,7 @@ package final class EtcdStore: SyncStore {
     /// Lists keys in pages.
     package func list(
         _ place: StorePlace, from number: UInt64, by deadline: Deadline
-    ) throws(StoreError) -> StoreListing {
+    ) throws(KeychainFailure) -> StoreListing {
         var (listing, count) = (StoreListing(), 0)
         let prefix = EtcdKeys.prefix(place)
         let start = StoreNames.text(StoredName(number: number, part: nil, hash: nil))
@@ -90,7 +90,7 @@ package final class EtcdStore: SyncStore {
     /// Reads values in one transaction, or one by one if one of them is too large.
     package func read(
         _ names: [StoredName], in place: StorePlace, by deadline: Deadline
-    ) throws(StoreError) -> [StoredBytes] {
+    ) throws(KeychainFailure) -> [StoredBytes] {
         precondition(names.count <= StoreLimits.readCount, "as many names as may be read at once")
         return try read(
             names, of: EtcdKeys.prefix(place), in: place.circle,
@@ -102,7 +102,7 @@ package final class EtcdStore: SyncStore {
     package func append(
         _ bytes: [UInt8], at position: LogPosition, to place: StorePlace, after head: LogPosition?,
         by deadline: Deadline
-    ) throws(StoreError) -> AppendOutcome {
+    ) throws(KeychainFailure) -> AppendOutcome {
         precondition(position.number > 0, "numbers begin at 1")
         let file = StoreFile(number: position.number, bytes: bytes)
         let key = EtcdKeys.file(place.name(of: file), in: place)
@@ -125,7 +125,8 @@ package final class EtcdStore: SyncStore {
         if let value = answer.found(1).first?.value {
             found = EtcdKeys.head(value)
             guard found != nil else {
-                throw StoreError(.malformed, during: operation, reason: "not a head")
+                throw KeychainFailure.store(
+                    .storeMalformed, during: operation, reason: "not a head")
             }
         }
         if found == position { return .stored }
@@ -135,7 +136,7 @@ package final class EtcdStore: SyncStore {
     /// Writes in transactions that hold as much as etcd permits.
     package func put(
         _ files: [StoreFile], in place: StorePlace, by deadline: Deadline
-    ) throws(StoreError) -> AppendOutcome {
+    ) throws(KeychainFailure) -> AppendOutcome {
         var rest = files[...]
         while !rest.isEmpty {
             var (chunk, byteCount) = ([StoreFile](), 0)
@@ -161,7 +162,7 @@ package final class EtcdStore: SyncStore {
     /// Deletes keys.
     package func delete(
         _ names: [StoredName], in log: LogPlace, by deadline: Deadline
-    ) throws(StoreError) {
+    ) throws(KeychainFailure) {
         let keys = names.map { EtcdKeys.file($0, in: .log(log)) }
         for start in stride(from: 0, to: max(1, keys.count), by: Self.operationCount - 1) {
             let chunk = keys[start..<min(keys.count, start + Self.operationCount - 1)]
@@ -173,7 +174,7 @@ package final class EtcdStore: SyncStore {
     /// Deletes all keys of the device, with the heads.
     package func deleteLogs(
         of device: DeviceID, in circle: CircleID, by deadline: Deadline
-    ) throws(StoreError) {
+    ) throws(KeychainFailure) {
         let prefixes = [EtcdKeys.circle(circle), EtcdKeys.heads(circle)].map {
             $0 + StoreNames.text(device) + "/"
         }
@@ -188,10 +189,10 @@ extension EtcdStore {
     /// Writes a key with a lease.
     package func post(
         _ mail: StoredMail, to mailbox: MailboxID, by deadline: Deadline
-    ) throws(StoreError) {
+    ) throws(KeychainFailure) {
         precondition(mail.bytes.count <= Mail.maximalByteCount, "bytes within the limit")
         let operation = "post a mail"
-        let lease = try client.withLock { (client) throws(StoreError) in
+        let lease = try client.withLock { (client) throws(KeychainFailure) in
             try client.lease(
                 StoreLimits.mailLifetime, operation, within: WaitLimit(until: deadline))
         }
@@ -204,7 +205,7 @@ extension EtcdStore {
     /// Lists the mailbox, and reads the first mails of each step.
     package func mails(
         in mailbox: MailboxID, by deadline: Deadline
-    ) throws(StoreError) -> [StoredMail] {
+    ) throws(KeychainFailure) -> [StoredMail] {
         let prefix = EtcdKeys.mailbox(mailbox)
         var names: [StoredName] = []
         try forEachKey(prefix, in: nil, by: deadline) { key in
@@ -232,28 +233,28 @@ extension EtcdStore {
     /// Deletes the key of a mail.
     package func delete(
         _ mail: StoredMail, from mailbox: MailboxID, by deadline: Deadline
-    ) throws(StoreError) {
+    ) throws(KeychainFailure) {
         let key = EtcdKeys.mailbox(mailbox) + StoreNames.text(StoreNames.name(of: mail))
         _ = try perform(
             EtcdTransaction(success: [.delete(key)]), "delete a mail", by: deadline)
     }
 
     /// Does nothing: transactions leave nothing behind, and mails have leases.
-    package func removeLeftovers(by deadline: Deadline) throws(StoreError) {}
+    package func removeLeftovers(by deadline: Deadline) throws(KeychainFailure) {}
 }
 
 extension EtcdStore {
-    static func withoutMark(_ operation: String) -> StoreError {
-        StoreError(
-            .unavailable, during: operation, reason: "the cluster has no such circle",
+    static func withoutMark(_ operation: String) -> KeychainFailure {
+        KeychainFailure.store(
+            .storeUnavailable, during: operation, reason: "the cluster has no such circle",
             hint: "check the address; a cluster that lost its data needs a circle anew")
     }
 
     private func perform(
         _ transaction: EtcdTransaction, _ operation: String, by deadline: Deadline,
         maxByteCount: Int = 1 << 20, persists: Bool = false
-    ) throws(StoreError) -> EtcdAnswer {
-        try client.withLock { (client) throws(StoreError) in
+    ) throws(KeychainFailure) -> EtcdAnswer {
+        try client.withLock { (client) throws(KeychainFailure) in
             try client.transact(
                 transaction, operation, within: WaitLimit(until: deadline),
                 maxByteCount: maxByteCount, persists: persists)
@@ -264,7 +265,7 @@ extension EtcdStore {
     private func perform(
         _ operations: [EtcdOperation], in circle: CircleID?, _ operation: String,
         by deadline: Deadline, maxByteCount: Int = 1 << 20
-    ) throws(StoreError) -> EtcdAnswer {
+    ) throws(KeychainFailure) -> EtcdAnswer {
         let transaction = EtcdTransaction(
             compare: circle.map { [.exists(EtcdKeys.mark($0))] } ?? [], success: operations)
         let answer = try perform(
@@ -277,7 +278,7 @@ extension EtcdStore {
     private func forEachKey(
         _ prefix: String, from first: String? = nil, in circle: CircleID?,
         by deadline: Deadline, _ body: ([UInt8]) -> Bool
-    ) throws(StoreError) {
+    ) throws(KeychainFailure) {
         let operation = "list what is in the store"
         var start = Array((first ?? prefix).utf8)
         while true {
@@ -288,7 +289,8 @@ extension EtcdStore {
             let keys = answer.found(0).map(\.key)
             let hasPrefix = keys.allSatisfy { $0.starts(with: prefix.utf8) }
             guard hasPrefix, keys.count <= Self.pageCount else {
-                throw StoreError(.malformed, during: operation, reason: "keys that are not listed")
+                throw KeychainFailure.store(
+                    .storeMalformed, during: operation, reason: "keys that are not listed")
             }
             for key in keys where !body(key) { return }
             guard answer.hasMore, let last = keys.last else { return }
@@ -299,7 +301,7 @@ extension EtcdStore {
     private func read(
         _ names: [StoredName], of prefix: String, in circle: CircleID?, maxByteCount: Int,
         by deadline: Deadline
-    ) throws(StoreError) -> [StoredBytes] {
+    ) throws(KeychainFailure) -> [StoredBytes] {
         guard !names.isEmpty else {
             if let circle { try check(circle, by: deadline) }
             return []
@@ -312,7 +314,7 @@ extension EtcdStore {
             answer = try perform(
                 operations, in: circle, "read values", by: deadline, maxByteCount: limit)
         } catch {
-            guard error.code == .malformed else { throw error }
+            guard error.code == .storeMalformed else { throw error }
             // One of them has more bytes than anything that belongs here.
             guard names.count > 1 else { return [.foreign] }
             var all: [StoredBytes] = []
@@ -334,7 +336,7 @@ extension EtcdStore {
     /// - Returns: Whether none of the names was taken.
     private func put(
         together files: [StoreFile], in place: StorePlace, by deadline: Deadline
-    ) throws(StoreError) -> Bool {
+    ) throws(KeychainFailure) -> Bool {
         let mark = EtcdKeys.mark(place.circle)
         var transaction = EtcdTransaction(
             compare: [.exists(mark)], failure: [.get(mark, keyOnly: true)])
@@ -355,7 +357,7 @@ extension EtcdStore {
     /// - Returns: Whether the bytes are there now.
     private func put(
         alone file: StoreFile, in place: StorePlace, by deadline: Deadline
-    ) throws(StoreError) -> Bool {
+    ) throws(KeychainFailure) -> Bool {
         if try put(together: [file], in: place, by: deadline) { return true }
         return try read([place.name(of: file)], in: place, by: deadline) == [.bytes(file.bytes)]
     }

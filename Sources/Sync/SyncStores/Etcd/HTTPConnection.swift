@@ -2,6 +2,7 @@
 
 internal import Glibc
 internal import ValetCCurl
+internal import ValetKeychainModel
 internal import ValetSystem
 
 /// Posts requests to servers and receives answers, through libcurl. It keeps connections open
@@ -52,7 +53,7 @@ internal import ValetSystem
     /// Loads libcurl. Connects to nothing yet.
     ///
     /// - Throws: `unavailable` if libcurl is not installed.
-    init() throws(StoreError) {
+    init() throws(KeychainFailure) {
         unsafe curl = try CurlLibrary()
         guard let multi = unsafe curl.makeMulti(), let easy = unsafe curl.makeEasy() else {
             throw .withoutCurl

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import ValetKeychainModel
 package import ValetSync
 package import ValetSystem
 
@@ -10,7 +11,7 @@ extension FolderStore {
     /// Writes a file into the folder of the mailbox, which is made in an existing `valet-1` alone.
     package func post(
         _ mail: StoredMail, to mailbox: MailboxID, by deadline: Deadline
-    ) throws(StoreError) {
+    ) throws(KeychainFailure) {
         precondition(mail.bytes.count <= Mail.maximalByteCount, "bytes within the limit")
         try perform("post a mail", by: deadline) { () throws(SystemError) in
             let folder = try SharedFolder.open(path).folder(Self.top)
@@ -23,7 +24,7 @@ extension FolderStore {
     /// Reads the files whose names are those of mails.
     package func mails(
         in mailbox: MailboxID, by deadline: Deadline
-    ) throws(StoreError) -> [StoredMail] {
+    ) throws(KeychainFailure) -> [StoredMail] {
         try perform("read mails", by: deadline) { () throws(SystemError) in
             guard let folder = try mailboxes()?.existing(StoreNames.text(mailbox)) else {
                 return []
@@ -51,7 +52,7 @@ extension FolderStore {
     /// Removes the file of a mail, and the mailbox if it is empty then.
     package func delete(
         _ mail: StoredMail, from mailbox: MailboxID, by deadline: Deadline
-    ) throws(StoreError) {
+    ) throws(KeychainFailure) {
         try perform("delete a mail", by: deadline) { () throws(SystemError) in
             guard let mailboxes = try mailboxes(),
                 let folder = try mailboxes.existing(StoreNames.text(mailbox))
@@ -62,7 +63,7 @@ extension FolderStore {
     }
 
     /// Removes mails and temporary files that are older than a day.
-    package func removeLeftovers(by deadline: Deadline) throws(StoreError) {
+    package func removeLeftovers(by deadline: Deadline) throws(KeychainFailure) {
         try perform("remove leftovers", by: deadline) { () throws(SystemError) in
             if let mailboxes = try mailboxes() {
                 for mailbox in try ids(in: mailboxes, as: MailboxID.self).map(StoreNames.text) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Synchronization
-internal import ValetKeychainModel
+package import ValetKeychainModel
 package import ValetSync
 package import ValetSystem
 
@@ -24,7 +24,7 @@ extension FolderStore {
     /// Waits for inotify(7). The first wait, and one each minute, names everything.
     package func waitForChange(
         in circle: CircleID, within limit: WaitLimit
-    ) throws(StoreError) -> StoreChange {
+    ) throws(KeychainFailure) -> StoreChange {
         let (places, others) = try perform("watch the circle", by: .never) {
             () throws(SystemError) in
             try watchedFolders(of: circle)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetKeychainModel
+package import ValetKeychainModel
 package import ValetSync
 package import ValetSystem
 
@@ -31,7 +31,7 @@ package final class FolderStore: SyncStore {
     package var guarantee: StoreGuarantee { .onThisDisk }
 
     /// Makes `valet-1`, the folder of the circle and its mark. The folder itself must exist.
-    package func create(_ circle: CircleID, by deadline: Deadline) throws(StoreError) {
+    package func create(_ circle: CircleID, by deadline: Deadline) throws(KeychainFailure) {
         try perform("create the circle", by: deadline) { () throws(SystemError) in
             let folder = try SharedFolder.open(path).makeFolder(Self.top)
                 .makeFolder(StoreNames.text(circle))
@@ -45,7 +45,7 @@ package final class FolderStore: SyncStore {
     }
 
     /// Looks for the mark.
-    package func check(_ circle: CircleID, by deadline: Deadline) throws(StoreError) {
+    package func check(_ circle: CircleID, by deadline: Deadline) throws(KeychainFailure) {
         try perform("open the circle", by: deadline) { () throws(SystemError) in
             _ = try circleFolder(circle)
         }
@@ -54,7 +54,7 @@ package final class FolderStore: SyncStore {
     /// The folders of logs, also of those that are empty.
     package func logs(
         of devices: [DeviceID], in circle: CircleID, by deadline: Deadline
-    ) throws(StoreError) -> [LogPlace] {
+    ) throws(KeychainFailure) -> [LogPlace] {
         try perform("list the logs", by: deadline) { () throws(SystemError) in
             var logs: [LogPlace] = []
             let folder = try circleFolder(circle)
@@ -69,7 +69,7 @@ package final class FolderStore: SyncStore {
     /// One pass over the names of a folder.
     package func list(
         _ place: StorePlace, from number: UInt64, by deadline: Deadline
-    ) throws(StoreError) -> StoreListing {
+    ) throws(KeychainFailure) -> StoreListing {
         try perform("list \(place.text)", by: deadline) { () throws(SystemError) in
             var (listing, count) = (StoreListing(), 0)
             guard let folder = try existingFolder(of: place) else { return listing }
@@ -94,7 +94,7 @@ package final class FolderStore: SyncStore {
     /// Reads regular files within the limit, and compares the hash in the name.
     package func read(
         _ names: [StoredName], in place: StorePlace, by deadline: Deadline
-    ) throws(StoreError) -> [StoredBytes] {
+    ) throws(KeychainFailure) -> [StoredBytes] {
         precondition(names.count <= StoreLimits.readCount, "as many names as may be read at once")
         return try perform("read \(place.text)", by: deadline) { () throws(SystemError) in
             guard let folder = try existingFolder(of: place) else {
@@ -113,14 +113,14 @@ package final class FolderStore: SyncStore {
     package func append(
         _ bytes: [UInt8], at position: LogPosition, to place: StorePlace, after head: LogPosition?,
         by deadline: Deadline
-    ) throws(StoreError) -> AppendOutcome {
+    ) throws(KeychainFailure) -> AppendOutcome {
         try put([StoreFile(number: position.number, bytes: bytes)], in: place, by: deadline)
     }
 
     /// Writes files, each under a temporary name first. All names are on disk when this returns.
     package func put(
         _ files: [StoreFile], in place: StorePlace, by deadline: Deadline
-    ) throws(StoreError) -> AppendOutcome {
+    ) throws(KeychainFailure) -> AppendOutcome {
         try perform("write \(place.text)", by: deadline) { () throws(SystemError) in
             let folder = try madeFolder(of: place)
             for file in files {
@@ -143,7 +143,7 @@ package final class FolderStore: SyncStore {
     /// Removes files.
     package func delete(
         _ names: [StoredName], in log: LogPlace, by deadline: Deadline
-    ) throws(StoreError) {
+    ) throws(KeychainFailure) {
         try perform("delete messages", by: deadline) { () throws(SystemError) in
             guard let folder = try existingFolder(of: .log(log)) else { return }
             for name in names {
@@ -156,7 +156,7 @@ package final class FolderStore: SyncStore {
     /// Removes the files with exact names, and the folders if that leaves them empty.
     package func deleteLogs(
         of device: DeviceID, in circle: CircleID, by deadline: Deadline
-    ) throws(StoreError) {
+    ) throws(KeychainFailure) {
         try perform("delete the logs of a device", by: deadline) { () throws(SystemError) in
             let folder = try circleFolder(circle)
             for log in try logs(of: device, in: circle, folder) {
@@ -180,12 +180,12 @@ package final class FolderStore: SyncStore {
 extension FolderStore {
     func perform<R>(
         _ operation: String, by deadline: Deadline, _ body: () throws(SystemError) -> R
-    ) throws(StoreError) -> R {
+    ) throws(KeychainFailure) -> R {
         do {
             try deadline.check()
             return try body()
         } catch {
-            throw StoreError(error, during: operation)
+            throw KeychainFailure.store(error, during: operation)
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import ValetKeychainModel
 import ValetSealing
 import ValetSync
 import ValetSyncStores
@@ -36,12 +37,12 @@ import ValetSystem
         return InvitationRequest(member.member, name: name)
     }
 
-    private static func trouble(_ body: () throws -> Void) -> InvitationTrouble? {
+    private static func trouble(_ body: () throws -> Void) -> KeychainFailure.Code? {
         do {
             try body()
             return nil
         } catch {
-            return error as? InvitationTrouble
+            return (error as? KeychainFailure)?.code
         }
     }
 
@@ -88,7 +89,7 @@ import ValetSystem
         try joiner.answer(isSame: true)
         try thief.send(Self.request("laptop"))
         let trouble = Self.trouble { _ = try sponsor.answer() }
-        #expect(trouble == .seenByOthers)
+        #expect(trouble == .invitationSeen)
     }
 
     @Test func `A joiner learns what its sponsor calls the devices, also after the end`() throws {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+internal import ValetKeychainModel
 import ValetKeys
 import ValetSync
 import ValetSyncStores
@@ -62,9 +63,10 @@ import ValetSystem
         let circle = try Recoverable()
         let newcomer = NewMember(of: circle.circle)
         let foreign = try #require(try Self.read(circle))
-        #expect(throws: SyncTrouble.noKeys) {
+        let failure = #expect(throws: KeychainFailure.self) {
             _ = try foreign.admit(newcomer, by: circle.recovery, in: circle.client)
         }
+        #expect(failure?.code == .noCircleKeys)
     }
 
     @Test func `A device is admitted only by a branch that its sponsor has offered`() throws {

@@ -183,10 +183,8 @@ extension Model {
     }
 
     private func begin(_ message: ModelMessage, _ index: Int, _ scope: KeyScope) throws {
-        do {
-            try devices[index].keychain.replica[scope].begin(message.incoming)
-        } catch {
-            throw Broken(description: "a message was refused: \(error)")
+        if let refusal = devices[index].keychain.replica[scope].begin(message.incoming) {
+            throw Broken(description: "a message was refused: \(refusal)")
         }
     }
 
