@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import ValetSystem
+
 /// Why a keychain call failed, in full.
 ///
 /// `OSStatus` and Valet's error enum lose the cause. This keeps it: the operation, the path, the
@@ -50,6 +52,8 @@ public struct KeychainFailure: Error, Hashable, Sendable {
     public var hint: String? { hint(naming: \.swiftName) }
     /// What would help, in no particular language.
     package private(set) var advice: Advice?
+    /// What the platform's modules call the cause, where a caller has to tell causes apart.
+    package private(set) var cause: SystemError.Code?
 
     /// A failure of `operation`.
     public init(
@@ -67,6 +71,12 @@ public struct KeychainFailure: Error, Hashable, Sendable {
     public init(_ failure: KeychainFailure, systemError: Int32) {
         self = failure
         self.systemError = systemError
+    }
+
+    /// The same failure, with its cause.
+    package init(_ failure: KeychainFailure, cause: SystemError.Code) {
+        self = failure
+        self.cause = cause
     }
 
     /// The same failure of another operation.

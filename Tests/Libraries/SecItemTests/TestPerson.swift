@@ -86,8 +86,9 @@ final class TestPerson: AuthenticationContext {
     }
 
     func proof(
-        for demands: [AccessControl], reason: String?, store: ItemStore, deadline: Deadline
+        for demands: [AccessControl], reason: String?, store: ItemStore?, deadline: Deadline
     ) throws(KeychainFailure) -> PresenceProof {
+        guard let store else { throw KeychainFailure(.internalFault, during: "authenticate") }
         state.withLock {
             $0.questions.append(demands)
             $0.reasons.append(reason)

@@ -25,7 +25,7 @@ package protocol Authenticator: Sendable {
     ///   succeed, or cannot succeed here; `interactionNotAllowed` if the user cannot be asked;
     ///   `timedOut`.
     func proof(
-        for demands: [AccessControl], reason: String?, store: ItemStore, deadline: Deadline
+        for demands: [AccessControl], reason: String?, store: ItemStore?, deadline: Deadline
     ) throws(KeychainFailure) -> PresenceProof
 
     /// The fingers that are enrolled now on each reader: at most 255 bytes, which differ after

@@ -85,15 +85,15 @@ package final class ContextAuthenticator: Authenticator {
     }
 
     /// The proof so far; nil for none.
-    package func knownProof() throws(AuthenticationRefusal) -> PresenceProof? {
-        try state.withLock { (state) throws(AuthenticationRefusal) in
-            guard !state.isInvalidated else { throw .invalidated }
+    package func knownProof() throws(KeychainFailure) -> PresenceProof? {
+        try state.withLock { (state) throws(KeychainFailure) in
+            guard !state.isInvalidated else { throw .refused(.contextInvalidated) }
             return state.proof
         }
     }
 
     /// Throws why `demands` are neither proved nor provable now. Does not ask the user.
-    package func check(_ demands: [AccessControl]) throws(AuthenticationRefusal) {
+    package func check(_ demands: [AccessControl]) throws(KeychainFailure) {
         let store = try store()
         let known = try knownProof().flatMap { store.keychain.isCurrent($0) ? $0 : nil }
         guard !demands.allSatisfy({ known?.satisfies($0) ?? false }) else { return }
@@ -105,10 +105,10 @@ package final class ContextAuthenticator: Authenticator {
     /// Gets proof for all of `demands`, and remembers it. Blocks while the user is asked.
     ///
     /// - Parameter store: The keychain; nil for the context's own.
-    package func prove(
-        _ demands: [AccessControl], reason: String?, in store: ItemStore?, until deadline: Deadline
-    ) throws(AuthenticationRefusal) -> PresenceProof {
-        try inTurn(until: deadline) { (state, cancellation) throws(AuthenticationRefusal) in
+    package func proof(
+        for demands: [AccessControl], reason: String?, store: ItemStore?, deadline: Deadline
+    ) throws(KeychainFailure) -> PresenceProof {
+        try inTurn(until: deadline) { (state, cancellation) throws(KeychainFailure) in
             let store = if let store { store } else { try self.store() }
             let known = state.proof.flatMap { store.keychain.isCurrent($0) ? $0 : nil }
             if let known, demands.allSatisfy(known.satisfies) { return known }
@@ -117,15 +117,6 @@ package final class ContextAuthenticator: Authenticator {
             let proof = try authentication.prove(demands, beside: known)
             try keep { $0.proof = proof }
             return proof
-        }
-    }
-
-    /// Like ``prove(_:reason:in:until:)``, but throws the failure of a call for items.
-    package func proof(
-        for demands: [AccessControl], reason: String?, store: ItemStore, deadline: Deadline
-    ) throws(KeychainFailure) -> PresenceProof {
-        try refusing { () throws(AuthenticationRefusal) in
-            try prove(demands, reason: reason, in: store, until: deadline)
         }
     }
 
@@ -150,18 +141,15 @@ package final class ContextAuthenticator: Authenticator {
     private func passwords(
         opening locks: [PassphraseBox], isComplete: Bool, _ inquiry: PasswordInquiry
     ) throws(KeychainFailure) -> [StretchedPassword] {
-        try refusing { () throws(AuthenticationRefusal) in
-            try inTurn(until: inquiry.deadline) {
-                (state, cancellation) throws(AuthenticationRefusal) in
-                let authentication = authentication(inquiry, cancellation)
-                let given = try authentication.given(opening: locks, known: state.passwords)
-                let closed = PasswordAuthentication.closed(locks, given)
-                guard isComplete, !closed.isEmpty else { return given }
-                guard authentication.credential == nil else { throw .wrong }
-                let typed = try authentication.typed(opening: closed)
-                try keep { $0.remember(typed) }
-                return given + typed
-            }
+        try inTurn(until: inquiry.deadline) { (state, cancellation) throws(KeychainFailure) in
+            let authentication = authentication(inquiry, cancellation)
+            let given = try authentication.given(opening: locks, known: state.passwords)
+            let closed = PasswordAuthentication.closed(locks, given)
+            guard isComplete, !closed.isEmpty else { return given }
+            guard authentication.credential == nil else { throw .refused(.wrongAnswer) }
+            let typed = try authentication.typed(opening: closed)
+            try keep { $0.remember(typed) }
+            return given + typed
         }
     }
 
@@ -169,24 +157,11 @@ package final class ContextAuthenticator: Authenticator {
     package func newPassword(
         _ stretching: PasscodeStretching, _ inquiry: PasswordInquiry
     ) throws(KeychainFailure) -> StretchedPassword {
-        try refusing { () throws(AuthenticationRefusal) in
-            try inTurn(until: inquiry.deadline) {
-                (_, cancellation) throws(AuthenticationRefusal) in
-                let authentication = authentication(inquiry, cancellation)
-                let password = try authentication.new(stretching)
-                if authentication.credential == nil { try keep { $0.remember([password]) } }
-                return password
-            }
-        }
-    }
-
-    private func refusing<R>(
-        _ body: () throws(AuthenticationRefusal) -> R
-    ) throws(KeychainFailure) -> R {
-        do {
-            return try body()
-        } catch {
-            throw KeychainFailure(error)
+        try inTurn(until: inquiry.deadline) { (_, cancellation) throws(KeychainFailure) in
+            let authentication = authentication(inquiry, cancellation)
+            let password = try authentication.new(stretching)
+            if authentication.credential == nil { try keep { $0.remember([password]) } }
+            return password
         }
     }
 
@@ -209,13 +184,13 @@ package final class ContextAuthenticator: Authenticator {
     /// Runs `body` while no other thread asks with this context.
     private func inTurn<R>(
         until deadline: Deadline,
-        _ body: (State, Cancellation) throws(AuthenticationRefusal) -> R
-    ) throws(AuthenticationRefusal) -> R {
-        guard turn.acquire(before: deadline) else { throw .timedOut }
+        _ body: (State, Cancellation) throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
+        guard turn.acquire(before: deadline) else { throw .refused(.noAnswer) }
         defer { turn.release() }
         let cancellation = Cancellation()
-        let known = try state.withLock { (state) throws(AuthenticationRefusal) in
-            guard !state.isInvalidated else { throw .invalidated }
+        let known = try state.withLock { (state) throws(KeychainFailure) in
+            guard !state.isInvalidated else { throw .refused(.contextInvalidated) }
             state.question = cancellation
             return state
         }
@@ -223,20 +198,16 @@ package final class ContextAuthenticator: Authenticator {
         return try body(known, cancellation)
     }
 
-    private func keep(_ body: (inout State) -> Void) throws(AuthenticationRefusal) {
-        try state.withLock { (state) throws(AuthenticationRefusal) in
-            guard !state.isInvalidated else { throw .ended }
+    private func keep(_ body: (inout State) -> Void) throws(KeychainFailure) {
+        try state.withLock { (state) throws(KeychainFailure) in
+            guard !state.isInvalidated else { throw .refused(.endedByApplication) }
             body(&state)
         }
     }
 
-    private func store() throws(AuthenticationRefusal) -> ItemStore {
+    private func store() throws(KeychainFailure) -> ItemStore {
         if let ownStore { return ownStore }
-        do {
-            return try KeychainSession.current().store
-        } catch {
-            throw .keychain(error)
-        }
+        return try KeychainSession.current().store
     }
 
     private func question(

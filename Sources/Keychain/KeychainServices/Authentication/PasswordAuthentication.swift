@@ -18,7 +18,7 @@ struct PasswordAuthentication {
     /// user.
     func given(
         opening locks: [PassphraseBox], known: [StretchedPassword]
-    ) throws(AuthenticationRefusal) -> [StretchedPassword] {
+    ) throws(KeychainFailure) -> [StretchedPassword] {
         let opened = known.filter { password in locks.contains { password.opens($0) } }
         guard let credential else { return opened }
         let typed = credential.withBytes { SecretBytes(copying: $0) }
@@ -30,7 +30,7 @@ struct PasswordAuthentication {
     /// Each password is tried on all of them. After three that open nothing the call fails.
     func typed(
         opening locks: [PassphraseBox]
-    ) throws(AuthenticationRefusal) -> [StretchedPassword] {
+    ) throws(KeychainFailure) -> [StretchedPassword] {
         try question.checkThatSomebodyIsThere()
         let line = "\(question.means.application()) asks for the password of an item."
         var opened: [StretchedPassword] = []
@@ -44,7 +44,7 @@ struct PasswordAuthentication {
             closed = Self.closed(closed, found)
             if found.isEmpty {
                 left -= 1
-                guard left > 0 else { throw .wrong }
+                guard left > 0 else { throw .refused(.wrongAnswer) }
                 problem = SecretQuestion.wrong("password", triesLeft: left)
             } else {
                 (left, problem) = (SecretQuestion.tryCount, nil)
@@ -54,7 +54,7 @@ struct PasswordAuthentication {
     }
 
     /// The password for new values: the credential, or what the user types twice.
-    func new(_ stretching: PasscodeStretching) throws(AuthenticationRefusal) -> StretchedPassword {
+    func new(_ stretching: PasscodeStretching) throws(KeychainFailure) -> StretchedPassword {
         let typed: SecretBytes
         if let credential {
             typed = credential.withBytes { SecretBytes(copying: $0) }
@@ -64,29 +64,21 @@ struct PasswordAuthentication {
                 "\(question.means.application()) asks for a new password for an item.",
                 label: Self.label, isNew: true)
         }
-        do {
-            return try StretchedPassword(new: typed, stretching)
-        } catch {
-            throw .keychain(error)
-        }
+        return try StretchedPassword(new: typed, stretching)
     }
 
     private static let label = "Password"
 
     private func stretched(
         _ typed: borrowing SecretBytes, opening locks: [PassphraseBox]
-    ) throws(AuthenticationRefusal) -> [StretchedPassword] {
+    ) throws(KeychainFailure) -> [StretchedPassword] {
         var opened: [StretchedPassword] = []
         for lock in locks {
             // Stretching takes as long as the box demands, and a search may find many boxes.
-            guard !question.deadline.hasPassed else { throw .timedOut }
-            guard !question.cancellation.isCancelled else { throw .ended }
-            do {
-                let password = try StretchedPassword(typed, for: lock)
-                if password.opens(lock) { opened.append(password) }
-            } catch {
-                throw .keychain(error)
-            }
+            guard !question.deadline.hasPassed else { throw .refused(.noAnswer) }
+            guard !question.cancellation.isCancelled else { throw .refused(.endedByApplication) }
+            let password = try StretchedPassword(typed, for: lock)
+            if password.opens(lock) { opened.append(password) }
         }
         return opened
     }

@@ -31,7 +31,7 @@ struct PresenceAuthentication {
     /// - Returns: The new proof, with `known` in it.
     func prove(
         _ demands: [AccessControl], beside known: PresenceProof?
-    ) throws(AuthenticationRefusal) -> PresenceProof {
+    ) throws(KeychainFailure) -> PresenceProof {
         let way = try way(to: demands, beside: known)
         var proof = known
         if way.factors.contains(.fingerprint) {
@@ -51,18 +51,14 @@ struct PresenceAuthentication {
             }
         }
         if way.factors.contains(.passcode) { proof = merged(proof, try provePasscode()) }
-        guard let proof else { throw .impossible }
+        guard let proof else { throw .refused(.otherDeviceNeeded) }
         return proof
     }
 
-    func hasPasscode() throws(AuthenticationRefusal) -> Bool {
-        do throws(KeychainFailure) {
-            let found = try store.keychain.availability()
-            if let fault = found.fault { throw fault }
-            return found.state != .noPasscode && found.state != .absent
-        } catch {
-            throw .keychain(error)
-        }
+    func hasPasscode() throws(KeychainFailure) -> Bool {
+        let found = try store.keychain.availability()
+        if let fault = found.fault { throw fault }
+        return found.state != .noPasscode && found.state != .absent
     }
 
     private static func shown(
@@ -80,19 +76,15 @@ extension PresenceAuthentication {
     /// - Parameter hasOther: Whether the user may choose the passcode instead.
     func proveFinger(
         of enrolment: [UInt8]?, orPasscode hasOther: Bool, until deadline: Deadline
-    ) throws(AuthenticationRefusal) -> PresenceProof {
+    ) throws(KeychainFailure) -> PresenceProof {
         let enrolled = try enrolmentOfFinger(enrolment, orPasscode: hasOther, until: deadline)
-        do {
-            return try store.presenceProof(fingerprint: enrolled)
-        } catch {
-            throw .keychain(error)
-        }
+        return try store.presenceProof(fingerprint: enrolled)
     }
 
-    func provePasscode() throws(AuthenticationRefusal) -> PresenceProof {
+    func provePasscode() throws(KeychainFailure) -> PresenceProof {
         if let credential {
             let copy = credential.withBytes { SecretBytes(copying: $0) }
-            guard let proof = try proof(ofPasscode: copy) else { throw .wrong }
+            guard let proof = try proof(ofPasscode: copy) else { throw .refused(.wrongAnswer) }
             return proof
         }
         var problem: String?
@@ -102,14 +94,14 @@ extension PresenceAuthentication {
             if let proof = try proof(ofPasscode: typed) { return proof }
             problem = SecretQuestion.wrong("passcode", triesLeft: left)
         }
-        throw .wrong
+        throw .refused(.wrongAnswer)
     }
 
     /// The fingers that were enrolled when one of them matched.
     private func enrolmentOfFinger(
         _ enrolment: [UInt8]?, orPasscode hasOther: Bool, until deadline: Deadline
-    ) throws(AuthenticationRefusal) -> [UInt8] {
-        guard let reader = means.reader else { throw .noReader }
+    ) throws(KeychainFailure) -> [UInt8] {
+        guard let reader = means.reader else { throw .refused(.biometryNotAvailable) }
         let title = fallbackTitle.flatMap { $0.isEmpty ? nil : $0 } ?? "Use the passcode"
         let notice = FingerNotice(
             ["\(means.application()) asks for your finger."] + question.saidReason,
@@ -129,26 +121,26 @@ extension PresenceAuthentication {
 
     private func refusal(
         _ failure: BiometryFailure, _ outcome: FingerNotice.Outcome?
-    ) -> AuthenticationRefusal {
+    ) -> KeychainFailure {
         let isEnded = cancellation.isCancelled
         guard failure == .cancelled, !isEnded, let outcome else {
-            return AuthenticationRefusal(failure, isEnded: isEnded)
+            return .refused(failure, isEnded: isEnded)
         }
         return switch outcome {
-        case .passcode: .passcodePreferred
-        case .failed(let error): AuthenticationRefusal(error, isEnded: false)
-        case .notShown: .notInteractive(nil)
+        case .passcode: .refused(.passcodePreferred)
+        case .failed(let error): .refused(error, isEnded: false)
+        case .notShown: .refused(.notInteractive)
         }
     }
 
     /// The proof that a passcode makes; nil for a wrong one. Takes as long as stretching does.
     private func proof(
         ofPasscode typed: borrowing SecretBytes
-    ) throws(AuthenticationRefusal) -> PresenceProof? {
+    ) throws(KeychainFailure) -> PresenceProof? {
         do {
             return try store.presenceProof(passcode: typed)
         } catch {
-            guard error.code == .authenticationFailed else { throw .keychain(error) }
+            guard error.code == .authenticationFailed else { throw error }
             return nil
         }
     }
@@ -186,10 +178,10 @@ extension PresenceAuthentication {
     /// What to ask for: the easiest factors that suffice beside `known`.
     ///
     /// If items are bound to several readers, the factors are for the first of them.
-    /// - Throws: ``AuthenticationRefusal``: why there is no way, or why the user cannot be asked.
+    /// - Throws: ``KeychainFailure``: why there is no way, or why the user cannot be asked.
     func way(
         to demands: [AccessControl], beside known: PresenceProof?
-    ) throws(AuthenticationRefusal) -> Way {
+    ) throws(KeychainFailure) -> Way {
         let reader = means.reader.map { $0.state(until: deadline) } ?? .noReader
         let ways = ways(reader.enrolments)
         var way = ways.first { way in
@@ -198,12 +190,12 @@ extension PresenceAuthentication {
         for demand in demands where known?.satisfies(demand) != true {
             let step = ways.first { $0.isEnough(for: demand, beside: known) }
             // If one demand cannot be met now, asking for the others would be useless.
-            guard let step else { throw refusal(of: demands, reader) }
+            guard let step else { throw .refused(reason(against: demands, reader)) }
             if way == nil { way = step }
         }
-        guard let way else { throw refusal(of: demands, reader) }
+        guard let way else { throw .refused(reason(against: demands, reader)) }
         // Without a passcode the keychain is never locked, so fingers would prove nothing either.
-        guard try hasPasscode() else { throw .passcodeNotSet }
+        guard try hasPasscode() else { throw .refused(.noPasscode) }
         if credential == nil || way.factors.contains(.fingerprint) {
             try question.checkThatSomebodyIsThere()
         }
@@ -221,19 +213,19 @@ extension PresenceAuthentication {
     }
 
     /// Why there is no way.
-    private func refusal(
-        of demands: [AccessControl], _ reader: BiometryState
-    ) -> AuthenticationRefusal {
-        guard !demands.contains(where: \.demand.isImpossible) else { return .impossible }
+    private func reason(
+        against demands: [AccessControl], _ reader: BiometryState
+    ) -> SystemError.Code {
+        guard !demands.contains(where: \.demand.isImpossible) else { return .otherDeviceNeeded }
         switch reader {
-        case .noReader: return .noReader
-        case .notEnrolled: return .notEnrolled
-        case .lockedOut: return .lockedOut
+        case .noReader: return .biometryNotAvailable
+        case .notEnrolled: return .biometryNotEnrolled
+        case .lockedOut: return .biometryLockout
         case .enrolled(let enrolments):
             // An item may be bound to fingers that its reader no longer has, or to an absent
             // reader.
             let isOfOthers = demands.contains { $0.demand(enrolled: enrolments).isImpossible }
-            return isOfOthers ? .wrong : .noReader
+            return isOfOthers ? .wrongAnswer : .biometryNotAvailable
         }
     }
 }

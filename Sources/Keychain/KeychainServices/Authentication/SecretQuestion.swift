@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSystem
 internal import ValetUserPresence
@@ -23,8 +24,8 @@ struct SecretQuestion {
     /// The application's own words, quoted, so that they cannot imitate a line of ours.
     var saidReason: [String] { reason.isEmpty ? [] : ["\u{201C}\(reason)\u{201D}"] }
 
-    func checkThatSomebodyIsThere() throws(AuthenticationRefusal) {
-        guard mayAsk else { throw .notInteractive(nil) }
+    func checkThatSomebodyIsThere() throws(KeychainFailure) {
+        guard mayAsk else { throw .refused(.notInteractive) }
         do {
             try means.asker.checkThatSomebodyIsThere()
         } catch {
@@ -41,7 +42,7 @@ struct SecretQuestion {
     ///   - isNew: Whether the user types the secret twice.
     func ask(
         _ line: String, label: String, problem: String? = nil, isNew: Bool = false
-    ) throws(AuthenticationRefusal) -> SecretBytes {
+    ) throws(KeychainFailure) -> SecretBytes {
         var prompt = PasscodePrompt(
             lines: [line] + saidReason, label: label, previousError: problem)
         prompt.asksTwice = isNew
@@ -51,7 +52,7 @@ struct SecretQuestion {
         do {
             return try means.asker.ask(prompt)
         } catch {
-            throw AuthenticationRefusal(error, isEnded: cancellation.isCancelled)
+            throw .refused(error, isEnded: cancellation.isCancelled)
         }
     }
 

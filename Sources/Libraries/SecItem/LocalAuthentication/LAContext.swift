@@ -41,7 +41,7 @@ open class LAContext: NSObject, @unchecked Sendable {
             authenticator.noteDomainState(for: policy)
             return true
         } catch let refusal {
-            unsafe error?.pointee = refusal.error._nsError
+            unsafe error?.pointee = LAError(refusal)._nsError
             return false
         }
     }
@@ -56,7 +56,7 @@ open class LAContext: NSObject, @unchecked Sendable {
         _ policy: LAPolicy, localizedReason: String,
         reply: @escaping @Sendable (Bool, (any Error)?) -> Void
     ) {
-        answer(reply) { (context) throws(AuthenticationRefusal) in
+        answer(reply) { (context) throws(KeychainFailure) in
             try context.prove(try policy.demands(), reason: localizedReason)
             context.authenticator.noteDomainState(for: policy)
         }
@@ -90,7 +90,7 @@ open class LAContext: NSObject, @unchecked Sendable {
         _ accessControl: SecAccessControl, operation: LAAccessControlOperation,
         localizedReason: String, reply: @escaping @Sendable (Bool, (any Error)?) -> Void
     ) {
-        answer(reply) { (context) throws(AuthenticationRefusal) in
+        answer(reply) { (context) throws(KeychainFailure) in
             let takesPerson =
                 switch operation {
                 case .createItem, .createKey: false
@@ -211,7 +211,7 @@ open class LAContext: NSObject, @unchecked Sendable {
 extension LAContext: AuthenticationContext {
     /// Proves what items demand, for the holder of this context.
     package func proof(
-        for demands: [AccessControl], reason: String?, store: ItemStore, deadline: Deadline
+        for demands: [AccessControl], reason: String?, store: ItemStore?, deadline: Deadline
     ) throws(KeychainFailure) -> PresenceProof {
         try authenticator.proof(
             for: demands, reason: reason, store: store, deadline: deadline)
@@ -254,28 +254,29 @@ extension LAContext {
     /// Gets proof for `demands` within the time that the user has.
     func prove(
         _ demands: [AccessControl], reason: String
-    ) throws(AuthenticationRefusal) {
+    ) throws(KeychainFailure) {
         let deadline = Deadline(after: authenticator.means.timeLimit)
-        _ = try authenticator.prove(demands, reason: reason, in: nil, until: deadline)
+        _ = try authenticator.proof(
+            for: demands, reason: reason, store: nil, deadline: deadline)
     }
 
     /// Runs `body`, which may wait for the user, on a thread of its own, and replies from there.
     /// The context lives until then, even if its owner releases it.
     func answer(
         _ reply: @escaping @Sendable (Bool, (any Error)?) -> Void,
-        _ body: @escaping @Sendable (LAContext) throws(AuthenticationRefusal) -> Void
+        _ body: @escaping @Sendable (LAContext) throws(KeychainFailure) -> Void
     ) {
         do throws(KeychainFailure) {
             try startThread {
-                do throws(AuthenticationRefusal) {
+                do throws(KeychainFailure) {
                     try body(self)
                 } catch {
-                    return reply(false, error.error)
+                    return reply(false, LAError(error))
                 }
                 reply(true, nil)
             }
         } catch {
-            reply(false, AuthenticationRefusal.keychain(error).error)
+            reply(false, LAError(error))
         }
     }
 }
@@ -298,7 +299,7 @@ extension ContextAuthenticator {
 
 extension LAPolicy {
     /// The policy's demands, as access controls.
-    func demands() throws(AuthenticationRefusal) -> [AccessControl] {
+    func demands() throws(KeychainFailure) -> [AccessControl] {
         let constraints: AccessControl.Constraints
         switch self {
         case .deviceOwnerAuthentication: constraints = .userPresence
@@ -307,10 +308,10 @@ extension LAPolicy {
             constraints = .biometryAny
         case .deviceOwnerAuthenticationWithCompanion,
             .deviceOwnerAuthenticationWithWristDetection:
-            throw .impossible
+            throw .refused(.otherDeviceNeeded)
         }
         guard let demand = try? AccessControl(.whenUnlocked, constraints) else {
-            throw .impossible
+            throw .refused(.otherDeviceNeeded)
         }
         return [demand]
     }

@@ -202,34 +202,28 @@ extension LAError: _ObjectiveCBridgeable {
     }
 }
 
-extension AuthenticationRefusal {
-    /// The code that a context's calls fail with.
-    var code: LAError.Code {
-        switch self {
-        case .declined: .userCancel
-        case .wrong: .authenticationFailed
-        case .ended: .appCancel
-        case .invalidated: .invalidContext
-        case .timedOut: .systemCancel
-        case .passcodePreferred: .userFallback
-        case .notInteractive: .notInteractive
-        case .passcodeNotSet: .passcodeNotSet
-        case .noReader: .biometryNotAvailable
-        case .notEnrolled: .biometryNotEnrolled
-        case .lockedOut: .biometryLockout
-        case .impossible: .companionNotAvailable
-        case .keychain(let failure):
-            switch failure.code {
-            case .userCancelled: .userCancel
-            case .interactionNotAllowed: .notInteractive
-            case .passcodeNotSet: .passcodeNotSet
-            default: .authenticationFailed
+extension LAError {
+    /// The error of a context's calls for the failure that it would be for a call for items.
+    init(_ failure: KeychainFailure) {
+        let code: Code =
+            switch failure.cause {
+            case .endedByApplication: .appCancel
+            case .contextInvalidated: .invalidContext
+            case .noAnswer: .systemCancel
+            case .passcodePreferred: .userFallback
+            case .noPasscode: .passcodeNotSet
+            case .biometryNotAvailable: .biometryNotAvailable
+            case .biometryNotEnrolled: .biometryNotEnrolled
+            case .biometryLockout: .biometryLockout
+            case .otherDeviceNeeded: .companionNotAvailable
+            default:
+                switch failure.code {
+                case .userCancelled: .userCancel
+                case .interactionNotAllowed: .notInteractive
+                case .passcodeNotSet: .passcodeNotSet
+                default: .authenticationFailed
+                }
             }
-        }
-    }
-
-    /// The error, with the `KeychainFailure` that it would be for a call for items.
-    var error: LAError {
-        LAError(code, userInfo: [NSUnderlyingErrorKey: KeychainFailure(self)])
+        self.init(code, userInfo: [NSUnderlyingErrorKey: failure])
     }
 }
