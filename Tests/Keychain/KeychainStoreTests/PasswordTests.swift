@@ -65,6 +65,24 @@ import ValetSealing
         #expect(try epochs.open("a") == .failed(.itemNotFound))
     }
 
+    @Test func `Calls that cannot ask for a password fail, and store nothing`() throws {
+        let (store, caller) = (epochs.store, epochs.caller)
+        let item = EpochStore.item("a", try EpochStore.accessControl(.applicationPassword))
+        let addition = Addition(item, value: .text("value"))
+        let calls: [() throws -> Void] = [
+            { try store.set(addition, for: caller) },
+            { try store.set([addition], for: caller) },
+            { try store.replace(.exact("a"), with: addition, for: caller) },
+            { try store.perform(ItemTransfer(additions: [addition]), for: caller) },
+        ]
+        for call in calls {
+            let failure = #expect(throws: KeychainFailure.self) { try call() }
+            #expect(failure?.code == .interactionNotAllowed)
+            #expect(failure?.message.contains("application password") == true)
+            #expect(try epochs.open("a") == .failed(.itemNotFound))
+        }
+    }
+
     @Test func `Adding a sealed item requires a password, but not without a value`() throws {
         let accessControl = try EpochStore.accessControl(.applicationPassword)
         func add(_ account: String, _ value: String?) -> Sealed {

@@ -59,7 +59,7 @@ extension ItemStore {
         case .found(let item): return item
         case .absent: throw KeychainFailure(.internalFault, during: "test")
         case .needsPerson(.newPassword):
-            throw KeychainFailure(translating: PresenceDemand.newPassword, during: "test")
+            throw KeychainFailure(PresenceDemand.newPassword, during: "test")
         case .needsPerson: throw KeychainFailure(.duplicateItem, during: "test")
         }
     }

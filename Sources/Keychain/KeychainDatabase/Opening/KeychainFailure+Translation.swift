@@ -31,14 +31,19 @@ extension KeychainFailure {
             self = isOfKeybag ? KeychainFailure(failure, during: operation) : failure
         case let error as SystemError: self.init(error, during: operation)
         case let error as RowFailure: self.init(error, during: operation)
-        case PresenceDemand.proofs, PresenceDemand.passwords:
-            self.init(.interactionNotAllowed, during: operation)
-        case PresenceDemand.newPassword:
+        default: self.init(.internalFault, during: operation, message: "\(type(of: error))")
+        }
+    }
+
+    /// The failure of `operation`, which cannot ask for what it needs.
+    package init(_ demand: PresenceDemand, during operation: String) {
+        switch demand {
+        case .proofs, .passwords: self.init(.interactionNotAllowed, during: operation)
+        case .newPassword:
             self.init(
                 .interactionNotAllowed, during: operation,
                 message: "the item requires an application password, and none was given",
                 hint: "remove the item first, or give the password with SecItemUpdate")
-        default: self.init(.internalFault, during: operation, message: "\(type(of: error))")
         }
     }
 

@@ -34,7 +34,7 @@ extension RowTransaction {
 
     /// What the row of an updated item holds: the value, its box, or nothing.
     ///
-    /// - Throws: ``PresenceDemand/newPassword``; ``RowFailure/needsPerson`` without the password of
+    /// - Throws: ``KeychainFailure``; ``RowFailure/needsPerson`` without the password of
     ///   the box that is there.
     package func stored(
         _ match: OpenedRow, _ changes: ItemChanges, value: SecretValue?
@@ -54,10 +54,14 @@ extension RowTransaction {
     /// The box of a value of the row with that header, under the password that the call has
     /// brought; nil for no value.
     ///
-    /// - Throws: ``PresenceDemand/newPassword``; `outOfMemory`.
-    package func boxed(_ value: SecretValue?, _ header: RowHeader) throws -> SecretValue? {
+    /// - Throws: ``KeychainFailure``: `interactionNotAllowed` without a password; `outOfMemory`.
+    package func boxed(
+        _ value: SecretValue?, _ header: RowHeader
+    ) throws(KeychainFailure) -> SecretValue? {
         guard let value else { return nil }
-        guard let password = access.newPassword else { throw PresenceDemand.newPassword }
+        guard let password = access.newPassword else {
+            throw KeychainFailure(.newPassword, during: operation)
+        }
         let item = BoxedItem(keychainID: state.keychainID, itemID: header.itemID)
         return try seal(value, of: item, with: password)
     }

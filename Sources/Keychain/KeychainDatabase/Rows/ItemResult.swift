@@ -30,9 +30,7 @@ extension ItemResult {
 }
 
 /// What the user or the application has to provide before a call can go on.
-///
-/// A write transaction that needs it throws it, and is rolled back.
-package enum PresenceDemand: Error, Hashable, Sendable {
+package enum PresenceDemand: Hashable, Sendable {
     /// Proofs for all of these access controls, none of them twice.
     case proofs([AccessControl])
     /// The passwords that open these boxes, none of them twice.

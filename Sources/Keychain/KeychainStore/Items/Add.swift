@@ -42,12 +42,8 @@ extension ItemStore {
     ) throws(KeychainFailure) -> ItemResult<StoredItem> {
         let added = try shareWrite(
             Self.adding, creating: true, for: caller, byteCount: addition.byteCount
-        ) { (rows) -> ItemResult<StoredItem> in
-            do {
-                return .found(try ItemTransaction(rows, caller, person).add(addition))
-            } catch let demand as PresenceDemand {
-                return .needsPerson(demand)
-            }
+        ) { rows in
+            try ItemTransaction(rows, caller, person).add(addition)
         }
         guard let added else { throw KeychainFailure(.internalFault, during: Self.adding) }
         return added
@@ -69,20 +65,25 @@ extension ItemStore {
 }
 
 extension ItemTransaction {
-    func add(_ addition: Addition) throws -> StoredItem {
+    /// Adds an item.
+    ///
+    /// - Returns: The item, or what the user has to provide first: then nothing has been written.
+    func add(_ addition: Addition) throws -> ItemResult<StoredItem> {
         try add(addition, prepare(addition, in: check(addition)))
     }
 
-    private func add(_ addition: Addition, _ prepared: IndexedContent) throws -> StoredItem {
+    private func add(
+        _ addition: Addition, _ prepared: IndexedContent
+    ) throws -> ItemResult<StoredItem> {
         var prepared = prepared
         let existing = try rows.row(prepared.index.place)
-        try demandProof(for: existing)
-        try demandPassword(for: addition, over: existing)
+        let demand = try demandedProof(for: existing) ?? demandedPassword(for: addition, existing)
+        if let demand { return .needsPerson(demand) }
         let predecessor = try rows.makeWay(over: existing)
         if let date = predecessor.modificationDate {
             prepared.content.attributes[.modificationDate] = .date(rows.now.date(after: date))
         }
-        return try insert(addition, prepared, after: predecessor.logicalTime)
+        return .found(try insert(addition, prepared, after: predecessor.logicalTime))
     }
 
     /// Adds an item, or replaces the value of the existing one.
@@ -104,7 +105,19 @@ extension ItemTransaction {
             try replace(old, value: addition.value, item.accessControl)
             return
         }
-        _ = try add(addition, prepare(addition, in: group))
+        try checkThatNothingIsNeeded(add(addition, prepare(addition, in: group)))
+    }
+
+    /// Adds an item for a call that cannot ask for anything.
+    func addWithoutAsking(_ addition: Addition) throws {
+        try checkThatNothingIsNeeded(add(addition))
+    }
+
+    private func checkThatNothingIsNeeded(
+        _ result: ItemResult<StoredItem>
+    ) throws(KeychainFailure) {
+        guard case .needsPerson(let demand) = result else { return }
+        throw KeychainFailure(demand, during: operation)
     }
 
     private func replace(
@@ -154,18 +167,19 @@ extension ItemTransaction {
         return rows.hashed(content, item.itemClass, item.isSynchronizable ? .synchronizable : [])
     }
 
-    /// Asks for the password of the new value before anything is written, unless the addition is a
-    /// duplicate.
+    /// The password of the new value, if the call lacks it and the addition is no duplicate.
     ///
-    /// - Throws: ``PresenceDemand/newPassword``; ``KeychainFailure/Code/duplicateItem``.
-    private func demandPassword(for addition: Addition, over existing: FoundRow?) throws {
+    /// - Throws: ``KeychainFailure/Code/duplicateItem``.
+    private func demandedPassword(
+        for addition: Addition, _ existing: FoundRow?
+    ) throws -> PresenceDemand? {
         guard addition.item.accessControl?.takesPassword == true, addition.value != nil,
             rows.access.newPassword == nil
-        else { return }
+        else { return nil }
         if case .row(let row)? = existing, let opened = try rows.openIfTaken(row) {
             try rows.checkIsGone(opened)
         }
-        throw PresenceDemand.newPassword
+        return .newPassword
     }
 
     private func insert(

@@ -94,7 +94,8 @@ extension ItemStore {
                     if let damage = found.damage, found.items.isEmpty { throw damage }
                     values[account] = found.items.first?.value
                 case .absent: break
-                case .needsPerson(let demand): throw demand
+                case .needsPerson(let demand):
+                    throw KeychainFailure(demand, during: Self.readingSeveral)
                 }
             }
             return values

@@ -65,21 +65,22 @@ struct ItemTransaction {
         }
     }
 
-    /// Asks for a proof before an item is reported as a duplicate of `existing`, if that one needs
-    /// a person: spec/secitem.md §10.4.
-    ///
-    /// - Throws: ``PresenceDemand/proofs(_:)``; nothing has been written then.
-    func demandProof(for existing: FoundRow?) throws {
+    /// The proof without which no item is reported as a duplicate of `existing`:
+    /// spec/secitem.md §10.4.
+    func demandedProof(for existing: FoundRow?) throws -> PresenceDemand? {
         guard case .row(let row)? = existing, row.header.flags.presence != nil,
             !row.header.flags.contains(.tombstone)
-        else { return }
+        else { return nil }
         let opened: OpenedRow?
         do {
             opened = try rows.openIfSound(row)
         } catch {
             // A locked item is a duplicate, whatever it needs.
-            return
+            return nil
         }
-        if let opened, case .needsPerson(let demand) = try rows.judge(opened) { throw demand }
+        guard let opened, case .needsPerson(let demand) = try rows.judge(opened) else {
+            return nil
+        }
+        return demand
     }
 }

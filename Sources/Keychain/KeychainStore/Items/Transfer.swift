@@ -81,9 +81,10 @@ extension ItemStore {
                 try items.deleteItem(try items.open(version).row)
             }
             for addition in transfer.additions {
-                do {
-                    _ = try items.add(addition)
-                } catch PresenceDemand.proofs {
+                if case .needsPerson(let demand) = try items.add(addition) {
+                    guard case .proofs = demand else {
+                        throw KeychainFailure(demand, during: operation)
+                    }
                     throw KeychainFailure(.duplicateItem, during: operation)
                 }
             }
@@ -165,8 +166,7 @@ extension ItemTransaction {
             match.row.header.flags.contains(.synchronizable) == item.isSynchronizable
         }
         guard let chosen = matches.firstIndex(where: isAlike) ?? matches.indices.first else {
-            _ = try add(addition)
-            return
+            return try addWithoutAsking(addition)
         }
         let target = matches.remove(at: chosen)
         for other in matches { try deleteItem(other.row) }
