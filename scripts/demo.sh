@@ -43,7 +43,7 @@ esac
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 scripts/bootstrap.sh
 say "Building the valet command for release …"
-build=(scripts/build -c release --enable-all-traits --static-swift-stdlib)
+build=(scripts/build -c release --enable-all-traits --static-swift-stdlib --disable-local-rpath)
 { "${build[@]}" --product valet; "${build[@]}" --target ValetSync; } >&2
 valet="$("${build[@]}" --show-bin-path)/valet"
 scripts/check-libraries "$valet"

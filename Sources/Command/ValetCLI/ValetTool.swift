@@ -39,7 +39,7 @@ package enum ValetTool {
                 try KeychainSession.open(requester)
             })
         // Moves the changes from the log into the database.
-        ItemStore.closeAll()
+        ItemStore.closeAll(atExit: true)
         if code == .brokenPipe { Terminal.endByBrokenPipe() }
         return code.rawValue
     }

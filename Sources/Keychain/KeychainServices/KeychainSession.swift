@@ -47,10 +47,10 @@ package struct KeychainSession: Sendable {
         if let other = try SessionOverride.current() { return other }
         if let known = SessionSlot.current.value.known { return known }
         return try remembering { () throws(KeychainFailure) in
-            try checkSettings()
-            let location = try KeychainLocation.ofThisProcess()
-            let identity = try ApplicationIdentity.current(
-                environment: Environment.ofProcess.value)
+            let environment = Environment.ofProcess
+            try checkSettings(environment)
+            let location = try KeychainLocation.ofThisProcess(environment)
+            let identity = try ApplicationIdentity.current(environment: environment.value)
             var caller = identity.caller
             caller.groupAdvice = identity.groupAdvice
             return SessionSlot.current.value.keep(KeychainSession(ItemStore(location), caller))
@@ -70,9 +70,11 @@ package struct KeychainSession: Sendable {
 
     /// Refuses malformed variables at first use. Otherwise a program with a mistyped
     /// `VALET_INTERACTION` would ask its first question before the mistake shows.
-    private static func checkSettings() throws(KeychainFailure) {
+    private static func checkSettings(
+        _ environment: Environment
+    ) throws(KeychainFailure) {
         do {
-            try PasscodeAsker.checkSettings()
+            try PasscodeAsker.checkSettings(environment)
         } catch {
             throw KeychainFailure(
                 .invalidRequest, during: error.operation, message: error.code.reason,

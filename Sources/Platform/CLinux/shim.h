@@ -232,9 +232,14 @@ static inline int valet_signal_process(int handle, int number) {
     return (int)syscall(424, handle, number, (void *)0, 0U);
 }
 
-/* Whether the kernel started this program with more rights than its caller had. */
-static inline int valet_is_secure_execution(void) {
-    return getauxval(AT_SECURE) != 0;
+/* Whether this process has more rights than its caller: the kernel started it so, or its real ids
+   differ from the effective ones. */
+static inline int valet_is_elevated(void) {
+    uid_t user, effective_user, saved_user;
+    gid_t group, effective_group, saved_group;
+    return getauxval(AT_SECURE) != 0
+        || getresuid(&user, &effective_user, &saved_user) != 0 || user != effective_user
+        || getresgid(&group, &effective_group, &saved_group) != 0 || group != effective_group;
 }
 
 /* Keys of the kernel: add_key(2) and keyctl(2) have no function in the C library. All return the

@@ -13,10 +13,7 @@ package struct Environment: Sendable {
 
     /// The environment of this process, read at each look-up.
     package static var ofProcess: Environment {
-        Environment(
-            isElevated: valet_is_secure_execution() != 0 || getuid() != geteuid()
-                || getgid() != getegid(),
-            values: nil)
+        Environment(isElevated: valet_is_elevated() != 0, values: nil)
     }
 
     /// An environment for tests.

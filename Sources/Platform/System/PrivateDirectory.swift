@@ -62,8 +62,8 @@ package final class PrivateDirectory: Sendable {
         let facts = try fileSystem(handle.number, path)
         try facts.check(path: path)
         return PrivateDirectory(
-            path: try realPath(path, of: status.identity), givenPath: path, status: status,
-            facts: facts, descriptor: HeldDescriptor(holding: handle))
+            path: try realPath(path, of: handle, status.identity), givenPath: path,
+            status: status, facts: facts, descriptor: HeldDescriptor(holding: handle))
     }
 
     /// The path of the file `name`.
@@ -125,7 +125,7 @@ package final class PrivateDirectory: Sendable {
             } catch {
                 refusals.append(error)
             }
-            let real = (try? realPath(path, of: status.identity)) ?? path
+            let real = (try? realPath(path, of: handle, status.identity)) ?? path
             for name in try names(in: handle.number, path: real) where isMeant(name) {
                 guard let status = FileStatus(of: name, in: handle.number) else { continue }
                 do {
@@ -177,10 +177,27 @@ package final class PrivateDirectory: Sendable {
         return String(path)
     }
 
+    /// The path as the kernel knows it; nil if it is long, or without `/proc`.
+    private static func knownPath(of handle: borrowing FileDescriptor) -> String? {
+        let link = "/proc/self/fd/\(handle.number)"
+        return unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 4096) { room in
+            guard let start = room.baseAddress else { return nil }
+            let count = unsafe readlink(link, start, room.count)
+            guard (1..<room.count).contains(count) else { return nil }
+            return unsafe String(validating: room.prefix(count), as: UTF8.self)
+        }
+    }
+
     /// SQLite refuses a symbolic link anywhere in a path, so it gets this path.
     private static func realPath(
-        _ path: String, of folder: FileIdentity
+        _ path: String, of handle: borrowing FileDescriptor, _ folder: FileIdentity
     ) throws(SystemError) -> String {
+        // The kernel knows it; the C library asks about each folder on the way.
+        if let known = knownPath(of: handle),
+            FileStatus(at: known)?.identity.isSameFile(as: folder) == true
+        {
+            return known
+        }
         guard let resolved = unsafe realpath(path, nil) else {
             throw SystemError(errno: errno, during: FolderOpening.operation, path: path)
         }

@@ -8,6 +8,9 @@ from support import AGENT_ITEMS, expect, need, scenario
 # SQLite alone makes nine: four to lock, two to write a page, one to sync, two to unlock.
 SET_LIMIT = 15
 GET_LIMIT = 2
+# Of a program that starts, from its first statement on: SQLite makes about 75 to open a database.
+COLD_GET_LIMIT = 176
+COLD_SET_LIMIT = 272
 
 
 def calls(trace, command):
@@ -48,3 +51,20 @@ def warm(world):
     expect(looks == 3, "looks at the path and at the index:", looks)
     expect(world.get("key", *AGENT_ITEMS) == "value-9-2", "the last value")
     print(f"a set makes {len(fewest)} system calls")
+
+
+@scenario
+def cold(world):
+    """A command that reads a secret leaves closing to the kernel, and looks at no file in vain."""
+    need("strace")
+    world.run("set", "key", input=b"value")
+    for words, limit in ((("get", "key"), COLD_GET_LIMIT), (("set", "key"), COLD_SET_LIMIT)):
+        trace = f"{world.folder}/trace"
+        # Right after a change of names in the folder, a program waits until they are settled.
+        time.sleep(0.2)
+        world.run(*words, input=b"value", prefix=("strace", "-f", "-o", trace))
+        lines = [line.split(" ", 1)[1].strip() for line in open(trace, errors="replace")]
+        begin = next(place for place, line in enumerate(lines) if "PR_SET_DUMPABLE" in line)
+        made = [line.partition("(")[0] for line in lines[begin:]]
+        expect(len(made) <= limit, words[0], "makes", len(made), "system calls:", made)
+        print(f"a cold {words[0]} makes {len(made)} system calls after the start")

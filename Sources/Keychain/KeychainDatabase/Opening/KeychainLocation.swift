@@ -2,7 +2,7 @@
 
 internal import ValetDatabase
 package import ValetKeychainModel
-internal import ValetSystem
+package import ValetSystem
 package import ValetTPM
 
 /// The paths of a keychain's files (spec/keys-and-states.md §9.1). The environment chooses them.
@@ -53,8 +53,10 @@ package struct KeychainLocation: Hashable, Sendable {
     /// - Throws: ``KeychainFailure``: `noHome` if no variable names an absolute path, or the value
     ///   of one is not UTF-8; `invalidRequest` if `$VALET_HOME` or
     ///   `$VALET_DEVICE_KEY_FILE` is set to a relative path.
-    package static func ofThisProcess() throws(KeychainFailure) -> KeychainLocation {
-        try KeychainLocation(.ofProcess)
+    package static func ofThisProcess(
+        _ environment: Environment = .ofProcess
+    ) throws(KeychainFailure) -> KeychainLocation {
+        try KeychainLocation(environment)
     }
 
     /// Like ``ofThisProcess()``, for a given environment.

@@ -36,10 +36,10 @@ package final class LockStates: Sendable {
         if current.value.isAlone.load(ordering: .relaxed) {
             return LockStateProvider(.process, "it was unlocked for one command")
         }
+        let environment = Environment.ofProcess
         return LockStateProvider(
             for: .ofProcess(
-                setting: Environment.ofProcess.value(variable),
-                isElevated: Environment.ofProcess.isElevated))
+                setting: environment.value(variable), isElevated: environment.isElevated))
     }
 
     /// Refuses an unknown value of `$VALET_LOCK_STATE`: ignoring it could share keys that the user

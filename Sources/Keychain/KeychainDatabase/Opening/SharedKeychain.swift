@@ -99,6 +99,10 @@ package final class SharedKeychain: Sendable {
         return last.withLock { $0 }
     }
 
+    fileprivate var isClosedByExit: Bool {
+        keychain.withLock { $0?.pool.isClosedByExit } ?? true
+    }
+
     /// Closes the connections. No call may be running.
     package func close() {
         keychain.withLock { $0.take() }?.close()
@@ -262,9 +266,12 @@ package final class KeychainRegistry: Sendable {
     }
 
     /// Closes the connections of every keychain. No call may be running.
-    package static func closeAll() {
+    ///
+    /// - Parameter isAtExit: Whether the process ends now, so that the kernel may close what needs
+    ///   nothing else.
+    package static func closeAll(atExit isAtExit: Bool = false) {
         let slots = current.value.slots.withLock { $0.values.compactMap(\.slot) }
-        for slot in slots { slot.close() }
+        for slot in slots where !(isAtExit && slot.isClosedByExit) { slot.close() }
     }
 
     private func slot(for folder: String) -> SharedKeychain {

@@ -170,6 +170,7 @@ package final class ConnectionPool: Sendable {
     }
 
     private func open(_ deadline: Deadline) throws -> RowConnection {
+        let start = Deadline.now
         let connection = try Connection(
             to: KeychainFile.database, in: directory,
             for: directory.isReadOnly ? .readOnly : .readWrite, deadline: deadline)
@@ -179,6 +180,8 @@ package final class ConnectionPool: Sendable {
             isChecked.store(true, ordering: .relaxed)
         }
         try note(connection)
+        // Opening has just seen all files in their places.
+        lastLook.store(start, ordering: .relaxed)
         return RowConnection(connection)
     }
 
@@ -197,10 +200,18 @@ package final class ConnectionPool: Sendable {
 
     // Closing.
 
+    /// Whether the end of the process does all that ``close()`` does: this process has only read,
+    /// and there is nothing to do for the log.
+    package var isClosedByExit: Bool {
+        writer.withLock { $0 == nil } && (try? wasInPlaceRecently()) == true && !hasLongLog
+    }
+
     /// Checkpoints the log and closes all connections; no call may be using them. Writes nothing
     /// to a keychain that was replaced. Leaves everything open where other code has closed
     /// descriptors.
     package func close() {
+        let isOpen = writer.withLock { $0 != nil } || readers.withLock { !$0.isEmpty }
+        guard isOpen || logFiles.withLock({ $0 != nil }) else { return }
         guard (try? directory.checkHandle()) != nil, !ClosedDescriptors.wereFound else { return }
         _ = try? settleLostLog(.immediately)
         let idle = readers.withLock { $0.take() }

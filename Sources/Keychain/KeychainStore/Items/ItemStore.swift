@@ -73,8 +73,11 @@ package final class ItemStore: Sendable {
     }
 
     /// Like ``close()``, for every keychain that this process has open.
-    package static func closeAll() {
-        KeychainRegistry.closeAll()
+    ///
+    /// - Parameter isAtExit: Whether the process ends now, so that the kernel may close what needs
+    ///   nothing else.
+    package static func closeAll(atExit isAtExit: Bool = false) {
+        KeychainRegistry.closeAll(atExit: isAtExit)
     }
 
     /// The same keychain with the device key file at `path`, as `$VALET_DEVICE_KEY_FILE` names it.
