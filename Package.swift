@@ -122,6 +122,14 @@ var products: [Product] = [
     let sync = library("Sync", ["KeychainModel", "Keys", "Sealing", "System"])
     // Tests leave out one rule of the algorithm at a time. Releases have no such switch.
     sync.swiftSettings = strict + [.define("SYNC_RULES", .when(configuration: .debug))]
+    let database = library(
+        "KeychainDatabase", ["Database", "KeychainModel", "Keys", "Sealing", "System", "TPM"])
+    // Tests set hundreds of passcodes, at the lowest cost. Releases, and builds of users, have no
+    // such switch.
+    if isStrict {
+        database.swiftSettings =
+            strict + [.define("LOWEST_COST", .when(configuration: .debug))]
+    }
     products += [
         .library(name: "LocalAuthentication", targets: ["LocalAuthentication"]),
         .library(name: "Security", targets: ["Security"]),
@@ -148,9 +156,7 @@ var products: [Product] = [
         library("Keys", ["CLinux", "KeychainModel", "Sealing", "System"]),
         sync,
         library("SyncStores", ["CCurl", "Database", "KeychainModel", "Sealing", "Sync", "System"]),
-        library(
-            "KeychainDatabase",
-            ["Database", "KeychainModel", "Keys", "Sealing", "System", "TPM"]),
+        database,
         library(
             "KeychainStore",
             [

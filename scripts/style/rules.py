@@ -35,7 +35,7 @@ _TRAITS = {"TPM": "TPM", "KeychainServices": "Fingerprint"}
 # rule, where, where not, what, message: what a line of code may not say.
 _LINES = [
     ("trap", r"Sources/", r"", r"\bfatalError\(", "`fatalError` in Sources"),
-    ("condition", r"Sources/", _PLATFORM, r"^ *#(?:if|elseif)\b(?! SYNC_RULES$)",
+    ("condition", r"Sources/", _PLATFORM, r"^ *#(?:if|elseif)\b(?! (?:SYNC_RULES|LOWEST_COST)$)",
      "`#if` belongs into AppleOrLinux+….swift or …+ObjectiveC.swift, or around a whole file of a"
      " trait's module"),
     ("exported-import", r"Sources/",

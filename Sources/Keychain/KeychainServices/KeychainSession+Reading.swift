@@ -72,9 +72,11 @@ extension KeychainSession {
         of name: PasswordName, _ policy: AuthenticationPolicy = AuthenticationPolicy()
     ) throws(KeychainFailure) -> SecretValue? {
         try asking(.copy(name.query, readsValues: true)) { () throws(KeychainFailure) in
-            try authenticating(policy, policy.searchRule, "read an item") {
+            let proof = policy.authenticator?.rememberedProof
+            if case .found(let value) = try store.lookUp(name, for: caller, proof) { return value }
+            return try authenticating(policy, policy.searchRule, "read an item") {
                 (access) throws(KeychainFailure) in
-                try store.value(of: name, for: caller, access)
+                try store.value(of: name.query, for: caller, access)
             }
         }
     }

@@ -237,7 +237,7 @@ extension KeychainSession {
     func asking<R>(
         _ call: @autoclosure () -> SessionCall, _ body: () throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
-        try remembering { () throws(KeychainFailure) in
+        do throws(KeychainFailure) {
             if let script { return try script.perform(call(), in: self, body) }
             do throws(KeychainFailure) {
                 return try body()
@@ -245,6 +245,9 @@ extension KeychainSession {
                 guard error.code == .locked, GivenPasscode.isThere else { throw error }
                 return try GivenPasscode.current.value.repeating(body, after: error, in: store)
             }
+        } catch {
+            KeychainFailure.last = error
+            throw error
         }
     }
 }

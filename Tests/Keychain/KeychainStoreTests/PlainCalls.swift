@@ -46,6 +46,15 @@ extension ItemStore {
         try get(value(of: name, for: caller, PresenceAccess(.demanding)))
     }
 
+    /// Reads by name as a session does: the fast path, and else a search.
+    func value(
+        of name: PasswordName, for caller: Caller, _ access: PresenceAccess
+    ) throws(KeychainFailure) -> ItemResult<SecretValue?> {
+        let found = try lookUp(name, for: caller, access.proof)
+        if case .found = found { return found }
+        return try value(of: name.query, for: caller, access)
+    }
+
     func update(
         _ query: ItemQuery, _ changes: ItemChanges, value: SecretValue?, for caller: Caller
     ) throws(KeychainFailure) -> Int {

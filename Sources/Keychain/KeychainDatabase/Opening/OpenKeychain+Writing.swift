@@ -41,7 +41,8 @@ extension OpenKeychain {
                 try run($0, writer, state, $1)
             }
             try pool.reserveRoom(writer)
-            try commit(transaction, call.operation)
+            try transaction.commit()
+            try pool.confirmCommit(call.operation)
             if let program = call.program { state.rows.remember(program) }
             batch?.acknowledge(state)
             try afterCommit(state)
@@ -83,12 +84,6 @@ extension OpenKeychain {
         let result = try body(access)
         if let program = call.program { try access.record(program) }
         return result
-    }
-
-    /// Makes a transaction permanent, in the keychain that has its place.
-    private func commit(_ transaction: consuming Transaction, _ operation: String) throws {
-        try transaction.commit()
-        try pool.confirmCommit(operation)
     }
 
     private func checkMayWrite(

@@ -21,12 +21,11 @@ extension OpenKeychain {
     ) throws -> R {
         guard let byteCount = call.byteCount else { return try write(call, body) }
         let result = Box<R>()
-        let write = writes.enter(
+        let waiting = writes.enter(
             WaitingWrite(call, byteCount) { result.value = try body($0) })
-        guard let write else { return try lead(call, byteCount, body) }
-        switch writes.outcome(of: write) {
-        case .leads: return try lead(call, byteCount, body)
-        case .runsAlone: return try self.write(call, body)
+        switch waiting.map(writes.outcome) ?? .leads {
+        case .leads: break
+        case .runsAlone: return try write(call, body)
         case .isLate: throw pool.lock.busy()
         case .failed(let error): throw error
         case .committed(let header):
@@ -36,11 +35,6 @@ extension OpenKeychain {
             }
             return value
         }
-    }
-
-    private func lead<R>(
-        _ call: StoreCall, _ byteCount: Int, _ body: (RowTransaction) throws -> R
-    ) throws -> R {
         let batch = WriteBatch(writes, byteCount)
         defer { batch.handOn() }
         do {

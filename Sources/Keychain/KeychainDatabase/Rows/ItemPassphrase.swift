@@ -315,7 +315,12 @@ package enum PasscodeStretching: Sendable {
 extension PasscodeStretching {
     /// The cost of Argon2id that this stands for.
     package func cost() throws(SystemError) -> Argon2Cost {
-        switch self {
+        #if LOWEST_COST
+            guard Environment.ofProcess.value("VALET_TEST_CALIBRATES") != nil else {
+                return .lowest
+            }
+        #endif
+        return switch self {
         case .lowest: .lowest
         case .calibrated:
             try PassphraseKDF.calibratedCost(

@@ -105,17 +105,6 @@ extension ItemStore {
         return try attempt(call) { try $0.read(call, body) }
     }
 
-    /// Runs `body`, which reads items by name and mostly needs no transaction; nil if there is no
-    /// keychain.
-    ///
-    /// - Parameter body: Returns nil if something was committed while it read; it runs again then.
-    func lookUp<R>(
-        _ operation: String, _ body: (inout NamedRead) throws -> R?
-    ) throws(KeychainFailure) -> R? {
-        let call = call(operation)
-        return try attempt(call) { try $0.lookUp(call, body) }
-    }
-
     /// Runs `body` in one write transaction, all or nothing; nil if there is no keychain.
     ///
     /// - Parameters:

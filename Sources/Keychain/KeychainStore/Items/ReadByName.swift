@@ -12,24 +12,11 @@ internal import ValetSystem
 extension ItemStore {
     private static let reading = "read an item"
 
-    /// The value of the item of that name, nil for an item without one: the fast path, one
-    /// statement and one opening.
-    ///
-    /// - Throws: As ``copy(_:_:for:_:)``.
-    package func value(
-        of name: PasswordName, for caller: Caller, _ access: PresenceAccess
-    ) throws(KeychainFailure) -> ItemResult<SecretValue?> {
-        let result = try find(name, opening: true, caller, access.proof)
-        if case .found = result { return result }
-        // The item may have a view hint or a token, or may need a person.
-        return try value(of: name.query, for: caller, access)
-    }
-
     /// Whether there is an item of that name, as ``contains(_:for:enrolment:)`` says of a query.
     package func contains(
         _ name: PasswordName, for caller: Caller, enrolment: PresenceAccess.Enrolment
     ) throws(KeychainFailure) -> ItemResult<Bool> {
-        if case .found = try find(name, opening: false, caller, nil) { return .found(true) }
+        if case .found = try lookUp(name, opening: false, for: caller, nil) { return .found(true) }
         return try contains(name.query, for: caller, enrolment: enrolment)
     }
 
@@ -44,37 +31,52 @@ extension ItemStore {
             ? caller.accessGroups
             : try caller.groups(searching: services.first?.accessGroup, during: Self.reading)
         var found: [PasswordService] = []
-        _ = try lookUp(Self.reading) { read -> Void? in
-            found = []
-            for service in services {
-                let name = PasswordName(account, in: service)
-                for group in groups {
-                    let lookup = ValueLookup(name, group, read.keys, opening: false, nil)
-                    guard let isThere = try lookup.isThere(&read) else { return nil }
-                    if isThere, found.last != service { found.append(service) }
+        let call = call(Self.reading)
+        _ = try attempt(call) { keychain in
+            try keychain.lookUp(call) { read -> Void? in
+                found = []
+                for service in services {
+                    let name = PasswordName(account, in: service)
+                    for group in groups {
+                        let lookup = ValueLookup(name, group, read.keys, opening: false, nil)
+                        guard let isThere = try lookup.isThere(&read) else { return nil }
+                        if isThere, found.last != service { found.append(service) }
+                    }
                 }
+                return ()
             }
-            return ()
         }
         return found
     }
 
-    private func find(
-        _ name: PasswordName, opening: Bool, _ caller: Caller, _ proof: PresenceProof?
+    /// The value of the item of that name, nil for an item without one: the fast path, one
+    /// statement and one opening, mostly without a transaction.
+    ///
+    /// - Parameters:
+    ///   - opening: Whether to open the value, or only to tell whether it is there.
+    ///   - proof: Opens a value that it has opened before.
+    /// - Returns: `absent` and `needsPerson` only say that the item is to be searched for: it may
+    ///   have a view hint or a token, or may need a person.
+    /// - Throws: As ``copy(_:_:for:_:)``.
+    package func lookUp(
+        _ name: PasswordName, opening: Bool = true, for caller: Caller, _ proof: PresenceProof?
     ) throws(KeychainFailure) -> ItemResult<SecretValue?> {
         let groups =
             name.service.accessGroup == nil
             ? caller.accessGroups
             : try caller.groups(searching: name.service.accessGroup, during: Self.reading)
         var result = ItemResult<SecretValue?>.absent
-        _ = try lookUp(Self.reading) { read -> Void? in
-            for group in groups {
-                let lookup = ValueLookup(name, group, read.keys, opening: opening, proof)
-                guard let found = try lookup.run(&read) else { return nil }
-                result = found
-                guard case .absent = found else { break }
+        let call = call(Self.reading)
+        _ = try attempt(call) { keychain in
+            try keychain.lookUp(call) { read -> Void? in
+                for group in groups {
+                    let lookup = ValueLookup(name, group, read.keys, opening: opening, proof)
+                    guard let found = try lookup.run(&read) else { return nil }
+                    result = found
+                    guard case .absent = found else { break }
+                }
+                return ()
             }
-            return ()
         }
         return result
     }

@@ -79,8 +79,7 @@ extension Keychain {
         _ operation: String
     ) throws(KeychainFailure) -> Argon2Cost {
         do {
-            return try PassphraseKDF.calibratedCost(
-                memoryByteCount: MachineMemory.usableByteCount, on: ThreadTimeClock())
+            return try PasscodeStretching.calibrated.cost()
         } catch {
             throw KeychainFailure(.outOfMemory, during: operation)
         }
