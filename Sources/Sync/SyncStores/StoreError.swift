@@ -8,17 +8,18 @@ internal import ValetSystem
 package struct StoreError: Error, Hashable, Sendable {
     /// What the caller should do about it.
     package enum Code: Hashable, Sendable, CaseIterable {
-        /// The folder is not mounted, no server answers, or the circle is not here: try later.
+        /// The folder is not mounted, no server answers, or the store does not have the circle: try
+        /// later.
         case unavailable
         /// The store refuses this user or this device: its credentials or permissions must change.
         case denied
         /// There is no room. Nothing was written.
         case full
-        /// The deadline passed. Of an append nothing was written; make any other call again.
+        /// The deadline passed. An append has written nothing; repeat any other call.
         case timedOut
-        /// The deadline passed, and a server may still make the change: make the same call again.
+        /// The deadline passed, and a server may still make the change: repeat the same call.
         case outcomeUnknown
-        /// The store answered with something that it must not answer with.
+        /// The store gave an answer that breaks its rules.
         case malformed
         /// The address, or a file that goes with it, cannot be used: it must change.
         case badAddress

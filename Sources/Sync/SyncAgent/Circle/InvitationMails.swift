@@ -10,9 +10,9 @@ package import ValetSync
 package import ValetSyncStores
 internal import ValetSystem
 
-/// Why an invitation came to nothing.
+/// Why an invitation failed.
 package enum InvitationTrouble: Error, Hashable, Sendable {
-    /// Somebody else has sent a mail, too: the invitation is known to others.
+    /// Somebody else has sent a mail, too: others know the invitation.
     case seenByOthers
     /// The other side broke the rules.
     case broken
@@ -40,13 +40,13 @@ private struct MailPost {
         posted.append(mail)
     }
 
-    /// The mails of a step that are there now.
+    /// The mails of some steps that are in the store now.
     func mails(_ steps: Mail.Step...) throws(StoreError) -> [StoredMail] {
         try store.mails(in: mailbox, by: Self.deadline).filter { steps.contains($0.step) }
     }
 
-    /// Deletes our mails, except those of a step. What cannot be deleted now, the store deletes
-    /// later.
+    /// Deletes our mails, except those of a step. The store later deletes any that cannot be
+    /// deleted now.
     mutating func deleteOwn(but kept: Mail.Step? = nil) {
         for mail in posted where mail.step != kept {
             try? store.delete(mail, from: mailbox, by: Self.deadline)
@@ -57,7 +57,7 @@ private struct MailPost {
 
 /// Reads a mail that anybody may have written.
 ///
-/// - Returns: nil for a mail that no side of this invitation has sealed: it changes nothing.
+/// - Returns: nil for a mail that neither side of this invitation has sealed: it changes nothing.
 /// - Throws: ``InvitationTrouble`` for one that ends the invitation.
 private func reading<R>(_ body: () throws(SyncError) -> R) throws(InvitationTrouble) -> R? {
     do throws(SyncError) {
@@ -114,8 +114,8 @@ package struct InvitationSponsor: ~Copyable {
         return words
     }
 
-    /// What the joiner's person has answered; nil while there is no answer. Another request that
-    /// came since ends the invitation.
+    /// The answer of the joiner's user; nil while there is none. Another request that came since
+    /// ends the invitation.
     ///
     /// - Throws: ``StoreError``, ``InvitationTrouble``.
     package mutating func answer() throws -> Bool? {
@@ -130,7 +130,8 @@ package struct InvitationSponsor: ~Copyable {
         return found
     }
 
-    /// Posts P5, after the joiner's yes: what this device calls those of the circle.
+    /// Posts P5, after the joiner's yes: the names that this device has for the devices of the
+    /// circle.
     ///
     /// - Throws: ``StoreError``, ``KeychainFailure``.
     package mutating func send(_ names: InvitationNames, of session: SyncSession) throws {
@@ -140,8 +141,8 @@ package struct InvitationSponsor: ~Copyable {
         if let mail = mail ?? nil { try post.post(.names, mail) }
     }
 
-    /// Ends the invitation, and deletes this side's mails. The names stay, which the joiner reads
-    /// when it is a member; it deletes them, or the store does.
+    /// Ends the invitation, and deletes this side's mails. The mail with the names stays: the
+    /// joiner reads it when it is a member. The joiner or the store deletes it.
     package mutating func end() { post.deleteOwn(but: .names) }
 }
 
@@ -156,7 +157,7 @@ package struct InvitationJoiner: ~Copyable {
         joining = Joining(invitation)
     }
 
-    /// What the sponsor offers; nil while its mail has not arrived.
+    /// The sponsor's offer; nil while its mail has not arrived.
     ///
     /// - Throws: ``StoreError``, ``InvitationTrouble``.
     package mutating func offer() throws -> InvitationOffer? {
@@ -186,13 +187,13 @@ package struct InvitationJoiner: ~Copyable {
         return joining.words
     }
 
-    /// Posts P4: whether this side's person saw the same words.
+    /// Posts P4: whether this side's user saw the same words.
     package mutating func answer(isSame: Bool) throws(StoreError) {
         try post.post(.answer, joining.answerMail(isSame: isSame, random: .random()))
     }
 
-    /// What the sponsor calls the devices of the circle, and deletes the mail; nil while it has not
-    /// arrived.
+    /// Reads the sponsor's names for the devices of the circle, and deletes the mail; nil while it
+    /// has not arrived.
     ///
     /// - Throws: ``StoreError``.
     package func names(of sponsor: Member) throws(StoreError) -> [DeviceID: String]? {

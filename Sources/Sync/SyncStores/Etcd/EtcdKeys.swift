@@ -20,7 +20,7 @@ enum EtcdKeys {
         heads(place.circle) + StoreNames.folders(of: place).dropFirst().joined(separator: "/")
     }
 
-    /// What all keys of a place begin with.
+    /// The prefix of all keys of a place.
     static func prefix(_ place: StorePlace) -> String {
         top + StoreNames.folders(of: place).joined(separator: "/") + "/"
     }
