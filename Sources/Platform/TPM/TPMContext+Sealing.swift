@@ -116,7 +116,7 @@
         }
 
         /// Unseals a secret that was sealed with an authorization value. Reads the TPM's counter of
-        /// wrong tries first, so that nobody locks the TPM unknowingly.
+        /// wrong tries first, so that no user locks the TPM unknowingly.
         ///
         /// - Throws: As without a value, and ``TPMError``: `tooFewTries`, `lockedOut`,
         ///   `wrongAuthorization`.
@@ -139,8 +139,8 @@
             }
         }
 
-        /// The error of a refused authorization value, with the tries that are left, if the TPM
-        /// tells.
+        /// The error of a refused authorization value, with the number of remaining tries, if the
+        /// TPM reports it.
         private func explained(_ error: TPMError, _ before: DictionaryAttack) -> TPMError {
             if error.response?.says(.lockout) == true {
                 return error.meaning(.lockedOut(before.recoveryInterval))

@@ -36,7 +36,7 @@ package struct TPMError: Error, Sendable {
         case policyFailed
         /// The TPM has no SHA-256 bank with the PCRs that were asked for.
         case pcrsUnavailable
-        /// The authorization value is wrong. The number of tries left, if the TPM tells.
+        /// The authorization value is wrong. The number of remaining tries, if the TPM reports it.
         case wrongAuthorization(triesLeft: Int?)
         /// Nothing was tried, because few tries are left.
         case tooFewTries(left: Int, of: Int)
@@ -58,7 +58,7 @@ package struct TPMError: Error, Sendable {
     package let operation: String
     /// The answer of the TPM or of a layer above it, if there is one.
     package let response: TPMResponse?
-    /// `errno`, where the system gave a reason; else 0.
+    /// `errno` if the system gave a reason, otherwise 0.
     package let systemError: Int32
 
     init(

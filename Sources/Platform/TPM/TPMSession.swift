@@ -52,7 +52,7 @@
             object = made
         }
 
-        /// Binds the session to the present values of the registers.
+        /// Binds the session to the current values of the registers.
         func bind(to pcrs: PCRSelection) throws(TPMError) {
             var selection = pcrs.structure
             try unsafe context.check(

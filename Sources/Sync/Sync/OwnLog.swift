@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The logs that this device writes: the present one, and those that it left because another copy of
-// the keychain had written into them. Rules: docs/SYNC.md §5.
+// The logs of this device: the current one, and those that it left because another copy of the
+// keychain had written into them. Rules: docs/SYNC.md §5.
 
 internal import ValetKeychainModel
 
@@ -49,7 +49,8 @@ package struct OwnLog: Sendable {
 
     /// An empty log.
     ///
-    /// - Parameter isNew: Whether it follows another one, and so begins with a batch and a base.
+    /// - Parameter followsAnother: Whether it follows another log, and so begins with a batch and a
+    ///   base.
     init(_ id: LogID, followsAnother: Bool = false) {
         self.id = id
         owesBatch = followsAnother

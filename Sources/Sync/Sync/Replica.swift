@@ -117,7 +117,6 @@ package struct Replica: Sendable {
             || KeyScope.allCases.contains { self[$0].knows(key) }
     }
 
-    /// The replica of a scope.
     package subscript(scope: KeyScope) -> ScopeReplica {
         get {
             switch scope {

@@ -133,10 +133,10 @@ package struct ScopeReplica: Sendable {
     /// How many items have changes that no message has yet.
     package var pendingCount: Int { pending.values.count + renewals.values.count }
 
-    /// The logs that this device wrote before its present one.
+    /// The logs that this device wrote before its current one.
     package var retiredLogs: Set<LogID> { Set(retired.values.keys) }
 
-    /// Whether this device wrote the log before its present one.
+    /// Whether this device wrote the log before its current one.
     package func isRetired(_ log: LogID) -> Bool { retired[log] != nil }
 
     /// The summary of a live record; nil if it is not live.

@@ -147,7 +147,6 @@ package struct LogPlace: Hashable, Sendable {
     package let scope: KeyScope
     package let log: LogID
 
-    /// The log `log` of `device` in a scope of `circle`.
     package init(_ circle: CircleID, _ device: DeviceID, _ scope: KeyScope, _ log: LogID) {
         (self.circle, self.device, self.scope, self.log) = (circle, device, scope, log)
     }

@@ -42,7 +42,6 @@ extension KeychainFailure {
         }
     }
 
-    /// The failure of `operation` for a row.
     private init(_ error: RowFailure, during operation: String) {
         switch error {
         case .locked: self = .locked(operation)

@@ -18,7 +18,6 @@ package final class SyncTables: @unchecked Sendable {
     /// The synchronizable rows and tombstones with change numbers above a mark, without their
     /// sealed parts, the oldest change first.
     package let changed: Statement
-    /// The column of ``changed`` that has the change number.
     package static let changeColumn = Schema.Column.changeNumber
     private let itemByKey: Statement
     private let placeOfItem: Statement

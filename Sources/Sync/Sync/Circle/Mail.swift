@@ -5,8 +5,8 @@ package import ValetKeys
 package import ValetSealing
 internal import ValetSystem
 
-/// What a sponsor shows and a joiner types: 130 random bits, which name a mailbox and open its
-/// mails. Format: docs/SYNC.md §6.
+/// The text that a sponsor shows and a joiner types: 130 random bits, which name a mailbox and open
+/// its mails. Format: docs/SYNC.md §6.
 package struct Invitation: ~Copyable, Sendable {
     private let payload: SecretBytes
     /// K_inv.
@@ -26,7 +26,7 @@ package struct Invitation: ~Copyable, Sendable {
             })
     }
 
-    /// Reads what a person typed.
+    /// Reads a typed text.
     package init(parsing text: Span<UInt8>) throws(CheckedText.Mistake) {
         self.init(payload: try CheckedText.invitation.payload(of: text))
     }
@@ -46,7 +46,7 @@ package struct Invitation: ~Copyable, Sendable {
         self.payload = payload
     }
 
-    /// What the sponsor shows: 42 bytes of ASCII, in groups of four characters.
+    /// The text that the sponsor shows: 42 bytes of ASCII, in groups of four characters.
     package var text: SecretBytes {
         payload.withBytes { payload in CheckedText.invitation.text(of: payload) }
     }
@@ -60,11 +60,11 @@ package enum Mail {
         case offer = 1
         /// P2, of the joiner: its keys and its name.
         case request = 2
-        /// P3, of the sponsor: what it had committed to.
+        /// P3, of the sponsor: the bytes to which it has committed.
         case opening = 3
         /// P4, of the joiner: whether the words are the same.
         case answer = 4
-        /// P5, of the sponsor: what it calls the devices. An invitation does not need it.
+        /// P5, of the sponsor: its names for the devices. An invitation does not need it.
         case names = 5
     }
 
@@ -129,7 +129,7 @@ package enum Mail {
     }
 }
 
-/// P1: which circle somebody is invited to, and by whom.
+/// P1: the circle of the invitation, and its sponsor.
 package struct InvitationOffer: Hashable, Sendable {
     package let circle: CircleID
     /// The number of the newest roster entry that the sponsor has accepted.
@@ -146,7 +146,7 @@ package struct InvitationOffer: Hashable, Sendable {
         self.sponsor = sponsor
     }
 
-    /// The plaintext of P1: the fields, and what commits the sponsor to its random bytes.
+    /// The plaintext of P1: the fields, and the sponsor's commitment to its random bytes.
     func plaintext(commitment: Digest) -> [UInt8] {
         var bytes = circle.bytes
         bytes.append(bigEndian: number)
@@ -167,7 +167,7 @@ package struct InvitationOffer: Hashable, Sendable {
     }
 }
 
-/// P2: the keys of the device that wants to join, and what it calls itself.
+/// P2: the keys of the device that wants to join, and its name for itself.
 package struct InvitationRequest: Hashable, Sendable {
     /// The most bytes of a name.
     package static let maximalNameByteCount = 64
