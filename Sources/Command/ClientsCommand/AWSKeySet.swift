@@ -3,7 +3,7 @@
 internal import ValetCLI
 internal import ValetSealing
 
-/// An access key of AWS, and for temporary keys what belongs to it: the value of an item.
+/// An access key of AWS, with the token and expiration of a temporary key: the value of an item.
 /// `aws-credentials` and imports read and write it.
 struct AWSKeySet {
     /// The members that a credential_process writes.
@@ -89,7 +89,7 @@ struct AWSKeySet {
     }
 
     /// Reads an expiration: ISO 8601, or seconds or milliseconds since 1970. Without it, temporary
-    /// keys would be returned for ever.
+    /// keys would be returned without end.
     private mutating func read(
         _ type: String, _ text: String, _ number: Int64, called name: String
     ) throws(CLIError) {
@@ -107,7 +107,7 @@ struct AWSKeySet {
         set(time, writtenAs: text)
     }
 
-    /// Keeps a text that every tool reads as it is.
+    /// Keeps a text that every tool reads unchanged.
     private mutating func set(_ time: ISOTime, writtenAs text: String) {
         end = time
         members[.expiration] = SecretValue(

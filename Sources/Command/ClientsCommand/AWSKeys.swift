@@ -64,7 +64,7 @@ struct AWSKeys {
         try console.write("\n")
     }
 
-    /// Stores keys that a person types or a pipe brings.
+    /// Stores keys from the terminal or a pipe.
     func store() throws(CLIError) {
         let keys: AWSKeySet
         if console.isInputTerminal {

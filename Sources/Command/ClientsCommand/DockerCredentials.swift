@@ -162,7 +162,7 @@ struct DockerCredentials {
 
     // MARK: Registries
 
-    /// What docker sends for `get` and `erase`: the URL and nothing else.
+    /// The input of docker for `get` and `erase`: only the URL.
     private func serverURL() throws(CLIError) -> String {
         let input = try console.readInput(atMost: ClientsTool.maximumByteCount)
         guard let text = input.publicText else {

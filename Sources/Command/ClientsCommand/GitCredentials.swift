@@ -15,7 +15,7 @@ struct GitCredentials {
     private let logins: Logins
     private let console: any Console
 
-    /// What an internet password for git has as its authentication type:
+    /// The authentication type of an internet password for git:
     /// `kSecAttrAuthenticationTypeDefault`.
     private static let authenticationType = AttributeValue.text("dflt")
 
@@ -79,7 +79,7 @@ struct GitCredentials {
         if secret.authtype == nil || !username.isEmpty {
             answer.append("username=\(username)\n")
         }
-        // git before 2.40 knows nothing of expiry.
+        // git before 2.40 does not know expiry.
         if !secret.hasExpired {
             answer.append(secret.authtype == nil ? "password=" : "credential=")
             secret.secret.withBytes { answer.append($0) }
@@ -157,7 +157,7 @@ struct GitCredentials {
 struct GitRequest {
     let place: LoginPlace
     let username: String?
-    /// The password or credential, with what belongs to it; nil if git sends none.
+    /// The password or credential, with its other fields; nil if git sends none.
     let secret: GitSecret?
     /// Whether git sends a secret of any kind, which may be another kind than `authtype` has.
     let namesSecret: Bool
@@ -184,7 +184,7 @@ struct GitRequest {
         username = fields.texts["username"]
         isEphemeral = ["1", "true", "yes", "on"].contains(fields.texts["ephemeral"] ?? "")
         knowsAuthtype = fields.capabilities.contains("authtype")
-        // A password would be kept for ever.
+        // A password would be kept without end.
         if let date = fields.texts["password_expiry_utc"], Int64(date) == nil {
             throw .usage("git's password_expiry_utc is not a number")
         }
@@ -257,7 +257,7 @@ struct GitSecret {
         self.refreshToken = refreshToken
     }
 
-    /// Whether it is a password and nothing else.
+    /// Whether it is only a password.
     var isAlone: Bool { authtype == nil && expiry == nil && refreshToken == nil }
 
     /// Whether git must not use it any more.

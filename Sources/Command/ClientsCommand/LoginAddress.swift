@@ -14,7 +14,7 @@ struct LoginAddress {
     let hasUser: Bool
     /// With its port.
     let host: String
-    /// What follows the host, from its slash, question mark or hash sign on.
+    /// The rest after the host, from its slash, question mark or hash sign on.
     let rest: String
 
     /// - Returns: nil for text that is no address, and for one that programs read differently.

@@ -19,7 +19,7 @@ struct Logins {
     private let asks: Bool
     private let cache = Cache()
 
-    /// What one call reads once. Helpers never store strays.
+    /// Searches that one call makes once. Helpers never store strays.
     private final class Cache {
         var strays: [StoredItem]?
     }
@@ -59,8 +59,8 @@ struct Logins {
     ) throws(CLIError) -> (items: [StoredItem], isDamaged: Bool) {
         var query = ItemQuery(
             itemClass, attributes: attributes, accessGroup: group, synchronizable: .any)
-        // The store finds a whole primary key at once. Else it would search by the account, or by
-        // any attribute, which all items may have in common.
+        // The store finds a whole primary key directly. Without one it would search by the account
+        // or by any attribute, which all items may have in common.
         if attributes[.server] != nil, attributes[.securityDomain] == nil {
             query.attributes = attributes.filter { $0.key == .server }
         }
@@ -107,7 +107,7 @@ struct Logins {
         }
     }
 
-    /// The value of an item; nil if it has none, or is gone.
+    /// The value of an item; nil if it has none, or was deleted.
     func value(of item: StoredItem) throws(CLIError) -> SecretValue? {
         try call { () throws(KeychainFailure) -> SecretValue? in
             do throws(KeychainFailure) {
@@ -168,8 +168,8 @@ struct Logins {
             .failure, "other programs keep changing this item", hint: "try again")
     }
 
-    /// The item with this whole primary key; nil if there is none. Returns a shared
-    /// one to a call that adds local items only if there is no local one: sync has brought it.
+    /// The item with this whole primary key; nil if there is none. A call that adds local items
+    /// gets a shared one only if there is no local one: that one came by sync.
     func existing(
         _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue]
     ) throws(CLIError) -> StoredItem? {
@@ -205,8 +205,8 @@ struct Logins {
         return try self.value(of: item)?.isEqual(to: value) ?? false
     }
 
-    /// Gives an item that was found these attributes and this value; returns false if it is gone,
-    /// or has other attributes now.
+    /// Gives an item that was found these attributes and this value; returns false if it was
+    /// deleted, or has other attributes now.
     func change(
         _ item: StoredItem, _ attributes: [Attribute: AttributeValue], value: SecretValue
     ) throws(CLIError) -> Bool {
@@ -220,7 +220,7 @@ struct Logins {
         }
     }
 
-    /// Fails if what this call adds cannot be stored now, before a person types it.
+    /// Fails before the user types a value that could not be stored now.
     func checkIsUnlocked() throws(CLIError) {
         // $VALET_PASSCODE_FD opens the keychain for calls about items.
         _ = try items(.genericPassword, [.service: .text("")])
@@ -232,7 +232,7 @@ struct Logins {
         }
     }
 
-    /// Deletes an item. One that is gone already is no error.
+    /// Deletes an item. It is no error if the item was deleted already.
     func delete(_ item: StoredItem) throws(CLIError) {
         _ = try succeeds(unless: .itemNotFound) { () throws(KeychainFailure) in
             try session.delete(ItemQuery(item.reference))
@@ -322,13 +322,13 @@ extension [Attribute: AttributeValue] {
         LoginPlace(self).map { merging($0.attributes) { $1 } } ?? self
     }
 
-    /// Whether an attribute has this value. Compares as searches do, whatever the types; what is
-    /// missing in a primary key is empty.
+    /// Whether an attribute has this value. Compares as searches do, whatever the types. Missing
+    /// parts of a primary key count as empty.
     fileprivate func has(_ attribute: Attribute, _ value: AttributeValue) -> Bool {
         (self[attribute] ?? attribute.defaultValue).map { attribute.matches(value, $0) } ?? false
     }
 
-    /// Whether the primary key of items is the same. What is missing is empty.
+    /// Whether the primary key of items is the same. Missing parts count as empty.
     fileprivate func hasPrimaryKey(of other: Self, _ itemClass: ItemClass) -> Bool {
         itemClass.primaryKeyAttributes.allSatisfy { attribute in
             let values = (self[attribute], other[attribute])

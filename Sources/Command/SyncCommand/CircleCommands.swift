@@ -92,9 +92,9 @@ extension SyncCall {
                 + "sync invite'. 'valet sync status' says so there, too")
     }
 
-    /// Reads everything in the circle that this device leaves behind, and tells the others. What
-    /// cannot be read any more is lost with that circle; the command goes on, because it is the
-    /// last way out.
+    /// Reads everything in the circle that this device leaves, and notifies the other devices.
+    /// Messages that cannot be read any more are lost with that circle. The command goes on,
+    /// because it is the last way out.
     private func finishOldCircle(
         _ notes: Notes, _ name: String, _ remote: any SyncStore
     ) throws {

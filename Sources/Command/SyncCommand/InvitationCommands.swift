@@ -16,8 +16,8 @@ internal import ValetUserPresence
 extension SyncCall {
     /// How long an invitation is valid.
     private static let lifetime = Duration.seconds(600)
-    /// How long the joiner waits for its admission once the sponsor's mails are gone: a folder may
-    /// show files in another order than they were written.
+    /// How long the joiner waits for its admission once the sponsor's mails were deleted: a folder
+    /// may show files in another order than they were written.
     private static let grace = Duration.seconds(60)
 
     /// How often the joiner looks for the names of the others, which it can do without.
@@ -205,7 +205,7 @@ extension SyncCall {
         }
     }
 
-    /// Waits until the roster has this device. Before its person's yes, nothing of it was read.
+    /// Waits until the roster has this device. Before the user's yes, no part of it was read.
     private func awaitAdmission(
         _ device: DeviceID, _ offer: InvitationOffer, _ joiner: borrowing InvitationJoiner,
         _ remote: any SyncStore, _ limit: BootLimit
@@ -261,7 +261,7 @@ extension SyncCall {
             return (replica?.shownItems.count ?? 0) - (replica?.unsent.count ?? 0)
         }
         var own = max(0, (try store.keychain.status().itemCount ?? 0) - shared)
-        // The password of the store's user is none of the person's secrets.
+        // The password for the store is not one of the user's secrets.
         if case .etcd(let etcd) = address, etcd.user != nil, own > 0 { own -= 1 }
         let items = shared == 1 ? "1 item is shared" : "\(shared) items are shared"
         let others = own == 1 ? "1 stays" : "\(own) stay"

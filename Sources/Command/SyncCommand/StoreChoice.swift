@@ -97,7 +97,7 @@ extension SyncCall {
     }
 
     /// Stores the password of a chosen store's user, and begins the circle by `body`. If that
-    /// fails, the keychain has the password no more.
+    /// fails, removes the password from the keychain.
     func keepingPassword<R>(of chosen: ChosenStore, _ body: () throws -> R) throws -> R {
         guard let user = chosen.user, let password = chosen.password else { return try body() }
         try credentials().set(Self.service.item(user), value: password)
@@ -109,7 +109,7 @@ extension SyncCall {
         }
     }
 
-    /// Deletes the password of a user at servers that are used no more.
+    /// Deletes the password of a user at servers that are not used any more.
     func forgetPassword(of address: StoreAddress) {
         guard case .etcd(let etcd) = address, let user = etcd.user else { return }
         _ = try? credentials().delete(Self.password(of: user).query)
@@ -125,24 +125,24 @@ extension SyncCall {
 
     // MARK: The word that a circle has moved
 
-    /// An item that all devices of a circle read: the one that has moved tells the others, which
-    /// nothing else reaches.
+    /// An item that all devices of a circle read: the one that has moved notifies the others in
+    /// this way, because no other way reaches them.
     private static let moves = PasswordService(
         service: "valet-sync-moved", accessGroup: nil, isSynchronizable: true,
         protectionClass: .afterFirstUnlock)
 
-    /// Tells the devices of a circle that `device` goes on in a new one.
+    /// Notifies the devices of a circle that `device` goes on in a new one.
     func announceMove(of circle: CircleID, by device: String) throws {
         let name = SecretValue(copying: Array(device.utf8).span)
         try credentials().set(Self.moves.item(circle.text), value: name)
     }
 
-    /// Removes what was told of a circle.
+    /// Removes the notice about a circle.
     func forgetMove(of circle: CircleID) {
         _ = try? credentials().delete(PasswordName(circle.text, in: Self.moves).query)
     }
 
-    /// The name of the device that goes on in a new circle; nil if none has said so.
+    /// The name of the device that goes on in a new circle; nil without such a notice.
     func moverName(of circle: CircleID) throws -> String? {
         let value: SecretValue?
         do {

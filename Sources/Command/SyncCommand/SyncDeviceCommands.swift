@@ -9,14 +9,14 @@ internal import ValetSync
 internal import ValetSyncAgent
 
 extension SyncCall {
-    /// What the keychain knows of its circle, without its store.
+    /// The facts about the circle in the keychain, without its store.
     struct Known {
         let notes: Notes
         let roster: Roster
         let report: SyncReport
     }
 
-    /// What the keychain knows of its circle.
+    /// The facts about the circle in the keychain.
     func known() throws -> Known {
         let notes = try requireCircle()
         let bytes = try keychain.read("look at the circle") { view in
@@ -215,7 +215,7 @@ struct ItemName {
 }
 
 extension SyncCall.Known {
-    /// What a person calls a device: its name and the beginning of its id.
+    /// The text for a device: its name and the beginning of its id.
     func text(of device: DeviceID) -> String {
         let start = String(device.text.prefix(8))
         guard let name = notes.names.names[device] else { return "device \(start)" }

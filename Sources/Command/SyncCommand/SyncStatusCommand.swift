@@ -123,7 +123,7 @@ extension SyncCall {
         return counts ?? Counts()
     }
 
-    /// What this device is called, and the beginning of its id.
+    /// The name of this device, and the beginning of its id.
     private func ownName(_ known: Known) -> String {
         let id = known.notes.circle.device
         let start = String(id.text.prefix(8))
@@ -174,9 +174,9 @@ extension SyncCall {
     }
 }
 
-/// What is wrong, and what to do about it.
+/// A fault, and what to do about it.
 struct SyncFinding {
-    /// What is wrong: lower case, no full stop.
+    /// The fault: lower case, no full stop.
     let text: String
     /// The remedy; nil if sync mends it.
     let hint: String?
@@ -194,7 +194,7 @@ extension SyncFinding {
     private static let look =
         "check that the store shows everything that other devices have written"
 
-    /// What a trouble of the report means.
+    /// The finding for a trouble of the report.
     fileprivate init(_ trouble: SyncReport.Trouble, by author: String?, _ known: SyncCall.Known) {
         let name = author ?? "a device"
         switch trouble.kind {
@@ -270,7 +270,7 @@ extension SyncFinding {
         }
     }
 
-    /// Files that nobody has signed: the store has them, and no device answers for them.
+    /// Files that no member has signed: the store has them, and no device is blamed for them.
     private init(foreign trouble: SyncReport.Trouble, _ name: String?, _ report: SyncReport) {
         let place = name.map { "among the messages of \($0)" } ?? "among the changes of the circle"
         let files = trouble.count == 1 ? "1 file is" : "\(trouble.count) files are"

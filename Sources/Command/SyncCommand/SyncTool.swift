@@ -202,7 +202,7 @@ struct SyncCall {
         }
     }
 
-    /// What this device calls itself.
+    /// This device's own name.
     var ownName: String {
         values[SyncOptions.name]
             ?? TextFile.contents("/proc/sys/kernel/hostname").map {

@@ -10,7 +10,7 @@ internal import ValetSync
 internal import ValetSyncAgent
 
 extension SyncCall {
-    /// What a verb works on.
+    /// The kind of values that a verb works on.
     enum Kept {
         case conflicts, replaced
     }
@@ -51,7 +51,7 @@ extension SyncCall {
         return found ?? []
     }
 
-    /// What this device calls the author of a value.
+    /// This device's name for the author of a value.
     private func author(of version: KeptVersion, _ known: Known) -> String? {
         let devices = Set(known.notes.names.names.keys).union(known.roster.accepted.members.keys)
         return devices.first { $0.high == version.author }.map {
@@ -148,6 +148,6 @@ extension KeptVersion {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// When it was taken away, or written: since 1970. A record's time counts finer.
+    /// When it was removed, or written: since 1970. A record's time counts finer.
     fileprivate var milliseconds: UInt64 { takenAway ?? time >> 16 }
 }

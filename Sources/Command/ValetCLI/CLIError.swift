@@ -15,7 +15,7 @@ package import ValetUserPresence
 package struct CLIError: Error, Hashable, Sendable {
     /// The exit code of the process, never ``ExitCode/success``.
     package let code: ExitCode
-    /// What is wrong: lower case, no full stop, never a value.
+    /// The fault: lower case, no full stop, never a value.
     package let message: String
     /// What helps.
     package let hint: String?

@@ -13,7 +13,7 @@ package protocol Console {
     /// Why questions are off, as under `VALET_INTERACTION=never`; nil if they are allowed.
     var refusalToAsk: String? { get }
 
-    /// The width of the terminal that is standard output; nil if it is none.
+    /// The width of the terminal that is standard output; nil if standard output is not a terminal.
     var outputColumnCount: Int? { get }
     /// Whether standard output is a terminal that shows colours, and the user has not refused them.
     var takesColour: Bool { get }
@@ -28,7 +28,7 @@ package protocol Console {
     func readInput(atMost byteCount: Int) throws(CLIError) -> SecretValue
     /// Asks for a line, twice, without echo; again if the two differ, three times at most.
     func askTwice(_ prompt: String) throws(CLIError) -> SecretValue
-    /// Asks a question; true if the answer is "y". Fails if nobody answers within `duration`.
+    /// Asks a question; true if the answer is "y". Fails without an answer within `duration`.
     func confirm(_ question: String, within duration: Duration) throws(CLIError) -> Bool
     /// Writes bytes to standard output.
     func write(_ bytes: Span<UInt8>) throws(CLIError)
@@ -44,7 +44,7 @@ extension Console {
         try write(Array((isOutputTerminal ? Escaping.harmless(text) : text).utf8).span)
     }
 
-    /// Asks a question; true if the answer is "y". Fails if nobody answers within a minute.
+    /// Asks a question; true if the answer is "y". Fails without an answer within a minute.
     package func confirm(_ question: String) throws(CLIError) -> Bool {
         try confirm(question, within: .seconds(60))
     }

@@ -15,7 +15,7 @@ package struct DotenvVariable: Sendable {
     package let line: Int
     let origin: Origin
 
-    /// How the file writes a value, which tells references from data.
+    /// How the file writes a value, which distinguishes references from data.
     enum Origin {
         /// Without quotes or in double quotes: it may be or contain a reference.
         case text
@@ -39,7 +39,7 @@ package enum Dotenv {
     /// become newlines. A comment begins with a hash sign after a blank.
     ///
     /// - Parameters:
-    ///   - source: What the file is called in errors.
+    ///   - source: The file's name in errors.
     ///   - code: The code of errors, which name the line and never its text.
     package static func variables(
         in text: SecretValue, of source: String, failingWith code: ExitCode
@@ -303,7 +303,7 @@ private struct DotenvReader {
 
     /// Copies a value. The end of a line becomes a newline.
     ///
-    /// - Parameter meaning: What a byte stands for after a backslash; nil if both stay.
+    /// - Parameter meaning: The meaning of a byte after a backslash; nil if both stay.
     private static func copy(
         _ bytes: Span<UInt8>, _ range: Range<Int>, _ meaning: (UInt8) -> UInt8?
     ) -> SecretValue {

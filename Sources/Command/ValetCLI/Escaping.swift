@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Text that is safe to show: `Escaping` makes it, `TerminalText` recognizes it. Names and values
-// may come from anybody, and a terminal acts on some characters and hides others.
+// may come from attackers, and a terminal acts on some characters and hides others.
 
 internal import ValetSystem
 internal import ValetUserPresence
@@ -26,8 +26,8 @@ package enum Escaping {
         }
     }
 
-    /// Text of the command itself, of several lines, that may contain what others wrote: the last
-    /// thing that happens to text on its way to a terminal. Does not change safe text.
+    /// Makes the command's own text of several lines safe, because it may contain foreign text.
+    /// This is the last step before a terminal. Does not change safe text.
     package static func harmless(_ text: String) -> String {
         if text.utf8.allSatisfy({ ($0 >= 0x20 && $0 < 0x7F) || $0 == UInt8(ascii: "\n") }) {
             return text

@@ -16,8 +16,8 @@ protocol ItemAccess {
     func services(
         having key: String, among services: [PasswordService]
     ) throws(KeychainFailure) -> [PasswordService]
-    /// Stores a value in the service that `placement` chooses, all or nothing. Returns what was
-    /// found, and what was chosen.
+    /// Stores a value in the service that `placement` chooses, all or nothing. Returns the found
+    /// items, and the choice.
     func place(
         _ placement: Placement
     ) throws(KeychainFailure) -> (found: [Placement.Occupied], choice: Placement.Choice)

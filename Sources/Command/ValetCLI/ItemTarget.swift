@@ -8,7 +8,7 @@ internal import ValetKeychainServices
 internal import ValetKeychainStore
 internal import ValetSealing
 
-/// What a command line says about one item.
+/// The part of a command line that selects one item.
 struct ItemSelection: Hashable, Sendable {
     let scope: Scope
     /// nil if the options for a password find it without an account.
@@ -50,7 +50,7 @@ extension Scope {
         return query
     }
 
-    /// Which of the shared items and the others the options choose.
+    /// The options' choice among shared and other items.
     var synchronizable: ItemQuery.Synchronizable {
         isCloudChosen ? (isCloud ? .synchronizedOnly : .localOnly) : .any
     }
@@ -65,7 +65,7 @@ struct ItemTarget {
     }
 
     let scope: Scope
-    /// The key as it was given; nil for a password that is found without its account.
+    /// The key on the command line; nil for a password that is found without its account.
     let key: String?
     let form: Form
     let keychain: any ItemAccess
@@ -185,7 +185,7 @@ struct ItemTarget {
     ) throws(CLIError) {
         guard !isOnlyIfAbsent else { return try addPassword(value, query) }
         var wanted = query
-        // What is to be set does not choose the item.
+        // The attributes to set do not choose the item.
         wanted.attributes[.label] = nil
         wanted.protectionClass = nil
         let other = ItemTarget(

@@ -4,7 +4,7 @@
 
 internal import ValetKeychainModel
 
-/// What a list looks like.
+/// The format of a list.
 struct ListFormat {
     enum Form: Hashable {
         case table, json

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One item in the output of `list` and `backup list`, and who owns it.
+// One item in the output of `list` and `backup list`, and its owner.
 
 package import ValetKeychainModel
 internal import ValetKeychainStore

@@ -26,9 +26,9 @@ package struct Scope: Hashable, Sendable {
     package var accessibility = ProtectionClass.whenUnlocked
     /// Whether devices share new secrets.
     package var isCloud = false
-    /// Whether the accessibility was asked for; else secrets of every accessibility are meant.
+    /// Whether the accessibility was given. Otherwise the scope has secrets of every accessibility.
     var isAccessibilityChosen = false
-    /// Whether it was asked for that devices share the secret, or do not; else both are meant.
+    /// Whether shared or local secrets were chosen. Otherwise the scope has both.
     var isCloudChosen = false
 
     /// The valet of verbs without options.
@@ -63,7 +63,8 @@ package struct Scope: Hashable, Sendable {
             && (!isCloudChosen || service.isSynchronizable == isCloud)
     }
 
-    /// Where a secret goes that is in `service`: it stays, but for what the command line says.
+    /// The destination of a secret in `service`: the same place, with the changes on the command
+    /// line.
     func destination(from service: PasswordService) -> PasswordService {
         var accessibility = isAccessibilityChosen ? accessibility : service.protectionClass
         // No accessibility of this device alone can be shared, and none of them is shared on.

@@ -33,7 +33,7 @@ extension ItemTarget {
             guard chosen.count == 1 else { throw ambiguous(chosen) }
             return PasswordName(name, in: service)
         }
-        // A search for one name takes longer, but finds and reports what a look does not see.
+        // A search for one name takes longer, but finds and reports items that a look misses.
         for service in scope.chosenServices {
             let name = PasswordName(name, in: service)
             if try requesting(keychain.contains(name)) { return name }
@@ -44,7 +44,7 @@ extension ItemTarget {
     /// Whether devices share the secret; false for a password, and for none.
     func isShared() -> Bool {
         guard case .secret = form else { return false }
-        // What keeps it from being found is reported by what removes it.
+        // The removal itself reports why the item was not found.
         return (try? located())?.service.isSynchronizable ?? false
     }
 
@@ -63,7 +63,7 @@ extension ItemTarget {
             }
         }
         do throws(KeychainFailure) {
-            // Says best why there is none.
+            // This call gives the best reason why there is none.
             _ = try keychain.value(of: PasswordName(name, in: scope.service))
             throw KeychainFailure(.itemNotFound, during: "find the item")
         } catch {
@@ -124,7 +124,7 @@ extension ItemTarget {
 }
 
 extension Scope {
-    /// Where a secret goes of whose name `found` are there already.
+    /// The place for a secret whose name already exists in `found`.
     fileprivate func choice(
         among found: [Placement.Occupied], ifAbsent isOnlyIfAbsent: Bool
     ) -> Placement.Choice {

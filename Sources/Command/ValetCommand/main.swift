@@ -4,7 +4,7 @@ internal import Glibc
 internal import ValetCLI
 internal import ValetClientsCommand
 
-// The executable `valet`: `ValetCLI`, and what git, docker, the tools of AWS, imports and exports
-// need. Git and docker call it through links with names of their own.
+// The executable `valet`: `ValetCLI`, and the verbs for git, docker, the tools of AWS, imports and
+// exports. Git and docker call it through links with names of their own.
 
 exit(ValetTool.main(adding: ClientVerb.all, ClientVerb.words))

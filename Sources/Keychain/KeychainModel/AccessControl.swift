@@ -6,7 +6,7 @@
 /// Two are equal when they mean the same, however they were spelled: ``init(_:_:)`` brings the
 /// constraints into one form.
 package struct AccessControl: Hashable, Sendable {
-    /// What a person must prove: the bits of spec/secitem.md §10.1.
+    /// The proofs that the user must give: the bits of spec/secitem.md §10.1.
     package struct Constraints: OptionSet, Hashable, Sendable {
         /// The bits, as `SecAccessControlCreateFlags` and docs/FORMAT.md §5.4 have them.
         package let rawValue: UInt32
@@ -132,7 +132,7 @@ extension AccessControl {
 
     /// The ways to open the item. One way suffices, and needs all of its factors.
     ///
-    /// Without a way, nobody can open the item. A way without factors needs no user.
+    /// Without a way, the item cannot be opened. A way without factors does not need the user.
     package struct Demand: Hashable, Sendable {
         /// The ways, each at most once, those with fewer factors first.
         package let ways: [Factors]
@@ -157,7 +157,7 @@ extension AccessControl {
         }
     }
 
-    /// What must be proved before the value is released.
+    /// The proofs that must be given before the value is released.
     ///
     /// There is no companion device here: it makes a demand impossible unless `or` offers another
     /// factor. An application's password (``takesPassword``) is required separately.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What would help after a failure: a hint. Where it advises a call of ours, each interface names
-/// that call in its own language.
+/// A hint that helps after a failure. If it advises a call of ours, each interface names that call
+/// in its own language.
 package enum Advice: Hashable, Sendable {
-    /// The same words for everybody.
+    /// The same words in every interface.
     case text(String)
     /// `call`, used as `purpose` says, or `alternative` instead.
     case call(AdvisedCall, purpose: String? = nil, alternative: String? = nil)

@@ -51,7 +51,7 @@ extension String {
             self.init(validating: bytes, as: UTF8.self)
         } else {
             self.init(decoding: bytes, as: UTF8.self)
-            // What is not UTF-8 has been replaced.
+            // Bytes that are not UTF-8 have been replaced.
             guard utf8.elementsEqual(bytes) else { return nil }
         }
     }

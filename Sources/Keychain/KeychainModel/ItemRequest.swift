@@ -88,7 +88,7 @@ package struct ItemChanges: Hashable, Sendable {
     /// The access control that the item gets, and its class; nil to leave both.
     package var accessControl: AccessControl?
 
-    /// Changes of nothing but the attributes given.
+    /// Changes only the given attributes.
     package init(
         attributes: [Attribute: AttributeValue] = [:], accessGroup: AccessGroup? = nil,
         isSynchronizable: Bool? = nil, protectionClass: ProtectionClass? = nil

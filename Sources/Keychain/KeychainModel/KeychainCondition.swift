@@ -17,7 +17,7 @@ public enum LockState: String, CaseIterable, Hashable, Sendable {
     case keyUnavailable
     /// There is no passcode: everything is always open.
     case noPasscode
-    /// Nobody has unlocked the keychain since the machine started: nothing is open.
+    /// The keychain was not unlocked since the machine started: no key is open.
     case beforeFirstUnlock
     /// Everything is open.
     case unlocked

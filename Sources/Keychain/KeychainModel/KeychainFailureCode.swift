@@ -23,11 +23,11 @@ extension KeychainFailure.Code {
     public static let unimplemented = Self("unimplemented", status: -4, "not supported")
     /// The item's protection class is not available while the keychain is locked.
     public static let locked = Self("locked", status: -25308, "the keychain is locked")
-    /// A person would have to be asked, which is not allowed or not possible.
+    /// The user would have to be asked, which is not allowed or not possible.
     public static let interactionNotAllowed = Self(
         "interactionNotAllowed", status: -25308,
         "the user would have to be asked, which is not possible here")
-    /// The person did not prove who they are.
+    /// The user did not authenticate.
     public static let authenticationFailed = Self(
         "authenticationFailed", status: -25293, "authentication failed")
     /// The person declined.
@@ -58,7 +58,7 @@ extension KeychainFailure.Code {
         "inputOutput", status: -36, "the system could not read or write")
     /// The keychain is on a read-only file system or in a read-only folder.
     public static let readOnly = Self("readOnly", status: -25292, "the keychain is read-only here")
-    /// The value is not what it is read as: text that is not UTF-8, or an empty Boolean.
+    /// The value has another type: text that is not UTF-8, or an empty Boolean.
     public static let invalidEncoding = Self(
         "invalidEncoding", status: -67853, "the value has the wrong encoding")
     /// The value is larger than 16 MiB.

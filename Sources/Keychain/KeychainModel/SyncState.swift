@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What sync with a person's other devices is doing: docs/SYNC.md §8. The agent of sync writes it;
+/// The state of sync with the user's other devices: docs/SYNC.md §8. The agent of sync writes it;
 /// libraries and `valet sync status` read it.
 ///
 /// Applications know it as `ValetKeychain.SyncState`.

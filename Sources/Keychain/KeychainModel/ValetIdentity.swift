@@ -146,7 +146,6 @@ package enum EnclaveDemand: Int, CaseIterable, Hashable, Sendable {
 
 /// The version of this package: what `valet --version` and `valet_version` name.
 package enum Version {
-    /// Major, minor, patch.
     package static let numbers: (major: Int32, minor: Int32, patch: Int32) = (0, 1, 0)
 
     /// The version in the form 1.2.3.

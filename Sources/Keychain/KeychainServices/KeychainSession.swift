@@ -169,7 +169,7 @@ package struct KeychainSession: Sendable {
 
     /// Changes, adds and deletes items: all of it or nothing. Does not ask the user.
     ///
-    /// - Throws: `itemNotFound` if an item to change or delete differs from what was read.
+    /// - Throws: `itemNotFound` if an item to change or delete has changed since it was read.
     package func perform(_ transfer: ItemTransfer) throws(KeychainFailure) {
         let items = transfer.additions.map(\.item) + transfer.changes.map(\.item)
         try asking(.transfer(items)) { () throws(KeychainFailure) in
@@ -200,7 +200,7 @@ package struct KeychainSession: Sendable {
     /// Changes every item that matches, or none. Returns their number.
     ///
     /// - Throws: `itemNotFound` if none matches, `duplicateItem` if a primary key is taken; as
-    ///   ``copy(_:_:_:)`` if one needs a person.
+    ///   ``copy(_:_:_:)`` if one requires the user's presence.
     @discardableResult
     package func update(
         _ query: ItemQuery, _ changes: ItemChanges, value: SecretValue? = nil,

@@ -25,7 +25,7 @@ extension KeychainFailure {
     private static let lastOfThread = ThreadLocal<KeychainFailure>()
 }
 
-/// Runs `body` and keeps what it throws as the thread's last failure.
+/// Runs `body` and keeps its error as the thread's last failure.
 @inline(__always)
 func remembering<R>(
     _ body: () throws(KeychainFailure) -> R

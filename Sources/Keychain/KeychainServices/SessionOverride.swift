@@ -5,14 +5,14 @@ package import ValetKeychainModel
 package import ValetKeychainStore
 internal import ValetSealing
 
-/// Replaces the session of the process while a closure runs. `ValetTesting` uses it for keychains
-/// of tests, and nothing else does.
+/// Replaces the session of the process while a closure runs. Only `ValetTesting` uses it, for
+/// keychains of tests.
 ///
 /// It is bound to a task or, outside of tasks, to a thread. No variable, file or message sets it:
 /// only code of this package that is linked into the program can. From the first override on, calls
 /// without one fail, so that no test reaches the user's keychain by mistake.
 package enum SessionOverride {
-    /// What holds for calls without an override. Most processes use none, and skip the look-up.
+    /// The rule for calls without an override. Most processes use none, and skip the look-up.
     private static let rule = Atomic<UInt8>(0)
     private static let unused: UInt8 = 0
     private static let required: UInt8 = 1
@@ -113,7 +113,7 @@ package enum SessionCall: Hashable, Sendable {
     case add(NewItem)
     /// Adds an item or replaces its value.
     case set(NewItem)
-    /// Adds an item or replaces what a query finds.
+    /// Adds an item or replaces the items that a query finds.
     case replace(ItemQuery, NewItem)
     /// Adds, sets or changes items, and deletes others.
     case transfer([NewItem])
@@ -124,7 +124,6 @@ package enum SessionCall: Hashable, Sendable {
     /// Looks whether an item is there.
     case contains(ItemQuery)
     case update(ItemQuery, ItemChanges)
-    /// Deletes items.
     case delete(ItemQuery)
 }
 
@@ -146,6 +145,6 @@ package protocol CallScript: AnyObject, Sendable {
         _ found: Result<KeychainAvailability, KeychainFailure>, in session: KeychainSession
     ) -> Result<KeychainAvailability, KeychainFailure>
 
-    /// A script that does on every thread what this one does in the current task.
+    /// A script that acts on every thread as this one acts in the current task.
     var ofThisTask: any CallScript { get }
 }

@@ -41,7 +41,7 @@ final class Subscriptions<Element: Equatable & Sendable>: Sendable {
     /// A stream for the keychain of `store`, from now on. A slow reader gets the latest element.
     ///
     /// - Parameter serve: Runs on the thread again and again, with the keychains that have
-    ///   subscriptions; `canHear` is false where changes go unnoticed. Ends with a wait.
+    ///   subscriptions; `canHear` is false if changes may go unnoticed. Must end with a wait.
     /// - Throws: ``KeychainFailure`` if the process can open no more files, or start no thread.
     func stream(
         of store: ItemStore,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Reads what a C caller passes: checks it, and copies it before the call goes on. No other file of
-// the module reads the caller's memory.
+// Reads the arguments of a C caller: checks and copies them before the call goes on. No other file
+// of the module reads the caller's memory.
 
 internal import ValetCInterfaceHeader
 internal import ValetKeychainModel
@@ -68,7 +68,7 @@ enum Argument {
     }
 
     /// A structure whose first field is its size. A newer program's structure may be larger, if it
-    /// asks for nothing that this version does not know: the rest is 0.
+    /// uses no field that this version does not know: the rest is 0.
     static func structure<Structure: BitwiseCopyable>(
         _ pointer: UnsafePointer<Structure>?, _ name: String
     ) throws(CallFailure) -> Structure {

@@ -88,7 +88,7 @@ extension AdvisedCall {
 }
 
 extension CallFailure {
-    /// What a program can do about it.
+    /// The reason code, by which a program decides what to do.
     fileprivate var reason: Int {
         switch self {
         case .keychain(let failure), .storing(let failure): failure.code.reason

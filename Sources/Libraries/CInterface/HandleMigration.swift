@@ -160,7 +160,8 @@ struct QueryEntry {
 extension ItemQuery {
     /// A search for generic passwords that have these attributes.
     ///
-    /// The entries are those of a SecItem dictionary. What a migration sets itself is refused.
+    /// The entries are those of a SecItem dictionary. Entries that a migration sets itself are
+    /// refused.
     init(_ entries: [QueryEntry]) throws(CallFailure) {
         self.init(.genericPassword)
         var names: Set<String> = []

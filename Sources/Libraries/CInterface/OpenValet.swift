@@ -6,7 +6,7 @@ internal import ValetKeychainStore
 internal import ValetSealing
 internal import ValetSystem
 
-/// What a `valet_t` stands for: the calls of a valet, on typed values. The functions in
+/// The object behind a `valet_t`: the calls of a valet, on typed values. The functions in
 /// `ValueFunctions.swift` make them.
 final class OpenValet: Sendable {
     let identity: ValetIdentity

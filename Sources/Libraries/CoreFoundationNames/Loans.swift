@@ -6,8 +6,7 @@ internal import Synchronization
 /// The objects whose addresses collections have lent, kept as long as the collections live.
 ///
 /// A collection of Foundation on Linux keeps texts and data as Swift values, and makes a new object
-/// for each reader. So the object has to be kept for the reader, who expects it to be the
-/// collection's own.
+/// for each reader. The reader expects the collection to own that object, so this keeps it.
 struct Loans {
     /// A value that a collection has under a key.
     // Sendable because a collection of Foundation may be read from every thread, and so may what it

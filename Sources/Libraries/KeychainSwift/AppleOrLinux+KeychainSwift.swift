@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What differs between the systems: the only file of `KeychainSwift` that knows which one it is
-// built for.
+// The differences between the systems: the only file of `KeychainSwift` that knows its system.
 //
 // Types of other modules that appear in this module's API are exported, because importers of this
 // module could not use their members otherwise under `MemberImportVisibility`.

@@ -8,7 +8,7 @@ public import ValetKeychainModel
 extension KeychainSwift {
     /// The methods of ``KeychainSwift`` in a form that throws.
     ///
-    /// A failure names the operation, the path, the system's error and what helps. If nothing is
+    /// A failure names the operation, the path, the system's error and a remedy. If nothing is
     /// stored under a key, it is `itemNotFound`.
     public struct Throwing: Sendable {
         let keyPrefix: String

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // `KeychainSwift` stores text, bytes and Booleans by key, and reports result codes. This class
-// calls its throwing form, `KeychainSwift.Throwing`, and keeps the code of what that throws.
+// calls its throwing form, `KeychainSwift.Throwing`, and keeps the code of its error.
 
 public import Foundation
 internal import ValetKeychainModel

@@ -3,7 +3,7 @@
 public import Foundation
 package import ValetKeychainModel
 
-/// When an item may be read, and what it demands of the user (`kSecAttrAccessControl`).
+/// When an item may be read, and which proofs it requires (`kSecAttrAccessControl`).
 ///
 /// Two are equal when they mean the same.
 public final class SecAccessControl: NSObject, Sendable {

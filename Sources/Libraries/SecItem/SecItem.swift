@@ -61,7 +61,7 @@ public func SecItemUpdate(
 
 /// Deletes every item that matches (spec/secitem.md §7). Up to 1,000 candidates are deleted all or
 /// none. More are deleted in batches: after a failure another call deletes the rest, and
-/// `KeychainFailure.last` says how many are gone.
+/// `KeychainFailure.last` says how many were deleted.
 ///
 /// - Parameter query: `kSecClass` or `kSecValuePersistentRef`, attributes to match.
 /// - Returns: `errSecSuccess`, `errSecItemNotFound`, or a code of ``SecItemAdd(_:_:)``.

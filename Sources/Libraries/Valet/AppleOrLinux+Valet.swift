@@ -4,7 +4,7 @@ internal import Foundation
 internal import ValetAppleKeychainRequests
 public import ValetKeychainModel
 
-// What differs between the systems: the only file of `Valet` that knows which one it is built for.
+// The differences between the systems: the only file of `Valet` that knows its system.
 //
 // Types of other modules that appear in this module's API are exported, because importers of this
 // module could not use their members otherwise under `MemberImportVisibility`. They are exported

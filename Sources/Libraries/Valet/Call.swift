@@ -22,8 +22,8 @@ final class Guarded<Value>: @unchecked Sendable {
     }
 }
 
-/// One call of a valet that a task waits for while another thread makes it: what every method of
-/// the `Asynchronous…` types creates.
+/// One call of a valet that another thread makes while a task waits for it. Every method of the
+/// `Asynchronous…` types creates one.
 @available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)
 final class Call<Value: Sendable, Failure: Error>: Sendable {
     private enum Progress {

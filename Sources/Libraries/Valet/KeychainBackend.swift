@@ -91,7 +91,7 @@ protocol KeychainBackend: Sendable {
     func perform(_ transfer: Transfer) throws(TransferFailure)
 }
 
-/// What both backends share, with the errors of valets.
+/// The common parts of both backends, with the errors of valets.
 extension KeychainBackend {
     /// Deletes every item that matches, if any does.
     func deleteAny(_ query: ItemQuery) throws(KeychainError) {
@@ -177,6 +177,6 @@ typealias Transfer = MigrationPlan<FoundItem>
 enum TransferFailure: Error {
     /// Storing or changing an item.
     case storing(KeychainFailure)
-    /// Removing an item, or finding it as it was read.
+    /// Removing an item, or finding it unchanged since it was read.
     case removing(KeychainFailure)
 }

@@ -42,7 +42,7 @@ final class ActiveFailure: Sendable {
         }
     }
 
-    /// What it would do to the next call, whatever the item; nil if it would do nothing.
+    /// Its effect on the next call, whatever the item; nil without an effect.
     var next: ScriptedFailure.Kind? {
         guard failure.isOfKeychain, !isOver.load(ordering: .acquiring) else { return nil }
         return isTurn(count.load(ordering: .relaxed) + 1) ? failure.kind : nil

@@ -11,7 +11,6 @@ struct ObservedCall {
     let call: SessionCall
     let session: KeychainSession
 
-    /// A call to the keychain of `session`.
     init(_ call: SessionCall, _ session: KeychainSession) {
         self.call = call
         self.session = session
@@ -31,7 +30,7 @@ struct ObservedCall {
         }
     }
 
-    /// What a keychain in that state throws; nil if the state does not matter to the call.
+    /// The error of a keychain in that state; nil if the state does not matter to the call.
     ///
     /// - Parameter key: The account of the only items that the state applies to; nil for all.
     func failure(_ kind: ScriptedFailure.Kind, key: String?) -> KeychainFailure? {
@@ -113,7 +112,7 @@ struct ObservedCall {
 }
 
 extension ItemQuery {
-    /// Whether items have to be opened to tell whether they match.
+    /// Whether items must be opened to decide whether they match.
     fileprivate var needsOpening: Bool {
         hostOrSubdomainOfHost != nil || attributes[.creationDate] != nil
             || attributes[.modificationDate] != nil

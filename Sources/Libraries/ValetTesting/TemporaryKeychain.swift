@@ -34,8 +34,7 @@ public final class TemporaryKeychain: Sendable {
 
     @TaskLocal private static var inEffect: TemporaryKeychain?
 
-    /// The folder of the files, which the first write creates: mode 0700, with a name that nobody
-    /// can guess.
+    /// The folder of the files, which the first write creates: mode 0700, with an unguessable name.
     public let folder: String
     private let session: KeychainSession
     private let script: FailureScript
@@ -114,8 +113,8 @@ public final class TemporaryKeychain: Sendable {
     /// Lets calls without a temporary keychain in effect use the process's own keychain, whether or
     /// not there are temporary ones.
     ///
-    /// For a test program that was given a keychain of its own, by `VALET_HOME`. With a keychain of
-    /// a person, tests may change it.
+    /// For a test program with a keychain of its own, by `VALET_HOME`. With a user's keychain,
+    /// tests may change it.
     public static func allowOthers() {
         SessionOverride.allowOthers()
     }

@@ -15,7 +15,7 @@ extension Connection {
         case truncate
     }
 
-    /// What a checkpoint found and did, in frames (pages) of the log.
+    /// The result of a checkpoint, in frames (pages) of the log.
     package struct CheckpointResult: Hashable, Sendable {
         /// Frames in the log.
         package let frameCount: Int
@@ -41,8 +41,8 @@ extension Connection {
         return result
     }
 
-    /// Sets whether pages that become free are overwritten with zeros, as they are from the
-    /// opening on. Bytes inside a page always are.
+    /// Sets whether freed pages are overwritten with zeros, which is the default. Freed bytes
+    /// inside a page are always overwritten.
     package func overwriteFreePages(_ isOn: Bool) throws(SystemError) {
         try Statement(isOn ? "PRAGMA secure_delete = ON" : "PRAGMA secure_delete = FAST", on: self)
             .execute()

@@ -66,9 +66,9 @@ extension Connection {
         }
     }
 
-    /// The first read writes to the index of the log, which has no room of its own yet where the
-    /// blocks of the file system are smaller than pages of memory: on a full disk that would end
-    /// the process. ``noteLog(of:in:known:)`` gives it room afterwards.
+    /// The first read writes to the index of the log. If the blocks of the file system are smaller
+    /// than pages of memory, the index has no room of its own yet, and on a full disk that write
+    /// would end the process. ``noteLog(of:in:known:)`` gives it room afterwards.
     private static func checkRoomForIndex(
         of name: String, in directory: PrivateDirectory
     ) throws(SystemError) {
@@ -183,9 +183,9 @@ extension Connection {
     /// In nanoseconds.
     private static let pause: Int64 = 1_000_000
 
-    /// Remembers which log and index SQLite has opened. It has found them by the path: who finds
-    /// the same files before and after, in a folder that was not moved in between, knows that they
-    /// are those.
+    /// Remembers which log and index SQLite has opened. It has found them by the path. If the path
+    /// leads to the same files before and after, in a folder that was not moved in between, SQLite
+    /// has opened those.
     private func noteLog(
         of name: String, in directory: PrivateDirectory,
         known: (log: FileIdentity?, index: FileIdentity?, change: FolderChange?)
@@ -194,7 +194,7 @@ extension Connection {
         logIdentity = try directory.check(file: name + LogFiles.Part.log.rawValue)
         indexIdentity = try directory.check(file: name + LogFiles.Part.index.rawValue)
         for (before, now) in [(known.log, logIdentity), (known.index, indexIdentity)] {
-            // SQLite makes what is not there, unless the file system can only be read.
+            // SQLite creates missing files, unless the file system is read-only.
             guard let now else {
                 guard directory.isReadOnly, before == nil else { throw directory.replacement }
                 continue

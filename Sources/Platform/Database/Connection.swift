@@ -34,7 +34,7 @@ package import ValetSystem
 
     var transactionStatements = TransactionStatements()
     var lockTrouble = LockTrouble()
-    /// The log and its index, as they were found beside the database after the first read.
+    /// The log and its index that were beside the database after the first read.
     var logIdentity: FileIdentity?
     var indexIdentity: FileIdentity?
     private let system: ConnectionSystem

@@ -8,7 +8,7 @@ package import ValetSystem
 package struct DatabaseReader: Hashable, Sendable {
     /// The number of the process.
     package let process: Int32
-    /// The name of its program, of which the kernel keeps 15 bytes.
+    /// The first 15 bytes of the name of its program, as the kernel keeps it.
     package let program: String
     /// Whether a signal or a debugger has stopped it.
     package let isStopped: Bool

@@ -48,10 +48,10 @@ package final class LogFiles: Sendable {
         weak var files: LogFiles?
     }
 
-    /// What this process has open, by device and inode of the database.
+    /// The files that this process has open, by device and inode of the database.
     private static let open = Lock<[[UInt64]: Holder]>([:])
 
-    /// Whether nothing else in this process has other files open for the same `database`. All
+    /// Whether no other part of this process has other files open for the same `database`. All
     /// connections of a process to a database share the index that the first of them has opened,
     /// which may have been removed since.
     package func areAlone(for database: FileIdentity) -> Bool {
@@ -66,8 +66,8 @@ package final class LogFiles: Sendable {
         }
     }
 
-    /// Which of the two is no longer in its place, or is shorter than it was; nil if both are as
-    /// they have to be. Two system calls.
+    /// Which of the two is no longer in its place, or is shorter than it was; nil if both are in
+    /// order. Two system calls.
     ///
     /// - Throws: The codes of ``PrivateDirectory/identity(of:)``.
     package func lost() throws(SystemError) -> Part? {
@@ -83,9 +83,9 @@ package final class LogFiles: Sendable {
         return nil
     }
 
-    /// Whether the index is in its place, as long as it was. One system call.
+    /// Whether the index is in its place, and not shorter than before. One system call.
     ///
-    /// The memory of an index that was cut is gone: to touch it would end the process.
+    /// If the index was truncated, touching its memory would end the process.
     package func isIndexInPlace() throws(SystemError) -> Bool {
         guard let found = try find(.index) else { return false }
         return found.isSameFile(as: index) && found.byteCount >= index.byteCount
@@ -111,8 +111,8 @@ package final class LogFiles: Sendable {
         return found.byteCount >= byteCount
     }
 
-    /// Whether the log has changes that no checkpoint has brought into the database file. Only for
-    /// an index that was not cut.
+    /// Whether the log has changes that no checkpoint has written to the database file. Only for an
+    /// index that was not truncated.
     package var hasChangesOfItsOwn: Bool { header?.hasChangesOfItsOwn ?? true }
 
     /// Removes another log from the path, unless it is empty: the next program that opens the
@@ -126,8 +126,8 @@ package final class LogFiles: Sendable {
         try directory.sync()
     }
 
-    /// Removes the index at the path: every process then opens log and index anew, and finds in
-    /// the index what is in the log. The caller holds the lock file.
+    /// Removes the index at the path: every process then opens log and index anew, and builds the
+    /// new index from the log. The caller holds the lock file.
     package func removeIndex() throws(SystemError) {
         do {
             try directory.remove(name + Part.index.rawValue)

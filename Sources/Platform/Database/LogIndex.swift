@@ -4,13 +4,13 @@ internal import ValetCSQLite
 package import ValetSystem
 
 /// The header of SQLite's index of its log: `-shm`, which all processes that have the database open
-/// share in memory. It tells without a system call whether anything was committed.
+/// share in memory. It shows without a system call whether anything was committed.
 ///
-/// SQLite itself compares this header when a transaction begins, and knows by it whether what it
-/// keeps of the database is still valid (https://sqlite.org/walformat.html, 2.1). Every commit and
+/// SQLite itself compares this header when a transaction begins, and decides by it whether its
+/// cache of the database is still valid (https://sqlite.org/walformat.html, 2.1). Every commit and
 /// every restart of the log changes it: it counts commits, and has the salts and the checksum of
 /// the log.
-// Sendable because nothing of the connection is used but memory that SQLite unmaps at its end.
+// Sendable because only memory of the connection is used that SQLite unmaps at its end.
 @safe package final class LogIndex: @unchecked Sendable {
     /// One copy of the header: 48 bytes.
     package struct Header: Equatable, Sendable {
@@ -22,8 +22,8 @@ package import ValetSystem
             left.matches { right.words[Int($0)] }
         }
 
-        /// Whether `word` gives each word of the header. One comparison after the other, because a
-        /// loop over a range costs more than what it does here.
+        /// Whether `word` returns each word of the header. The comparisons are written out, because
+        /// a loop over a range would cost more than they do.
         @inline(__always)
         fileprivate func matches(_ word: (Int32) -> UInt64) -> Bool {
             words[0] == word(0) && words[1] == word(1) && words[2] == word(2)

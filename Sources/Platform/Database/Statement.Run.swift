@@ -55,7 +55,6 @@ extension Statement {
 /// Each function throws ``SystemError/Code/misuse`` for an index that the statement does not have,
 /// and `tooLarge` for more than 32 MiB.
 extension Statement.Run {
-    /// Binds a number.
     package func bind(_ number: Int64, at index: Int32) throws(SystemError) {
         try checkBinding(unsafe sqlite3_bind_int64(handle, index, number))
     }
@@ -106,7 +105,6 @@ extension Statement.Run {
         try checkBinding(code)
     }
 
-    /// Binds NULL.
     package func bindNull(at index: Int32) throws(SystemError) {
         try checkBinding(unsafe sqlite3_bind_null(handle, index))
     }

@@ -29,7 +29,7 @@ package import ValetSystem
         self.connection = connection
     }
 
-    /// Begins a run; dropping what is returned ends it.
+    /// Begins a run. Dropping the result ends it.
     ///
     /// - Throws: ``SystemError/Code/misuse`` if the last run has not ended or the connection is
     ///   closed; at the first use, errors of compiling.

@@ -35,7 +35,7 @@ package struct Transaction: ~Copyable {
 /// A part of a write transaction. Dropping it without ``release()`` undoes that part alone.
 ///
 /// Some errors make SQLite roll back the whole transaction: a full disk, a failed read or write, no
-/// memory. ``Connection/isInTransaction`` tells afterwards.
+/// memory. Afterwards ``Connection/isInTransaction`` is false.
 package struct Savepoint: ~Copyable {
     private let connection: Connection
     private var hasEnded = false
@@ -158,7 +158,7 @@ extension Connection {
         try? run(.rollBack)
     }
 
-    /// Undoes what was written since the savepoint; where that fails, the whole transaction.
+    /// Undoes all changes since the savepoint. If that fails, undoes the whole transaction.
     func undoSavepoint() {
         guard isInTransaction else { return }
         do {

@@ -150,8 +150,8 @@ package enum AEAD {
     }
 }
 
-/// Which of a row's sealed parts something is, and the nonce of that write of the row: one random
-/// nonce serves all parts, and its last byte tells them apart. Format: docs/FORMAT.md §5.2.
+/// One of a row's sealed parts, with the nonce of that write of the row: one random nonce serves
+/// all parts, and its last byte distinguishes them. Format: docs/FORMAT.md §5.2.
 package struct RowPart: Sendable {
     /// The parts that are sealed under keys of the row's class.
     package enum Name: UInt8, Sendable {
@@ -171,7 +171,7 @@ package struct RowPart: Sendable {
     }
 }
 
-/// Padding to a multiple of a step, so that sealed bytes tell less about the plaintext's length.
+/// Padding to a multiple of a step, so that sealed bytes reveal less about the plaintext's length.
 ///
 /// ISO/IEC 7816-4: one byte 0x80, then zeros; there is always at least the 0x80.
 package enum Padding {
@@ -209,7 +209,8 @@ package enum Padding {
 
     /// The length that `padded` had before it was padded.
     ///
-    /// For plaintexts that have been authenticated: the time tells where the padding starts.
+    /// For plaintexts that have been authenticated: the running time reveals where the padding
+    /// starts.
     /// - Throws: `malformed` if this is not padded to a multiple of `step`.
     package static func unpaddedByteCount(
         _ padded: Span<UInt8>, step: Int

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a hash, a seal, a signature or a wrap is for; each context of the format, once.
+/// The purpose of a hash, a seal, a signature or a wrap: each context of the format, once.
 ///
 /// ``KeyedHash``, ``UnkeyedHash``, ``HedgedSeal`` and ``SigningPair`` take one. Format:
 /// docs/FORMAT.md §1, docs/SYNC.md §2.
@@ -45,7 +45,7 @@ package enum DerivationContext: String, CaseIterable, Sendable {
     case tpmAuth = "valet/1/tpm-auth"
     /// What wraps the secret of the presence pair that needs the passcode.
     case presencePasscode = "valet/1/presence-passcode"
-    /// What wraps the secret of the presence pair that needs a person.
+    /// What wraps the secret of the presence pair `person`.
     case presencePerson = "valet/1/presence-person"
     /// What seals a value to a presence pair.
     case presenceValue = "valet/1/presence-value"
@@ -111,6 +111,6 @@ package enum DerivationContext: String, CaseIterable, Sendable {
     case syncTranscript = "valet/1/sync-transcript"
     /// The words that both sides show.
     case syncWords = "valet/1/sync-words"
-    /// The signature of what a sponsor calls the devices of its circle.
+    /// The signature of a sponsor's names for the devices of its circle.
     case syncNames = "valet/1/sync-names"
 }

@@ -114,7 +114,7 @@ package typealias StreamHeader = FixedBytes<24, BytesName.StreamHeader>
 package typealias SigningKey = FixedBytes<32, BytesName.SigningKey>
 /// An Ed25519 signature.
 package typealias Signature = FixedBytes<64, BytesName.Signature>
-/// Random, new for each seal of a circle: its nonce depends on them, and on what is sealed.
+/// Random bytes, new for each seal of a circle. The nonce depends on them, and on the sealed bytes.
 package typealias HedgeBytes = FixedBytes<32, BytesName.HedgeBytes>
 
 /// A random value in the keychain's folder that opened keys are bound to. Each lock changes it.

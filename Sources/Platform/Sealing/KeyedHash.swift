@@ -2,9 +2,9 @@
 
 /// `H(K; context, parts…)`: BLAKE2b-256 keyed with K over the length-prefixed context and parts.
 ///
-/// Parts may be secret: they go only into the hash's state, which is in guarded memory. A stored
-/// hash that has taken in its key and the first parts gives many digests that differ in their last
-/// parts: ``digest(appending:)``.
+/// Parts may be secret: they go only into the hash's state, which is in guarded memory. A hash that
+/// was stored after its key and first parts can give many digests that differ in their last parts:
+/// ``digest(appending:)``.
 ///
 /// Format: docs/FORMAT.md §1.
 package struct KeyedHash: ~Copyable, PartAppending, Sendable {

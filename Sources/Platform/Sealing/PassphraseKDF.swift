@@ -2,7 +2,7 @@
 
 package import ValetSystem
 
-/// Stretches what a person typed into a key: Argon2id, version 1.3, one lane (RFC 9106).
+/// Stretches typed text into a key: Argon2id, version 1.3, one lane (RFC 9106).
 package enum PassphraseKDF {
     /// Stretches `passphrase` byte for byte, with the memory and the passes of `cost`.
     /// - Throws: `outOfMemory` if there is not that much memory.
@@ -102,7 +102,7 @@ extension PassphraseKDF {
     }
 }
 
-/// What one guess of a passphrase costs: memory and passes over it.
+/// The cost of one guess of a passphrase: memory and passes over it.
 package struct Argon2Cost: Hashable, Sendable {
     /// From 64 MiB, below which guessing is cheap, to 1 GiB, above which a forged cost would stop a
     /// machine.

@@ -2,7 +2,7 @@
 
 package import ValetSystem
 
-/// Sealing to a public key: sealing needs no secret, and cannot open what was sealed.
+/// Sealing to a public key: sealing needs no secret, and does not allow opening.
 ///
 /// An ephemeral pair agrees on a secret S with the public key. The data is sealed under
 /// `H(S; context, ephemeral public key, public key, keychain id, epoch)` and follows the ephemeral
@@ -164,7 +164,8 @@ package struct SealedToPublicKey: Equatable, Sendable {
     }
 }
 
-/// An X25519 pair of keys (RFC 7748): the secret half opens what was sealed to the public half.
+/// An X25519 pair of keys (RFC 7748): the secret half opens bytes that were sealed to the public
+/// half.
 package struct KeyAgreementPair: ~Copyable, Sendable {
     /// The secret half: any 32 bytes, because X25519 sets the bits that it needs.
     package let secret: AgreementSecret
@@ -221,7 +222,7 @@ extension PublicKey {
     /// key do.
     ///
     /// The few other keys give zero with every secret, because X25519 multiplies by the cofactor
-    /// (RFC 7748 §6.1), so that any secret tells them.
+    /// (RFC 7748 §6.1), so any secret identifies them.
     package var isFit: Bool {
         let pair = KeyAgreementPair(secret: SymmetricKey { (_: inout MutableSpan<UInt8>) in })
         do {
@@ -250,7 +251,8 @@ package struct Recipient: Equatable, Sendable {
     }
 }
 
-/// What both sides of an agreement know, which goes into every key made from their secret.
+/// The values that both sides of an agreement know. They go into every key made from the shared
+/// secret.
 struct AgreementTranscript {
     let ephemeral: PublicKey
     let recipient: Recipient

@@ -5,12 +5,12 @@ package import ValetSystem
 // Turns keys, contexts and plaintexts into sealed bytes that only the same keys open. libsodium
 // gives no reasons for a failure, so that no error has one.
 
-/// What keeps sealed bytes from being opened, beside `malformed` (a wrong length, a value out of
-/// bounds) and `outOfMemory` (the cost is too high for this machine).
+/// Reasons why sealed bytes do not open, beside `malformed` (a wrong length, a value out of bounds)
+/// and `outOfMemory` (the cost is too high for this machine).
 extension SystemError.Code {
     /// Another key sealed this: look for that key.
     package static let wrongKey = Self("wrongKey", "another key is needed")
-    /// The key is right, but the sealed bytes or what they are bound to have changed: damage.
+    /// The key is right, but the sealed bytes or their associated data have changed: damage.
     package static let tampered = Self("tampered", "it has been changed")
     /// A newer version of the format: upgrade.
     package static let unsupported = Self("unsupported", "made by a newer version")

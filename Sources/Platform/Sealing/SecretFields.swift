@@ -16,8 +16,7 @@ package struct SecretReader<Failure: Error>: ~Copyable {
     /// Thrown for bytes of another form.
     package let malformed: Failure
 
-    /// Starts at the front of `plaintext`, and ends after `byteCount` bytes: what follows is
-    /// padding.
+    /// Starts at the front of `plaintext`, and ends after `byteCount` bytes: the rest is padding.
     package init(_ plaintext: consuming SecretBytes, byteCount: Int, malformed: Failure) {
         precondition(byteCount <= plaintext.byteCount, "fields beyond the end of a plaintext")
         end = byteCount
@@ -174,7 +173,6 @@ package struct SecretWriter: ~Copyable {
         field.withBytes { append($0) }
     }
 
-    /// Appends the value.
     package mutating func append(_ value: SecretValue) { value.withBytes { append($0) } }
 
     /// Appends the 32 bytes of the key.

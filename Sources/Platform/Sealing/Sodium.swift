@@ -136,7 +136,7 @@ extension Sodium {
         precondition(code == 0, "hashing cannot fail")
     }
 
-    /// Appends bytes to what is hashed.
+    /// Appends bytes to the hashed data.
     static func hash(_ bytes: Span<UInt8>, into state: inout SecretBytes) {
         let code = state.withMutableBytes { state in
             unsafe lend(&state) { state in

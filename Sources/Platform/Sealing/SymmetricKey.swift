@@ -82,7 +82,7 @@ public struct SymmetricKey<P: KeyPurpose>: ~Copyable, Sendable {
     package var commitment: Digest { KeyedHash(anyPurpose: self, .commitment).finish() }
 }
 
-/// What a key is for: the type parameter of ``SymmetricKey``.
+/// The purpose of a key: the type parameter of ``SymmetricKey``.
 public protocol KeyPurpose {}
 
 /// A key that other keys and hashes are made from; it opens nothing itself.

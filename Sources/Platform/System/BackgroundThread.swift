@@ -35,7 +35,7 @@ package enum BackgroundThread {
     }
 }
 
-/// One value for each thread, gone when the thread ends.
+/// One value for each thread, which ends with the thread.
 package struct ThreadLocal<Value>: Sendable {
     private final class Box {
         var value: Value?

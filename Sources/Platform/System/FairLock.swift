@@ -76,7 +76,8 @@ package final class FairLock: Sendable {
         return true
     }
 
-    /// Ends the wait, now or when it begins. What this thread wrote before, the other one sees.
+    /// Ends the wait, now or when it begins. The waiting thread sees all earlier writes of this
+    /// thread.
     package func wake() {
         unsafe sem_post(semaphore)
     }

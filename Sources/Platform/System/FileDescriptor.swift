@@ -199,7 +199,7 @@ extension FileDescriptor {
     /// Any pipe or terminal that is ready for writing takes this many bytes.
     private static let pieceByteCount = 256
 
-    /// Whether a call that failed with `code` is to be made again, after a wait.
+    /// Whether to repeat a call that failed with `code`, after a wait.
     package static func mayTryAgain(after code: Int) -> Bool {
         code == EINTR || code == EAGAIN
     }

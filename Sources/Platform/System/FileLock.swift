@@ -17,7 +17,7 @@ package final class FileLock: @unchecked Sendable {
     private let queue = FairLock()
     private var file: Int32 = -1
     private var identity: FileIdentity?
-    /// When the descriptor is to be looked at again.
+    /// When to check the descriptor again.
     private var nextCheck = Deadline(after: .zero)
     /// The change of the folder since which the file is known to be in it.
     private var seenChange: FolderChange?
@@ -65,7 +65,8 @@ package final class FileLock: @unchecked Sendable {
         if file >= 0 { _ = valet_set_description_lock(file, 0) }
     }
 
-    /// Throws if other code has closed the descriptor, which may be another file's by now.
+    /// Throws if other code has closed the descriptor. Its number may belong to another file by
+    /// now.
     private func checkHandle() throws(SystemError) {
         nextCheck = Deadline(after: Self.checkInterval)
         guard let identity, !HeldDescriptor.leads(file, to: identity) else { return }
@@ -141,7 +142,7 @@ package final class FileLock: @unchecked Sendable {
         file = number
     }
 
-    /// What a wait for the lock that was in vain throws.
+    /// The error if the wait for the lock has timed out.
     package func busy() -> SystemError {
         SystemError(.busy, during: Self.operation, path: directory.path(of: name))
     }

@@ -3,12 +3,12 @@
 internal import Glibc
 internal import ValetCLinux
 
-/// Tells in which of many folders something has changed: inotify(7). The folder store of sync
+/// Reports in which of many folders something has changed: inotify(7). The folder store of sync
 /// waits with it; ``FolderWatch`` waits for known names.
 ///
 /// Names that begin with a dot do not count, since tools write under such names first.
 package final class FolderEvents: Sendable {
-    /// What a wait ended with.
+    /// How a wait ended.
     package enum Outcome: Hashable, Sendable {
         /// These of the watched paths have changed.
         case changed(Set<String>)

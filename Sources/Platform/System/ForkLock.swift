@@ -2,8 +2,8 @@
 
 internal import Glibc
 
-/// A lock that no other thread holds while the process forks: what it protects is whole in a child
-/// of `fork`. The table of handles of the C interface has it.
+/// A lock that no other thread holds while the process forks, so the data that it protects is
+/// consistent in a child of `fork`. The table of handles of the C interface has it.
 ///
 /// All users share it, so hold it for a few instructions only, and release no object under it.
 package final class ForkLock: Sendable {

@@ -22,7 +22,8 @@ package enum HostName {
 
     /// A host and the port after its last colon; 0 for none.
     ///
-    /// An IPv6 address has brackets if it has a port. What cannot be a port stays where it is.
+    /// An IPv6 address has brackets if it has a port. Text that cannot be a port stays part of the
+    /// host.
     package static func split(_ host: String) -> (name: String, port: UInt16) {
         guard let colon = host.utf8.lastIndex(of: UInt8(ascii: ":")) else { return (host, 0) }
         let name = host.utf8[..<colon]
@@ -30,7 +31,7 @@ package enum HostName {
         guard digits.allSatisfy({ (UInt8(ascii: "0")...0x39).contains($0) }),
             !name.contains(UInt8(ascii: ":")) || name.last == UInt8(ascii: "]")
         else { return (host, 0) }
-        // A colon without a port is what a URL may have.
+        // A URL may have a colon without a port.
         guard !digits.isEmpty else { return (String(decoding: name, as: UTF8.self), 0) }
         guard let port = UInt16(String(decoding: digits, as: UTF8.self)), port > 0 else {
             return (host, 0)

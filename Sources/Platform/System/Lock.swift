@@ -45,7 +45,7 @@ internal import Glibc
 }
 
 /// POSIX's mutex, at a place of its own. ``Lock`` and ``ForkLock`` own one each.
-// Sendable because the pointer is constant, and the C library protects what it points to.
+// Sendable because the pointer is constant, and the C library protects the mutex.
 @safe package struct ThreadMutex: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 

@@ -56,7 +56,7 @@ package enum MachineMemory {
     private static func files(_ root: String, _ path: Substring, _ name: String) -> [String] {
         var folder = root
         var found = [folder + "/" + name]
-        // A group outside of this process's view shows nothing but the root.
+        // If the group is outside of this process's view, only the root is visible.
         for part in path.split(separator: "/") where part != ".." {
             folder += "/" + part
             found.append(folder + "/" + name)

@@ -9,7 +9,7 @@ internal import ValetCLinux
 /// It is a regular file with one name and mode 0600, not a symbolic link. Never open one of
 /// SQLite's files: closing any descriptor of those drops this process's locks.
 package final class OpenFile: Sendable {
-    /// What may be done with the file.
+    /// The permitted operations on the file.
     package enum Access: Sendable {
         case reading
         /// Reads and changes it; it must exist.

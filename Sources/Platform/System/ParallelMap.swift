@@ -3,13 +3,13 @@
 /// Transforms pieces with the help of one other thread, while the caller makes more of them.
 /// Listing uses it to open names while it reads rows.
 ///
-/// No thread waits for another: the caller transforms a piece itself where the other thread is
-/// behind, and once more what that thread has begun when all else is done.
+/// No thread waits for another: if the other thread is behind, the caller transforms a piece
+/// itself. When all else is done, it also repeats the piece that the other thread has begun.
 package final class ParallelMap<Input: Sendable, Output: Sendable>: Sendable {
     private struct State {
-        /// What was added; nil once it is transformed.
+        /// The added pieces; nil once they are transformed.
         var inputs: [Input?] = []
-        /// What became of it, in the order of adding.
+        /// The results, in the order of adding.
         var outputs: [Output?] = []
         /// The first input that no thread has begun.
         var next = 0
@@ -47,9 +47,9 @@ package final class ParallelMap<Input: Sendable, Output: Sendable>: Sendable {
         if isLong, let (index, input) = begin() { end(index, transform(input)) }
     }
 
-    /// Transforms what is left.
+    /// Transforms the remaining pieces.
     ///
-    /// - Returns: What became of all pieces, in the order of adding.
+    /// - Returns: The results of all pieces, in the order of adding.
     package func finish() -> [Output] {
         while let (index, input) = begin() { end(index, transform(input)) }
         let (inputs, outputs) = state.withLock { ($0.inputs, $0.outputs) }

@@ -24,7 +24,7 @@ package enum PathAndFile {
         return status.type == S_IFREG && status.mode & 0o044 != 0
     }
 
-    /// What is in a folder, in the order of the names; nil for a folder that cannot be read.
+    /// The entries of a folder, in the order of the names; nil for a folder that cannot be read.
     package static func entries(of folder: String) -> [FolderEntry]? {
         guard let handle = unsafe opendir(folder) else { return nil }
         defer { unsafe closedir(handle) }
@@ -51,12 +51,12 @@ package enum PathAndFile {
 
 /// A name in a folder, and what it leads to.
 package struct FolderEntry: Sendable {
-    /// What a name leads to, through symbolic links.
+    /// The kind of file to which a name leads, through symbolic links.
     package enum Kind: Hashable, Sendable {
         case file, folder
         /// A pipe, a socket or a device.
         case special
-        /// A link that leads nowhere, or an entry that is gone.
+        /// A link that leads nowhere, or an entry that was removed.
         case nothing
     }
 

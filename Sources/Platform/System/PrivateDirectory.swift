@@ -88,8 +88,8 @@ package final class PrivateDirectory: Sendable {
         return status.identity
     }
 
-    /// Identifies what has this name, a file or a link, whatever its owner and mode; nil if nothing
-    /// has it. One system call.
+    /// The identity of the file or link of this name, whatever its owner and mode; nil if there is
+    /// none. One system call.
     ///
     /// - Throws: ``SystemError`` if the kernel refuses to say.
     package func identity(of name: String) throws(SystemError) -> FileIdentity? {

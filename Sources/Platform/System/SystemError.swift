@@ -11,9 +11,9 @@ internal import Glibc
 package struct SystemError: Error, Hashable, Sendable {
     /// What the caller can do about it. A module adds its codes in a file of its own.
     package struct Code: Hashable, Sendable {
-        /// What it is called.
+        /// Its name.
         package let name: String
-        /// What is wrong, in words: lower case, no full stop.
+        /// The fault, in words: lower case, no full stop.
         package let reason: String
 
         package init(_ name: String, _ reason: String) {
@@ -49,7 +49,7 @@ package struct SystemError: Error, Hashable, Sendable {
             hint: hint)
     }
 
-    /// Makes an error from its parts, with the codes that tell the cause.
+    /// Makes an error from its parts, with the codes of the cause.
     package init(
         _ code: Code, during operation: String, path: String?,
         cause: (sqlite: Int32?, system: Int32?), hint: String? = nil
@@ -125,7 +125,7 @@ extension SystemError.Code {
     package static let malformed = Self("malformed", "not of the right form")
     /// A bug of our own: wrong order, wrong index, wrong SQL.
     package static let misuse = Self("misuse", "wrong use of an internal interface")
-    /// None of the above; `sqliteCode` or `systemError` tell more.
+    /// None of the above; `sqliteCode` or `systemError` has details.
     package static let other = Self("other", "failed")
 }
 

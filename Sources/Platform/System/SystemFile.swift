@@ -3,8 +3,8 @@
 internal import Glibc
 internal import ValetCLinux
 
-/// A file that may tell a program something about itself, because only root and the user can change
-/// it. `KeychainServices` reads declarations of applications this way.
+/// A file that a program may trust for facts about itself, because only root and the user can
+/// change it. `KeychainServices` reads declarations of applications this way.
 package enum SystemFile {
     /// The contents of a small file; nil if nothing is at `path`.
     ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What is asked of text: quoting for hints, searching without Foundation, and whether a terminal
-// may show it.
+// Operations on text: quoting for hints, searching without Foundation, and deciding whether a
+// terminal may show it.
 
 extension String {
     /// The text, quoted as one word of a shell command.
@@ -35,8 +35,8 @@ extension StringProtocol {
 }
 
 extension Unicode.Scalar {
-    /// Whether a terminal or a window may not show it as it is: control characters, characters that
-    /// change the writing direction or join letters, tags, and all other invisible characters.
+    /// Whether a terminal or a window must not show it unchanged: control characters, characters
+    /// that change the writing direction or join letters, tags, and all other invisible characters.
     package var isActive: Bool {
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: true

@@ -95,10 +95,11 @@ package final class UserFile: Sendable {
         self.file = file
     }
 
-    /// Copies what a pipe brings into a file without a name, so that it can be read at any offset.
+    /// Copies the contents of a pipe into a file without a name, so that they can be read at any
+    /// offset.
     ///
     /// - Parameters:
-    ///   - path: What the pipe is called in errors.
+    ///   - path: The pipe's name in errors.
     ///   - isWanted: Judges the first 4 KiB, or fewer at the end. Nothing more is read, and no more
     ///     copied, if they are not wanted.
     /// - Throws: ``SystemError``: `inputOutput`, `diskFull`, `cannotOpen`.

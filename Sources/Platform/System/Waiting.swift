@@ -71,12 +71,12 @@ package final class Cancellation: Sendable {
     }
 }
 
-/// What ends a wait for a descriptor: a deadline, a cancellation, or a signal that a
+/// The limits of a wait for a descriptor: a deadline, a cancellation, or a signal that a
 /// ``SignalRelay`` has taken.
 package struct WaitLimit: Sendable {
-    /// What a wait ended with.
+    /// How a wait ended.
     package enum Outcome: Sendable {
-        /// There is something to read, or room to write, or the other end is gone.
+        /// There is something to read, or room to write, or the other end was closed.
         case ready
         /// A signal was relayed.
         case signal
@@ -142,8 +142,8 @@ enum Poll {
 
     /// Waits until one of `requests` is ready.
     ///
-    /// Where the kernel refuses to wait, for want of memory, this tries again until the deadline.
-    /// Nothing counts as ready in the meantime: the caller may read a descriptor that blocks.
+    /// If the kernel has no memory for the wait, this tries again until the deadline. Nothing
+    /// counts as ready in the meantime: the caller may read a descriptor that blocks.
     ///
     /// - Returns: false at the deadline.
     static func wait(for requests: inout [pollfd], until deadline: Deadline) -> Bool {

@@ -117,7 +117,7 @@
         }
 
         /// Unseals a secret that was sealed with an authorization value. Reads the TPM's counter of
-        /// wrong tries first, so that nobody locks the TPM unknowingly.
+        /// wrong tries first, so that no user locks the TPM unknowingly.
         ///
         /// - Throws: As without a value, and ``SystemError``: `tooFewTries`, `lockedOut`,
         ///   `wrongAuthorization`.

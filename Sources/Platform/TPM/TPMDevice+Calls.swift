@@ -20,7 +20,7 @@
         }
 
         /// Seals a secret of 32 bytes. Every program with access to this TPM can unseal it; with
-        /// registers, only while they have their present values. The object was unsealed once
+        /// registers, only while they have their current values. The object was unsealed once
         /// before it is returned.
         ///
         /// - Throws: ``SystemError/Code/pcrsUnavailable``.

@@ -7,7 +7,7 @@ import ValetSystem
 package struct TPMStatus: Hashable, Sendable {
     /// The count of wrong tries.
     package let dictionaryAttack: DictionaryAttack
-    /// Whether there is a storage root key at 0x81000001; else one is made for each use.
+    /// Whether there is a storage root key at 0x81000001. Otherwise one is made for each use.
     package let hasPersistentStorageRootKey: Bool
     /// Whether the lockout authorization has a value. Without one, every user of the TPM can reset
     /// the count of wrong tries or change the limit: TPM 2.0 Library part 1, 19.8.

@@ -75,7 +75,7 @@ package struct PasscodeAsker: Sendable {
 
     /// Checks that there is a way to ask, without asking.
     ///
-    /// - Throws: The reason why nobody can be asked.
+    /// - Throws: The reason why the user cannot be asked.
     package func checkThatSomebodyIsThere() throws(SystemError) {
         guard isInteractive else { return _ = try givenDescriptor() }
         try checkThatAskingIsOn()

@@ -28,7 +28,7 @@ package struct SecretInput: ~Copyable {
 
     /// Waits, by default without a deadline, and appends the bytes of one read.
     ///
-    /// With a deadline nobody else may be reading the descriptor.
+    /// With a deadline, no other code may be reading the descriptor.
     ///
     /// - Returns: The number of bytes; 0 at the end.
     /// - Throws: `timedOut` at the deadline;
@@ -89,7 +89,6 @@ package struct SecretInput: ~Copyable {
         return count
     }
 
-    /// Appends one byte.
     mutating func append(_ byte: UInt8) {
         if byteCount == bytes.byteCount { grow() }
         let end = byteCount

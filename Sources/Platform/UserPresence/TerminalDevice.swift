@@ -68,7 +68,7 @@ package struct TerminalDevice: ~Copyable {
 
     /// Reads one visible line. No bytes mean the end of the input.
     ///
-    /// - Throws: `timedOut`; `cancelled` when the terminal is gone; `terminalUnusable` with the
+    /// - Throws: `timedOut`; `cancelled` when the terminal was closed; `terminalUnusable` with the
     ///   system's reason.
     package func readShownLine(
         _ prompt: String, within duration: Duration
@@ -92,7 +92,7 @@ package struct TerminalDevice: ~Copyable {
     /// - Parameter refusesMore: Whether further lines, such as those of a paste, are an error. They
     ///   are discarded in any case, so that the shell does not read them.
     /// - Throws: `timedOut`; `cancelled` after any other signal that the process survives, or when
-    ///   the terminal is gone, or by `cancellation`; `tooLong` above ``maximumLineByteCount``;
+    ///   the terminal was closed, or by `cancellation`; `tooLong` above ``maximumLineByteCount``;
     ///   `severalLines`; `terminalUnusable` with the system's reason.
     package func readHiddenLine(
         _ prompt: String, cancellation: Cancellation? = nil, refusesMore: Bool = true,

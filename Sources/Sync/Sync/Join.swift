@@ -5,24 +5,22 @@
 
 /// A decoded message, as far as the replica needs it.
 package struct IncomingMessage: Sendable {
-    /// Names the message.
     package let name: MessageName
-    /// The message's hash.
     package let hash: SyncHash
-    /// The records that the message brings, or of a base, those that live.
+    /// The records that a batch brings, or the live records of a base.
     package let records: [Dot: RecordSummary]
     /// Their dots, in order.
     let order: [Dot]
-    /// A record of a base that is above its table, which is against the rules.
+    /// A record of a base whose dot is above the base's table: the base is invalid.
     let recordAboveTable: Dot?
     /// The deleted records: covers of a batch, the cloud of a base.
     package let deleted: [Dot]
-    /// Of a base, how far its author had read; nil for a batch.
+    /// The author's positions when it built a base; nil for a batch.
     package let table: LogTable?
-    /// Of a base, its author's last messages in the log.
+    /// The author's last messages in the log of a base; empty for a batch.
     let own: [Base.OwnMessage]
 
-    /// Of a batch: `summaries` has what its records say, in their order.
+    /// A batch. `summaries` has a summary for each of its records, in their order.
     package init(
         _ batch: Batch, named name: MessageName, hash: SyncHash, summaries: [RecordSummary]
     ) {
@@ -40,7 +38,7 @@ package struct IncomingMessage: Sendable {
         own = []
     }
 
-    /// Of a base with all its parts.
+    /// A base with the contents of all its parts.
     package init(
         _ base: Base, named name: MessageName, hash: SyncHash, live: [Dot: RecordSummary],
         cloud: [Dot]
@@ -70,7 +68,7 @@ package enum JoinRefusal: Hashable, Sendable {
     case tooManyLogs
     /// The cloud would have more dots than ``SyncLimits/cloud``.
     case cloudIsFull
-    /// More values would have to be kept than there is room for.
+    /// There is not enough room for the values that the message replaces.
     case replacedValuesAreFull
 }
 
@@ -101,17 +99,17 @@ package struct JoinInProgress: Sendable {
     let message: IncomingMessage
     /// The deleted records, for a base.
     let cloud: Set<Dot>
-    /// What is still to be added.
+    /// The live records that are not added yet.
     var additions: ArraySlice<Dot>
-    /// What may have to be removed; nil until everything is added.
+    /// The live records that the message may remove; nil until all additions are made.
     var candidates: ArraySlice<Dot>?
 }
 
-/// A change of what lives, which the caller makes to the records that it keeps.
+/// A change of the live records. The caller makes it in the records that it keeps.
 package enum RecordChange: Hashable, Sendable {
-    /// The record lives now: keep its bytes.
+    /// The record is live now: keep its bytes.
     case keep(Dot)
-    /// The record lives no more. A record that `isReplaced` becomes a replaced value.
+    /// The record is not live any more. A record that `isReplaced` becomes a replaced value.
     case drop(Dot, isReplaced: Bool)
 }
 
@@ -145,15 +143,15 @@ extension ScopeReplica {
         removalCandidates(message).count { isRemoved($0, by: message, cloud) }
     }
 
-    /// The message of a join that was broken off is not joined any more.
+    /// Drops a join that was broken off: its message is not joined any more.
     package mutating func forgetBrokenJoin() {
         if join == nil { owesJoin = false }
     }
 
     /// Joins at most `count` more records.
     ///
-    /// All additions come before all removals: a record that comes under a new dot is there before
-    /// its old dot goes, so that no value is missing between two slices.
+    /// All additions come before all removals: a record that comes under a new dot is added before
+    /// its old dot is removed, so no value is missing between two slices.
     ///
     /// - Returns: Whether the join is finished, and the items whose records changed.
     mutating func continueJoin(
@@ -200,7 +198,8 @@ extension ScopeReplica {
 
     /// How many records a slice looks at for each one that it may change.
     private static let looksPerRecord = 64
-    /// Up to so many records are sorted, so that tests with a seed repeat; more take too long.
+    /// At most this many records are sorted, which makes tests with a seed repeatable. Sorting more
+    /// takes too long.
     private static let sortedCount = 8_192
 
     /// The records that a message may remove.

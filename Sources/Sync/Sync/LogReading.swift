@@ -14,7 +14,6 @@ package struct StoredMessage: Hashable, Sendable {
         /// Whether all its parts are in the store.
         package let isComplete: Bool
 
-        /// What a base says.
         package init(own: [Base.OwnMessage], table: LogTable, isComplete: Bool) {
             self.own = own
             self.table = table
@@ -22,15 +21,13 @@ package struct StoredMessage: Hashable, Sendable {
         }
     }
 
-    /// Names the message.
     package let name: MessageName
     package let hash: SyncHash
     /// The hash of the message before.
     package let previous: SyncHash
-    /// What a base says; nil for a batch.
+    /// The fields of a base; nil for a batch.
     package let base: StoredBase?
 
-    /// A message in the store.
     package init(name: MessageName, hash: SyncHash, previous: SyncHash, base: StoredBase?) {
         self.name = name
         self.hash = hash
@@ -38,7 +35,7 @@ package struct StoredMessage: Hashable, Sendable {
         self.base = base
     }
 
-    /// Whether a base would name the message `number` if it is in the history of its log.
+    /// Whether the list of own messages of a base reaches back to the message `number`.
     func reaches(_ number: UInt64, _ limits: SyncLimits) -> Bool {
         guard let own = base?.own, name.number > number else { return false }
         return own.count < limits.own || own.first.map { $0.number <= number } ?? false
@@ -64,7 +61,8 @@ package enum ReadChoice: Hashable, Sendable {
 extension ScopeReplica {
     /// Chooses the message of a log that is read next.
     ///
-    /// - Parameter last: Of a device that left, the number of the last message that is read.
+    /// - Parameter last: The number of the last message to read, in a log of a device that has
+    ///   left.
     package func choose(
         from messages: [StoredMessage], of log: LogID, upTo last: UInt64 = .max,
         limits: SyncLimits = SyncLimits()
@@ -104,7 +102,7 @@ extension ScopeReplica {
         return base.ownHashStart(of: position.number) != position.hash.first
     }
 
-    /// The positions of this replica that a device could not reach that begins with nothing.
+    /// The logs whose position a new reader, which begins with nothing, could not reach.
     ///
     /// - Parameter messages: The messages of members, by log.
     package func unreachable(in messages: [LogID: [StoredMessage]]) -> [LogID] {
@@ -133,7 +131,8 @@ extension ScopeReplica {
         return !isReached(last.value, Set(bases), messages)
     }
 
-    /// Whether batches lead to a message from one that is reached, or from the start of the log.
+    /// Whether a chain of batches leads to the message `hash`, from a reached message or from the
+    /// start of the log.
     private func isReached(
         _ hash: SyncHash, _ reached: Set<SyncHash>, _ messages: [StoredMessage]
     ) -> Bool {
@@ -167,29 +166,30 @@ extension ScopeReplica {
     /// Makes a base due: the store has lost messages of this log, or somebody needs all of it.
     package mutating func oweBase() { own.owesBase = true }
 
-    /// Whether the owner of a log that has two histories was not told yet what was read of it here.
+    /// Whether the owner of a log with two histories does not know yet which history was read here.
     /// It learns that from the table of a batch, and then begins a new log.
     package func owesNews(of log: LogID) -> Bool {
         let position = position(of: log)
         return position.number > 0 && own.announced[log] != position && !own.owesBatch
     }
 
-    /// Makes a batch due whose table has all logs that were read: a new member learns from it how
-    /// far it has to read.
+    /// Makes a batch due whose table has all logs that were read. A new member learns from it how
+    /// far to read.
     package mutating func oweTable() {
         own.announced = [:]
         own.owesBatch = true
     }
 }
 
-/// What lasts: a state that is told after an hour, not while messages are on their way.
+/// States that are reported only after an hour, because messages may still be on their way.
 package struct LastingStates<Name: Hashable & Sendable>: Sendable {
     private var since: [Name: UInt64] = [:]
 
     /// Nothing lasts.
     package init() {}
 
-    /// Takes the names of the present moment, and returns those that have lasted for `duration`.
+    /// Takes the names of the states of this moment, and returns those that have lasted for
+    /// `duration`.
     package mutating func update(
         _ names: some Sequence<Name>, at milliseconds: UInt64, duration: UInt64 = 3_600_000
     ) -> Set<Name> {
@@ -201,8 +201,8 @@ package struct LastingStates<Name: Hashable & Sendable>: Sendable {
 }
 
 extension ScopeReplica {
-    /// The messages that members have read and this device has not: the store withholds them if
-    /// that lasts.
+    /// The messages that members have read and this device has not. If that lasts, the store
+    /// withholds them.
     package func missing(in tables: some Sequence<LogTable>) -> Set<MessageName> {
         var missing: Set<MessageName> = []
         for table in tables {

@@ -23,9 +23,9 @@ package struct BatchDraft: Sendable {
     /// What the batch says of an item.
     package struct Entry: Sendable {
         package let key: SyncItemID
-        /// What its record was made from; nil for covers alone.
+        /// The source of its record; nil for covers alone.
         package let source: PendingSource?
-        /// The covers of this item that the batch has.
+        /// The covers of this item in the batch.
         package let covers: Set<Dot>
         /// The dot of its record.
         package internal(set) var dot: Dot?
@@ -41,15 +41,13 @@ package struct BatchDraft: Sendable {
         }
     }
 
-    /// Names the batch.
     package let name: MessageName
     /// The hash of the message before.
     package let previous: SyncHash
-    /// How far the logs were read that the batch names.
+    /// The positions of the logs that the batch names.
     package internal(set) var table: LogTable = [:]
     /// The records, by their bytes.
     package internal(set) var records: [SyncRecord] = []
-    /// What the batch says of each item.
     package internal(set) var entries: [Entry] = []
 
     /// The covers, strictly rising.
@@ -60,7 +58,6 @@ package struct BatchDraft: Sendable {
 
 /// A base without its hash: a copy of all that the replica knows.
 package struct BaseDraft: Sendable {
-    /// Names the base.
     package let name: MessageName
     /// The hash of the message before.
     package let previous: SyncHash
@@ -68,7 +65,6 @@ package struct BaseDraft: Sendable {
     package let table: LogTable
     /// The author's last messages in the log.
     package let own: [Base.OwnMessage]
-    /// The records that live.
     package let live: [Dot: RecordSummary]
     /// The deleted records of messages that were not read yet.
     package let cloud: Set<Dot>
@@ -175,11 +171,12 @@ extension ScopeReplica {
     }
 
     /// Puts what is pending into a batch, as far as it fits. A record goes with as many of its
-    /// covers as fit; the others follow it, so that no item vanishes for a while.
+    /// covers as fit; the other covers follow in the next batches, so that no item vanishes between
+    /// two batches.
     ///
     /// - Parameter read: Makes the record; nil if the row cannot be opened now, so that the change
     ///   stays pending.
-    /// - Returns: Nil if nothing can be said.
+    /// - Returns: Nil if there is nothing to send.
     package mutating func draftBatch(
         limits: SyncLimits = SyncLimits(), read: (PendingSource) -> SyncRecord?
     ) -> BatchDraft? {
@@ -235,7 +232,7 @@ extension ScopeReplica {
 
     /// Gives the records of a batch their dots. Its number is used from now on, whatever happens.
     ///
-    /// - Returns: The dots under which records were kept that have new ones now.
+    /// - Returns: The former dots of records that have new dots now.
     mutating func add(_ draft: BatchDraft, hash: SyncHash) -> [Dot] {
         var dropped: [Dot] = []
         for entry in draft.entries {
@@ -265,7 +262,7 @@ extension ScopeReplica {
         return renewal
     }
 
-    /// Remembers which message brought items here that have moved from this scope.
+    /// Remembers which message brought the items that have moved from this scope to the other one.
     mutating func awaitConfirmation(of draft: BatchDraft) {
         for entry in draft.entries where entry.summary?.moved == nil && entry.dot != nil {
             if case .moved(_, nil)? = pending[entry.key]?.record {
@@ -281,7 +278,7 @@ extension ScopeReplica {
         return name
     }
 
-    /// Lets the records go that say that an item moved by `message`.
+    /// Releases the *moved* records that wait for the confirmation of `message`.
     mutating func release(_ message: MessageName) {
         for (key, awaited) in own.awaited where awaited == message {
             own.awaited[key] = nil
@@ -310,14 +307,14 @@ extension BatchDraft {
 /// Something that a batch may say.
 private struct News {
     let key: SyncItemID
-    /// What its record is made from; nil for covers alone.
+    /// The source of its record; nil for covers alone.
     let source: PendingSource?
     /// The message that brought the item to the other scope, if the record says that it moved.
     let moved: MessageName?
     let covers: Set<Dot>
 }
 
-/// What still fits into a batch.
+/// The room that is left in a batch.
 private struct BatchRoom {
     private var bytes: Int
     private var records: Int
@@ -349,7 +346,7 @@ private struct BatchRoom {
 // MARK: - Bases
 
 extension ScopeReplica {
-    /// Whether a base may be begun: nothing is pending that a batch would have to bring first.
+    /// Whether a base may be begun: no pending change has to go into a batch first.
     ///
     /// A pending change that covers nothing is no obstacle: a base neither has its record nor
     /// deletes anything for it. So an item that is too large to travel keeps no base from others.
@@ -362,7 +359,7 @@ extension ScopeReplica {
         pending.values.values.allSatisfy { $0.covers.isEmpty && !$0.coversItem }
     }
 
-    /// Takes the number of a base and a copy of all that it says.
+    /// Takes the number of a base, and a copy of everything that the base contains.
     package mutating func beginBase(limits: SyncLimits = SyncLimits()) -> BaseDraft {
         precondition(mayBeginBase, "something is pending")
         let name = MessageName(log: own.id, number: own.next)
@@ -395,8 +392,8 @@ extension ScopeReplica {
     }
 
     /// Gives up the open base: its number is used, and nothing else has changed. If it may have
-    /// been sent, a batch and another base follow: a device that has read it can join no later
-    /// batch, and the list of own messages of a base ends with the message before.
+    /// been sent, a batch and another base follow: a device that has read the base can join no
+    /// later batch, and the list of own messages of a base ends with the message before it.
     package mutating func abandonBase() {
         guard let number = own.openBase else { return }
         own.openBase = nil

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The logs that this device writes: the present one, and those that it left because another copy of
-// the keychain had written into them. Rules: docs/SYNC.md §5.
+// The logs of this device: the current one, and those that it left because another copy of the
+// keychain had written into them. Rules: docs/SYNC.md §5.
 
 internal import ValetKeychainModel
 
 /// The log that this device writes in a scope.
 package struct OwnLog: Sendable {
-    /// A batch that is not known to be in the store. It is sent as it is until then.
+    /// A batch that is not confirmed. It is sent unchanged until it is in the store.
     package struct Unconfirmed: Sendable {
-        /// Names the batch.
         package let name: MessageName
         package let hash: SyncHash
         let entries: [BatchDraft.Entry]
@@ -21,21 +20,21 @@ package struct OwnLog: Sendable {
     /// The messages that are part of this log's history.
     package var built: [UInt64: SyncHash] { messages.values }
     private(set) var messages = Tracked<UInt64, SyncHash>()
-    /// The bases that were sent, or were to be sent, and are not known to be in the store.
+    /// The bases of unknown outcome: about to be sent or sent, and not confirmed.
     var attempts: [UInt64: SyncHash] = [:]
     /// The number of the base that is being built.
     package internal(set) var openBase: UInt64?
-    /// The batch that is not confirmed.
+    /// The unconfirmed batch.
     package internal(set) var unconfirmed: Unconfirmed? { didSet { hasOtherUnconfirmed = true } }
     /// Whether ``unconfirmed`` has changed.
     private var hasOtherUnconfirmed = false
-    /// The positions that the last message told.
+    /// The positions of this device when it built its last message.
     var announced: LogTable = [:]
     /// The items that moved away, with the message that brought them to the other scope.
     var awaited: [SyncItemID: MessageName] = [:]
     /// The records of this log that its own messages covered, by the message's number.
     var covers: [UInt64: [Dot]] = [:]
-    /// How far each other device has read this log, by the first half of its id.
+    /// The number up to which each other device has read this log, by the first half of its id.
     var named: [UInt64: UInt64] = [:]
     /// Whether the log still has to begin with a batch.
     package internal(set) var owesBatch: Bool
@@ -50,7 +49,8 @@ package struct OwnLog: Sendable {
 
     /// An empty log.
     ///
-    /// - Parameter isNew: Whether it follows another one, and so begins with a batch and a base.
+    /// - Parameter followsAnother: Whether it follows another log, and so begins with a batch and a
+    ///   base.
     init(_ id: LogID, followsAnother: Bool = false) {
         self.id = id
         owesBatch = followsAnother
@@ -68,7 +68,7 @@ package struct OwnLog: Sendable {
         hasOtherUnconfirmed = false
     }
 
-    /// Puts a message back that a former process has built.
+    /// Restores a message that a former process has built.
     mutating func restore(_ number: UInt64, hash: SyncHash, covers dots: [Dot]) {
         messages[number] = hash
         if !dots.isEmpty { covers[number] = dots }
@@ -95,7 +95,7 @@ package struct OwnLog: Sendable {
     }
 
     /// A base that was thought to have failed is in the store. If no message was built after it,
-    /// the log goes on from it; else its readers need another base.
+    /// the log goes on from it. Otherwise its readers need another base.
     ///
     /// - Returns: Whether the log goes on from it.
     mutating func foundBase(number: UInt64, hash: SyncHash) -> Bool {
@@ -118,9 +118,8 @@ package struct OwnLog: Sendable {
 
     /// The last messages of this log, for a base.
     ///
-    /// Bases of unknown outcome are among them: a device that has read one would otherwise take
-    /// this log for one with two histories. The message before comes last, because a batch follows
-    /// such a base.
+    /// It includes bases of unknown outcome: otherwise a device that has read one would see two
+    /// histories in this log. The message before comes last, because a batch follows such a base.
     func lastMessages(_ count: Int) -> [Base.OwnMessage] {
         built.merging(attempts) { built, _ in built }.sorted { $0.key < $1.key }.suffix(count)
             .map { Base.OwnMessage(number: $0.key, hashStart: $0.value.first) }
@@ -157,14 +156,15 @@ package struct OwnLog: Sendable {
 package struct RetiredLog: Sendable {
     /// What this device knew of the log when it left it.
     var own: OwnLog
-    /// The number after the last common message. This device does not read its own from there on.
+    /// The number after the last common message. From there on, this device does not read its own
+    /// messages.
     package internal(set) var firstNotCommon: UInt64
-    /// Whether what lives of the log from there on is brought anew.
+    /// Whether live records of the log from there on are brought anew.
     package internal(set) var renews: Bool
-    /// The foreign messages that were read, or that a base has which was read.
+    /// The foreign messages that were read, directly or as part of a base.
     var read: Set<UInt64> = []
 
-    /// Whether a record of the log is brought anew while it lives.
+    /// Whether a live record of the log is brought anew.
     func isRenewed(_ dot: Dot) -> Bool { renews && dot.number >= firstNotCommon }
 }
 
@@ -247,10 +247,10 @@ extension ScopeReplica {
         hasChanged = true
     }
 
-    /// Brings anew what lives in the replica of another circle. Records that say that an item moved
-    /// are left out: they name messages of that circle.
+    /// Brings anew the live records of another circle's replica, except *moved* records: they name
+    /// messages of that circle.
     ///
-    /// - Returns: The records that do not live any more.
+    /// - Returns: The records that are not live any more.
     mutating func bringAnew(_ old: ScopeReplica) -> [Dot: SyncItemID] {
         var dropped: [Dot: SyncItemID] = [:]
         let renewed = old.renewals.values.values.joined().map { ($0.source, $0.summary) }
@@ -292,9 +292,9 @@ extension ScopeReplica {
         decideRenewal(log, foreign, isShown: isShown)
     }
 
-    /// The foreign messages of a retired log that are not joined any more: those that came after
-    /// their place in it was passed, and the batches that follow one of them. Their records are
-    /// kept as replaced values.
+    /// The foreign messages of a retired log that are not joined any more: those that arrived after
+    /// this device had read past their number, and the batches that follow one of them. Their
+    /// records are kept as replaced values.
     package func late(in log: LogID, _ messages: [StoredMessage]) -> [StoredMessage] {
         guard let old = retired[log] else { return [] }
         let position = position(of: log)
@@ -344,8 +344,8 @@ extension ScopeReplica {
         renewals[summary.key] = list
     }
 
-    /// Takes the position of a retired log back to the last common message. What was covered since
-    /// then must not come back.
+    /// Sets the position of a retired log back to the last common message. Records that were
+    /// covered since then must not come back.
     private mutating func setBack(_ log: LogID, to first: UInt64) {
         guard let old = retired[log], position(of: log).number >= first,
             applies(.positionGoesBack)
@@ -372,13 +372,13 @@ extension ScopeReplica {
         renewRetired()
     }
 
-    /// Finds what lives of a log with two histories. Looks at all that lives.
+    /// Finds the live records of a log with two histories. Looks at all live records.
     mutating func renewAll(of log: LogID) {
         guard let old = retired[log] else { return }
         for dot in live.keys where dot.log == log && old.isRenewed(dot) { toRenew.insert(dot) }
     }
 
-    /// Makes what lives of a log with two histories a record to bring anew.
+    /// Turns the live records of a log with two histories into records to bring anew.
     mutating func renewRetired() {
         for dot in toRenew.sorted() {
             guard let summary = removeLive(dot) else { continue }

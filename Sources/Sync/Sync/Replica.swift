@@ -16,7 +16,7 @@ package enum LocalState: Hashable, Sendable {
     case travels(KeyScope, time: UInt64)
 }
 
-/// Where the bytes of a record that is to be shown are.
+/// Where to find the bytes of a record that a row will show.
 package enum RecordSource: Hashable, Sendable {
     /// The record was kept under this dot.
     case dot(Dot)
@@ -28,9 +28,9 @@ package enum RecordSource: Hashable, Sendable {
 
 /// A change that the caller makes to the keychain in the transaction in which the replica changes.
 package enum ReplicaChange: Hashable, Sendable {
-    /// A record lives now, or no more.
+    /// A record became live, or is not live any more.
     case record(KeyScope, RecordChange)
-    /// Keep a copy of the row's record: a message is still to bring it, and the row will show
+    /// Keep a copy of the row's record: no message has brought it yet, and the row will show
     /// another one.
     case setAside(SyncItemID, KeyScope)
     /// Keep the row's value as a replaced one if the record that is shown next differs from it: no
@@ -66,15 +66,15 @@ package struct Replica: Sendable {
     var shown = Tracked<SyncItemID, Shown>()
     /// The items whose row does not travel.
     var staying = TrackedSet<SyncItemID>()
-    /// The items that are to be shown when the keychain is unlocked, or when the other scope has
-    /// been read further.
+    /// The items whose rows are written later: when the keychain is unlocked, or when the other
+    /// scope has been read further.
     var deferred = TrackedSet<SyncItemID>()
 
     /// What a row shows.
     package struct Shown: Hashable, Sendable {
         /// The scope of the record.
         package let scope: KeyScope
-        /// The record; of a row that no message has yet, the row.
+        /// The record, or the row if no message has brought it yet.
         package let source: RecordSource
     }
 
@@ -84,8 +84,8 @@ package struct Replica: Sendable {
         self.unlocked = ScopeReplica(.whileUnlocked, log: unlocked)
     }
 
-    /// Starts a new circle with all that lives in `old`: it is brought anew, in logs with these
-    /// ids, and nothing is known of other devices. Changes that `old` had pending stay pending.
+    /// Starts a new circle with the live records of `old`. They are brought anew, in logs with
+    /// these ids, and nothing is known of other devices. Pending changes of `old` stay pending.
     package init(moving old: Replica, log firstUnlock: LogID, _ unlocked: LogID) {
         self.init(log: firstUnlock, unlocked)
         for scope in KeyScope.allCases {
@@ -103,8 +103,8 @@ package struct Replica: Sendable {
     /// What each row shows.
     package var shownItems: [SyncItemID: Shown] { shown.values }
 
-    /// Whether no message is being joined and none is unconfirmed, so that ``knows(_:)`` can tell
-    /// of every item.
+    /// Whether no message is being joined and none is unconfirmed, so that ``knows(_:)`` is right
+    /// about every item.
     package var isIdle: Bool {
         KeyScope.allCases.allSatisfy {
             self[$0].join == nil && !self[$0].owesJoin && self[$0].own.unconfirmed == nil
@@ -117,7 +117,6 @@ package struct Replica: Sendable {
             || KeyScope.allCases.contains { self[$0].knows(key) }
     }
 
-    /// The replica of a scope.
     package subscript(scope: KeyScope) -> ScopeReplica {
         get {
             switch scope {
@@ -155,9 +154,9 @@ package struct Replica: Sendable {
 extension Replica {
     /// Takes the local changes since the last collection into both scopes.
     ///
-    /// Every transaction that takes in something of another device MUST do this first: otherwise a
-    /// local write would cover what its writer could not see. Copies that were set aside for these
-    /// items are not needed any more.
+    /// Every transaction that takes in something from another device MUST do this first: otherwise
+    /// a local write would cover records that its writer could not see. Copies that were set aside
+    /// for these items are not needed any more.
     package mutating func collect(
         _ states: [(key: SyncItemID, state: LocalState)]
     ) -> [ReplicaChange] {
@@ -188,8 +187,8 @@ extension Replica {
             of: key, with: isHome ? .row(time: time) : nil, isElsewhere: !isHome, time: time)
     }
 
-    /// Takes notice of rows that were here before the replica, without sending them: records of
-    /// other devices take their places.
+    /// Notes rows that are older than the replica, without sending them: records of other devices
+    /// replace them.
     package mutating func notice(_ rows: [(key: SyncItemID, scope: KeyScope)]) {
         for row in rows where shown[row.key] == nil {
             shown[row.key] = Shown(scope: row.scope, source: .row)
@@ -223,7 +222,7 @@ extension Replica {
         return Set(both + unlocked.keysOfLive.filter { unlocked.dots(of: $0).count > 1 }).sorted()
     }
 
-    /// The records that live beside the shown one of an item, and differ from it.
+    /// The live records of an item that are not shown, and differ from the shown one.
     package func conflicts(of key: SyncItemID) -> [(scope: KeyScope, dot: Dot)] {
         guard let shown = shown[key], case .dot(let shownDot) = shown.source else { return [] }
         return KeyScope.allCases.flatMap { scope in
@@ -262,7 +261,7 @@ extension Replica {
         show(keys, circle, &changes)
     }
 
-    /// Gives what is pending the dots of a message that was built.
+    /// Gives the pending records the dots of the message that was built.
     package mutating func add(
         _ draft: BatchDraft, hash: SyncHash, in scope: KeyScope, _ circle: CircleView,
         _ changes: inout [ReplicaChange]
@@ -293,7 +292,7 @@ extension Replica {
 // MARK: - What is shown
 
 extension Replica {
-    /// A record that may be shown, with what decides.
+    /// A record that may be shown, with the fields that decide.
     private struct Candidate: Comparable {
         let scope: KeyScope
         let source: RecordSource

@@ -8,7 +8,7 @@ enum Rule {
     case cloudOfCovers
     /// A class change leaves a record in the scope that the item came from.
     case movedIsLeft
-    /// A write in one scope leaves records of the other alone that say where the item went.
+    /// A write in one scope does not cover *moved* records of the other.
     case movedStays
     /// A row stays as it is while its item is on its way to the other scope.
     case rowStaysWhileMoving
@@ -18,25 +18,25 @@ enum Rule {
     case greatestIsShown
     /// A base adds only records that were not seen.
     case baseAddsUnseen
-    /// A base removes what its author had seen and does not hold.
+    /// A base removes records that its author had seen and does not hold.
     case baseRemovesSeen
     /// A base has no live record above its table.
     case recordsAtOrBelowTable
     /// No message is built before a join is finished.
     case noMessageDuringJoin
-    /// What is pending goes into a batch before a base.
+    /// Pending changes go into a batch before a base.
     case baseBringsNothingNew
     /// A batch is joined only if it follows the last message that was read.
     case batchesFollow
     /// A base that contradicts what was read of its log is not joined.
     case basesContradict
-    /// What an unconfirmed message held becomes pending again when its log is left.
+    /// The contents of an unconfirmed message become pending again when its log is left.
     case unconfirmedIsTakenBack
     /// The position of a log that is left goes back to the last common message.
     case positionGoesBack
     /// Records that were covered from there on go into the cloud.
     case coversOfTheOldLog
-    /// What lives of a log with two histories is brought anew.
+    /// Live records of a log with two histories are brought anew.
     case bothHistoriesComeAnew
     /// A device does not read its own messages of a log that it left.
     case ownIsNotReadAgain

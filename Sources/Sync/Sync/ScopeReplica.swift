@@ -19,13 +19,13 @@ package struct SyncItemID: Hashable, Comparable, Sendable {
     }
 }
 
-/// What the replica needs to know of a record. It never sees a value, so that it can work on
+/// The facts about a record that the replica needs. It never sees a value, so it can work on
 /// records of a closed scope.
 package struct RecordSummary: Hashable, Sendable {
     package let key: SyncItemID
     /// ``SyncRecord/time``.
     package let time: UInt64
-    /// The message that brought the item to the other scope, if the record says that it moved.
+    /// The message that brought the item to the other scope; set in *moved* records alone.
     package let moved: MessageName?
 
     /// The record of `key` made at `time`.
@@ -36,15 +36,15 @@ package struct RecordSummary: Hashable, Sendable {
     }
 }
 
-/// What a local change of an item has to tell the circle.
+/// A local change of an item that no message has brought yet.
 package struct PendingChange: Hashable, Sendable {
     /// Where the new record comes from.
     package enum Record: Hashable, Sendable {
         /// The row, which is read when the message is built.
         case row(time: UInt64)
-        /// A copy of the row, which shows another record by now.
+        /// A copy of the row's record: the row shows another one by now.
         case aside(time: UInt64)
-        /// The item went to the other scope. The message that brought it there is known once it is
+        /// The item went to the other scope. The message that brought it there is set once it is
         /// confirmed; until then the change waits.
         case moved(time: UInt64, to: MessageName?)
     }
@@ -53,7 +53,7 @@ package struct PendingChange: Hashable, Sendable {
     package var record: Record?
     /// The records that the change deletes or replaces.
     package var covers: Set<Dot> = []
-    /// Whether a record was covered that has not moved itself.
+    /// Whether a record was covered that is not a *moved* one.
     var coversItem = false
 
     init(_ record: Record? = nil, covers: Set<Dot> = []) {
@@ -78,9 +78,8 @@ package struct Renewal: Hashable, Sendable {
 /// committed.
 package struct ScopeReplica: Sendable {
     package let scope: KeyScope
-    /// How far each log was read: V.
+    /// The position in each log: V.
     package internal(set) var positions: LogTable = [:] { didSet { hasChanged = true } }
-    /// The records that live.
     package private(set) var live: [Dot: RecordSummary] = [:]
     /// The dots of `live` by item.
     private var dotsByKey: [SyncItemID: Set<Dot>] = [:]
@@ -102,9 +101,10 @@ package struct ScopeReplica: Sendable {
     package internal(set) var own: OwnLog { didSet { hasOwnChanged = true } }
     /// The logs that it wrote before.
     var retired = Tracked<LogID, RetiredLog>()
-    /// The live records of those logs that are to be brought anew.
+    /// The live records of those logs that will be brought anew.
     var toRenew: Set<Dot> = []
-    /// The records that began or ceased to live since this was last taken, with their items.
+    /// The records that became live or ceased to be live since this was last taken, with their
+    /// items.
     var changedDots: [Dot: SyncItemID] = [:]
     /// Whether ``positions`` have changed, or which log is ``own``.
     var hasChanged = true
@@ -121,7 +121,7 @@ package struct ScopeReplica: Sendable {
         own = OwnLog(log)
     }
 
-    /// How far `log` was read.
+    /// The position in `log`.
     package func position(of log: LogID) -> LogPosition { positions[log] ?? .start }
 
     /// Whether anything is known of an item, apart from messages under way.
@@ -133,27 +133,26 @@ package struct ScopeReplica: Sendable {
     /// How many items have changes that no message has yet.
     package var pendingCount: Int { pending.values.count + renewals.values.count }
 
-    /// The logs that this device wrote before its present one.
+    /// The logs that this device wrote before its current one.
     package var retiredLogs: Set<LogID> { Set(retired.values.keys) }
 
-    /// Whether this device wrote the log before its present one.
+    /// Whether this device wrote the log before its current one.
     package func isRetired(_ log: LogID) -> Bool { retired[log] != nil }
 
-    /// What a live record says; nil if it does not live.
+    /// The summary of a live record; nil if it is not live.
     package func summary(of dot: Dot) -> RecordSummary? { live[dot] }
 
-    /// What a record of an item says that lives or is to be brought anew.
+    /// The summary of an item's record; nil if the record is neither live nor a renewal.
     package func summary(of dot: Dot, _ key: SyncItemID) -> RecordSummary? {
         live[dot] ?? renewal(of: dot, key)
     }
 
-    /// The record that is to be brought anew, of the item that it is of.
+    /// The renewal of a record of an item; nil if there is none.
     package func renewal(of dot: Dot, _ key: SyncItemID) -> RecordSummary? {
         renewals[key]?.first { $0.source == dot }?.summary
     }
 
-    /// The records of an item that this device keeps: those that live, and those that are to be
-    /// brought anew.
+    /// The records of an item that this device keeps: live ones, and renewals.
     package func keptDots(of key: SyncItemID) -> [Dot] {
         dots(of: key).sorted() + (renewals[key] ?? []).map(\.source)
     }
@@ -164,12 +163,12 @@ package struct ScopeReplica: Sendable {
     /// The live records of an item, unordered.
     package func dots(of key: SyncItemID) -> Set<Dot> { dotsByKey[key] ?? [] }
 
-    /// Whether the record is of a message that was not read yet.
+    /// Whether the message of the record was not read yet.
     func isAhead(_ dot: Dot) -> Bool { dot.number > position(of: dot.log).number }
 
     /// Whether this device knows of the record, alive or deleted.
     ///
-    /// What pending changes cover is at or below `positions`, or in the cloud.
+    /// Records that pending changes cover are at or below `positions`, or in the cloud.
     func hasSeen(_ dot: Dot) -> Bool { !isAhead(dot) || live[dot] != nil || cloud.contains(dot) }
 
     mutating func addLive(_ dot: Dot, _ summary: RecordSummary) {
@@ -179,7 +178,7 @@ package struct ScopeReplica: Sendable {
         if retired[dot.log]?.isRenewed(dot) == true { toRenew.insert(dot) }
     }
 
-    /// Returns what lived; nil if it did not.
+    /// Returns the summary of the removed record; nil if it was not live.
     @discardableResult
     mutating func removeLive(_ dot: Dot) -> RecordSummary? {
         guard let summary = live.removeValue(forKey: dot) else { return nil }
@@ -189,7 +188,7 @@ package struct ScopeReplica: Sendable {
         return summary
     }
 
-    /// Whether a record with the bytes of `dot` lives or is to be brought anew.
+    /// Whether a live record or a renewal has the bytes of `dot`.
     func hasEqualRecord(of key: SyncItemID, tag: UInt64) -> Bool {
         dots(of: key).contains { $0.tag == tag }
             || renewals[key]?.contains { $0.source.tag == tag } == true
@@ -201,12 +200,12 @@ package struct ScopeReplica: Sendable {
         for dot in dots where isAhead(dot) { cloud.insert(dot) }
     }
 
-    /// Drops from the cloud what the positions say.
+    /// Drops from the cloud the dots that the positions have reached.
     mutating func trimCloud() { cloud.trim(to: positions) }
 }
 
 extension ScopeReplica {
-    /// Makes what lives of an item the covers of its pending change.
+    /// Turns the live records of an item into covers of its pending change.
     ///
     /// - Parameter record: The new record of this scope; nil if the item has none in it.
     /// - Parameter isElsewhere: Whether the item has a record in the other scope now.
@@ -220,8 +219,8 @@ extension ScopeReplica {
         let coversItem =
             dots.contains { live[$0]?.moved == nil }
             || renewed.contains { $0.summary.moved == nil }
-        // Elsewhere the row would vanish if a record that says where the item went were deleted
-        // before the other scope was read.
+        // On other devices the row would vanish if a *moved* record were deleted before the other
+        // scope was read.
         if isElsewhere, !coversItem, pending[key] == nil, applies(.movedStays) { return [] }
         for dot in dots { removeLive(dot) }
         forget(dots)

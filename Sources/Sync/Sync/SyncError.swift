@@ -13,7 +13,7 @@ package struct SyncError: Error, Hashable, Sendable {
         case newer
         /// The signature, the hash or the seal does not fit: count them and leave them.
         case tampered
-        /// The author signed what breaks a rule: read its log no further, and name the author.
+        /// The author signed bytes that break a rule: read its log no further, and name the author.
         case invalid
         /// The bytes were made for another key than the given one.
         case wrongKey

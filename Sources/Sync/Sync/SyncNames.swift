@@ -180,7 +180,7 @@ package struct Dot: Hashable, Comparable, Sendable {
     }
 }
 
-/// How far a log was read: the number and the hash of its last message that was read.
+/// The position in a log: number and hash of the last message that was read.
 package struct LogPosition: Hashable, Sendable {
     /// The number; 0 before the first message.
     package let number: UInt64
@@ -197,7 +197,7 @@ package struct LogPosition: Hashable, Sendable {
     package static var start: LogPosition { LogPosition(number: 0, hash: .zero) }
 }
 
-/// How far each log was read. A log that is absent was not read at all.
+/// The position in each log. A log that is absent was not read at all.
 package typealias LogTable = [LogID: LogPosition]
 
 /// An item as it travels. It keeps its bytes wherever it goes.
@@ -241,11 +241,11 @@ package struct RecordContent: Sendable {
 
     /// The item's class.
     package let itemClass: ItemClass
-    /// The item's protection class; of an item that moved, the new one.
+    /// The item's protection class; in a *moved* record, the new one.
     package let protectionClass: ProtectionClass
     /// The item's value, or what stands in its place.
     package let kind: Kind
-    /// The attributes, in the form of a backup; of an item that moved, only those that name it.
+    /// The attributes, in the form of a backup; in a *moved* record, only those that name the item.
     package let attributes: AttributeList
 }
 
@@ -253,9 +253,7 @@ package struct RecordContent: Sendable {
 package struct MessageHeader: Hashable, Sendable {
     /// What a message holds.
     package enum Kind: Hashable, Sendable {
-        /// A ``Batch``.
         case batch
-        /// A ``Base``.
         case base
     }
 
@@ -282,7 +280,7 @@ package struct Batch: Sendable {
     package var milliseconds: UInt64
     /// The highest version of the format that the author reads.
     package var reads: UInt16
-    /// How far the author had read the logs that the covers name, and those that it has read
+    /// The author's positions in the logs that the covers name, and in those that it has read
     /// further since its last message.
     package var table: LogTable
     /// The records that are deleted or replaced, strictly rising.
@@ -310,7 +308,7 @@ package struct Base: Sendable {
     package var milliseconds: UInt64
     /// The highest version of the format that the author reads.
     package var reads: UInt16
-    /// How far the author had read each log.
+    /// The author's position in each log.
     package var table: LogTable
     /// The author's last messages in this log before this one, by rising numbers.
     package var own: [OwnMessage]

@@ -33,8 +33,8 @@ extension SyncSession {
         return true
     }
 
-    /// Brings all parts of a base into the keychain, unless they are there from a join that was
-    /// broken off.
+    /// Stores all parts of a base in the keychain, unless a join that was broken off has stored
+    /// them.
     ///
     /// - Returns: false if the store does not give all of them.
     private func storeParts(
@@ -114,7 +114,7 @@ private struct OpenedParts {
     private var nextIndex = 0
     /// The first dot of each part that was read.
     private var starts: [Dot] = []
-    /// A reader that stands before each part.
+    /// For each part, a reader that reads it next.
     private var readers: [BasePartReader] = []
     private var current: (index: Int, records: [Dot: SyncRecord])?
 

@@ -6,7 +6,7 @@ package import ValetSync
 internal import ValetSyncStores
 internal import ValetSystem
 
-// Writes bases, and deletes what a base has made unnecessary: docs/SYNC.md §4 "A base brings
+// Writes bases, and deletes files that a base has made unnecessary: docs/SYNC.md §4 "A base brings
 // nothing new", §5 "Writing".
 
 extension SyncSession {
@@ -31,7 +31,7 @@ extension SyncSession {
         return isDue || !lasting.isEmpty
     }
 
-    /// Writes a base now, unless something is pending that a batch has to bring first.
+    /// Writes a base now, unless a pending change has to go into a batch first.
     ///
     /// - Returns: Whether the base is in the store.
     /// - Throws: ``KeychainFailure``, ``KeychainFailure/Code/noCircleKeys``.
@@ -71,7 +71,7 @@ extension SyncSession {
 
     /// Puts the parts into the store, one by one, and builds the base.
     ///
-    /// - Returns: Nil if a record that lives cannot be read: `status` names its item.
+    /// - Returns: Nil if a live record cannot be read: `status` names its item.
     private func write(
         _ draft: BaseDraft, _ scope: KeyScope, _ key: CircleKeyring.Held,
         _ snapshot: BaseSnapshot
@@ -111,7 +111,7 @@ extension SyncSession {
     private func append(
         _ built: Written, _ draft: BaseDraft, _ scope: KeyScope
     ) throws -> Bool {
-        // What was sent must be known afterwards, whatever becomes of it.
+        // The hash must be known afterwards, whatever becomes of the base.
         try keychain.update(Self.writingBase) {
             $0.replica?[scope].sendBase(hash: built.message.hash)
         }
@@ -192,9 +192,10 @@ private struct PartWriter {
     }
 }
 
-// MARK: - What is deleted
+// MARK: - Deleting
 
-/// When bases and the last messages of old logs were written, to delete what they made unnecessary.
+/// When bases and the last messages of old logs were written, to delete files that they made
+/// unnecessary.
 struct LogTimes: Hashable {
     struct Base: Hashable {
         let number: UInt64
@@ -203,8 +204,7 @@ struct LogTimes: Hashable {
 
     /// The last base in each own log.
     var bases: [LogID: Base] = [:]
-    /// When an own log was last seen to grow that this device does not write any more, and up to
-    /// which number.
+    /// When each retired log of this device was last seen to grow, and up to which number.
     var retired: [LogID: Base] = [:]
     /// The devices that were removed or have left and whose logs are still to be deleted, and since
     /// when.
@@ -273,7 +273,8 @@ extension SyncSession {
     }
 
     /// Deletes, once, the logs of devices that were removed or have left: a day after
-    /// `milliseconds`, and not before bases of both scopes that are as new have what is in them.
+    /// `milliseconds`, and not before bases of both scopes, written since then, contain what those
+    /// logs say.
     package func deleteLogsLater(of devices: [DeviceID], since milliseconds: UInt64) throws {
         for device in devices where times.removed[device] == nil {
             times.removed[device] = milliseconds
@@ -288,7 +289,7 @@ extension SyncSession {
         }
     }
 
-    /// Whether bases that were written since `milliseconds` have all messages of a device that
+    /// Whether bases that were written since `milliseconds` contain all messages of a device that
     /// count.
     private func haveBases(_ device: DeviceID, since milliseconds: UInt64) throws -> Bool {
         guard try openScopes().contains(.whileUnlocked) else { return false }
@@ -305,7 +306,7 @@ extension SyncSession {
         }
     }
 
-    /// Deletes what is not needed any more: docs/SYNC.md §5, §6.
+    /// Deletes files that are not needed any more: docs/SYNC.md §5, §6.
     package func tidy() throws {
         let now = machine.milliseconds()
         for scope in try openScopes() {

@@ -16,7 +16,7 @@ package struct CircleKeyring: Sendable {
         init(_ key: consuming CircleKey) { self.key = key }
     }
 
-    /// The key under which messages are sealed now; nil if nobody gave it to this device.
+    /// The current key; nil if no member has given it to this device.
     package let newest: Held?
     /// The signers of entries whose keys do not fit what the entries commit to.
     package let liars: Set<DeviceID>
@@ -25,7 +25,7 @@ package struct CircleKeyring: Sendable {
     /// The key that a message names; nil if this device does not have it.
     package subscript(id: KeyID) -> Held? { keys[id] }
 
-    /// Opens what `identity`, of the member `device`, can open of `roster`.
+    /// Opens the keys in `roster` that `identity`, of the member `device`, can open.
     package init(
         _ roster: Roster, for device: DeviceID, _ identity: borrowing ScopeIdentity
     ) {
@@ -92,7 +92,7 @@ private struct KeyOpening {
         }
     }
 
-    /// The entry that made the keys which are in use after the entry `hash`.
+    /// The entry that made the keys in use after the entry `hash`.
     func epochEntry(from hash: SyncHash) -> RosterEntry? {
         var next = byHash[hash]
         while let entry = next {

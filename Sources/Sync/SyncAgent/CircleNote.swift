@@ -46,6 +46,6 @@ extension NoteName {
     package static let roster: NoteName = "roster"
     /// ``SyncReport``: what the last round found.
     package static let report = NoteName(Keychain.SyncNote.report.rawValue)
-    /// ``LogTimes``: when logs and bases were written that are to be deleted.
+    /// ``LogTimes``: when bases and old logs were written, to delete them later.
     static let logTimes: NoteName = "log times"
 }

@@ -14,7 +14,7 @@ struct LogShelf {
         let name: StoredName
         let message: StoredMessage
         let header: MessageHeader
-        /// Of a base, the indices that its parts must have.
+        /// The number of parts of a base; their indices begin at 0.
         let partCount: UInt32
     }
 
@@ -28,8 +28,7 @@ struct LogShelf {
         case newer
         /// The author broke a rule: its log is read no further.
         case invalid(SyncError.Rule)
-        /// It names an entry of the roster that is not here, or a key that this device does not
-        /// have.
+        /// It names a roster entry or a key that this device does not have.
         case unknown
     }
 
@@ -81,9 +80,9 @@ struct LogShelf {
         Set(parts[number] ?? [])
     }
 
-    /// Takes a new list of names, and returns those that are to be fetched: new ones, and ones that
-    /// could not be read last time. If there are many, they come in no order, so that nobody can
-    /// choose which of them are read first.
+    /// Takes a new list of names, and returns the ones to fetch: new ones, and ones that could not
+    /// be read last time. If there are many, they come in random order, so nobody can choose which
+    /// of them are read first.
     mutating func update(_ listing: StoreListing) -> [StoredName] {
         names = Set(listing.names)
         parts = Dictionary(grouping: listing.names.filter { $0.part != nil }, by: \.number)
@@ -117,8 +116,7 @@ struct LogShelf {
 }
 
 extension SyncSession {
-    /// Looks at what the store has of all logs of members, and of those that have left, in the open
-    /// scopes.
+    /// Lists the store's files of all logs of members and leavers, in the open scopes.
     ///
     /// - Throws: ``KeychainFailure``.
     func lookAtLogs(_ scopes: [KeyScope]) throws {
@@ -137,8 +135,8 @@ extension SyncSession {
         try keepNewNames()
     }
 
-    /// The logs of devices in the store. If there are more than a circle may have, those that this
-    /// device reads already are among them, and some of the others.
+    /// The logs of devices in the store. If there are more than a circle may have, the result has
+    /// those that this device reads already, and some of the others.
     func logs(of devices: [DeviceID]) throws -> [LogPlace] {
         let shown = try store.logs(of: devices, in: circle.circle, by: storeDeadline).filter {
             $0.log.belongs(to: $0.device)
@@ -236,7 +234,7 @@ extension SyncSession {
         return try received.verified(by: member.signingKey(place.scope))
     }
 
-    /// The message `hash` of a log, fetched again if it was let go.
+    /// The message `hash` of a log, fetched again if it is not kept.
     ///
     /// - Returns: Nil if the store does not give it any more.
     func fetch(_ hash: SyncHash, in place: LogPlace) throws -> VerifiedMessage? {

@@ -6,7 +6,7 @@ package import ValetSync
 internal import ValetSyncStores
 internal import ValetSystem
 
-// Takes in what other devices have written: docs/SYNC.md §4 "Join", §5 "Reading" and "Own log
+// Takes in the messages of other devices: docs/SYNC.md §4 "Join", §5 "Reading" and "Own log
 // elsewhere".
 
 extension SyncSession {
@@ -53,8 +53,8 @@ extension SyncSession {
         }
     }
 
-    /// Lends what this device knows, as of its last transaction. A copy that is kept would be dear
-    /// when the replica changes next.
+    /// Lends the replica as of its last transaction. Do not keep a copy: the next change of the
+    /// replica would then copy all of it.
     func look<R>(_ body: (Replica) throws -> R) throws -> R {
         let result: R?? = try keychain.read(Self.reading) { view in
             try view.replica.map(body)
@@ -65,7 +65,7 @@ extension SyncSession {
 
     // MARK: The own log
 
-    /// Looks whether somebody else has written in the own log.
+    /// Looks for messages in the own log that this device has not written.
     private func lookAtOwnLog(_ scope: KeyScope) throws {
         let place = try ownPlace(scope)
         let own = place.log
@@ -88,8 +88,9 @@ extension SyncSession {
         }
     }
 
-    /// Has a base bring what the store has lost of the own log: at most once a minute, because a
-    /// store that loses everything again would have each round write all items.
+    /// Makes a base bring back the messages of the own log that the store has lost. At most once a
+    /// minute: if a store loses everything again and again, each round would otherwise write all
+    /// items.
     private func putBackLost(_ scope: KeyScope) throws {
         let now = machine.milliseconds()
         if let last = lossTimes[scope], now >= last, now - last < 60_000 {
@@ -166,7 +167,7 @@ extension SyncSession {
         try keychain.update(Self.reading) { $0.replica?[place.scope].oweTable() }
     }
 
-    /// Of a device that has left, the last message of the log that counts.
+    /// The last message that counts in the log of a device that has left.
     private func lastNumber(of place: LogPlace) -> UInt64 {
         guard case .left(let leaver) = roster.membership(of: place.device) else { return .max }
         return leaver.last.first { $0.scope == place.scope && $0.name.log == place.log }?
@@ -222,7 +223,7 @@ extension SyncSession {
         return (refusal ?? nil).map(JoinStart.refused) ?? .begun
     }
 
-    /// After a message that may have replaced more values than there is room for.
+    /// Drops replaced values, after a message that may have replaced more than fit.
     func dropExcessReplaced(_ place: LogPlace) throws {
         guard report.accepted.contains(place.device.high) else { return }
         let count = machine.replacedCount
@@ -309,8 +310,7 @@ extension SyncSession {
         return true
     }
 
-    /// Keeps the values of foreign messages in a log that this device has left, which came after
-    /// their place was passed.
+    /// Keeps the values of foreign messages that arrived late in a log that this device has left.
     private func readLate(_ place: LogPlace, _ messages: [StoredMessage]) throws {
         let late: [StoredMessage] = try keychain.update(Self.reading) { update in
             update.replica?[place.scope].inspectRetired(place.log, messages)
@@ -328,7 +328,7 @@ extension SyncSession {
         }
     }
 
-    /// Shows what could not be shown before.
+    /// Writes the rows that could not be written before.
     private func showDeferred() throws {
         try keychain.update(Self.reading) { update in
             var changes: [ReplicaChange] = []
@@ -351,7 +351,7 @@ package struct SyncProgress: Hashable, Sendable {
     }
 }
 
-/// What became of a message that was to be joined.
+/// How the join of a message began.
 enum JoinStart {
     /// The join goes on slice by slice.
     case begun

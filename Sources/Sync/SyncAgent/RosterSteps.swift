@@ -6,8 +6,8 @@ package import ValetSync
 internal import ValetSyncStores
 internal import ValetSystem
 
-// Reads the roster, puts back what the store has lost, and appends entries: docs/SYNC.md §6. Every
-// round begins with it, and the commands that change the circle append here.
+// Reads the roster, puts back entries that the store has lost, and appends entries: docs/SYNC.md
+// §6. Every round begins with it, and the commands that change the circle append here.
 
 /// What the store shows of the roster.
 struct RosterShelf {
@@ -27,7 +27,7 @@ struct RosterShelf {
     var hasNewNames = false
     /// Entries whose parents were not read yet.
     var waiting: [RosterEntry] = []
-    /// The last entry that the store is known to have.
+    /// The last entry that is known to be in the store.
     var head: LogPosition?
     /// Whether a file was left for the next round.
     var isCutShort = false
@@ -40,15 +40,14 @@ struct RosterShelf {
             })
     }
 
-    /// How many files no member answers for.
+    /// How many files no member has signed.
     var foreignCount: Int {
         known.values.count { file in
             if case .entry = file { false } else { true }
         }
     }
 
-    /// Keeps entries for the next round, as many as a circle may have. Those that are left out are
-    /// read again.
+    /// Keeps entries for the next round, as many as a circle may have. The others are read again.
     mutating func wait(for entries: some Sequence<RosterEntry>) {
         var room = ReadingLimits.byteCount
         waiting = []
@@ -64,8 +63,7 @@ struct RosterShelf {
     }
 }
 
-/// How much of what no member has signed one round reads. The rest of a flood is left for later
-/// rounds, which go on from there.
+/// How much one round reads of files that no member has signed. Later rounds go on with the rest.
 enum ReadingLimits {
     /// The most files of a roster.
     static let rosterFileCount = 50_000
@@ -81,7 +79,7 @@ enum ReadingLimits {
 struct RosterReader {
     let store: any SyncStore
     let place: StorePlace
-    /// Is asked between two calls of the store. It throws to break off.
+    /// Runs between two calls of the store. It throws to break off.
     var checkpoint: () throws -> Void = {}
     private(set) var entries: [RosterEntry] = []
     private(set) var files: [StoredName: RosterShelf.File] = [:]
@@ -94,8 +92,8 @@ struct RosterReader {
 
     /// Reads files, and lends their bytes to `sieve`.
     ///
-    /// - Parameter own: The names of entries that are kept. They are always read. Of the others a
-    ///   random part is read if there are too many, so that nobody can choose what is left out.
+    /// - Parameter own: The names of entries that are kept. They are always read. If there are too
+    ///   many others, a random part of them is read, so nobody can choose which are left out.
     mutating func read(
         _ names: [StoredName], of own: Set<StoredName>, through sieve: inout RosterSieve,
         by deadline: () -> Deadline
@@ -150,7 +148,7 @@ extension SyncSession {
         let before = roster.acceptedHash
         let reading = try addNewEntries(listing)
         for (hash, error) in reading.refused where error.code == .invalid {
-            // Only what the device has signed breaks a rule.
+            // Only an entry that the device has signed breaks a rule.
             guard let signer = reading.signers[hash] else { continue }
             report.add(.refusedEntry, device: signer)
         }
@@ -289,7 +287,7 @@ extension SyncSession {
 
     // MARK: Duties
 
-    /// Does what the first unlocked member has to do before its next message: removes the devices
+    /// Does the duties of the first unlocked member before its next message: removes the devices
     /// that a lost branch removed, and makes new keys after a device has left.
     package func doDuties() throws {
         guard isMember, roster.alarm.isEmpty else { return }
@@ -333,7 +331,7 @@ extension SyncSession {
         )
     }
 
-    /// The operation that admits a member, and gives it the keys of now.
+    /// The operation that admits a member, and gives it the current keys.
     package func addition(
         of member: Member, _ head: RosterEntry.Head
     ) throws -> RosterEntry.Operation {

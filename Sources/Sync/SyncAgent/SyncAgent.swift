@@ -20,7 +20,7 @@ package final class SyncAgent {
 
     private typealias Outcome = (state: SyncState, failure: (any Error)?)
 
-    /// How long the agent waits for the lock before it looks again whether it is to end.
+    /// How long the agent waits for the lock before it checks again whether it must end.
     package var patience = Duration.seconds(30)
     private static let lockInterval = Duration.milliseconds(50)
     /// In nanoseconds: the least time between two looks at what has changed.
@@ -37,10 +37,10 @@ package final class SyncAgent {
     /// An agent for the keychain of `store`.
     ///
     /// - Parameters:
-    ///   - cancellation: Ends ``run()`` soon: the store's call under way ends first. So does a
-    ///     command that asks for the lock end a round, whatever the store has.
+    ///   - cancellation: Ends ``run()`` soon: the store's current call ends first. A command that
+    ///     asks for the lock ends a round in the same way.
     ///   - makeStore: Opens the store that the keychain has noted.
-    ///   - told: Is called after each round.
+    ///   - told: Runs after each round.
     /// - Throws: ``KeychainFailure`` if the process can open no more files.
     package init(
         _ store: ItemStore, _ lock: SyncLock, endedBy cancellation: Cancellation,
@@ -108,7 +108,8 @@ package final class SyncAgent {
         }
     }
 
-    /// Says whether a round is to be broken off. Looks at the lock twenty times a second.
+    /// Returns a function that says whether to break off a round. It looks at the lock twenty times
+    /// a second.
     private func interruption() -> () -> Bool {
         var next = Deadline.immediately
         return { [lock, cancellation] in
@@ -121,8 +122,8 @@ package final class SyncAgent {
 
     /// Waits for a change here or in the store, and then for more local changes.
     ///
-    /// After failures it waits longer each time, whatever changes here, and up to half as long
-    /// again by chance, so that agents do not all come at the same moment.
+    /// After failures it waits longer each time, whatever changes here. It adds up to half of that
+    /// time at random, so that agents do not all come at the same moment.
     private func wait(after outcome: Outcome, _ session: SyncSession?, _ storeWatch: StoreWatch?) {
         let isFailing =
             [.unavailable, .denied, .full].contains(outcome.state)
@@ -141,8 +142,8 @@ package final class SyncAgent {
         pause(Self.gathering, session) { storeWatch?.takeChange() ?? false }
     }
 
-    /// Waits for `duration`, until somebody asks for the lock, or until `isOver`. Keys that a lock
-    /// of the keychain takes away are dropped meanwhile.
+    /// Waits for `duration`, until somebody asks for the lock, or until `isOver`. During the wait
+    /// it drops keys that a lock of the keychain removes.
     private func pause(_ duration: Duration, _ session: SyncSession?, _ isOver: () -> Bool) {
         let end = Deadline(after: duration)
         while !cancellation.isCancelled, !lock.isWanted {

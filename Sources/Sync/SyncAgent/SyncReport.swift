@@ -5,11 +5,11 @@ internal import ValetSealing
 package import ValetSync
 internal import ValetSyncStores
 
-/// What the last rounds of sync have found, for `valet sync status`: docs/SYNC.md §8.
+/// The findings of the last rounds of sync, for `valet sync status`: docs/SYNC.md §8.
 ///
 /// It is a note in the keychain, so that a command can show it while the agent runs.
 package struct SyncReport: Hashable, Sendable {
-    /// Something that a person may want to know, or has to do something about.
+    /// Something that the user may want to know, or has to act on.
     package struct Trouble: Hashable, Sendable {
         /// What it is.
         package let kind: Kind
@@ -23,7 +23,7 @@ package struct SyncReport: Hashable, Sendable {
 
     /// The kinds of trouble. The numbers are kept in the keychain.
     package enum Kind: UInt8, CaseIterable, Hashable, Sendable {
-        /// A device has not given the right keys to this one.
+        /// A device has given wrong keys to this one.
         case unequalKeys = 1
         /// A device has signed a roster entry that breaks a rule.
         case refusedEntry = 2
@@ -33,7 +33,7 @@ package struct SyncReport: Hashable, Sendable {
         case copied = 4
         /// A device writes from two places.
         case twoHistories = 5
-        /// A device says that this one wrote what it did not write.
+        /// A device names messages of this one that it did not write.
         case claims = 6
         /// A message would bring more logs than a circle may have.
         case tooManyLogs = 7
@@ -43,21 +43,21 @@ package struct SyncReport: Hashable, Sendable {
         case replacedValuesAreFull = 9
         /// The store was set back to an older state.
         case storeWasSetBack = 10
-        /// A record that lives cannot be read, so that no base can be written.
+        /// A live record cannot be read, so no base can be written.
         case unreadableRecord = 11
         /// The circle has more items than a base can hold.
         case circleIsTooLarge = 12
         /// A device has signed a message that breaks a rule; its log is read no further.
         case invalidMessage = 13
-        /// Files that are no messages.
+        /// Files that are not messages.
         case foreign = 14
         /// Messages that may still be arriving.
         case partial = 15
         /// A device writes in a later version.
         case newer = 16
-        /// Messages name a key or a roster entry that is not here.
+        /// Messages name a key or a roster entry that this device does not have.
         case unknown = 17
-        /// Messages that others have read have not been here for an hour.
+        /// For an hour, messages that others have read have been missing from the store.
         case withheld = 18
         /// The clock of a device differs by more than ten minutes.
         case clock = 19
@@ -65,11 +65,11 @@ package struct SyncReport: Hashable, Sendable {
         case tooLarge = 20
         /// A log has more files than are read.
         case logIsTooLong = 21
-        /// Nobody has given the newest keys to this device.
+        /// No member has given the current keys to this device.
         case noKeys = 22
         /// Two members remove each other, and a person has to choose.
         case undecided = 23
-        /// Another member is to make new keys, because a device has left.
+        /// Another member has to make new keys, because a device has left.
         case keysAreToBeChanged = 24
         /// The roster has more files than are read.
         case rosterIsTooLong = 25
@@ -79,7 +79,7 @@ package struct SyncReport: Hashable, Sendable {
     package struct Device: Hashable, Sendable {
         /// When it wrote the newest message that was read: milliseconds since 1970, by its clock.
         package var lastSeen: UInt64 = 0
-        /// How far it has read the logs of this device.
+        /// The numbers up to which it has read the logs of this device.
         package var reads: [LogID: UInt64] = [:]
         /// By how many milliseconds its clock was ahead of this one when a message of it was new.
         package var clockDifference: Int64 = 0
@@ -91,19 +91,19 @@ package struct SyncReport: Hashable, Sendable {
     package var milliseconds: UInt64 = 0
     /// The devices, as far as messages of them were read.
     package private(set) var devices: [DeviceID: Device] = [:]
-    /// What the last round met.
     package private(set) var troubles: Set<Trouble> = []
-    /// The names of some files in the store that are none of a circle.
+    /// The names of some files in the store that belong to no circle.
     package private(set) var foreignNames: Set<String> = []
     private static let foreignNameCount = 5
-    /// The devices that may replace more values than can be kept, until they have no message left
-    /// that was not read: their ids' first halves. `valet sync accept` names them.
+    /// The first halves of the ids of devices that may replace more values than can be kept, until
+    /// all their messages are read. `valet sync accept` names them.
     package var accepted: Set<UInt64> = []
-    /// Whether this device has read what its sponsor knew when it admitted this device.
+    /// Whether this device has read everything that its sponsor had read when it admitted this
+    /// device.
     package var hasJoined = false
-    /// How far that is, in each scope in which the sponsor's message was read.
+    /// The sponsor's table at that time, in each scope in which the sponsor's message was read.
     var joinTargets: [KeyScope: LogTable] = [:]
-    /// What the messages of others name, of this session.
+    /// The positions that messages of others name, in this session.
     private(set) var claimed: [KeyScope: LogTable] = [:]
     private var ownHalf: UInt64 = 0
 
@@ -127,7 +127,7 @@ package struct SyncReport: Hashable, Sendable {
             Trouble(kind: kind, device: device, scope: scope, count: UInt32(clamping: count)))
     }
 
-    /// Takes note of files that no member has signed. The store answers for them, and nobody else.
+    /// Takes note of files that no member has signed. No device is blamed for them.
     mutating func addForeign(
         _ count: Int, named names: [String], besideMessagesOf device: DeviceID? = nil,
         _ scope: KeyScope? = nil
@@ -138,8 +138,9 @@ package struct SyncReport: Hashable, Sendable {
         }
     }
 
-    /// All logs of both scopes were read as far as they can be. Only a device with logs that go on
-    /// keeps its yes: files that never become messages would keep it for ever.
+    /// All logs of both scopes were read as far as possible. Ends the acceptance of each device,
+    /// unless one of its logs goes on. Files that never become messages do not count: they would
+    /// prolong it without end.
     ///
     /// - Parameter waiting: The logs that have messages which cannot be read yet.
     mutating func endAcceptance(except waiting: some Sequence<LogPlace>) {
@@ -148,13 +149,13 @@ package struct SyncReport: Hashable, Sendable {
         accepted.formIntersection(halves)
     }
 
-    /// What says that a log was not read to its end, and may be later.
+    /// The kinds that say that a log was not read to its end, and may be later.
     private static let unreadKinds: Set<Kind> = [
         .partial, .unknown, .replacedValuesAreFull, .logIsTooLong, .cloudIsFull, .tooManyLogs,
         .twoHistories,
     ]
 
-    /// A message of a log was joined.
+    /// Notes that a message of a log was joined.
     mutating func saw(_ place: LogPlace, _ milliseconds: UInt64, _ table: LogTable) {
         var device = devices[place.device] ?? Device()
         device.lastSeen = max(device.lastSeen, milliseconds)
@@ -294,9 +295,9 @@ extension SyncReport.Device {
     }
 }
 
-/// What is reported only after an hour, because messages may be on their way.
+/// Troubles that are reported only after an hour, because messages may be on their way.
 struct LastingTroubles {
-    /// Messages that a device could not reach that begins with nothing.
+    /// Logs whose position a new reader, which begins with nothing, could not reach.
     var unreachable: [KeyScope: LastingStates<LogID>] = [:]
     private var missing: [KeyScope: LastingStates<MessageName>] = [:]
     private var unknown = LastingStates<LogPlace>()
@@ -313,7 +314,7 @@ struct LastingTroubles {
 }
 
 extension SyncSession {
-    /// Reports what the shelves of the open scopes have that could not be read.
+    /// Reports the files on the shelves of the open scopes that could not be read.
     func reportShelves(_ scopes: [KeyScope]) {
         var waiting: Set<LogPlace> = []
         for (place, shelf) in shelves where scopes.contains(place.scope) {

@@ -4,8 +4,8 @@ package import ValetKeychainModel
 internal import ValetSync
 internal import ValetSyncStores
 
-/// One round of sync: reads everything, says everything that is new, and finds out the state. The
-/// agent and `valet sync once` run it.
+/// One round of sync: reads everything, writes everything that is new, and determines the state.
+/// The agent and `valet sync once` run it.
 extension SyncSession {
     /// Reads roster and logs, writes what is pending, and keeps the report in the keychain.
     ///
@@ -76,7 +76,7 @@ extension SyncSession {
             try removeStaleRecoveryKey()
         }
         try readLogs(progress)
-        // A locked device has not read the messages that it said yes to.
+        // A locked device has not read the messages that the user has accepted.
         if scopes.contains(.whileUnlocked) { report.endAcceptance(except: waitingLogs) }
         let isSent = try sendPending()
         try sendDueBases()
@@ -101,14 +101,14 @@ extension SyncSession {
         return scopes.contains(.whileUnlocked) ? .current : .locked
     }
 
-    /// Whether there are items that cannot travel. They are reported, and nobody else brings them.
+    /// Whether there are items that cannot travel. They are reported. No other device sends them.
     var holdsItemsBack: Bool {
         report.troubles.contains { [.tooLarge, .unreadableRecord].contains($0.kind) }
     }
 
-    /// Whether this device has read what its sponsor knew when it was admitted: docs/SYNC.md §6,
-    /// step 7. That is the table of the sponsor's first message that names the admission or a later
-    /// entry, in each open scope.
+    /// Whether this device has read everything that its sponsor had read when it admitted this
+    /// device: docs/SYNC.md §6, step 7. That is the table of the sponsor's first message that names
+    /// the admission or a later entry, in each open scope.
     private func hasJoined(_ scopes: [KeyScope]) throws -> Bool {
         if circle.isFounder || report.hasJoined { return true }
         let targets = report.joinTargets
@@ -120,7 +120,7 @@ extension SyncSession {
         return report.hasJoined
     }
 
-    /// Takes note of a message that tells how far this device has to read before it has joined.
+    /// Notes a message whose table says how far this device has to read before it has joined.
     func noteJoinTarget(_ message: VerifiedMessage, _ table: LogTable) {
         let scope = message.header.scope
         guard !report.hasJoined, report.joinTargets[scope] == nil,

@@ -15,11 +15,11 @@ package final class SyncSession {
     /// The keychain, with its replica.
     package let keychain: SyncedKeychain
     package let store: any SyncStore
-    /// The circle, and who this device is in it.
+    /// The circle, and this device's id in it.
     package let circle: CircleNote
     /// The roster as far as it was read.
     package internal(set) var roster: Roster
-    /// What the session met so far, for `status`.
+    /// The findings of the session so far, for `status`.
     package internal(set) var report = SyncReport()
     /// The report that is in the keychain.
     var keptReport = SyncReport()
@@ -32,7 +32,7 @@ package final class SyncSession {
     var shelves: [LogPlace: LogShelf] = [:]
     var recent = RecentMessages()
     var rosterShelf = RosterShelf()
-    /// The last message of each own log that the store is known to have.
+    /// The last message of each own log that is known to be in the store.
     var heads: [LogID: LogPosition] = [:]
     /// When the last base was owed because the store had lost messages of the own log.
     var lossTimes: [KeyScope: UInt64] = [:]
@@ -40,7 +40,7 @@ package final class SyncSession {
     /// The logs that have messages which cannot be read before a base comes.
     var waitingLogs: Set<LogPlace> = []
     var times = LogTimes()
-    /// Whether the work is to be broken off, because the agent is to end or a command waits for it.
+    /// Whether to break off the work, because the agent must end or a command waits for it.
     package var isInterrupted: () -> Bool = { false }
 
     /// Where time and random numbers come from: tests replace it.
@@ -63,7 +63,7 @@ package final class SyncSession {
         }
     }
 
-    /// Begins with what the keychain has noted.
+    /// Begins with the notes in the keychain.
     ///
     /// - Returns: Nil if the keychain is in no circle.
     /// - Throws: ``KeychainFailure``: `locked` before the first unlock, `damaged` for a note that
@@ -104,7 +104,7 @@ package final class SyncSession {
         self.machine = machine
     }
 
-    /// Writes down a circle that was founded, or that this device may read from now on.
+    /// Notes a circle that was founded, or that this device may read from now on.
     package static func note(
         _ circle: CircleNote, _ roster: Roster, in update: SyncUpdate
     ) {
@@ -120,7 +120,7 @@ package final class SyncSession {
         return false
     }
 
-    /// Is called between two steps of long work. What was done until then stays done.
+    /// Runs between two steps of long work. Breaking off keeps the finished steps.
     ///
     /// - Throws: ``KeychainFailure/Code/roundInterrupted``.
     func checkpoint() throws {
@@ -129,7 +129,7 @@ package final class SyncSession {
 
     // MARK: Keys
 
-    /// What this device knows of the circle, for the replica.
+    /// The facts about the circle that the replica needs.
     func view(isLocked: Bool) -> CircleView {
         let state = roster.accepted
         let devices = Array(state.members.keys) + Array(state.leavers.keys)

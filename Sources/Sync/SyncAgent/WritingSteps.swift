@@ -6,7 +6,7 @@ internal import ValetSync
 internal import ValetSyncStores
 internal import ValetSystem
 
-// Writes what is new here: docs/SYNC.md §4 "Build", §5 "Writing". A batch is built, numbered and
+// Writes the local changes: docs/SYNC.md §4 "Build", §5 "Writing". A batch is built, numbered and
 // kept in one transaction, and then sent as it is until the store has it.
 
 extension SyncSession {
@@ -103,7 +103,7 @@ extension SyncSession {
         let name = message.header.name
         let place = LogPlace(circle.circle, circle.device, scope, name.log)
         let position = LogPosition(number: name.number, hash: message.hash)
-        // It may have been stored before the process that sent it died.
+        // The process that sent it may have died after the store had it.
         let isThere = heads[name.log] == position
         let outcome =
             try isThere
@@ -127,7 +127,8 @@ extension SyncSession {
         return true
     }
 
-    /// The store was set back, and has lost messages of the own log: a base brings what they had.
+    /// The store was set back, and has lost messages of the own log: makes a base bring back their
+    /// contents.
     func putBack(_ scope: KeyScope) throws {
         report.add(.storeWasSetBack, scope: scope)
         try keychain.update(Self.writing) { update in
@@ -148,7 +149,8 @@ extension SyncSession {
         }
     }
 
-    /// Makes the next batch of each open scope have the whole table, also if nothing is new.
+    /// Gives the next batch of each open scope the whole table, and makes one due even if nothing
+    /// is new.
     package func oweTables() throws {
         try keychain.update(Self.writing) { update in
             for scope in KeyScope.allCases { update.replica?[scope].oweTable() }

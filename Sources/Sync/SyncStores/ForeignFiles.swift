@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Files that desktops and programs which copy folders leave beside the files of a store.
+/// Files that desktops and copying programs leave beside the files of a store.
 ///
 /// A store never reads a name that is not exactly one of its own, so these do no harm. They are
-/// known here only to leave them out of reports: a person can do nothing about them.
+/// listed here only to leave them out of reports: the user can do nothing about them.
 enum ForeignFiles {
     /// Names in lower case that are ignored.
     private static let names: Set<String> = [
         "desktop.ini", "thumbs.db", "ehthumbs.db", "icon\r", "icon", "lost+found", "@eadir",
         "#recycle", "$recycle.bin", "system volume information", "__macosx",
     ]
-    /// Ends of names in lower case: of what is being copied, and of editors' copies.
+    /// Endings of names in lower case: of files that are being copied, and of editors' copies.
     private static let ends = [
         ".tmp", ".part", ".partial", ".filepart", ".crdownload", ".swp", ".bak", ".!sync", ".bts",
         ".lock", ".lnk", "~",
     ]
-    /// The most names of other files that a list tells.
+    /// The most names of other files in a list.
     static let toldCount = 3
 
-    /// Whether a person need not hear of a file.
+    /// Whether reports leave out a file.
     ///
     /// Hidden files are ignored: .DS_Store, ._*, .directory, .stfolder, .syncthing.*.tmp, .dropbox,
     /// ._sync_*.db, .nfs*, .fuse_hidden* and others. So are copies that a program made of a file of
@@ -49,7 +49,7 @@ enum ForeignFiles {
 }
 
 extension StoreListing {
-    /// Counts a file that is none of the store.
+    /// Counts a file that does not belong to the store.
     package mutating func addForeign(_ name: Span<UInt8>) {
         guard !ForeignFiles.isOfOtherProgram(name) else { return }
         foreignCount += 1

@@ -4,7 +4,7 @@ package import ValetKeychainModel
 internal import ValetSealing
 package import ValetSync
 
-/// What things are called in a store: docs/SYNC.md §7. Folders and etcd use the same names.
+/// The names in a store: docs/SYNC.md §7. Folders and etcd use the same names.
 ///
 /// Where a name has a hash of the bytes, equal names mean equal bytes, so that no tool that copies
 /// a folder overwrites anything.

@@ -7,16 +7,16 @@ package import ValetSystem
 /// A place where the devices of circles leave bytes for each other: docs/SYNC.md §7. The agent of
 /// sync calls it, and docs/STORES.md says how to write another one.
 ///
-/// A store is trusted with nothing. It may withhold, return and repeat bytes, so callers verify
-/// all that they read. Calls block until their deadline at most. They are made from one thread at
-/// a time, but for ``waitForChange(in:within:)``, which may run on another thread.
+/// A store is trusted with nothing. It may withhold, return and repeat bytes, so callers verify all
+/// that they read. Calls block until their deadline at most. They are made from one thread at a
+/// time, except ``waitForChange(in:within:)``, which may run on another thread.
 ///
 /// Every call throws ``KeychainFailure``. Each may throw `unavailable`, `denied`, `timedOut` and
 /// `malformed`, and each that writes may throw `full`. All calls but those about mails throw
 /// `unavailable` where the mark of the circle is missing, and then change nothing: a folder that
 /// is not mounted must not be filled.
 package protocol SyncStore: Sendable {
-    /// What a call that has stored something guarantees.
+    /// The guarantee of a call that has stored something.
     var guarantee: StoreGuarantee { get }
 
     /// Makes the place of a circle with its mark. Does nothing if the circle is here.
@@ -25,22 +25,22 @@ package protocol SyncStore: Sendable {
     /// Throws `unavailable` where the mark of the circle is missing. Makes nothing.
     func check(_ circle: CircleID, by deadline: Deadline) throws(KeychainFailure)
 
-    /// The logs of some devices that have anything in the store, in rising order. Of a device and
-    /// scope with more than ``StoreLimits/logCount``, as many of them as that.
+    /// The logs of some devices that have anything in the store, in rising order; at most
+    /// ``StoreLimits/logCount`` for each device and scope.
     func logs(
         of devices: [DeviceID], in circle: CircleID, by deadline: Deadline
     ) throws(KeychainFailure) -> [LogPlace]
 
     /// Lists what is in a place, without reading it, from `number` on.
     ///
-    /// What was deleted may be listed again, where a tool that copies a folder brings it back. So
-    /// the owner of a log compares its list with what it has deleted, and deletes again.
+    /// Deleted files may be listed again, because a tool that copies a folder may bring them back.
+    /// So the owner of a log compares its list with its deletions, and deletes again.
     func list(
         _ place: StorePlace, from number: UInt64, by deadline: Deadline
     ) throws(KeychainFailure) -> StoreListing
 
-    /// Reads what ``list(_:from:by:)`` named, at most ``StoreLimits/readCount`` at once. The answer
-    /// has the order of the names.
+    /// Reads files that ``list(_:from:by:)`` named, at most ``StoreLimits/readCount`` at once. The
+    /// answer has the order of the names.
     func read(
         _ names: [StoredName], in place: StorePlace, by deadline: Deadline
     ) throws(KeychainFailure) -> [StoredBytes]
@@ -69,7 +69,7 @@ package protocol SyncStore: Sendable {
         _ files: [StoreFile], in place: StorePlace, by deadline: Deadline
     ) throws(KeychainFailure) -> AppendOutcome
 
-    /// Deletes messages and parts of a log of ours. Names that are not here count as deleted.
+    /// Deletes messages and parts of a log of ours. Names that do not exist count as deleted.
     func delete(
         _ names: [StoredName], in log: LogPlace, by deadline: Deadline
     ) throws(KeychainFailure)
@@ -84,7 +84,7 @@ package protocol SyncStore: Sendable {
     func post(_ mail: StoredMail, to mailbox: MailboxID, by deadline: Deadline)
         throws(KeychainFailure)
 
-    /// The mails of an invitation, by rising steps; of each step ``StoreLimits/mailCount`` at most.
+    /// The mails of an invitation, by rising steps; at most ``StoreLimits/mailCount`` of each step.
     /// More than one of a step means that another sponsor or joiner answers the invitation.
     func mails(
         in mailbox: MailboxID, by deadline: Deadline
@@ -95,13 +95,13 @@ package protocol SyncStore: Sendable {
         _ mail: StoredMail, from mailbox: MailboxID, by deadline: Deadline
     ) throws(KeychainFailure)
 
-    /// Removes what broken-off writes and forgotten invitations have left, where the store does not
+    /// Removes the leftovers of broken-off writes and forgotten invitations, if the store does not
     /// do so itself. Callers do this once a day.
     func removeLeftovers(by deadline: Deadline) throws(KeychainFailure)
 
     /// Waits until something may have changed since the circle was last listed, or until `limit`
-    /// ends the wait. It is only a hint: at times it names everything, so that a caller that does
-    /// what it says misses nothing for long.
+    /// ends the wait. It is only a hint. At times it names everything, so a caller that follows it
+    /// misses nothing for long.
     ///
     /// A caller that waits for other things, too, runs this on a thread of its own, or ends it by
     /// the cancellation in `limit`. A wait that cannot reach the store ends only with `limit`, or
@@ -111,9 +111,10 @@ package protocol SyncStore: Sendable {
     ) throws(KeychainFailure) -> StoreChange
 }
 
-/// What it means that a call has stored something.
+/// What is true once a call has stored something.
 package enum StoreGuarantee: Hashable, Sendable {
-    /// The bytes are on the disk of this machine. That others have them is known from their tables.
+    /// The bytes are on the disk of this machine. The tables of other devices show whether they
+    /// have them.
     case onThisDisk
     /// The bytes are in the store, where all others read them.
     case inTheStore
@@ -147,7 +148,6 @@ package struct LogPlace: Hashable, Sendable {
     package let scope: KeyScope
     package let log: LogID
 
-    /// The log `log` of `device` in a scope of `circle`.
     package init(_ circle: CircleID, _ device: DeviceID, _ scope: KeyScope, _ log: LogID) {
         (self.circle, self.device, self.scope, self.log) = (circle, device, scope, log)
     }
@@ -199,7 +199,7 @@ package struct StoredName: Hashable, Comparable, Sendable {
     }
 }
 
-/// What is in a place.
+/// The contents of a place.
 package struct StoreListing: Hashable, Sendable {
     /// The names, rising.
     package var names: [StoredName] = []
@@ -215,11 +215,11 @@ package struct StoreListing: Hashable, Sendable {
     package init() {}
 }
 
-/// What a name led to.
+/// The file of a name.
 package enum StoredBytes: Hashable, Sendable {
     /// Bytes within the limits, which fit the hash in their name if it has one.
     case bytes([UInt8])
-    /// Nothing any more.
+    /// The file is gone.
     case missing
     /// Bytes that do not fit the hash, which may still be arriving.
     case partial
@@ -247,7 +247,7 @@ package struct StoreFile: Hashable, Sendable {
     }
 }
 
-/// What became of something to write.
+/// The outcome of a write.
 package enum AppendOutcome: Hashable, Sendable {
     /// The store has it, now or already.
     case stored

@@ -10,14 +10,14 @@ struct BitwardenItems {
     /// The members that are not imported and say something in some item.
     private var unknown: Set<String> = []
 
-    /// What only says of which kind an item is.
+    /// Members that only name the kind of an item.
     private static let structure: Set<String> = ["object", "type", "secureNote"]
 
     init(_ scope: Scope) {
         items = LoginItems(scope)
     }
 
-    /// What was read, and the members that were not.
+    /// The items that were read, and the members that were not.
     var found: ImportedItems {
         var found = items.found
         let names = unknown.sorted().map { "'\($0)'" }.joined(separator: ", ")
@@ -102,7 +102,7 @@ struct BitwardenItems {
         }
     }
 
-    /// Adds what a card, an identity or an SSH key says.
+    /// Adds the fields of a card, an identity or an SSH key.
     private static func addSecrets(
         _ reader: inout JSONReader, in group: String, to login: inout ImportedLogin,
         _ unknown: inout Set<String>

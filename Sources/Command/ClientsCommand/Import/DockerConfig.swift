@@ -38,7 +38,7 @@ enum DockerConfig {
         return found
     }
 
-    /// Names what is not imported.
+    /// Names entries that are not imported.
     private static func nameOthers(
         _ document: JSONDocument, _ found: inout ImportedItems
     ) throws(CLIError) {

@@ -6,8 +6,8 @@ internal import ValetKeychainStore
 internal import ValetSealing
 
 /// The JSON of `valet export`, which `valet import` reads back: an object for each item. Text is a
-/// string, a number is a number, and bytes are `{"base64":"…"}`. The reader refuses what it does
-/// not know, because another meaning could be a weaker protection.
+/// string, a number is a number, and bytes are `{"base64":"…"}`. The reader refuses unknown
+/// members, because their meaning could be a weaker protection.
 enum ExportFormat {
     /// What the member "format" says.
     static let name = "valet-export-1"
@@ -25,8 +25,8 @@ enum ExportFormat {
     private static let classes: [ItemClass: String] = [
         .genericPassword: "generic-password", .internetPassword: "internet-password",
     ]
-    /// What is not an attribute of its own: properties of the item, and its dates, which the
-    /// keychain sets.
+    /// Members that are not attributes: properties of the item, and its dates, which the keychain
+    /// sets.
     private static let others: Set<Attribute> = [
         .accessGroup, .synchronizable, .accessible, .accessControl, .creationDate,
         .modificationDate,
@@ -134,7 +134,7 @@ enum ExportFormat {
             }
         }
 
-        /// The attribute's value; nil for what is no value of attributes.
+        /// The attribute's value; nil for other JSON values.
         var value: AttributeValue? {
             switch self {
             case .text(let text): text.publicText.map(AttributeValue.text)
@@ -212,7 +212,7 @@ enum ExportFormat {
         }
     }
 
-    /// Names no value: a member's name may be a secret that stands in a wrong place.
+    /// Names no value: a member's name may be a misplaced secret.
     private static func refusal(_ number: Int, _ reason: String) -> CLIError {
         CLIError(.damaged, "item \(number) of the export \(reason): nothing was imported")
     }

@@ -25,7 +25,7 @@ enum GitStore {
         }
     }
 
-    /// What a line has: an item, or a reason to skip it.
+    /// The contents of a line: an item, or a reason to skip it.
     private enum Found {
         case item(ImportedItem)
         case skipped(String)

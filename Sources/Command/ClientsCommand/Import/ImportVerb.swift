@@ -5,8 +5,8 @@ internal import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSealing
 
-/// `valet import`: reads a source, shows what becomes of each item, stores all or nothing, and
-/// compares what is stored with the source.
+/// `valet import`: reads a source, shows the result for each item, stores all or nothing, and
+/// compares the stored items with the source.
 ///
 /// Everything is read and compared before the first write. Many items are stored in several
 /// transactions, so that other programs can write in between. An import that ends early leaves
@@ -72,7 +72,7 @@ struct ImportVerb {
 
     // MARK: Plan
 
-    /// What no two items of a keychain have in common. All items go to one group.
+    /// The key that distinguishes items of a keychain. All items go to one group.
     private struct Key: Hashable {
         let itemClass: ItemClass
         let attributes: [Attribute: AttributeValue]

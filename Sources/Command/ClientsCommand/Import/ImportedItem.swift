@@ -111,12 +111,12 @@ extension AttributeValue {
 /// All that a source offers.
 struct ImportedItems {
     var items: [ImportedItem] = []
-    /// What cannot be imported, and why.
+    /// The items that cannot be imported, and why.
     private(set) var skipped: [(source: String, reason: String)] = []
     /// Whether more was skipped than is kept.
     private var isOverfull = false
 
-    /// More items than any person has. It bounds what is skipped, too.
+    /// More items than any user has. It bounds the skipped items, too.
     static let maximumCount = 250_000
     static let maximumValueByteCount = 16 << 20
 
@@ -132,7 +132,7 @@ struct ImportedItems {
         items.append(item)
     }
 
-    /// Notes what cannot be imported.
+    /// Notes an item that cannot be imported.
     mutating func skip(_ source: String, _ reason: String) {
         if skipped.count < Self.maximumCount {
             skipped.append((source, reason))

@@ -93,7 +93,7 @@ struct LoginItems {
     private var entries: [String: Int] = [:]
     private var passwords: [Login: SecretValue] = [:]
 
-    /// What no two internet passwords have in common.
+    /// The key that distinguishes internet passwords.
     private struct Login: Hashable {
         let place: LoginPlace
         let username: String
@@ -104,7 +104,7 @@ struct LoginItems {
         self.scope = scope
     }
 
-    /// Notes what is not imported.
+    /// Notes a part that is not imported.
     mutating func skip(_ source: String, _ reason: String) { found.skip(source, reason) }
 
     /// Adds an entry.

@@ -9,7 +9,7 @@ internal import ValetSealing
 ///
 /// A position is before a value. Each function that reads one leaves the position behind it.
 struct JSONReader {
-    /// What a value is.
+    /// The kind of a value.
     enum Kind {
         case object, array, string, number, literal
     }
@@ -97,8 +97,8 @@ struct JSONReader {
         return word
     }
 
-    /// Passes over a value. Returns whether it says anything: null, false, zero, and what is empty
-    /// or has only such parts do not.
+    /// Passes over a value. Returns false for a value without information: null, false, zero, or an
+    /// empty value or one with only such parts.
     @discardableResult
     mutating func skip() throws(CLIError) -> Bool {
         var hasContent = false
@@ -221,7 +221,7 @@ struct JSONReader {
     }
 
     private func unescaped(_ range: Range<Int>) throws(CLIError) -> SecretValue {
-        // Escapes are longer than what they stand for.
+        // Escapes are longer than the characters that they stand for.
         var string = SecretText(capacity: range.count)
         try text.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
             var place = range.lowerBound
@@ -236,7 +236,7 @@ struct JSONReader {
         return string.value()
     }
 
-    /// Appends what the escape at the start of `bytes` stands for, and moves `place` behind it.
+    /// Appends the character of the escape at the start of `bytes`, and moves `place` behind it.
     private func appendEscape(
         _ bytes: Span<UInt8>, _ place: inout Int, _ string: inout SecretText
     ) throws(CLIError) {

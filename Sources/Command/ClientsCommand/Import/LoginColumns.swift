@@ -2,7 +2,7 @@
 
 internal import ValetCLI
 
-/// What a column of a table of logins holds. Programs have different names for the same things;
+/// The meaning of a column in a table of logins. Programs have different names for the same things;
 /// docs/CLIENTS.md has the same list.
 enum LoginColumn: Hashable {
     case name, url, username, password, notes, otp, realm

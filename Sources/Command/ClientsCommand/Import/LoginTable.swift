@@ -39,7 +39,7 @@ struct LoginTable {
         unknown = header.columns.map { _ in false }
     }
 
-    /// What was read, and the columns that were not.
+    /// The items that were read, and the columns that were not.
     private var found: ImportedItems {
         var found = items.found
         let names = zip(header.columns, unknown).filter(\.1).map { "'\($0.0.name)'" }
@@ -76,7 +76,7 @@ struct LoginTable {
         try items.add(entry.whole())
     }
 
-    /// What a row says.
+    /// The fields of a row.
     private struct Entry {
         private var login: ImportedLogin
         private let line: Int

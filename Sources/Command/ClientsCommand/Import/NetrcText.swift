@@ -70,7 +70,7 @@ enum NetrcText {
             self.line = line
         }
 
-        /// Reads what follows a word.
+        /// Reads the argument of a word.
         mutating func read(_ word: String, _ reader: inout TextReader) throws(CLIError) {
             switch word {
             case "login", "user": login = try NetrcText.text(&reader, after: word)

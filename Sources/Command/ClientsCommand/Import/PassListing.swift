@@ -3,8 +3,8 @@
 internal import ValetCLI
 internal import ValetSystem
 
-/// Finds the files of a store of `pass`. What is not imported is named, because people delete the
-/// store afterwards. ``PassStore`` decrypts the files.
+/// Finds the files of a store of `pass`. Files that are not imported are named, because users
+/// delete the store afterwards. ``PassStore`` decrypts the files.
 struct PassListing {
     /// Without a slash at its end.
     private let folder: String
@@ -34,7 +34,7 @@ struct PassListing {
         self.root = root
     }
 
-    /// The files, and what is left out.
+    /// The files, and the entries that are left out.
     consuming func read() throws(CLIError) -> (names: [String], found: ImportedItems) {
         try list("", within: [root])
         return (names, found)
@@ -85,7 +85,7 @@ struct PassListing {
         return nil
     }
 
-    /// Adds a file, or names what is none.
+    /// Adds a file, or names an entry that is not one.
     private mutating func add(_ entry: FolderEntry, _ path: String) throws(CLIError) {
         let reason: String? =
             switch entry.kind {

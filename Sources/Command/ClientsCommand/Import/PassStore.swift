@@ -23,7 +23,7 @@ struct PassStore {
         "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
     ]
 
-    /// - Parameter skipsUnreadable: Whether the import goes on without what gpg cannot decrypt.
+    /// - Parameter skipsUnreadable: Whether the import leaves out files that gpg cannot decrypt.
     init(folder: String?, skipsUnreadable: Bool, _ scope: Scope) throws(CLIError) {
         let environment = Environment.ofProcess
         let standard =
@@ -100,7 +100,7 @@ struct PassStore {
 }
 
 extension SecretValue {
-    /// The value without its line end, if it is one line of text; else the value itself.
+    /// The value without its line end if it is one line of text, otherwise the value itself.
     fileprivate var withoutOnlyNewline: SecretValue {
         withBytes { bytes in
             guard bytes.firstIndex(of: UInt8(ascii: "\n")) == bytes.count - 1 else { return self }

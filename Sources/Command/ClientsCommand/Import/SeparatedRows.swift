@@ -4,8 +4,8 @@ internal import ValetCLI
 internal import ValetSealing
 
 /// The rows of a text of separated values (RFC 4180). The separator is a comma, a semicolon or a
-/// tab: what a line `sep=;` says, or else what occurs most in the first line. Lines end in CRLF, LF
-/// or CR.
+/// tab: the one that a line `sep=;` names, otherwise the one that occurs most in the first line.
+/// Lines end in CRLF, LF or CR.
 struct SeparatedRows {
     /// A field, which ``value(_:)`` copies.
     struct Field {

@@ -118,7 +118,7 @@ extension SecretBytes {
 
 /// Answers questions for secrets: ``PasscodeAsker``, or a stand-in for it.
 package protocol SecretSource {
-    /// Whether a person answers. A person can be told what was wrong, and asked again.
+    /// Whether a person answers, who can see an error message and be asked again.
     var isInteractive: Bool { get }
     /// Gets one answer.
     func ask(_ prompt: PasscodePrompt) throws(SystemError) -> SecretBytes
@@ -164,7 +164,7 @@ package enum Judgement<R: ~Copyable>: ~Copyable {
     case refused(CLIError, problem: String? = nil)
 }
 
-/// What a secret is called in errors. The module that asks for it calls every secret a passcode.
+/// The name of a secret in errors. The module that asks for it calls every secret a passcode.
 package struct SecretName {
     let text: String
     /// The option that names a descriptor for the secret, for hints; nil for the passcode, which

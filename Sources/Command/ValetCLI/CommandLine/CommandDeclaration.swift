@@ -195,7 +195,7 @@ struct VerbTable: Sendable {
     let verbs: [CommandDeclaration]
     let groups: [GroupDeclaration]
 
-    /// What a name stands for.
+    /// The meaning of a name.
     enum Entry: Sendable {
         case verb(CommandDeclaration)
         case group(GroupDeclaration)

@@ -23,7 +23,7 @@ struct CommandLineParser: Sendable {
     func parse(_ arguments: [String?]) throws(CLIError) -> ParsedCommandLine {
         var words: [String] = []
         for (index, argument) in arguments.enumerated() {
-            // A program gets its words as they are, not as they are read here.
+            // A program gets its words unchanged, not as parsed here.
             let isOfProgram = words.first == "run" && words.contains("--")
             guard let word = argument ?? (isOfProgram ? "\u{FFFD}" : nil) else {
                 throw .usage("argument \(index + 1) is not UTF-8")

@@ -23,6 +23,6 @@ enum VerbAdvice {
         "generate": generating, "gen": generating,
     ]
 
-    /// What helps in place of the verb `word`; nil if nothing is known.
+    /// The replacement for the verb `word`; nil if none is known.
     static func text(for word: String) -> String? { advice[word] }
 }

@@ -106,7 +106,8 @@ struct RecoveryCreateCommand: Command {
             }
             try console.write("\n")
         } catch {
-            // Reported even if the reader of a pipe has gone: the earlier key is invalid already.
+            // Reported even if the reader of a pipe has closed it: the earlier key is invalid
+            // already.
             throw CLIError(
                 .failure, error.message,
                 hint: "this recovery key is lost: run 'valet recovery create' again")

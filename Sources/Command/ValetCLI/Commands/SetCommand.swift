@@ -108,7 +108,7 @@ struct SetCommand: Command {
         return .success
     }
 
-    /// Names what an editor may have added to the secret.
+    /// Names the marks that an editor may have added to the secret.
     private func hintAtTextMarks(of value: SecretValue, _ console: any Console) {
         if value.isWideText {
             console.note("valet: warning: the secret begins as UTF-16 text does")
@@ -194,7 +194,7 @@ extension ItemTarget {
     }
 }
 
-/// What a text editor adds to a secret.
+/// Marks that a text editor adds to a secret.
 private enum TextMark {
     static let newline = UInt8(ascii: "\n")
     static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
@@ -229,7 +229,7 @@ extension SecretValue {
         }
     }
 
-    /// What an editor has added to one line of text, in words; nil for other values.
+    /// The marks that an editor has added to one line of text, in words; nil for other values.
     fileprivate var textMarks: String? {
         withBytes { bytes in
             let start = TextMark.isAtStart(of: bytes) ? TextMark.byteOrderMark.count : 0

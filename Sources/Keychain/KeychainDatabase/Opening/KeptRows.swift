@@ -4,12 +4,12 @@ internal import ValetDatabase
 internal import ValetKeychainModel
 internal import ValetSystem
 
-/// What reads by name keep for later reads of the process: rows, sealed as they are in the
-/// database, and the keys that open them. Each ``OpenKeychain`` owns one.
+/// The cache of reads by name: rows, sealed as in the database, and the keys that open them. Each
+/// ``OpenKeychain`` owns one.
 ///
-/// All of it belongs to one commit and is used only while that is the last one, which the header of
-/// the log's index tells without a system call: docs/decisions/0060-reads-without-transactions.md.
-/// Opened values are never kept.
+/// All of it belongs to one commit. It is used only while that is the last commit, which the header
+/// of the log's index shows without a system call:
+/// docs/decisions/0060-reads-without-transactions.md. Opened values are never kept.
 final class KeptRows: Sendable {
     private struct Key: Hashable {
         let service: ServicePlace
@@ -41,13 +41,13 @@ final class KeptRows: Sendable {
 
     private static let capacity = 65_536
     private static let capacityInBytes = 24 << 20
-    /// About what a row takes beside its account and its value.
+    /// The approximate size of a row without its account and value.
     private static let rowByteCount = 300
     private static let largestByteCount = 512
 
     private let contents = Lock(Contents())
 
-    /// The keys of the last commit, if a read of it has left them.
+    /// The keys of the last commit, if they are kept.
     func current() -> (keys: KeySet, commit: LogIndex.Header)? {
         contents.withLock { contents in
             guard let commit = contents.commit, let keys = contents.keys,
@@ -72,8 +72,8 @@ final class KeptRows: Sendable {
         }
     }
 
-    /// Keeps a row that was read while `commit` was the last one. Large rows are not kept, nor
-    /// any beyond a number or a size: what is full stays as it is until the next commit.
+    /// Keeps a row that was read while `commit` was the last one. Large rows are not kept. Once the
+    /// cache is full, it stays unchanged until the next commit.
     func add(
         _ row: ValueRow, _ account: String, _ service: ServicePlace, at commit: LogIndex.Header
     ) {
@@ -112,7 +112,7 @@ final class KeptRows: Sendable {
         }
     }
 
-    /// Forgets the keys, unless `isOpen` says that they still are.
+    /// Forgets the keys, unless `isOpen` says that they are still open.
     func forgetKeys(unless isOpen: (KeySet) -> Bool) {
         contents.withLock { contents in
             guard let keys = contents.keys, !isOpen(keys) else { return }
@@ -137,9 +137,9 @@ final class KeptRows: Sendable {
     }
 }
 
-/// One read by name. It takes a connection only for what is not kept.
+/// One read by name. It takes a connection only for rows that are not kept.
 package struct NamedRead: ~Copyable {
-    /// What opens the rows.
+    /// The keys that open the rows.
     package let keys: RowKeys
     private let keychain: OpenKeychain
     private let deadline: Deadline
@@ -179,8 +179,8 @@ package struct NamedRead: ~Copyable {
         keychain.kept.add(row, account, service, at: commit)
     }
 
-    /// The connection for what is not kept. A statement of it begins a transaction of its own, in
-    /// which ``isCurrent`` tells whether the keys belong to what it reads.
+    /// The connection for rows that are not kept. Each statement begins a transaction of its own,
+    /// in which ``isCurrent`` says whether the keys belong to the rows that it reads.
     package mutating func connection() throws -> RowConnection {
         if let reader { return reader }
         let borrowed = try keychain.pool.borrow(deadline)
@@ -188,7 +188,7 @@ package struct NamedRead: ~Copyable {
         return borrowed
     }
 
-    /// Whether the keys belong to what a running statement reads.
+    /// Whether the keys belong to the rows that a running statement reads.
     package var isCurrent: Bool {
         guard !isInTransaction else { return true }
         return commit.map { keychain.kept.isLast($0) } ?? false

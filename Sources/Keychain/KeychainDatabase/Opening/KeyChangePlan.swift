@@ -38,14 +38,14 @@ package struct NextEpoch {
     package var keepsRecoveryKey = true
     /// Whether to unlock a locked keychain. Has no effect without a passcode.
     package var unlocks = true
-    /// The source of its device secret; nil keeps the present source.
+    /// The source of its device secret; nil keeps the current source.
     package var source: DeviceKeySource?
-    /// The PCRs of a TPM that its device secret is bound to; nil for those of the present epoch.
+    /// The PCRs of a TPM that its device secret is bound to; nil for those of the current epoch.
     package var registers: PCRSelection?
     /// How long each call of the TPM may take.
     var patience = Duration.seconds(5)
 
-    /// An epoch like the present one, with this passcode.
+    /// An epoch like the current one, with this passcode.
     package init(
         passcode: KeychainPasscode?, stretching: PasscodeStretching,
         patience: Duration = .seconds(5)
@@ -64,7 +64,7 @@ package enum KeychainOpener: ~Copyable {
 
 /// A prepared change of keys: everything that its transaction needs.
 package struct KeyChangePlan: ~Copyable {
-    /// Opens the present epoch.
+    /// Opens the current epoch.
     let opener: KeychainOpener
     /// Will open the next epoch.
     package let protector: Protector
@@ -104,7 +104,7 @@ package struct KeyChangePlan: ~Copyable {
         return KeychainHeader(settings, keybag, at: header.location)
     }
 
-    /// The keys that the present protector or the recovery key opens, and the proof that they give.
+    /// The keys that the current protector or the recovery key opens, and the proof that they give.
     /// A recovery opens neither the class that needs the passcode, nor, without the device secret,
     /// any class of this device.
     ///

@@ -127,7 +127,7 @@ struct KeychainCreation {
         }
     }
 
-    /// Whether the present device secret opens a keychain that has no passcode.
+    /// Whether the current device secret opens a keychain that has no passcode.
     private func opens(_ store: RowConnection) -> Bool {
         guard let header = try? KeychainHeader.load(from: store, at: location),
             let secret = try? source.secret(of: header, until: .immediately)

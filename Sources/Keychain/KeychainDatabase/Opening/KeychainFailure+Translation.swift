@@ -47,7 +47,6 @@ extension KeychainFailure {
         }
     }
 
-    /// The failure of `operation` for a row.
     private init(_ error: RowFailure, during operation: String) {
         switch error {
         case .locked: self = .locked(operation)

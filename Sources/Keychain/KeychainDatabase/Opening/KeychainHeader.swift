@@ -169,8 +169,8 @@ extension KeychainHeader {
 }
 
 extension LockStateStore {
-    /// How many locks can interfere: one from unlocked to locked, one from there to nothing. An
-    /// unlock cannot, because it needs the writers' lock.
+    /// How many concurrent locks can interfere: one removes the keys of the scope `whileUnlocked`,
+    /// the next one all others. An unlock cannot interfere, because it needs the writers' lock.
     private static let lockCount = 2
 
     /// Replaces the open keys by keys of the same scopes; unlocks nothing.

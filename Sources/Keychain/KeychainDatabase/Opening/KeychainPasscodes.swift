@@ -76,7 +76,7 @@ package struct KeychainPasscodes {
     }
 
     /// The protector that opens the keychain that `header` describes. Takes as long as stretching
-    /// the passcode and, where there is one, asking the TPM.
+    /// the passcode and, with a TPM, asking the TPM.
     ///
     /// - Throws: ``KeychainFailure``: `interactionNotAllowed` if a passcode is needed and none was
     ///   given; `incomplete`, `keyUnavailable`, `outOfMemory`. With a TPM also
@@ -103,7 +103,7 @@ package struct KeychainPasscodes {
         return try Protector(secret, passcode: typed.passcode, opening: header.keybag)
     }
 
-    /// The present moment, to be taken before the passcode is checked: a lock after it wins.
+    /// This moment. Take it before the passcode is checked: a lock after it wins.
     ///
     /// - Throws: ``KeychainFailure``: `inputOutput`.
     package func moment(of header: KeychainHeader) throws -> LockMoment? {
@@ -160,10 +160,10 @@ package struct KeychainPasscodes {
         _ = consume held
     }
 
-    /// Replaces the keybag of `header` by a changed one, which has the same class keys. What is
-    /// open stays open.
+    /// Replaces the keybag of `header` by a changed one, which has the same class keys. Open keys
+    /// stay open.
     ///
-    /// - Parameter change: Makes the new keybag from the present one, and from the settings beside
+    /// - Parameter change: Makes the new keybag from the current one, and from the settings beside
     ///   the new one.
     /// - Returns: Whether it did; false if the keychain has changed since `header`.
     /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong passcode, `timedOut`,

@@ -57,7 +57,7 @@ package final class LockStates: Sendable {
                 + "or unset it")
     }
 
-    /// What a lock has done if the keychain's files cannot be read.
+    /// The result of a lock if the keychain's files cannot be read.
     package enum Locked {
         case one, every, none
     }

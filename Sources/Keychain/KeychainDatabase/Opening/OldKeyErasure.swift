@@ -6,7 +6,7 @@ internal import ValetKeys
 internal import ValetSealing
 internal import ValetSystem
 
-/// Erases what a change of keys leaves of the former keys: in the lock state, in the log, in the
+/// Erases the remains of former keys after a change of keys: in the lock state, in the log, in the
 /// database, and among the device keys (docs/FORMAT.md §4.4, step 4). The call that changes the
 /// keys does it. If a reader prevents it, or the program is killed, later writes do it.
 ///
@@ -40,7 +40,7 @@ struct OldKeyErasure {
     /// Notes that no change is under way any more.
     func endChange() { try? keychain.directory.remove(Self.changeName) }
 
-    /// Notes that something is to be erased, before it exists.
+    /// Notes that old keys will have to be erased, before they are replaced.
     ///
     /// - Throws: As ``beginChange()``.
     func prepare() throws(SystemError) {
@@ -101,7 +101,7 @@ struct OldKeyErasure {
     }
 
     /// Removes the keys of other epochs from the lock state. No process can change keys now, so
-    /// that these have no use.
+    /// these are useless.
     private func publishCurrent(_ header: KeychainHeader) throws {
         defer { keychain.announceLockState() }
         guard let lockState = header.lockState else {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The two ways in which `ItemStore` reads: in a transaction, and by name without one. Each
-// checks the keys that belong to what it sees, and the level that the process requires.
+// The two ways in which `ItemStore` reads: in a transaction, and by name without one. Each checks
+// that its keys belong to the rows that it sees, and the level that the process requires.
 
 internal import ValetDatabase
 internal import ValetKeychainModel
 internal import ValetKeys
 package import ValetSystem
 
-/// Rows and keys as one moment had them.
+/// Rows and keys of one moment.
 package struct RowSnapshot: ~Copyable {
     /// The connection that reads.
     package let store: RowConnection
-    /// The keys that belong to what is read.
+    /// The keys of the rows that are read.
     package let keys: KeySet
     /// The commit that is read; nil if it is not known to be the last one.
     let commit: LogIndex.Header?
@@ -28,18 +28,18 @@ package struct RowSnapshot: ~Copyable {
         self.transaction = .some(consume transaction)
     }
 
-    /// What opens the rows.
+    /// The keys that open the rows.
     package var state: RowKeys { keys.rows }
 
-    /// Ends the transaction before what takes long: while it is open, the log of a keychain that
-    /// other processes write to cannot be shortened. Nothing may be read afterwards.
+    /// Ends the transaction before slow work: while it is open, other processes cannot shorten the
+    /// log. Nothing may be read afterwards.
     package mutating func end() { transaction = nil }
 }
 
 extension OpenKeychain {
-    /// Runs `body` in one read transaction, with the keys that belong to what it sees.
+    /// Runs `body` in one read transaction, with the keys of the rows that it sees.
     ///
-    /// - Throws: What `body` throws; ``KeychainFailure``: as ``currentKeys(_:)``, `timedOut`.
+    /// - Throws: Errors of `body`; ``KeychainFailure``: as ``currentKeys(_:)``, `timedOut`.
     package func read<R>(
         _ call: StoreCall, _ body: (inout RowSnapshot) throws -> R
     ) throws -> R {
@@ -55,8 +55,8 @@ extension OpenKeychain {
                 var snapshot = RowSnapshot(reader, state, commit, transaction)
                 let result = try body(&snapshot)
                 snapshot.end()
-                // Others do not know of a transaction in an index that was replaced, and may have
-                // changed what it reads.
+                // Other processes do not see a transaction in a replaced index, and may have
+                // changed the pages that it reads.
                 guard try pool.wasInPlaceRecently() else { throw pool.replacement }
                 renewIfUsed(state.header, call.deadline)
                 return result
@@ -67,10 +67,10 @@ extension OpenKeychain {
     }
 
     /// Runs `body`, which reads items by name: outside of a transaction if nothing was committed
-    /// since the keys were last read, else in one.
+    /// since the keys were last read, otherwise inside one.
     ///
     /// - Parameter body: Returns nil if ``NamedRead/isCurrent`` says that something was committed
-    ///   while it read; it runs again then.
+    ///   during its read. Then it runs again.
     /// - Throws: As ``read(_:_:)``.
     package func lookUp<R>(
         _ call: StoreCall, _ body: (inout NamedRead) throws -> R?
@@ -106,9 +106,8 @@ extension OpenKeychain {
         }
     }
 
-    /// Waits for the running write if the keys do not fit, and for the TPM if that keeps the
-    /// keychain closed. Returns at once where another look is enough. Belongs outside of
-    /// transactions.
+    /// Waits for the running write if the keys do not fit, and for the TPM if the keychain waits
+    /// for it. Returns at once if another look is enough. Call it outside of transactions.
     ///
     /// - Throws: ``KeychainFailure``: `timedOut`, also if the keychain was replaced; as
     ///   ``unseal(_:_:)``.
@@ -126,7 +125,7 @@ extension OpenKeychain {
         try pool.checkPlace()
     }
 
-    /// Reads what the keychain says of itself, opened or not.
+    /// Reads the header of the keychain, which needs no key.
     package func readHeader(_ deadline: Deadline) throws -> KeychainHeader {
         let reader = try pool.borrow(deadline)
         defer { pool.giveBack(reader) }
@@ -137,13 +136,13 @@ extension OpenKeychain {
     }
 }
 
-/// A read transaction that lasts longer than a call, with the keys that belong to what it sees.
+/// A read transaction that lasts longer than a call, with the keys of the rows that it sees.
 ///
 /// While it is open, the log of the database cannot be shortened. Used by one thread at a time.
 package final class HeldSnapshot {
     /// The connection that reads.
     package let store: RowConnection
-    /// The keys that belong to what is read.
+    /// The keys of the rows that are read.
     package let keys: KeySet
     private let keychain: OpenKeychain
     private var transaction: ReadTransaction?
@@ -156,7 +155,7 @@ package final class HeldSnapshot {
         self.keychain = keychain
         self.keys = keys
         transaction = .some(try ReadTransaction(on: store.connection))
-        // The first read fixes the state that is seen.
+        // The first read fixes the state that the transaction sees.
         _ = try store.sync.readMark()
     }
 

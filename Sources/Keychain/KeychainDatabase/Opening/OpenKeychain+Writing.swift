@@ -13,9 +13,9 @@ extension OpenKeychain {
     /// - Parameters:
     ///   - batch: Runs other calls in the transaction; nil runs `body` alone.
     ///   - afterCommit: Runs before any other process can write.
-    /// - Throws: What `body` throws; ``KeychainFailure``: `timedOut`, also if the keychain was
-    ///   replaced; `readOnly`, `diskFull`, `newerFormat`. Nothing is changed then in the keychain
-    ///   that has its place.
+    /// - Throws: Errors of `body`; ``KeychainFailure``: `timedOut`, also if the keychain was
+    ///   replaced; `readOnly`, `diskFull`, `newerFormat`. Then nothing has changed in the keychain
+    ///   at the path.
     package func write<R>(
         _ call: StoreCall, leading batch: WriteBatch? = nil, _ body: (RowTransaction) throws -> R,
         afterCommit: (KeySet) throws -> Void = { _ in }
@@ -34,7 +34,7 @@ extension OpenKeychain {
                 try unseal(header, call.deadline)
                 continue
             }
-            // Nothing changes keys under the lock: keys that do not fit now never will.
+            // No other process changes keys under the lock, so keys that do not fit now never will.
             let state = try settled(keys)
             let result = try run(call, writer, state, body)
             try batch?.run(on: writer.connection, while: { isOpen(state) }) {
@@ -57,7 +57,7 @@ extension OpenKeychain {
 
     /// Takes the lock of writers.
     ///
-    /// - Throws: ``KeychainFailure/Code/timedOut``, which says so if the keys are being changed.
+    /// - Throws: ``KeychainFailure/Code/timedOut``; its text says so if the keys are being changed.
     private func lockForWriting(_ call: StoreCall) throws -> HeldLock {
         do {
             return try pool.lockForWriting(call.deadline)
@@ -98,8 +98,8 @@ extension OpenKeychain {
         try RequiredLevel.check(state.header, call.operation)
     }
 
-    /// Runs `body`, which replaces the keybag, in a transaction under the lock of writers; but only
-    /// if the keychain is still what `header` says.
+    /// Runs `body`, which replaces the keybag, in a transaction under the lock of writers, if the
+    /// keychain is still that of `header`.
     ///
     /// - Parameters:
     ///   - afterCommit: Runs before any other process can write. Its failure undoes nothing.

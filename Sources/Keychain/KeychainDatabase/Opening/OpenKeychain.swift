@@ -19,7 +19,7 @@ package final class OpenKeychain: Sendable {
     /// Where the device secret comes from.
     package let source: DeviceSecretSource
     let wrongPasscodes = WrongPasscodes()
-    /// What reads by name keep.
+    /// The cache of reads by name.
     let kept = KeptRows()
     private let header = Lock<KeychainHeader?>(nil)
     private let state = Lock<KeySet?>(nil)
@@ -51,18 +51,18 @@ package final class OpenKeychain: Sendable {
         kept.closeInherited() && pool.closeInherited()
     }
 
-    // What this process remembers.
+    // The state that this process remembers.
 
-    /// What was last read of the keychain itself.
+    /// The header that was read last.
     package var lastKnownFacts: KeychainHeader? {
         get { header.withLock { $0 } }
         set { header.withLock { $0 = newValue } }
     }
 
-    /// Which keychain it is; nil before anything was read of it.
+    /// The keychain's id; nil before its header was read.
     package var keychainID: KeychainID? { lastKnownFacts?.settings.keychainID }
 
-    /// What was last open.
+    /// The keys that were last open.
     package var lastKnownState: KeySet? {
         get { state.withLock { $0 } }
         set { state.withLock { $0 = newValue } }
@@ -88,9 +88,9 @@ package final class OpenKeychain: Sendable {
         try directory.check(file: OldKeyErasure.markerName) != nil
     }
 
-    // What a transaction sees of the keychain.
+    // The header and the keys for a transaction.
 
-    /// What the transaction of `store` sees of the keychain itself.
+    /// The header that the transaction of `store` sees.
     ///
     /// - Throws: ``KeychainFailure``: `newerFormat`, `keychainDamaged`; ``SystemError``.
     package func currentHeader(_ store: RowConnection) throws -> KeychainHeader {
@@ -121,7 +121,8 @@ package final class OpenKeychain: Sendable {
         }
     }
 
-    /// The keys of a keychain that no process is changing, and whose TPM was asked if it has one.
+    /// The open keys. Call it when no process is changing them, and after asking the TPM if there
+    /// is one.
     ///
     /// - Throws: ``KeychainFailure``: `locked`.
     func settled(_ keys: CurrentKeys) throws(KeychainFailure) -> KeySet {
@@ -154,15 +155,15 @@ package final class OpenKeychain: Sendable {
         }
     }
 
-    /// Whether the keys that `state` holds are those that are open at this moment.
+    /// Whether the keys in `state` are open at this moment.
     func isOpen(_ state: KeySet) -> Bool {
         guard let lockState = state.header.lockState else { return true }
         if let opened = state.opened, lockState.isUnlocked(with: opened) { return true }
         return lockStatus(state.header, of: lockState).keys === state.opened
     }
 
-    /// What is open at this moment. Other keys are forgotten, except by calls that are using them:
-    /// a locked process keeps no keys.
+    /// The lock state at this moment. This process forgets all other keys, except in calls that are
+    /// using them: a locked process keeps no keys.
     package func lockStatus(_ header: KeychainHeader, of lockState: LockStateStore) -> LockStatus {
         let reading = lockState.current(expecting: [header.mark])
         if case .unlocked = reading { return reading }
@@ -180,7 +181,7 @@ package final class OpenKeychain: Sendable {
         return fresh
     }
 
-    /// Whether the last state of this process is made of these.
+    /// Whether the last state of this process has this header and these keys.
     private func hasSeen(_ header: KeychainHeader, _ keys: OpenedKeys) -> Bool {
         lastKnownState?.header === header && lastKnownState?.opened === keys
     }
@@ -255,8 +256,8 @@ package final class OpenKeychain: Sendable {
     }
 
     private func renew(_ lockState: LockStateStore, _ deadline: Deadline) throws {
-        // The lock keeps other keys from being published in between. Where nothing can be written,
-        // none are.
+        // The lock keeps other keys from being published in between. If the folder is read-only,
+        // nobody publishes any.
         guard lockState.isShared, !directory.isReadOnly else { return try lockState.renew() }
         let limit =
             lockState.isRenewalUrgent
@@ -267,14 +268,14 @@ package final class OpenKeychain: Sendable {
     }
 }
 
-/// What a transaction sees of the keys that are open.
+/// The open keys, as a transaction sees them.
 package enum CurrentKeys {
     case certain(KeySet)
     /// Not all keys are open. A change of keys may be the cause: it was committed after the
     /// transaction had begun, or it has published keys and is about to commit. If neither is the
     /// case, the keychain is locked, or no key is open at all.
     case doubtful(KeychainHeader, KeySet?, LockCause)
-    /// No key is open before a TPM has released the device secret, which is waited for outside of
+    /// No key is open before a TPM has released the device secret. Wait for that outside of
     /// transactions: ``OpenKeychain/unseal(_:_:)``.
     case sealed(KeychainHeader)
 }
@@ -292,8 +293,8 @@ package struct RepeatedLook {
     /// No look so far.
     package init() {}
 
-    /// Whether to look again, outside of the present transaction. Once is enough, except where a
-    /// change of keys was undone and another one begun in between.
+    /// Whether to look again, outside of the current transaction. Once is enough, unless a change
+    /// of keys was undone and another one begun in between.
     package mutating func isWorthwhile(at header: KeychainHeader, _ cause: LockCause) -> Bool {
         count = stamp == header.settings.stamp ? count + 1 : 0
         stamp = header.settings.stamp

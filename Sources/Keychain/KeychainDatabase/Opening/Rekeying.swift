@@ -15,11 +15,11 @@ struct Rekeying {
     private static let batchRowCount = 128
     private static let batchByteCount = 4 << 20
 
-    /// Opens what is there.
+    /// The keys that open the rows before the change.
     let former: RowKeys
     /// Opens values that require the user's presence; nil if these are lost.
     let proof: PresenceProof?
-    /// Seals under the new keys.
+    /// Seals rows under the new keys.
     let rows: RowTransaction
     /// Whether damaged rows are set aside. If false, they are only counted.
     let setsDamagedAside: Bool
@@ -83,8 +83,7 @@ struct Rekeying {
         return true
     }
 
-    /// Opens everything in a row; nil if it is damaged, or if the keys that are left do not open
-    /// it.
+    /// Opens everything in a row; nil if it is damaged, or if the remaining keys do not open it.
     private func open(_ row: SealedRow) throws(RowFailure) -> OpenedRow? {
         do {
             let opened = try former.open(row, proof)
@@ -120,8 +119,8 @@ extension RowWriter {
     }
 
     /// Deletes the items that exist only with a passcode: those of the class
-    /// `whenPasscodeSetThisDeviceOnly`, and those sealed to presence pairs, which are gone without
-    /// a passcode.
+    /// `whenPasscodeSetThisDeviceOnly`, and those sealed to presence pairs, which exist only with a
+    /// passcode.
     func deleteItemsOfPasscode() throws(SystemError) {
         let number = Int64(ProtectionClass.whenPasscodeSetThisDeviceOnly.rawValue)
         // 768 is the mask of the presence kind in ``RowFlags``.

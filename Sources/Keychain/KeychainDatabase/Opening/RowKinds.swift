@@ -20,11 +20,11 @@ package struct RowKinds {
         }
     }
 
-    /// The visible columns that tell the kind of a row.
+    /// The visible columns that give the kind of a row.
     struct Visible {
         /// The number of the protection class.
         let protection: Int64
-        /// The bits of the flags that tell the presence kind.
+        /// The bits of the flags that give the presence kind.
         let presence: Int64
     }
 

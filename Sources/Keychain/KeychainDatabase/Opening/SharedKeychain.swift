@@ -174,7 +174,7 @@ package final class SharedKeychain: Sendable {
 /// The attempts of one call: the loop of `ItemStore.attempt`.
 ///
 /// If an attempt fails because the keychain was replaced, its error says nothing about the keychain
-/// that has its path now. Then this drops the open keychain, and may repeat the call.
+/// at the path. Then this drops the open keychain, and may repeat the call.
 package struct CallAttempts: ~Copyable {
     private let slot: SharedKeychain
     private let call: StoreCall
@@ -209,7 +209,7 @@ package struct CallAttempts: ~Copyable {
     private func judge(
         _ failure: KeychainFailure, of keychain: OpenKeychain
     ) throws(KeychainFailure) {
-        // What a stranger's file seemed to say is no failure of the keychain.
+        // An error from another program's file is not a failure of the keychain.
         let loss = try translating(call.operation) {
             try keychain.directory.checkHandle()
             return try keychain.pool.settleLostLog(call.deadline)
@@ -260,7 +260,6 @@ package final class KeychainRegistry: Sendable {
         isUsable = inherited?.closeInherited() ?? true
     }
 
-    /// The slot of the keychain in `folder`.
     package static func slot(for folder: String) -> SharedKeychain {
         current.value.slot(for: folder)
     }
@@ -287,8 +286,8 @@ package final class KeychainRegistry: Sendable {
 
     private func closeInherited() -> Bool {
         guard isUsable else { return false }
-        // The lock is held to the end, so that a child of this process that is forked meanwhile
-        // finds it taken.
+        // The lock is held to the end, so that a child that is forked during the call finds it
+        // taken.
         let isClosed = slots.withLockIfAvailable { slots in
             let reachable = slots.values.compactMap(\.slot)
             // A slot that was being released cannot be reached, and may have been closing its

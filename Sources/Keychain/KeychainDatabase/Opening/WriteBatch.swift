@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Writes of several threads in one transaction: docs/decisions/0059-shared-commits.md.
-// `ItemStore.shareWrite` calls `share`; `OpenKeychain.write` asks the batch what else to do.
+// `ItemStore.shareWrite` calls `share`; `OpenKeychain.write` then runs the batch's other calls.
 
 internal import ValetDatabase
 internal import ValetKeychainModel
@@ -11,10 +11,11 @@ extension OpenKeychain {
     /// Runs `body` in a write transaction that calls of other threads may share.
     ///
     /// A call that finds no leader leads: it runs its own body, then the bodies of the calls that
-    /// wait, and commits once. Another call waits until it was carried out, or leads in its turn.
+    /// wait, and commits once. Any other call waits until a leader has carried it out, or until it
+    /// leads in its turn.
     ///
     /// - Parameter body: Runs on the thread of the leader, and again if the batch fails as a whole.
-    ///   It must neither wait nor use what belongs to a thread.
+    ///   It must neither wait nor use thread-local state.
     /// - Throws: As ``write(_:for:leading:_:afterCommit:)``.
     package func share<R: Sendable>(
         _ call: StoreCall, _ body: @escaping @Sendable (RowTransaction) throws -> R
@@ -57,11 +58,11 @@ private final class Box<Value>: @unchecked Sendable {
 // Sendable because one thread at a time uses it: that of the leader from when it takes the call out
 // of the queue until it wakes its thread.
 final class WaitingWrite: @unchecked Sendable {
-    /// What became of the call.
+    /// The outcome of the call.
     enum Outcome {
         /// It is the next leader.
         case leads
-        /// It is to be made in a transaction of its own.
+        /// It must run again, in a transaction of its own.
         case runsAlone
         /// Its deadline passed before a leader took it.
         case isLate
@@ -137,7 +138,7 @@ final class WriteQueue: Sendable {
             state.waiting.remove(at: place)
             return false
         }
-        // The leader is in its transaction, which waits for nobody but the disk.
+        // The leader is in its transaction, which waits only for the disk.
         if isTaken { _ = write.waiter.wait(until: .never) }
         return write.outcome
     }
@@ -164,11 +165,11 @@ final class WriteQueue: Sendable {
     }
 }
 
-/// What a leader does in its transaction for other calls. Used by its thread alone.
+/// The calls that a leader runs in its transaction for other threads. Used by its thread alone.
 package final class WriteBatch {
-    /// So many calls share a commit at most, the leader's included.
+    /// The most calls that share a commit, including the leader's.
     static let largestCount = 256
-    /// So many bytes they may write.
+    /// The most bytes that they write together.
     static let largestByteCount = 1 << 20
 
     private let queue: WriteQueue
@@ -183,10 +184,10 @@ package final class WriteBatch {
         self.byteCount = byteCount
     }
 
-    /// Runs the calls that wait, each in a savepoint: what fails is undone alone.
+    /// Runs the waiting calls, each in a savepoint: a failed call is undone alone.
     ///
-    /// - Parameter isOpen: Whether the keys of the transaction are still open. Each call takes part
-    ///   only if they are after it has come: a lock before it counts.
+    /// - Parameter isOpen: Whether the keys of the transaction are still open. A call takes part
+    ///   only if they are still open after it has arrived: a lock before it counts.
     /// - Throws: The error of a call that has ended the transaction.
     func run(
         on connection: Connection, while isOpen: () -> Bool,
@@ -210,8 +211,8 @@ package final class WriteBatch {
         }
     }
 
-    /// Wakes the calls whose transaction was committed. Errors come only now, too: what they speak
-    /// of may have been written in the same transaction.
+    /// Wakes the calls whose transaction was committed. Errors are delivered only now, too: they
+    /// may concern items that the same transaction has written.
     func acknowledge(_ keys: KeySet) {
         for (write, error) in taken {
             if error == nil, let program = write.call.program { keys.rows.remember(program) }
@@ -222,8 +223,8 @@ package final class WriteBatch {
 
     /// Wakes the calls whose transaction failed.
     ///
-    /// Where one call has ended the transaction for all, or the disk was full, each runs again
-    /// alone: the others may do better without it.
+    /// If one call has ended the transaction for all, or the disk was full, each runs again alone:
+    /// the others may succeed without it.
     /// - Returns: Whether this holds for the leader, too.
     func fail(with error: any Error) -> Bool {
         let isDiskFull = (error as? SystemError)?.code == .diskFull

@@ -21,8 +21,7 @@ package struct AccountScan: Sendable {
         isSynchronizable = service.isSynchronizable
     }
 
-    /// The service's rows, by what their primary keys have in common, in the order of adding within
-    /// each.
+    /// The places of the service's rows, one for each primary key without its account.
     package func places(_ store: RowConnection) throws(SystemError) -> [ScannedPlace] {
         let run = try store.placesOfService.start()
         try run.bind(hashes.group, at: 1)
@@ -38,8 +37,8 @@ package struct AccountScan: Sendable {
         return places
     }
 
-    /// The numbers of the rows of a place, in their order. Rows that were added one after the other
-    /// lie side by side, and are read as a range without being looked up one by one.
+    /// The numbers of the rows of a place, in their order. Rows that were added in sequence lie
+    /// side by side: they are read as a range, not looked up one by one.
     package func ranges(
         _ place: ScannedPlace, _ store: RowConnection
     ) throws(SystemError) -> [ClosedRange<Int64>] {
@@ -59,7 +58,7 @@ package struct AccountScan: Sendable {
         return run
     }
 
-    /// The header of the row that `run` is at; nil for a row of other items.
+    /// The header of the row that `run` is at; nil for a row that names another place.
     package func header(
         _ run: borrowing Statement.Run, _ place: ScannedPlace
     ) throws(RowFailure) -> RowHeader? {
@@ -70,8 +69,8 @@ package struct AccountScan: Sendable {
         return header
     }
 
-    /// Makes sure that a row without a ``header(_:_:)`` is not an item of the service: what the row
-    /// says of itself counts once its names have opened, or while its key is locked.
+    /// Makes sure that a row without a ``header(_:_:)`` is not an item of the service. The row's
+    /// columns count once its names have opened, or while its key is locked.
     ///
     /// - Throws: ``RowFailure`` if it was changed.
     package func checkStranger(
@@ -93,15 +92,15 @@ package struct AccountScan: Sendable {
     private func names(
         _ sealed: SealedNames, _ cipher: ItemCipher
     ) throws(RowFailure) -> ArraySlice<UInt8> {
-        // The hashes that led here are bound to the names: if they were not the item's own, the
-        // names would not open.
+        // The names are bound to the hashes that led here: with hashes of another item they would
+        // not open.
         let data = sealed.header.namesData(
             cipher.keychainID, group: hashes.group, service: hashes.service, sealed.hashes)
         return try cipher.openNames(data, sealed.nonce, sealed.names)
     }
 }
 
-/// The names of a row as they were read, to be opened by any thread.
+/// The sealed names of a row, for any thread to open.
 package struct SealedNames: Sendable {
     /// The row's header.
     package let header: RowHeader
@@ -129,7 +128,7 @@ package struct ScannedPlace {
 }
 
 extension [Int64] {
-    /// The ranges that rising numbers fill; a number that comes twice counts once.
+    /// The ranges of consecutive numbers in a rising list. Repeated numbers count once.
     fileprivate var ranges: [ClosedRange<Int64>] {
         var ranges: [ClosedRange<Int64>] = []
         for number in self {

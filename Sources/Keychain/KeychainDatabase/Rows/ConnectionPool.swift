@@ -12,7 +12,7 @@ package enum KeychainFile {
     package static let database = "keychain.db"
     /// The name that the database has until it is complete.
     package static let newDatabase = "keychain.db.new"
-    /// The file whose lock every writer takes.
+    /// The file whose lock is held by every writer.
     package static let lock = "keychain.lock"
     /// Touched at each change of the lock state, which wakes watchers; it is empty.
     package static let state = "keychain.state"
@@ -20,8 +20,8 @@ package enum KeychainFile {
     package static let deviceKey = "device.key"
 }
 
-/// The connections of this process to one keychain: idle readers, one writer, and the lock that
-/// every writer of every process takes. ``OpenKeychain`` is the only user.
+/// The connections of this process to one keychain: idle readers, one writer, and the writers' lock
+/// of all processes. ``OpenKeychain`` is the only user.
 package final class ConnectionPool: Sendable {
     /// The path of the keychain's folder.
     private let folder: String
@@ -38,13 +38,13 @@ package final class ConnectionPool: Sendable {
     private let isChecked = Atomic<Bool>(false)
     /// When the database was last seen in its place, on the monotonic clock.
     private let lastLook = Atomic<Int64>(.min)
-    /// The change of the folder since which all files are known to be in it.
+    /// The change of the folder after which all files were last seen in it.
     let seenChange = Lock<FolderChange?>(nil)
 
     static let opening = "open the keychain"
     /// Idle connections beyond this number are closed: as many as threads read at once.
     private static let keptReaderCount = 8
-    /// In nanoseconds: for so long a read may see a database that was replaced.
+    /// In nanoseconds: how long a read may still see a database that was replaced.
     private static let lookInterval: Int64 = 100_000_000
     /// Replaying a log of this size takes about 1 ms.
     private static let longLogByteCount = 1 << 20
@@ -67,8 +67,8 @@ package final class ConnectionPool: Sendable {
     // Whether the files are still the keychain's.
 
     /// Whether the path of the keychain still leads to the database that is open, and to its log.
-    /// It does not once the folder or a folder above it was replaced, or once the log or its index
-    /// was removed or replaced. The next call then looks again at once. Five system calls.
+    /// False after the folder or a folder above it was replaced, or after the log or its index was
+    /// removed or replaced. The next call then looks again at once. Costs five system calls.
     ///
     /// - Throws: The codes of ``PrivateDirectory/isInPlace()``.
     package func isInPlace() throws(SystemError) -> Bool {
@@ -104,7 +104,7 @@ package final class ConnectionPool: Sendable {
     /// Whether the keychain is known to have been replaced.
     package var isReplaced: Bool { (try? isInPlace()) == false }
 
-    /// Refuses to go on where the keychain was replaced.
+    /// Refuses to go on if the keychain was replaced.
     package func checkPlace() throws(SystemError) {
         guard try isInPlace() else { throw replacement }
     }
@@ -116,7 +116,7 @@ package final class ConnectionPool: Sendable {
 
     // Reading.
 
-    /// Lends an idle connection, or opens one. ``giveBack(_:)`` ends the loan.
+    /// Returns an idle connection, or opens one. Return it with ``giveBack(_:)``.
     package func borrow(_ deadline: Deadline) throws -> RowConnection {
         let idle = readers.withLock { $0.popLast() }
         let reader = if let idle { idle } else { try open(deadline) }
@@ -124,7 +124,7 @@ package final class ConnectionPool: Sendable {
         return reader
     }
 
-    /// Ends the loan of a reader.
+    /// Takes a reader back.
     package func giveBack(_ reader: RowConnection) {
         readers.withLock { idle in
             if idle.count < Self.keptReaderCount { idle.append(reader) }
@@ -133,14 +133,14 @@ package final class ConnectionPool: Sendable {
 
     // Writing.
 
-    /// Takes the lock of writers of a keychain that can be written and is in its place.
+    /// Takes the writers' lock, and checks that the keychain is writable and in its place.
     package func lockForWriting(_ deadline: Deadline) throws(SystemError) -> HeldLock {
         guard !directory.isReadOnly else {
             throw SystemError(.readOnly, during: "write", path: directory.path)
         }
-        // The lock was given in a folder that is in its place.
+        // The folder may have been replaced while this call waited for the lock.
         let held = try lock.acquire(before: deadline)
-        // The memory of an index that was cut is gone: to touch it would end the process.
+        // If the index was truncated, touching its memory would end the process.
         let hasIndex = try logFiles.withLock { $0 }?.isIndexInPlace() ?? false
         if hasIndex, seenChange.withLock({ $0 }) == held.change { return held }
         guard let change = held.change, try hasItsFiles(at: change) else {
@@ -185,7 +185,8 @@ package final class ConnectionPool: Sendable {
         return RowConnection(connection)
     }
 
-    /// Remembers the log and the index of the first connection. All others must have the same.
+    /// Remembers the log and the index of the first connection. All other connections must use the
+    /// same.
     private func note(_ connection: Connection) throws(SystemError) {
         let files = try LogFiles(of: connection, KeychainFile.database, in: directory)
         let areTheSame = logFiles.withLock { known in
@@ -227,14 +228,15 @@ package final class ConnectionPool: Sendable {
             _ = consume held
         }
         for reader in idle { try? reader.connection.close() }
-        // Last: others may not open the database anew before (``LogFiles/areAlone(for:)``).
+        // This comes last: until then, others must not open the database anew
+        // (``LogFiles/areAlone(for:)``).
         logFiles.withLock { $0 = nil }
     }
 
     /// Checkpoints the log at the end. If that fails, the next writer does it.
     ///
-    /// On a disk that is nearly full the log keeps its frames, and with them its room: what a file
-    /// gives back, it may not get again, on some file systems not even at once.
+    /// On a disk that is nearly full, the log keeps its frames and thus its room: a file may not
+    /// get back the room that it has released, on some file systems not even at once.
     private func empty(_ last: Connection) {
         guard !hasTightSpace else {
             _ = try? last.checkpoint(.passive)
@@ -276,21 +278,21 @@ package final class ConnectionPool: Sendable {
 /// The length of the log's file. Its room lets commits be cheap, and lets items be removed where
 /// the disk is full.
 extension ConnectionPool {
-    /// The log is checkpointed when it has so many pages: the more, the more often a page that has
-    /// changed again is written to the database only once.
+    /// The log is checkpointed when it has this many pages. With a larger number, more pages that
+    /// changed several times are written to the database only once.
     private static let checkpointFrameCount = 1000
-    /// A write of fewer pages has no use for the room.
+    /// A write of fewer pages does not need the room.
     private static let busyFrameCount = 16
-    /// Where there is less, the log gets only the room that it needs.
+    /// With less free space, the log gets only the room that it needs.
     private static let spaceForLog = 64 << 20
-    /// What stays free where files get room in blocks smaller than pages of memory.
+    /// The space that stays free on file systems with blocks smaller than pages of memory.
     private static let spaceToOpen = 192 << 10
-    /// Where there is less, the log must not grow if that can be helped.
+    /// With less free space, the log should not grow.
     private static let tightSpace = 8 << 20
 
-    /// Restarts the log where the disk is full or nearly so: the room that its file has is then
-    /// room for this transaction, which may be one that removes items. The pages of a large item
-    /// are not overwritten there, because the log would get each of them.
+    /// Restarts the log if the disk is full or nearly full. The room in its file then serves this
+    /// transaction, which may be one that removes items. The pages of a large item are not
+    /// overwritten there, because the log would get each of them.
     ///
     /// Asks the file system ten times a second at most, and again after each write that has failed
     /// or has made the database longer.
@@ -303,7 +305,7 @@ extension ConnectionPool {
         writer.ampleSpace = isTight ? nil : now
         if isTight { _ = try? writer.connection.checkpoint(.passive) }
         guard writer.overwritesFreePages == isTight else { return }
-        // Otherwise this transaction only writes more.
+        // If this fails, the transaction only writes more.
         try? writer.connection.overwriteFreePages(!isTight)
         writer.overwritesFreePages = !isTight
     }
@@ -312,9 +314,9 @@ extension ConnectionPool {
         (try? directory.availableByteCount()).map { $0 < Self.tightSpace } ?? false
     }
 
-    /// Before a commit: makes sure that the database and the log have room for what comes after it,
-    /// a checkpoint and the removal of items. A transaction that makes the database longer is
-    /// refused if the disk has no room for that; every other one may pass.
+    /// Before a commit: makes sure that the database and the log have room for a later checkpoint
+    /// and a later removal of items. Without that room, a transaction that makes the database
+    /// longer is refused; others pass.
     ///
     /// - Throws: ``SystemError``: `diskFull`, `inputOutput`. Then the transaction must end.
     package func reserveRoom(_ writer: RowWriter) throws(SystemError) {
@@ -324,7 +326,8 @@ extension ConnectionPool {
         let growth = try writer.connection.reserveRoom(forPages: pageCount)
         guard growth > 0 else { return }
         writer.ampleSpace = nil
-        // There, a program needs room to open the keychain. The log grows as much as the database.
+        // On such file systems a program needs room to open the keychain. The log grows as much as
+        // the database.
         if directory.hasSmallBlocks,
             try directory.availableByteCount() - growth < Self.spaceToOpen
         {
@@ -336,8 +339,7 @@ extension ConnectionPool {
         writer.hasReserveInLog = true
     }
 
-    /// After a commit: keeps the log's file at the length at which commits are cheap, and its
-    /// contents short.
+    /// After a commit: keeps the log's file long enough for cheap commits, and its contents short.
     package func tendLog(_ writer: RowWriter) {
         // The transaction is already durable, so failures here are left to the next writer.
         writer.lastAmpleSpace = writer.ampleSpace

@@ -112,10 +112,10 @@ package final class IndexHasher: Sendable {
         attribute(.accessGroup, .text(group.rawValue), itemClass, group: group)
     }
 
-    /// The hash by which an item with a view hint or a token is found when a query names all of
-    /// its primary key but these two: docs/FORMAT.md §6.4.
+    /// The hash that finds an item with a view hint or a token if a query names its whole primary
+    /// key except these two: docs/FORMAT.md §6.4.
     ///
-    /// - Parameter attributes: Whatever they say of hint and token does not count.
+    /// - Parameter attributes: Their hint and token do not count.
     func plainKey(
         _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], group: AccessGroup,
         isSynchronizable: Bool
@@ -126,7 +126,7 @@ package final class IndexHasher: Sendable {
             place(itemClass, plain, group: group, isSynchronizable: isSynchronizable))
     }
 
-    /// As for attributes that name neither.
+    /// Like `plainKey` for attributes with neither.
     func plainKey(_ itemClass: ItemClass, group: AccessGroup, _ place: ItemPlace) -> IndexHash {
         var parts = LengthPrefixed(reservingByteCount: 192)
         parts.append(itemClass.rawValue)
@@ -186,7 +186,7 @@ package final class IndexHasher: Sendable {
 }
 
 extension Attribute {
-    /// Parts of the primary key that next to no item has and next to no query names.
+    /// Parts of the primary key that hardly any item has and hardly any query names.
     package static let variants: [Attribute] = [.syncViewHint, .tokenID]
 }
 
@@ -238,7 +238,7 @@ package struct ServiceHashes: Hashable, Sendable {
     package let group: IndexHash
     /// The hash of the service or the server.
     package let service: IndexHash
-    /// The hash of the whole primary key but the account.
+    /// The hash of the whole primary key except the account.
     package let place: IndexHash
 
     /// A place whose hashes are known.
@@ -249,11 +249,11 @@ package struct ServiceHashes: Hashable, Sendable {
     }
 }
 
-/// What the hashes of all items of a service in one group have in common.
+/// The common part of the hashes of all items of a service in one group.
 package final class ServicePlace: Sendable {
     /// The hashes of the place.
     package let hashes: ServiceHashes
-    /// Has taken in everything of an account's hash but the account, which is its last part.
+    /// The state of an account's hash before its last part, the account.
     private let accounts: KeyedHash
 
     /// The place of a service whose hashes are known.
@@ -272,8 +272,8 @@ package final class ServicePlace: Sendable {
 
 /// Remembers the services that a process uses: most of a primary key is the same in every call.
 ///
-/// What it holds follows from names and the index key alone, so that it never goes stale while the
-/// key lives; it ends with the key. It holds the first 64 services and then no more.
+/// Its contents follow from names and the index key alone, so they stay valid as long as the key
+/// is. It holds the first 64 services and no others.
 final class ServiceCache: Sendable {
     private struct Key: Hashable {
         let service: PasswordService

@@ -7,7 +7,7 @@ package import ValetKeys
 package struct ItemContent: Hashable {
     /// The group that the item is in.
     package var accessGroup: AccessGroup
-    /// What was set, defaults of the primary key, and both dates.
+    /// The attributes that were set, the defaults of the primary key, and both dates.
     package var attributes: [Attribute: AttributeValue]
     /// The size of the value in bytes; nil for an item without one.
     package var valueByteCount: Int?
@@ -15,7 +15,7 @@ package struct ItemContent: Hashable {
     /// The tag of the value's size in part N.
     static let valueByteCountTag: UInt8 = 64
 
-    /// The content of an item that is to be written.
+    /// The content of an item to write.
     package init(
         accessGroup: AccessGroup, attributes: [Attribute: AttributeValue], valueByteCount: Int?
     ) {
@@ -37,9 +37,9 @@ package struct ItemContent: Hashable {
         return list
     }
 
-    /// Takes a ``list`` apart.
+    /// Parses a ``list``.
     ///
-    /// - Throws: ``RowFailure/content`` if it holds what does not belong there.
+    /// - Throws: ``RowFailure/content`` if it holds anything else.
     package init(_ itemClass: ItemClass, _ list: AttributeList) throws(RowFailure) {
         guard case .text(let group)? = list[Attribute.accessGroup.tag] else { throw .content }
         accessGroup = AccessGroup(group)
@@ -65,8 +65,8 @@ package struct ItemContent: Hashable {
 }
 
 extension AccessControl {
-    /// The pair of keys to which values of such items are sealed; nil for items that need nobody.
-    /// docs/FORMAT.md §5.4.
+    /// The pair of keys to which values of such items are sealed; nil for items that need no
+    /// presence. docs/FORMAT.md §5.4.
     package var presencePair: PresencePair? {
         if demand.isNothing { return nil }
         return demand.needsPasscode ? .passcode : .person
@@ -90,7 +90,7 @@ extension ItemContent {
         }
     }
 
-    /// Checks that a row says of its item what the item's access control says.
+    /// Checks that a row's columns agree with the access control of its item.
     ///
     /// - Throws: ``RowFailure/content``.
     func checkAccessControl(_ header: RowHeader) throws(RowFailure) {

@@ -8,7 +8,7 @@ package import ValetSystem
 /// Values that are sealed under an application's password, in a write transaction. No password is
 /// stretched here.
 extension RowTransaction {
-    /// What an updated row takes beside the keys of its class.
+    /// The password that an updated row needs beside the keys of its class.
     private enum Need {
         case nothing
         case opening(PasswordBox)
@@ -16,7 +16,7 @@ extension RowTransaction {
         case new
     }
 
-    /// Which passwords an update of `matches` needs that are not here; nil for none.
+    /// The passwords that an update of `matches` needs and the call does not have; nil for none.
     package func passwordDemand(
         _ matches: [OpenedRow], _ changes: ItemChanges, value: SecretValue?
     ) throws(RowFailure) -> PresenceDemand? {
@@ -32,7 +32,8 @@ extension RowTransaction {
         return PresenceDemand(demands)
     }
 
-    /// What the row of an updated item holds: the value, its box, or nothing.
+    /// The bytes in the value's place in the row of an updated item: the value, its box, or
+    /// nothing.
     ///
     /// - Throws: ``KeychainFailure``; ``RowFailure/needsPerson`` without the password of
     ///   the box that is there.
@@ -51,8 +52,8 @@ extension RowTransaction {
         }
     }
 
-    /// The box of a value of the row with that header, under the password that the call has
-    /// brought; nil for no value.
+    /// The box of a value for the row with that header, under the call's password; nil for no
+    /// value.
     ///
     /// - Throws: ``KeychainFailure``: `interactionNotAllowed` without a password; `outOfMemory`.
     package func boxed(
@@ -69,7 +70,7 @@ extension RowTransaction {
     private func seal(
         _ value: SecretValue, of item: BoxedItem, with password: StretchedPassword
     ) throws(KeychainFailure) -> SecretValue {
-        // The sealed bytes, with the head in front of them, and in the value's place.
+        // Three copies: the sealed bytes, the head with these bytes, and the row's part.
         guard SpareMemory.has(3, copiesOf: value.byteCount) else {
             throw KeychainFailure(.outOfMemory, during: operation)
         }
@@ -103,7 +104,7 @@ extension OpenedRow {
 
     fileprivate func takesPassword(after changes: ItemChanges) throws(RowFailure) -> Bool {
         if let new = changes.accessControl { return new.takesPassword }
-        // A class alone takes the place of class and access control.
+        // A change of the class alone replaces class and access control.
         guard changes.protectionClass == nil else { return false }
         return try content.accessControl?.takesPassword ?? false
     }
@@ -112,8 +113,8 @@ extension OpenedRow {
 /// An application's password, stretched with one salt at one cost: docs/FORMAT.md §5.5. Wiped with
 /// its last owner.
 ///
-/// Making one takes the memory and the time of Argon2id: never do so in a transaction or under the
-/// lock of writers.
+/// Making one costs the memory and the time of Argon2id: never do so in a transaction or under the
+/// writers' lock.
 package final class StretchedPassword: Sendable {
     /// The most bytes of a password; the least is one.
     package static let maximalByteCount = Passcode.maximalByteCount
@@ -138,7 +139,7 @@ package final class StretchedPassword: Sendable {
         }
     }
 
-    /// Stretches a password that is to open a box, whose salt and cost `lock` has.
+    /// Stretches a password for opening a box, with the salt and cost in `lock`.
     ///
     /// - Throws: ``KeychainFailure``: `invalidRequest` for no bytes or too many, `outOfMemory`.
     package convenience init(
@@ -180,19 +181,19 @@ package final class StretchedPassword: Sendable {
 struct BoxedItem: Hashable, Sendable {
     /// The keychain that the item is in.
     package let keychainID: KeychainID
-    /// The 16 bytes that stay as long as the item lives.
+    /// The 16 bytes that identify the item for its whole life.
     let itemID: [UInt8]
 }
 
-/// What a password has to open: the box of one item's value.
+/// The box of one item's value, as far as a password needs it: salt, cost and commitment.
 package struct PassphraseBox: Hashable, Sendable {
     let item: BoxedItem
     let argon2: Argon2Record
     let commitment: Digest
 }
 
-/// A value that is sealed under an application's password: docs/FORMAT.md §5.5. It is what the row
-/// seals in the value's place.
+/// A value that is sealed under an application's password: docs/FORMAT.md §5.5. The row seals it in
+/// the value's place.
 package struct PasswordBox {
     /// How much longer a box is than its value.
     static let overhead = headByteCount + AEAD.overhead
@@ -200,14 +201,14 @@ package struct PasswordBox {
     private static let version: UInt8 = 1
     private static let headByteCount = 1 + Argon2Record.byteCount + 32
 
-    /// What opens it.
+    /// The part that opens it.
     package let lock: PassphraseBox
     private let head: [UInt8]
     private let stored: SecretValue
 
     /// Parses the box of `item`.
     ///
-    /// - Throws: ``RowFailure/content`` for anything that no writer makes of a value of that size.
+    /// - Throws: ``RowFailure/content`` for bytes that no writer makes from a value of that size.
     init(
         _ stored: SecretValue, of item: BoxedItem, valueByteCount: Int?
     ) throws(RowFailure) {
@@ -285,12 +286,12 @@ extension ItemCipher {
             stored, of: item(header), valueByteCount: content.valueByteCount)
     }
 
-    /// What a password's box in a row with that header is bound to.
+    /// The item to which a password's box in a row with that header is bound.
     func item(_ header: RowHeader) -> BoxedItem {
         BoxedItem(keychainID: keychainID, itemID: header.itemID)
     }
 
-    /// Checks that what was in part V, a value or its box, is what part N says of it.
+    /// Checks that the contents of part V, a value or its box, agree with part N.
     ///
     /// - Throws: ``RowFailure/content``.
     package func check(
@@ -304,7 +305,7 @@ extension ItemCipher {
     }
 }
 
-/// How much work it is to try a passcode.
+/// The cost of one try of a passcode.
 package enum PasscodeStretching: Sendable {
     /// About 250 ms of this machine's processor, measured when the passcode is set.
     case calibrated
@@ -313,7 +314,7 @@ package enum PasscodeStretching: Sendable {
 }
 
 extension PasscodeStretching {
-    /// The cost of Argon2id that this stands for.
+    /// The cost of Argon2id for this choice.
     package func cost() throws(SystemError) -> Argon2Cost {
         #if LOWEST_COST
             guard Environment.ofProcess.value("VALET_TEST_CALIBRATES") != nil else {

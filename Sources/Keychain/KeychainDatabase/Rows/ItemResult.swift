@@ -2,13 +2,13 @@
 
 package import ValetKeychainModel
 
-/// What a call finds: one type in every layer, from a row to the session.
+/// The result of a call: one type in every layer, from a row to the session.
 ///
 /// A locked keychain and a damaged item are errors: ``RowFailure`` inside a transaction,
 /// ``KeychainFailure`` outside. After an error the call is repeated if the keychain was replaced
 /// during it. A search that also finds sound items returns them together with the damage.
 package enum ItemResult<Found> {
-    /// The item, or what the call makes of it.
+    /// The item, or what the call has made from it.
     case found(Found)
     /// No item matches, or the call leaves it out.
     case absent
@@ -19,7 +19,7 @@ package enum ItemResult<Found> {
 extension ItemResult: Sendable where Found: Sendable {}
 
 extension ItemResult {
-    /// The same result, with what `body` makes of what was found.
+    /// The same result, with `body` applied to a found item.
     package func map<New>(_ body: (Found) -> New) -> ItemResult<New> {
         switch self {
         case .found(let found): .found(body(found))
@@ -38,7 +38,7 @@ package enum PresenceDemand: Hashable, Sendable {
     /// A password for values that are not sealed under one yet.
     case newPassword
 
-    /// The part of `demands` that has to be met first; nil if there are none.
+    /// The part of `demands` to meet first; nil without demands.
     ///
     /// Proofs come first, because only they show which boxes there are. A new password comes last,
     /// so that the user is not asked for one in vain.

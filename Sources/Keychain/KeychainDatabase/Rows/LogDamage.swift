@@ -5,7 +5,7 @@ internal import ValetKeychainModel
 package import ValetSystem
 
 /// Commits that are lost because the log was damaged: docs/decisions/0016-damaged-log.md. The first
-/// connection of a process looks for them, and `valet doctor --discard-log` gives them up.
+/// connection of a process looks for them, and `valet doctor --discard-log` discards them.
 package struct LogDamage {
     private let directory: PrivateDirectory
 
@@ -59,8 +59,8 @@ package struct LogDamage {
             to: KeychainFile.database, in: directory, for: .readWrite, deadline: deadline)
     }
 
-    /// Gives up the log that programs still have open, if another one, or none, is at its path:
-    /// that one is kept, and its index is made anew.
+    /// Discards the log that programs still have open, if its path leads to another log or to none.
+    /// The log at the path is kept, and its index is made anew.
     ///
     /// - Returns: Whether there was such a log.
     private func discardReplaced(_ deadline: Deadline) throws -> Bool {
@@ -82,7 +82,8 @@ package struct LogDamage {
         return true
     }
 
-    /// Keeps the log, unless an earlier call, which was killed later, has kept the same one.
+    /// Keeps a copy of the log, unless an earlier call has kept the same one and was killed
+    /// afterwards.
     private func keep(_ log: [UInt8]) throws {
         guard try directory.check(file: Self.keptLogName) != nil else {
             return try directory.createFile(Self.keptLogName, contents: log.span)

@@ -8,7 +8,7 @@ package import ValetSystem
 /// cleans up, a restore, a copy (docs/decisions/0047-replaced-folders.md). ``SharedKeychain`` asks
 /// before it opens the keychain anew.
 package struct LostLog: Sendable {
-    /// Whether commits are lost that no checkpoint has brought into the database.
+    /// Whether commits are lost that were only in the log.
     package let areChangesLost: Bool
     private let path: String
 
@@ -17,7 +17,7 @@ package struct LostLog: Sendable {
         self.areChangesLost = areChangesLost
     }
 
-    /// What a call fails with, in words.
+    /// The failure of a call.
     package func failure(during operation: String) -> KeychainFailure {
         let change =
             areChangesLost
@@ -32,9 +32,9 @@ package struct LostLog: Sendable {
 }
 
 extension ConnectionPool {
-    /// If the log or its index is not in its place any more: saves the changes that only this
-    /// process and those that had the keychain open before can still read, by a checkpoint. The
-    /// keychain must then be opened anew.
+    /// If the log or its index is not in its place any more: checkpoints the log, to save changes
+    /// that only processes with the old files open can still read. The keychain must then be opened
+    /// anew.
     ///
     /// - Returns: nil if both are in their place, or the whole folder was replaced.
     /// - Throws: ``SystemError``: `busy` if the lock of writers, or a connection, is not free.
@@ -56,7 +56,7 @@ extension ConnectionPool {
         of files: LogFiles, _ deadline: Deadline
     ) throws(SystemError) -> Bool {
         if try files.isIndexCut() {
-            // Nobody may use what is left of it. The log has everything.
+            // No process may use the rest of the index. The log has everything.
             try files.removeIndex()
             return try files.isLogInPlace()
         }
@@ -66,8 +66,8 @@ extension ConnectionPool {
         }
         if try withIdleConnection({ (own) throws(SystemError) in
             guard try own.hasWholeLog() else { return false }
-            // The index still describes the log that this process has open: nobody has written
-            // to another one. Afterwards it describes an empty log, which any other one can be.
+            // The index still describes the log that this process has open: no process has written
+            // to another one. Afterwards it describes an empty log, which fits any other log.
             try files.removeOtherLog()
             own.deadline = deadline
             try own.checkpoint(.truncate)
@@ -91,8 +91,8 @@ extension ConnectionPool {
         return try body(reader.connection)
     }
 
-    /// Throws unless a commit that was just made is in the keychain that has its place: other
-    /// programs may not find it otherwise. The caller holds the lock of writers.
+    /// Throws unless the last commit is in the keychain at the path: otherwise other programs may
+    /// not find it. The caller holds the lock of writers.
     ///
     /// - Throws: ``SystemError/Code/replaced`` if the folder was replaced, so that the call can be
     ///   repeated in the other one; ``KeychainFailure/Code/inputOutput`` if the log was.
@@ -104,7 +104,7 @@ extension ConnectionPool {
             let part = try files.lost()
         else { throw replacement }
         // A program that has opened another index in between may not have found the commit in the
-        // log. With a new one all of them do.
+        // log. With a new index all of them find it.
         if try !files.isIndexInPlace(), try files.isLogInPlace() { try files.removeIndex() }
         throw KeychainFailure(
             .inputOutput, during: operation, message: Self.uncertainty,

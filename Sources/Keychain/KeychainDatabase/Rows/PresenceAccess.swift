@@ -4,14 +4,13 @@ package import ValetKeychainModel
 package import ValetKeys
 package import ValetSealing
 
-/// What a call brings along for items that need a person.
+/// A call's proofs and rules for items that require the user's presence.
 package struct PresenceAccess: Sendable {
-    /// How a call treats an item that needs a person.
+    /// How a call treats an item that requires the user's presence.
     package enum Rule: Hashable, Sendable {
-        /// It needs a proof that suffices. Without one the result is
-        /// ``ItemResult/needsPerson(_:)``.
+        /// It needs a sufficient proof. Without one the result is ``ItemResult/needsPerson(_:)``.
         case demanding
-        /// It is left out without a proof that suffices.
+        /// Without a sufficient proof it is left out.
         case skipping
         /// It is found like any other item, without its value: for calls that never ask the user.
         case naming
@@ -19,13 +18,13 @@ package struct PresenceAccess: Sendable {
 
     /// Which fingers are enrolled.
     package enum Enrolment: Hashable, Sendable {
-        /// Not known. An item that is bound to fingers is demanded until the caller knows.
+        /// Not known. Until the caller knows, an item that is bound to fingers results in a demand.
         case unknown
         /// The answers of an ``Authenticator`` for each reader with enrolled fingers.
         case known([[UInt8]])
     }
 
-    /// How the call treats an item that needs a person.
+    /// How the call treats an item that requires the user's presence.
     package var rule: Rule
     /// The user's proof; nil for none.
     package var proof: PresenceProof?
@@ -33,12 +32,12 @@ package struct PresenceAccess: Sendable {
     package var enrolment: Enrolment
     /// Passwords, each stretched for a box that it opens.
     package var passwords: [StretchedPassword] = []
-    /// The password for values that get one with this call.
+    /// The password for values that this call seals under one for the first time.
     package var newPassword: StretchedPassword?
-    /// Whether items are left out whose passwords the call does not have.
+    /// Whether the call leaves out items whose passwords it does not have.
     package var skipsPasswords = false
 
-    /// By default there is no proof, and nothing is known of the fingers.
+    /// By default without a proof and without knowledge of the fingers.
     package init(
         _ rule: Rule, proof: PresenceProof? = nil, enrolment: Enrolment = .unknown
     ) {
@@ -58,7 +57,7 @@ extension PresenceAccess {
     /// `recipient`.
     ///
     /// An item is absent if it is bound to fingers that are no longer enrolled, and nothing else
-    /// opens it (spec/secitem.md §10.7). Only the present answer of the reader decides that: a
+    /// opens it (spec/secitem.md §10.7). Only the current answer of the reader decides that: a
     /// proof may be older than the item, or of another keychain.
     package func judge(
         _ accessControl: AccessControl, sealedTo pair: PresencePair, of recipient: Recipient?

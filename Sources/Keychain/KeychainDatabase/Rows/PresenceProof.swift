@@ -4,19 +4,19 @@ package import ValetKeychainModel
 package import ValetKeys
 internal import ValetSystem
 
-/// Proof that the user gave the passcode or a finger, with the secrets that this opens.
+/// Proof that the user gave the passcode or a finger, with the secrets that it opens.
 ///
 /// Only ``ItemStore`` makes one. It opens items as long as it lives, and is wiped with its last
 /// owner. After a change of keys it does not open the new keys, and the store asks again. A lock of
-/// the keychain does not end it, but removes other keys that every item needs.
+/// the keychain does not end it, but removes the class keys that every item needs as well.
 package final class PresenceProof: Sendable {
-    /// What the user gave.
+    /// The factors that the user gave.
     package let factors: AccessControl.Factors
     /// The fingers that were enrolled on a reader when one of them matched there.
     package let enrolments: Set<[UInt8]>
     /// The opened pairs, by epoch.
     package let keys: [PresenceKeys]
-    /// The values that this proof suffices for, as far as known, by the tag of part V.
+    /// The values for which this proof is known to suffice, by the tag of part V.
     private let granted = Lock<Set<PartTag>>([])
 
     private static let grantedCapacity = 1024
@@ -50,7 +50,8 @@ package final class PresenceProof: Sendable {
         granted.withLock { $0.contains(tag) }
     }
 
-    /// Whether this meets what `accessControl` demands. Fingers of another enrolment do not count.
+    /// Whether this meets what `accessControl` demands. Fingers of another set of enrolled fingers
+    /// do not count.
     package func satisfies(_ accessControl: AccessControl) -> Bool {
         accessControl.demand.isMet(by: factors(for: accessControl))
     }

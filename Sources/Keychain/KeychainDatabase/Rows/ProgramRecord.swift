@@ -22,7 +22,7 @@ package struct ProgramRecord: Hashable, Sendable {
         return parts.bytes
     }
 
-    /// A program that goes by that name.
+    /// The program at `path`, under that name.
     package init(applicationIdentifier: String, path: String) {
         self.applicationIdentifier = applicationIdentifier
         self.path = path
@@ -46,8 +46,8 @@ package struct ProgramRecord: Hashable, Sendable {
 }
 
 extension RowTransaction {
-    /// Puts a program on record, unless it is known to be there. Once that is committed,
-    /// ``RowKeys/remember(_:)`` spares later writes the look.
+    /// Puts a program on record, unless it is known to be there. After the commit,
+    /// ``RowKeys/remember(_:)`` saves later writes this search.
     package func record(_ record: ProgramRecord) throws {
         guard !state.hasRecorded(record) else { return }
         let id = state.hasher.program(record.applicationIdentifier, path: record.path)

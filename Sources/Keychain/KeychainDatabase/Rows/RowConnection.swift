@@ -16,15 +16,15 @@ package final class RowConnection: @unchecked Sendable {
     package let keychain: Statement
     /// The keybags, the oldest first.
     package let keybags: Statement
-    /// What a read by name needs of a row.
+    /// The columns that a read by name needs.
     package let value: Statement
     let byPrimaryKey: Statement
     let byNumber: Statement
     let byAccount: Statement
     let byAttribute: Statement
-    /// What is written, found as a reader finds it.
+    /// Finds a written row as a reader would.
     let written: Statement
-    /// Whether a search entry is there.
+    /// Whether a search entry exists.
     package let entry: Statement
     let byPlace: Statement
     let numbersByPlace: Statement
@@ -84,16 +84,16 @@ package final class RowConnection: @unchecked Sendable {
         FROM place CROSS JOIN item ON item.place = place.id AND item.account_hash = ?4
         WHERE group_hash = ?1 AND service_hash = ?2 AND place_hash = ?3
         """
-    // The version is in no index, so that the row itself has to be found, too.
+    // No index has the version, so SQLite has to find the row itself, too.
     private static let versionOfKey: StaticString = """
         SELECT number, version
         FROM place CROSS JOIN item ON item.place = place.id AND item.account_hash = ?4
         WHERE group_hash = ?1 AND service_hash = ?2 AND place_hash = ?3
         """
 
-    // SQLite takes columns that an index has from the index, unless it looks the row up by its
-    // number: rows and places have to say themselves what they are. Without a row all its columns
-    // are NULL.
+    // SQLite reads columns from an index that has them, unless it looks up the row by its number.
+    // Here the columns must come from rows and places themselves. Without a row all its columns are
+    // NULL.
     private static let rowOfKey: StaticString = """
         SELECT item.*, own.group_hash, own.service_hash, own.place_hash
         FROM place CROSS JOIN item AS entry
@@ -113,7 +113,7 @@ package final class RowConnection: @unchecked Sendable {
         WHERE attribute.hash = ?1 ORDER BY attribute.number
         """
 
-    // Where a group has few places each is looked into: that spares an index of all accounts.
+    // If a group has few places, each of them is searched: that saves an index of all accounts.
     private static let rowsOfAccount: StaticString = """
         SELECT item.*, group_hash, service_hash, place_hash
         FROM item LEFT JOIN place ON place.id = item.place
@@ -177,16 +177,16 @@ package final class RowConnection: @unchecked Sendable {
 package final class RowWriter: @unchecked Sendable {
     /// The same connection, for what is read inside a write transaction.
     package let reading: RowConnection
-    /// Whether this process has seen to it that the log's file is long enough.
+    /// Whether this process has made the log's file long enough.
     package var hasRoomInLog = false
-    /// Whether this process has seen to it that the log's file has room for removing items.
+    /// Whether this process has made room in the log's file for removing items.
     package var hasReserveInLog = false
     /// Whether pages that become free are overwritten.
     var overwritesFreePages = true
     /// When the disk was last seen to have ample room; nil once a write has failed or the database
     /// has grown.
     var lastAmpleSpace: Int64?
-    /// What ``lastAmpleSpace`` is to be after the commit.
+    /// The value of ``lastAmpleSpace`` after the commit.
     var ampleSpace: Int64?
     let place: Statement
     let addPlace: Statement
@@ -203,7 +203,7 @@ package final class RowWriter: @unchecked Sendable {
     /// Adds a search entry.
     package let insertAttribute: Statement
     let deleteAttribute: Statement
-    /// Looks at the whole table: for rows that are damaged.
+    /// Scans the whole table: for damaged rows.
     package let deleteAttributes: Statement
     /// How many pages the database has, with the changes of the open transaction.
     let pageCount: Statement
@@ -244,7 +244,7 @@ package final class RowWriter: @unchecked Sendable {
             "INSERT INTO program (id, sealed) VALUES (?1, ?2)", on: connection)
     }
 
-    // Without the mark, the number of the newest item would come again once that is deleted, and
+    // Without the mark, the number of the newest item would be used again after its deletion, and
     // sync would not see the change.
     private static let greatestChange: StaticString = """
         SELECT max(
@@ -289,10 +289,10 @@ package final class RowWriter: @unchecked Sendable {
         """
 }
 
-/// What a read by name needs of a row, sealed as it is in the database. A class, because it is kept
-/// and lent out again and again.
+/// The part of a row that a read by name needs, still sealed. A class, because it is kept and used
+/// many times.
 package final class ValueRow: Sendable {
-    /// What part V is bound to.
+    /// The data to which part V is bound.
     package let parts: ValueParts
     /// Part V.
     package let secret: [UInt8]

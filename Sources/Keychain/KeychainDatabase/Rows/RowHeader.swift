@@ -19,19 +19,19 @@ package struct RowKind: Sendable {
     }
 }
 
-/// What names a row and its state, and is bound to each of its sealed parts: docs/FORMAT.md §5.2.
+/// The name and state of a row, bound to each of its sealed parts: docs/FORMAT.md §5.2.
 package struct RowHeader: Sendable {
-    /// What the associated data of a part calls it.
+    /// The name of a part in its associated data.
     enum Part: Unicode.Scalar {
         case names = "N"
         case secret = "V"
-        /// What is in V where a person is needed.
+        /// The inner seal in V, if the item requires the user's presence.
         case presence = "P"
     }
 
     /// The row's number in table `item`.
     package var number: Int64
-    /// A random number that tells the row from earlier ones of its number.
+    /// A random number that distinguishes the row from earlier rows with its number.
     package var salt: Int64
     var version: Int64
     /// Generic or internet password.
@@ -68,7 +68,7 @@ package struct RowHeader: Sendable {
         }
     }
 
-    /// The associated data of `part`, and room for `byteCount` bytes of what else it is bound to.
+    /// The associated data of `part`, with room for `byteCount` more bytes.
     func associatedData(
         _ part: Part, _ keychainID: KeychainID, andRoomFor byteCount: Int
     ) -> FixedFields {
@@ -91,7 +91,7 @@ package struct RowHeader: Sendable {
     private static let associatedByteCount = 98
 }
 
-/// What a row says of its item without a key: docs/FORMAT.md §5.
+/// The facts about an item that need no key: docs/FORMAT.md §5.
 package struct RowFlags: OptionSet, Hashable, Sendable {
     /// The bits, as in the column.
     package let rawValue: UInt32
@@ -121,7 +121,7 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
         rawValue = bits
     }
 
-    /// The pair of keys to which the value is sealed; nil for an item that needs nobody.
+    /// The pair of keys to which the value is sealed; nil for an item that requires no presence.
     package var presence: PresencePair? {
         get {
             switch (rawValue & Self.presenceMask) >> Self.presenceShift {
@@ -142,7 +142,7 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
         }
     }
 
-    /// Whether the value takes more than the key of its class.
+    /// Whether the value needs more than the key of its class.
     package var isGuarded: Bool { rawValue & (Self.presenceMask | Self.password.rawValue) != 0 }
 
     /// The flags of an item.
@@ -157,7 +157,7 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
         setGuard(accessControl)
     }
 
-    /// Says what `accessControl` says of the value; nil for an item without one.
+    /// Sets the flags of `accessControl`; nil for an item without one.
     package mutating func setGuard(_ accessControl: AccessControl?) {
         presence = accessControl?.presencePair
         if accessControl?.takesPassword == true {
@@ -170,15 +170,15 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
 
 /// Why a row was not opened.
 package enum RowFailure: Error, Hashable {
-    /// A column has a value that no writer puts there.
+    /// A column has a value that no writer writes.
     case column
     /// A sealed part does not open under the key that the row names.
     case seal
-    /// What a part holds is not well formed, or not what the row's hashes say.
+    /// The contents of a part are not well formed, or do not fit the row's hashes.
     case content
-    /// The keychain is locked, and the row's key is one that a lock takes away.
+    /// The keychain is locked, and the lock has removed the row's key.
     case locked
-    /// The value is sealed to a pair of keys that takes a person, and there is no proof of one.
+    /// The value is protected by presence, and there is no proof of it.
     case needsPerson
     /// The row's class needs a passcode, and the keychain has none.
     case needsPasscode
@@ -207,7 +207,7 @@ extension Attribute {
 }
 
 extension ItemClass {
-    /// The attribute that, beside the account, says what an item is for; its hash is a column.
+    /// The attribute that, with the account, identifies an item's use; its hash is a column.
     var placeAttribute: Attribute {
         switch self {
         case .genericPassword: .service
@@ -217,11 +217,11 @@ extension ItemClass {
 }
 
 extension KeychainFailure {
-    /// The hint where the rows are sound, and only their indexes are damaged.
+    /// The hint if the rows are sound, and only their indexes are damaged.
     package static let repairHint = "`valet doctor --repair-indexes` rebuilds the indexes"
 }
 
-/// The result of `body`; nil if a row that it opens is damaged. Throws every other error.
+/// The result of `body`; nil if it opens a damaged row. Throws every other error.
 package func unlessDamaged<R>(_ body: () throws -> R) throws -> R? {
     do {
         return try body()
@@ -231,8 +231,8 @@ package func unlessDamaged<R>(_ body: () throws -> R) throws -> R? {
     }
 }
 
-/// The result of `body`, which reads; nil if SQLite finds the database damaged, or reads a length
-/// that no value has.
+/// The result of `body`, which reads; nil if SQLite reports a damaged database or an impossible
+/// length.
 package func unlessCorrupt<R>(_ body: () throws -> R) throws -> R? {
     do {
         return try body()

@@ -32,8 +32,8 @@ package final class RowKeys: Sendable {
 
     /// What seals rows of `protectionClass`.
     ///
-    /// - Parameter isUse: Whether this counts as use of the keychain; what other devices have
-    ///   written does not.
+    /// - Parameter isUse: Whether this counts as use of the keychain; items of other devices do
+    ///   not.
     /// - Throws: ``RowFailure``: `locked`; `needsPasscode` for the class that needs a passcode.
     package func cipher(
         _ protectionClass: ProtectionClass, isUse: Bool = true
@@ -55,7 +55,7 @@ package final class RowKeys: Sendable {
         return cipher
     }
 
-    /// As ``cipher(opening:)``, for maintenance of the keychain: that does not count as its use.
+    /// Like ``cipher(opening:)``, for maintenance of the keychain, which does not count as its use.
     package func cipher(examining header: RowHeader) throws(RowFailure) -> ItemCipher {
         guard epoch.isNamed(by: header) else { throw .seal }
         guard let keys = epoch.keys.keys(of: header.protectionClass) else { throw .locked }
@@ -82,13 +82,13 @@ package final class RowKeys: Sendable {
     }
 }
 
-/// The opened keys of one epoch, and which others it has.
+/// The opened keys of one epoch, and the classes that have keys.
 package struct KeychainEpoch: Sendable {
     /// The opened class keys.
     package let keys: UnlockedKeybag
     /// Hashes names under this epoch's index key.
     package let hasher: IndexHasher
-    /// The public halves of the presence pairs; none where there are no pairs.
+    /// The public halves of the presence pairs; empty without pairs.
     package let recipients: [PresencePair: Recipient]
     /// The classes that have a key.
     private let classes: Set<ProtectionClass>

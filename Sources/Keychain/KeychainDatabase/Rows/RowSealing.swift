@@ -11,7 +11,7 @@ package struct ItemCipher {
     package let keychainID: KeychainID
     /// The keys of one protection class.
     package let keys: ClassKeys
-    /// The public keys to which values are sealed that need a person.
+    /// The public keys to which values that require presence are sealed.
     package var recipients: [PresencePair: Recipient] = [:]
 
     private static let attributePadding = 32
@@ -21,8 +21,8 @@ package struct ItemCipher {
 
     /// Seals an item into a row with `header`, in the place that `index` names.
     ///
-    /// - Throws: ``KeychainFailure``: `passcodeNotSet` if the item needs a person and the keychain
-    ///   has no pair of keys for that; `outOfMemory`.
+    /// - Throws: ``KeychainFailure``: `passcodeNotSet` if the item requires presence and the
+    ///   keychain has no pair of keys for that; `outOfMemory`.
     func seal(
         _ header: RowHeader, _ content: ItemContent, _ index: IndexHashes, value: SecretValue?,
         logicalTime: Int64
@@ -37,7 +37,7 @@ package struct ItemCipher {
             list.span, RowPart(.names, row.nonce), associatedData: row.namesData(keychainID),
             under: keys.attributes)
         if let value {
-            // Padded, sealed, and perhaps sealed to a person before that.
+            // Three copies: padded, sealed to a presence pair if needed, and sealed.
             guard SpareMemory.has(3, copiesOf: value.byteCount) else {
                 throw KeychainFailure(.outOfMemory, during: "seal an item")
             }
@@ -48,7 +48,7 @@ package struct ItemCipher {
         return row
     }
 
-    /// Opens part N: everything about the item but its value.
+    /// Opens part N: everything about the item except its value.
     package func openContent(_ row: SealedRow) throws(RowFailure) -> ItemContent {
         let bytes = try openNames(row.namesData(keychainID), row.nonce, row.names)
         guard let list = AttributeList(encoded: bytes) else { throw .content }
@@ -58,7 +58,7 @@ package struct ItemCipher {
         return content
     }
 
-    /// Opens part N where it lies: the encoded list of attributes.
+    /// Opens part N in place: the encoded list of attributes.
     func openNames(
         _ data: FixedFields, _ nonce: RowNonce, _ names: [UInt8]
     ) throws(RowFailure) -> ArraySlice<UInt8> {
@@ -73,10 +73,10 @@ package struct ItemCipher {
         return padded[..<byteCount]
     }
 
-    /// Opens part V, which is bound to the part N that it was written with; of a value that
-    /// takes a person, with the proof of one. Of one that takes a password, it gives the box.
+    /// Opens part V, which is bound to the part N that was written with it. A value protected by
+    /// presence needs `proof`. For a value under a password, the result is its box.
     ///
-    /// - Throws: ``RowFailure``: `needsPerson` where `proof` does not have the pair of keys.
+    /// - Throws: ``RowFailure``: `needsPerson` if `proof` does not have the pair of keys.
     package func openValue(
         _ parts: ValueParts, _ secret: Span<UInt8>, _ proof: PresenceProof? = nil
     ) throws(RowFailure) -> SecretValue {
@@ -112,7 +112,7 @@ extension RowHeader {
     }
 }
 
-/// The tag of a sealed part. It stands for all of the part: it is as hard to forge as the part.
+/// The tag of a sealed part. It identifies the part: it is as hard to forge.
 package typealias PartTag = FixedBytes<16, PartTagName>
 
 /// Tells ``PartTag`` from other bytes.
@@ -128,10 +128,10 @@ extension PartTag {
     }
 }
 
-/// What part V is bound to.
+/// The data to which part V is bound.
 package struct ValueParts: Sendable {
     let header: RowHeader
-    /// What the nonces of both parts are made of.
+    /// The source of the nonces of both parts.
     let nonce: RowNonce
     /// The tag of part N.
     let names: PartTag
@@ -155,7 +155,7 @@ package struct ValueParts: Sendable {
     }
 }
 
-/// Part V, which is sealed twice where a person is needed: docs/FORMAT.md §5.2.
+/// Part V, which is sealed twice if the item requires presence: docs/FORMAT.md §5.2.
 extension ItemCipher {
     /// Seals a padded value for a row whose part N is sealed.
     func seal(_ padded: Span<UInt8>, of row: SealedRow) throws -> [UInt8] {
@@ -187,8 +187,8 @@ extension ItemCipher {
             under: keys.value)
     }
 
-    /// Opens part V to check it; of a value that takes a person or a password, as far as the keys
-    /// of its class go.
+    /// Opens part V to check it. A value protected by presence or a password is opened only as far
+    /// as the keys of its class allow.
     package func checkValue(_ row: SealedRow, _ content: ItemContent) throws(RowFailure) {
         guard let secret = row.secret else { return }
         do {

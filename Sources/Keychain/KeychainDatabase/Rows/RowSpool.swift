@@ -5,18 +5,18 @@ internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSystem
 
-/// All rows as one moment had them, sealed as they are, read in one short transaction.
+/// All rows of one moment, still sealed, read in one short transaction.
 ///
-/// Whatever takes long afterwards, even a stopped program, keeps no transaction open: an open one
+/// So slow work afterwards, even a stopped program, keeps no transaction open. An open transaction
 /// would keep every process from shortening the log (https://www.sqlite.org/wal.html, §6).
 package final class RowSpool {
-    /// What stays in memory; the rest is in a file without a name.
+    /// The bytes that stay in memory; the rest is in a file without a name.
     private static let memoryByteCount = 32 << 20
 
     private var spool: Spool
     private(set) var count = 0
 
-    /// Copies all rows; belongs into a read transaction.
+    /// Copies all rows. Call it in a read transaction.
     ///
     /// - Parameter folders: Where the file may be, in the order of preference.
     /// - Throws: ``SystemError``; ``KeychainFailure/Code/outOfMemory``.
@@ -75,7 +75,7 @@ extension FoundRow {
         return bytes
     }
 
-    /// Takes a ``record`` apart.
+    /// Parses a ``record``.
     fileprivate init(_ record: inout ByteReader<SystemError>) throws(SystemError) {
         let number: Int64 = try record.integer()
         guard !record.isAtEnd else {

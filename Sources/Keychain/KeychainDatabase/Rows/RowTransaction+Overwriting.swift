@@ -2,13 +2,13 @@
 
 package import ValetKeychainModel
 
-// Clearing the place of a row that a call is about to write: whether another item has it, and what
-// remains of a tombstone there. Additions, updates and restores use it.
+// Clears the place of a row that a call is about to write: checks for another item, and keeps the
+// times of a tombstone. Additions, updates and restores use it.
 
 extension RowTransaction {
     /// Clears the place of a row that is about to be written: of a tombstone or a damaged row.
     ///
-    /// - Returns: What was there. The new row has to be later.
+    /// - Returns: The tombstone that was there. The new row must have a later time.
     /// - Throws: ``KeychainFailure/Code/duplicateItem`` if a sound item is there.
     package func makeWay(
         for item: IndexedContent, _ itemClass: ItemClass, isSynchronizable: Bool
@@ -16,7 +16,7 @@ extension RowTransaction {
         try makeWay(over: try row(item.index.place))
     }
 
-    /// Like ``makeWay(for:_:isSynchronizable:)``, with the row that was found in the place.
+    /// Like ``makeWay(for:_:isSynchronizable:)``, for the row `existing` in the place.
     package func makeWay(over existing: FoundRow?) throws -> Predecessor {
         guard let existing else { return Predecessor() }
         guard case .row(let row) = existing, let opened = try openIfTaken(row) else {

@@ -6,7 +6,7 @@ internal import ValetKeys
 package import ValetSealing
 internal import ValetSystem
 
-/// What a call may do to rows inside its write transaction.
+/// The rows of a call's write transaction.
 package struct RowTransaction {
     /// The connection that writes.
     package let writer: RowWriter
@@ -14,11 +14,11 @@ package struct RowTransaction {
     package let state: RowKeys
     /// The time of the write.
     package var now: Moment
-    /// What the call does, in the words of its failures.
+    /// The name of the operation in failures.
     package let operation: String
-    /// What the call brings along for items that need a person or a password.
+    /// The call's proofs and passwords for items that need them.
     package var access: PresenceAccess
-    /// The times of rows that bring what another device has written; nil for local writes.
+    /// The times of rows that come from another device; nil for local writes.
     package var synced: SyncedTimes?
 
     /// A transaction that the connection of `writer` has begun.
@@ -33,7 +33,7 @@ package struct RowTransaction {
         self.access = access
     }
 
-    /// The connection, for what is read inside the transaction.
+    /// The connection, for reads inside the transaction.
     package var store: RowConnection { writer.reading }
 
     // Reading inside the transaction.
@@ -58,8 +58,8 @@ package struct RowTransaction {
         }
         let found = try FoundRow(run)
         guard case .row(let row) = found, row.place != place else { return found }
-        // The index leads to a row that says it is another item. If its names open it is one, and
-        // must not be written over; else the row was changed.
+        // The index leads to a row whose columns name another item. If its names open, it is that
+        // item, and must not be overwritten. Otherwise the row was changed.
         guard state.isForged(row) else { throw RowFailure.index }
         return found
     }
@@ -93,8 +93,8 @@ package struct RowTransaction {
                 itemClass, content, isSynchronizable: flags.contains(.synchronizable)))
     }
 
-    /// Adds a row; its flags say what pair of keys the value is sealed to, and whether it is
-    /// sealed under the password that the call has brought.
+    /// Adds a row. Its flags say to which pair of keys the value is sealed, and whether it is
+    /// sealed under the call's password.
     package func insert(
         _ itemClass: ItemClass, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?,
         after logicalTime: Int64 = 0
@@ -120,8 +120,8 @@ package struct RowTransaction {
         return row
     }
 
-    /// Writes an item over the row it was read from, under its next version; of a value that takes
-    /// a password, its box.
+    /// Writes an item over the row from which it was read, under its next version. For a value
+    /// under a password, it writes the box.
     package func replace(
         _ old: SealedRow, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?,
         after logicalTime: Int64 = 0
@@ -180,7 +180,7 @@ package struct RowTransaction {
         try checkIsFound(row, item)
     }
 
-    /// Makes sure that readers find what was written: where an index is damaged, they may not.
+    /// Makes sure that readers find the written row: with a damaged index, they may not.
     ///
     /// - Throws: ``KeychainFailure/Code/keychainDamaged``, as the readers would.
     private func checkIsFound(_ row: SealedRow, _ item: IndexedContent) throws {
@@ -194,7 +194,7 @@ package struct RowTransaction {
                 throw RowFailure.index
             }
         }
-        // Searches by name look here, too, for items with a view hint or a token.
+        // Searches by name also look for items with a view hint or a token.
         _ = try isEntered(plainKey(of: item, row.header), row.header.number)
     }
 
@@ -225,13 +225,13 @@ package struct RowTransaction {
         try deletePlaceIfEmpty(row.placeID)
     }
 
-    /// Moves a damaged row out of the way of what is about to be written, as it is.
+    /// Moves a damaged row unchanged into quarantine, to make way for a new row.
     package func quarantine(_ row: FoundRow) throws {
         let run = try writer.quarantine.start()
         try run.bind(row.number, at: 1)
         try run.bind(now.logicalTime >> 16, at: 2)
         try run.finish()
-        // What the row says of its attributes may be what is damaged.
+        // The row's list of hashes may be the damaged part.
         for statement in [writer.deleteAttributes, writer.delete] {
             let run = try statement.start()
             try run.bind(row.number, at: 1)
@@ -249,7 +249,7 @@ package struct RowTransaction {
         let run = try writer.place.start()
         try run.bind(hashes)
         if try run.step() {
-            // The place has to say itself what the index says.
+            // The place's own columns must confirm the index.
             guard run.int64(1) == 1 else { throw RowFailure.index }
             return run.int64(0)
         }
@@ -282,7 +282,7 @@ package struct RowTransaction {
     }
 
     private func deleteAttributes(of row: SealedRow) throws {
-        // If the column is damaged `doctor` finds what is left over.
+        // If the column is damaged, `doctor` finds the leftovers.
         guard let others = try? IndexHashes.others(parsing: row.hashes) else { return }
         for hash in others.values { try change(writer.deleteAttribute, hash, row.header.number) }
     }
@@ -319,7 +319,7 @@ package struct RowTransaction {
     }
 }
 
-/// What rows get that bring what another device has written.
+/// The times of rows that come from another device.
 package struct SyncedTimes: Sendable {
     /// The time of the record.
     let logicalTime: Int64
@@ -338,14 +338,14 @@ package struct OpenedRow {
     package let row: SealedRow
     /// Its names and details.
     package let content: ItemContent
-    /// The value, or the box of one that takes a password.
+    /// The value, or its box if it is under a password.
     package var value: SecretValue?
-    /// Whether there is a value that takes a proof which was not there.
+    /// Whether the value stayed closed because a proof was missing.
     package var isClosed = false
 }
 
-/// What is sealed of an item, with the hashes that follow from it: they cost as much as sealing,
-/// so each is computed once.
+/// An item's content with the hashes that follow from it. Hashing costs as much as sealing, so each
+/// hash is computed once.
 package struct IndexedContent {
     /// The names and details.
     package var content: ItemContent
@@ -358,8 +358,8 @@ package struct IndexedContent {
         self.index = index
     }
 
-    /// Content that differs from a row's in nothing that is hashed. Opening the row has shown that
-    /// its hashes are those of what is in it.
+    /// Content that equals a row's content in all hashed attributes. Opening the row has verified
+    /// its hashes.
     package init(_ content: ItemContent, sameKeyAs row: SealedRow) throws(RowFailure) {
         self.content = content
         index = IndexHashes(
@@ -373,10 +373,10 @@ package struct Moment: Hashable, Sendable {
 
     /// Seconds since 2001-01-01 00:00 UTC.
     package let date: Double
-    /// Milliseconds since 1970, with 16 bits below them for what happens within one.
+    /// Milliseconds since 1970, with 16 more bits for the order within a millisecond.
     package let logicalTime: Int64
 
-    /// The moment so many nanoseconds after 1970 began.
+    /// The moment `nanoseconds` after the beginning of 1970.
     package init(nanoseconds: Int64) {
         let (since2001, isTooEarly) = nanoseconds.subtractingReportingOverflow(
             Self.nanosecondsUntil2001)
@@ -384,7 +384,7 @@ package struct Moment: Hashable, Sendable {
         logicalTime = max(0, nanoseconds / 1_000_000) << 16
     }
 
-    /// A moment whose two forms do not agree, as those of restored items.
+    /// A moment whose two forms do not agree, as in restored items.
     package init(date: Double, logicalTime: Int64) {
         self.date = date
         self.logicalTime = logicalTime

@@ -77,7 +77,7 @@ package enum Schema {
         CREATE UNIQUE INDEX item_by_place ON item (place, account_hash)
         """
 
-    /// Items of groups with so many places that looking into each would take too long.
+    /// Items of groups that have too many places to search each.
     private static let byAccount: StaticString = """
         CREATE INDEX item_by_account ON item (account_hash) WHERE place < 0
         """
@@ -125,7 +125,8 @@ package enum Schema {
         ) STRICT, WITHOUT ROWID
         """
 
-    /// Up to which change number local changes were collected, and the stamp of the tables of sync.
+    /// The change number up to which local changes were collected, and the stamp of the tables of
+    /// sync.
     private static let syncMark: StaticString = """
         CREATE TABLE sync_mark (
             one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -166,8 +167,8 @@ package enum Schema {
         CREATE UNIQUE INDEX sync_entry_by_id ON sync_entry (kind, id)
         """
 
-    /// What tells the file's kind (docs/FORMAT.md §2), and the one row of `sync_mark`. PRAGMAs take
-    /// no parameters.
+    /// The marks of the file's kind (docs/FORMAT.md §2), and the one row of `sync_mark`. PRAGMAs
+    /// take no parameters.
     package static let marks: [StaticString] = [
         "PRAGMA application_id = 0x56414C54", "PRAGMA user_version = 1",
         "INSERT OR IGNORE INTO sync_mark VALUES (1, 0, 0)",
@@ -192,14 +193,14 @@ package enum Schema {
         static let secret: Int32 = 11
         static let hashes: Int32 = 12
         static let changeNumber: Int32 = 13
-        /// What rises with every write of the row.
+        /// Rises with every write of the row.
         package static let logicalTime: Int32 = 14
         static let groupHash: Int32 = 15
         static let serviceHash: Int32 = 16
         static let placeHash: Int32 = 17
     }
 
-    /// Refuses a database that has other tables than this version makes.
+    /// Refuses a database whose tables differ from those of this version.
     package static func check(_ connection: Connection) throws(SystemError) {
         let expected = statements.map { $0.description }.sorted()
         guard try connection.schema() == expected else {

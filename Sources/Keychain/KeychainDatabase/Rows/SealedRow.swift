@@ -17,7 +17,7 @@ package struct SealedRow: Sendable {
     package var serviceHash: IndexHash
     /// As in the column; empty for NULL.
     package var hashes: [UInt8]
-    /// What the nonces of both parts are made of.
+    /// The source of the nonces of both parts.
     package var nonce: RowNonce
     /// Part N.
     package var names: [UInt8]
@@ -41,7 +41,7 @@ extension SealedRow {
     /// Reads the row that `run` is at, of a statement that selects all columns of `item` and the
     /// hashes of its place.
     ///
-    /// - Throws: ``RowFailure/column`` if a column holds what no writer puts there.
+    /// - Throws: ``RowFailure/column`` if a column holds a value that no writer writes.
     init(_ run: borrowing Statement.Run) throws(RowFailure) {
         let hashes = ServiceHashes(
             group: try run.fixedBytes(Schema.Column.groupHash),
@@ -52,7 +52,7 @@ extension SealedRow {
 
     /// Reads the row that `run` is at, of a statement that selects all columns of `item`.
     ///
-    /// - Parameter place: The hashes that the row's place is taken to have.
+    /// - Parameter place: The assumed hashes of the row's place.
     /// - Throws: ``RowFailure/column``.
     package init(
         _ run: borrowing Statement.Run, in place: ServiceHashes
@@ -75,7 +75,7 @@ extension SealedRow {
         placeID == other.placeID && place == other.place && hashes == other.hashes
     }
 
-    /// Binds the number and what is written when nothing changes by which the row is found.
+    /// Binds the number and the columns to write if no hash of the row changes.
     func bindSealed(to run: borrowing Statement.Run) throws(SystemError) {
         try run.bind(header.number, at: 1)
         try run.bind(header.version, at: 2)
@@ -156,7 +156,7 @@ extension Statement.Run {
         return FixedBytes(bytes)
     }
 
-    /// The tag of a sealed part, which stands for all of it.
+    /// The tag of a sealed part, which identifies it.
     package func tag(_ column: Int32) throws(RowFailure) -> PartTag {
         var bytes = InlineArray<16, UInt8>(repeating: 0)
         var target = bytes.mutableSpan

@@ -6,7 +6,7 @@ internal import ValetSealing
 package import ValetSystem
 
 extension RowKeys {
-    /// The rows that match what of `query` can be seen without opening them.
+    /// The rows that match `query` as far as unopened rows show.
     package func find(
         _ query: ItemQuery, _ groups: [AccessGroup], _ store: RowConnection
     ) throws(SystemError) -> [FoundRow] {
@@ -22,11 +22,9 @@ extension RowKeys {
         return rows
     }
 
-    /// The numbers of the rows that come into question, group by group, rising in each; up to
-    /// `limit` in each.
+    /// The numbers of possible matches, group by group, rising in each; up to `limit` in each.
     ///
-    /// A query that has few of them by its nature, by a reference or a primary key, is not for
-    /// this.
+    /// Not for queries by a reference or a primary key, which have few matches.
     package func candidates(
         _ query: ItemQuery, _ groups: [AccessGroup], _ store: RowConnection, limit: Int = .max
     ) throws(SystemError) -> [Int64] {
@@ -38,12 +36,12 @@ extension RowKeys {
         return numbers
     }
 
-    /// What judges whether a row matches `query`, in each group.
+    /// The searches for `query`, one for each group.
     package func searches(_ query: ItemQuery, _ groups: [AccessGroup]) -> [Search] {
         groups.map { Search(query, in: $0, hasher, self) }
     }
 
-    /// What the first of `searches` that knows it finds in the row of that number.
+    /// The result of the first of `searches` that matches the row of that number.
     package func find(
         _ number: Int64, by searches: [Search], _ store: RowConnection
     ) throws(SystemError) -> FoundRow? {
@@ -76,7 +74,7 @@ extension RowKeys {
         guard case .row(let row) = found, row.header.flags.contains(.tombstone) else {
             return found
         }
-        // A writer of the file may mark an item as deleted to hide it.
+        // An attacker with write access may mark an item as deleted, to hide it.
         return isForged(row) ? .damaged(number: number) : nil
     }
 
@@ -91,7 +89,7 @@ extension RowKeys {
         guard try run.step() else { return [] }
         let found = try FoundRow(run)
         guard case .row(let row) = found else { return [found] }
-        // The id is no other item's, whatever class the row says that it has.
+        // The id belongs to no other item, whatever class the row names.
         guard row.header.itemID == reference.itemID else { return [] }
         for group in groups {
             let search = Search(query, in: group, hasher, self)
@@ -100,8 +98,8 @@ extension RowKeys {
         return []
     }
 
-    /// Whether the names in a row show that its columns are not its own. Where the key of its
-    /// class is not open they show nothing.
+    /// Whether the names in a row prove that its columns were changed. False if the key of its
+    /// class is not open.
     func isForged(_ row: SealedRow) -> Bool {
         do {
             _ = try cipher(examining: row.header).openContent(row)
@@ -112,7 +110,7 @@ extension RowKeys {
     }
 }
 
-/// A query in one access group, turned into the hashes that rows of one epoch are found by.
+/// A query in one access group, as the hashes that find rows of one epoch.
 package struct Search {
     let query: ItemQuery
     /// The group that is searched.
@@ -147,8 +145,8 @@ package struct Search {
 
     /// Runs the statement that leaves the fewest rows to look at.
     ///
-    /// - Parameter hasItem: Whether the one item that is asked for was found before. It can be read
-    ///   although what leads to others is damaged.
+    /// - Parameter hasItem: Whether the one requested item was found before. Then it can be read
+    ///   even if the indexes to other items are damaged.
     /// - Returns: Rows in the order of their numbers, but ranked: all of one array come before
     ///   those of the next. Searches of one query have equally many arrays in every epoch.
     func rankedRows(
@@ -169,7 +167,7 @@ package struct Search {
         var ranked: [[FoundRow]] = []
         for key in keys {
             let rows = try named(key.place, store)
-            // A query that names a hint or a token has found its item twice otherwise.
+            // Otherwise a query that names a hint or a token would find its item twice.
             let known = Set((ranked.joined() + rows).map(\.number))
             let hasItem = query.limit == 1 && !known.isEmpty
             let others = try variants(of: key.plain, store, hasItem: hasItem)
@@ -178,8 +176,8 @@ package struct Search {
         return ranked
     }
 
-    /// The row with that primary key. Where it says that it is another one, it was changed, or the
-    /// index that led there.
+    /// The row with that primary key. If its columns name another item, it or the index that led
+    /// there was changed.
     private func named(
         _ place: ItemPlace, _ store: RowConnection
     ) throws(SystemError) -> [FoundRow] {
@@ -189,11 +187,11 @@ package struct Search {
         let found = try FoundRow(run)
         guard case .row(let row) = found else { return [found] }
         guard row.place == place else { return [.damaged(number: found.number)] }
-        // A row with the primary key is the one that is meant, whatever else it says.
+        // A row with the primary key is the requested one, whatever its other columns say.
         return judged(found, isNamed: true).map { [$0] } ?? []
     }
 
-    /// Items with a view hint or a token that have a name but for these.
+    /// Items with a view hint or a token whose other parts of the primary key match.
     private func variants(
         of plainKey: IndexHash, _ store: RowConnection, hasItem: Bool
     ) throws(SystemError) -> [FoundRow] {
@@ -212,7 +210,7 @@ package struct Search {
         return try found(run)
     }
 
-    /// The numbers of the rows that come into question, in no order, up to `limit` of them.
+    /// The numbers of possible matches, unordered, up to `limit`.
     package func candidates(
         _ store: RowConnection, limit: Int
     ) throws(SystemError) -> [Int64] {
@@ -278,12 +276,12 @@ package struct Search {
         return rows
     }
 
-    /// What the search finds in a row that a statement gave; nil for a row that does not match.
+    /// The result for a row of a statement; nil for a row that does not match.
     ///
-    /// A writer of the file may make a row say that it is another sort of item. So one that
-    /// its hashes lead to is not believed to be none that is meant before its names have opened.
+    /// An attacker with write access may change the sort of item in a row. So a row with matching
+    /// hashes is ruled out only after its names have opened.
     ///
-    /// - Parameter isNamed: Whether a primary key led there, or a reference.
+    /// - Parameter isNamed: Whether a primary key or a reference led to the row.
     func judged(_ found: FoundRow, isNamed: Bool) -> FoundRow? {
         guard case .row(let row) = found else { return found }
         let header = row.header
@@ -294,14 +292,14 @@ package struct Search {
         return .damaged(number: header.number)
     }
 
-    /// Whether a row says that it is an item of the sort that is searched for.
+    /// Whether a row's columns name the requested sort of item.
     private func isSort(_ header: RowHeader) -> Bool {
         header.itemClass == query.itemClass && !header.flags.contains(.tombstone)
             && (query.protectionClass == nil || query.protectionClass == header.protectionClass)
             && query.synchronizable.flags.contains(header.flags.contains(.synchronizable))
     }
 
-    /// Whether a row has the hashes of what is searched for.
+    /// Whether a row has the requested hashes.
     private func isIndexed(_ row: SealedRow) -> Bool {
         guard row.groupHash == groupHash else { return false }
         guard hashed.contains(where: { !isColumn($0.attribute) }) else {
@@ -324,7 +322,7 @@ package struct Search {
     }
 }
 
-/// A row that a search came upon.
+/// A row that a search has found.
 package enum FoundRow {
     case row(SealedRow)
     /// A row with columns that no writer writes.
@@ -332,10 +330,10 @@ package enum FoundRow {
 
     /// Reads the row that `run` is at.
     ///
-    /// - Throws: ``SystemError/Code/outOfMemory`` if too little is left for its value: opened, and
-    ///   handed out.
+    /// - Throws: ``SystemError/Code/outOfMemory`` if too little is left to open its value and hand
+    ///   it out.
     package init(_ run: borrowing Statement.Run) throws(SystemError) {
-        // What lies under a password is opened twice.
+        // A value under a password is opened twice.
         let flags = RowFlags(column: run.int64(Schema.Column.flags))
         let copyCount = flags?.contains(.password) == true ? 4 : 3
         guard SpareMemory.has(copyCount, copiesOf: run.byteCount(Schema.Column.secret)) else {
@@ -375,7 +373,7 @@ extension ItemQuery {
 }
 
 extension ItemQuery.Synchronizable {
-    /// The values of the flag that are searched for.
+    /// The requested values of the flag.
     package var flags: [Bool] {
         switch self {
         case .localOnly: [false]

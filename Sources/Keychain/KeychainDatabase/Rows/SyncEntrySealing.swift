@@ -5,7 +5,7 @@ package import ValetKeychainModel
 internal import ValetKeys
 package import ValetSealing
 
-/// What names an entry of sync, and is bound to what is sealed in it.
+/// The name of an entry of sync, to which its sealed parts are bound.
 package struct SyncEntryHead: Hashable, Sendable {
     /// What the entry is about: docs/FORMAT.md §12.2.
     package let kind: UInt8
@@ -13,7 +13,7 @@ package struct SyncEntryHead: Hashable, Sendable {
     package let id: [UInt8]
     /// The number of the item; 0 for none.
     package let item: Int64
-    /// The class whose keys seal what is secret.
+    /// The class whose keys seal the secret part.
     package let protectionClass: ProtectionClass
 
     /// The entry with that name.
@@ -32,7 +32,7 @@ package struct SyncEntryHead: Hashable, Sendable {
 package struct SealedSyncEntry: Sendable {
     /// The number of the row; 0 for an entry that was just sealed.
     let number: Int64
-    /// What the sealed parts are bound to.
+    /// The name to which the sealed parts are bound.
     package let head: SyncEntryHead
     let epoch: Epoch
     let facts: [UInt8]
@@ -64,7 +64,7 @@ extension RowKeys {
     private static let factsPadding = 32
 
     /// Seals an entry under the current epoch: facts under the keys of `ck`, which are open while
-    /// the keychain is locked, and what is secret under the keys of its class.
+    /// the keychain is locked, and the secret part under the keys of its class.
     ///
     /// - Throws: ``RowFailure/locked``.
     package func seal(
@@ -107,7 +107,7 @@ extension RowKeys {
         return Array(padded[..<byteCount])
     }
 
-    /// Opens what is secret in an entry; nil if there is nothing.
+    /// Opens the secret part of an entry; nil if it has none.
     ///
     /// - Throws: ``RowFailure``: `seal`, `content`; `locked` if the keys of its class are not open.
     package func openSecret(_ entry: SealedSyncEntry) throws(RowFailure) -> SecretValue? {
@@ -162,7 +162,7 @@ extension SealedSyncEntry {
     /// The bytes of a record's salt, before its content.
     package static let saltByteCount = 16
 
-    /// What the record in this entry says of its item's name; nil if there is no content.
+    /// The item's names in the record of this entry; nil if there is no content.
     func names(in secret: SecretValue) -> (ItemClass, ItemContent)? {
         let start = Self.saltByteCount
         guard Self.recordKinds.contains(head.kind), secret.byteCount > start + 7 else { return nil }

@@ -15,10 +15,9 @@ package final class SyncTables: @unchecked Sendable {
 
     private let mark: Statement
     private let setMark: Statement
-    /// The synchronizable rows and tombstones with change numbers above a mark, without what is
-    /// sealed, the oldest change first.
+    /// The synchronizable rows and tombstones with change numbers above a mark, without their
+    /// sealed parts, the oldest change first.
     package let changed: Statement
-    /// The column of ``changed`` that has the change number.
     package static let changeColumn = Schema.Column.changeNumber
     private let itemByKey: Statement
     private let placeOfItem: Statement
@@ -101,7 +100,8 @@ package final class SyncTables: @unchecked Sendable {
 
     // MARK: The mark
 
-    /// Up to which change number local changes were collected, and the stamp of the last update.
+    /// The change number up to which local changes were collected, and the stamp of the last
+    /// update.
     package func readMark() throws -> (mark: Int64, stamp: Int64) {
         let run = try mark.start()
         return try run.step() ? (run.int64(0), run.int64(1)) : (0, 0)
@@ -164,7 +164,7 @@ package final class SyncTables: @unchecked Sendable {
         return items
     }
 
-    /// Takes an item's number away. It may be given to another item.
+    /// Frees an item's number. Another item may get it.
     package func deleteItem(_ number: Int64) throws(SystemError) {
         let run = try deleteItem.start()
         try run.bind(number, at: 1)
@@ -181,7 +181,7 @@ package final class SyncTables: @unchecked Sendable {
         return try run.step() ? try SealedSyncEntry(run) : nil
     }
 
-    /// Hands `body` all entries of these kinds, without what is secret in them.
+    /// Hands `body` all entries of these kinds, without their secret parts.
     package func forEachEntry(
         _ kinds: ClosedRange<UInt8>, _ body: (SealedSyncEntry) throws -> Void
     ) throws {
@@ -271,7 +271,7 @@ extension RowTransaction {
         try moveSyncItem(itemClass, content, from: former)
     }
 
-    /// Makes the number that sync has for an item known by the hashes of the current epoch.
+    /// Moves an item's number in sync to the hashes of the current epoch.
     package func moveSyncItem(
         _ itemClass: ItemClass, _ content: ItemContent, from former: RowKeys
     ) throws {
@@ -311,7 +311,7 @@ extension SyncTables {
 // MARK: - Rows
 
 extension RowConnection {
-    /// The row in a place, or a tombstone; nil for none, or for a row that says it is elsewhere.
+    /// The row in a place, or a tombstone; nil for none, or for a row that names another place.
     package func row(in place: ItemPlace) throws(SystemError) -> SealedRow? {
         let run = try byPrimaryKey.start()
         try run.bind(place)

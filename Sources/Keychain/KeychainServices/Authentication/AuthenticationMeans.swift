@@ -57,15 +57,15 @@ package protocol BiometryReader: Sendable {
     ///   - enrolment: Selects the reader that had these fingers a moment ago. The first reader is
     ///     used for nil, and if no reader has these fingers any more.
     ///   - cancellation: Ends the waiting from outside; the answer is `cancelled` then.
-    ///   - tell: Receives a line for the user once the reader waits, which says what to do, and a
-    ///     line after each failed try, which says why.
+    ///   - tell: Receives lines for the user: instructions once the reader waits, and the reason
+    ///     after each failed try.
     func verify(
         _ enrolment: [UInt8]?, until deadline: Deadline, cancellation: Cancellation,
         tell: (String) -> Void
     ) -> BiometryAnswer
 }
 
-/// What a reader can do.
+/// The abilities of a reader.
 package enum BiometryState: Hashable, Sendable {
     /// There is no reader, or no service for it answers.
     case noReader
@@ -78,9 +78,9 @@ package enum BiometryState: Hashable, Sendable {
     case enrolled([[UInt8]])
 }
 
-/// What came of a verification.
+/// The result of a verification.
 package enum BiometryAnswer: Hashable, Sendable {
-    /// A finger matched, and this was enrolled meanwhile: 1 to 255 bytes that differ after every
+    /// A finger matched. The enrolled fingers at that time: 1 to 255 bytes that differ after every
     /// change.
     case recognised([UInt8])
     /// No finger was accepted.
@@ -93,7 +93,7 @@ package enum BiometryFailure: Hashable, Sendable {
     case noMatch
     /// There were too many tries.
     case lockedOut
-    /// There is no reader, or it is gone.
+    /// No reader is connected.
     case noReader
     /// The user has no enrolled finger.
     case notEnrolled

@@ -5,7 +5,7 @@ package import ValetKeychainModel
 package import ValetKeychainStore
 package import ValetSystem
 
-/// Proves the user's presence: what a session asks when an item demands it.
+/// Proves the user's presence. A session asks it when an item demands a proof.
 /// ``ContextAuthenticator`` is one, and `LAContext`, which holds one.
 ///
 /// Calls block. They run on the thread that asked for the item, never inside a transaction and
@@ -33,7 +33,7 @@ package protocol Authenticator: Sendable {
     ///
     /// - Returns: One element for each reader with fingers; the reader that is used first comes
     ///   first.
-    /// - Throws: ``KeychainFailure`` if the readers do not tell.
+    /// - Throws: ``KeychainFailure`` if the readers do not answer.
     func enrolments(until deadline: Deadline) throws(KeychainFailure) -> [[UInt8]]
 
     /// The earlier proof that still counts; nil for none.

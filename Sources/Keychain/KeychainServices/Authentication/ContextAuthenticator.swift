@@ -10,7 +10,7 @@ internal import ValetUserPresence
 /// Authenticates the user for an `LAContext`, and for calls without one: keeps settings and proofs,
 /// and asks one question at a time.
 package final class ContextAuthenticator: Authenticator {
-    /// How long readers have to tell which fingers are enrolled.
+    /// How long readers may take to report the enrolled fingers.
     static let readerPatience = Duration.seconds(5)
 
     /// What the application sets.
@@ -65,7 +65,6 @@ package final class ContextAuthenticator: Authenticator {
     /// What the application has set. Invalidation drops the credentials.
     package var settings: Settings { state.withLock { $0.settings } }
 
-    /// Changes the settings.
     package func change(_ body: (inout Settings) -> Void) {
         state.withLock { state in
             body(&state.settings)
@@ -137,7 +136,7 @@ package final class ContextAuthenticator: Authenticator {
         try passwords(opening: locks, isComplete: false, inquiry)
     }
 
-    /// - Parameter isComplete: Whether all locks have to be opened; else the user is not asked.
+    /// - Parameter isComplete: Whether all locks must be opened. If not, the user is not asked.
     private func passwords(
         opening locks: [PassphraseBox], isComplete: Bool, _ inquiry: PasswordInquiry
     ) throws(KeychainFailure) -> [StretchedPassword] {
@@ -168,7 +167,7 @@ package final class ContextAuthenticator: Authenticator {
     /// The fingers that are enrolled, on each reader.
     package var enrolments: [[UInt8]] { enrolments(until: Deadline(after: Self.readerPatience)) }
 
-    /// The fingers that are enrolled, on each reader that tells by `deadline`.
+    /// The enrolled fingers, on each reader that answers by `deadline`.
     package func enrolments(until deadline: Deadline) -> [[UInt8]] {
         readerState(until: deadline).enrolments
     }

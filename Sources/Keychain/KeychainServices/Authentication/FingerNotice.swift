@@ -5,7 +5,7 @@ internal import ValetKeychainModel
 internal import ValetSystem
 internal import ValetUserPresence
 
-/// What the user sees while a reader waits for a finger: a window or a line in the terminal.
+/// The notice for the user while a reader waits for a finger: a window or a line in the terminal.
 /// ``PresenceAuthentication`` shows it.
 ///
 /// It appears once the reader waits, and again after each failed try. It runs on a thread of its
@@ -61,7 +61,7 @@ final class FingerNotice: Sendable {
         (self.asker, self.deadline) = (asker, deadline)
     }
 
-    /// Shows `line`: the first one says what to do, later ones what was wrong with a try.
+    /// Shows `line`: first the instructions, later the reason of each failed try.
     func tell(_ line: String) {
         let isFirst = state.withLock { state in
             guard state.instruction != nil else {

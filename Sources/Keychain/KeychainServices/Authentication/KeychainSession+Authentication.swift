@@ -5,9 +5,8 @@ internal import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSystem
 
-/// The loop between the store and the user: the store says what an item demands, an
-/// ``Authenticator`` gets it from the user outside of every transaction, and the store is asked
-/// again.
+/// The loop between the store and the user: the store names an item's demand, an ``Authenticator``
+/// gets the proof from the user outside of every transaction, and the store is asked again.
 extension KeychainSession {
     /// How often a call asks, at most (spec/secitem.md §10.5).
     private static var roundCount: Int { 20 }
@@ -54,7 +53,7 @@ extension KeychainSession {
 
 }
 
-/// How to ask for what one call demands.
+/// How to ask for the proofs of one call.
 private struct PresenceInquiry {
     let policy: AuthenticationPolicy
     let operation: String
@@ -88,7 +87,8 @@ private struct PresenceInquiry {
         }
     }
 
-    /// Finds out which fingers are enrolled, if that matters and is not known; else asks the user.
+    /// Finds out which fingers are enrolled, if that matters and is not known. Otherwise asks the
+    /// user.
     private func prove(
         _ demands: [AccessControl], _ access: inout PresenceAccess, in store: ItemStore,
         before deadline: Deadline
@@ -119,7 +119,7 @@ private struct PresenceInquiry {
 }
 
 extension ItemStore {
-    /// When a call no longer waits for fingerprint readers to tell which fingers are enrolled.
+    /// When a call stops waiting for fingerprint readers to report the enrolled fingers.
     fileprivate var readerDeadline: Deadline {
         let usual = Deadline(after: ContextAuthenticator.readerPatience)
         return end.map { min($0, usual) } ?? usual

@@ -7,10 +7,10 @@ internal import ValetSealing
 internal import ValetSystem
 internal import ValetUserPresence
 
-/// One authentication: asks the user for what is demanded and not proved yet.
+/// One authentication: asks the user for the demanded proofs that are still missing.
 /// ``ContextAuthenticator`` makes one for each question.
 ///
-/// Fingers come first where they help. The passcode replaces a finger, where the item allows it, if
+/// Fingers come first if they help. The passcode replaces a finger, where the item allows it, if
 /// the finger fails, does not come in half of the time, or the user prefers the passcode. The user
 /// has three tries with each; the reader counts those with fingers. All of it ends by the deadline,
 /// or two seconds later if a pinentry has to be ended.
@@ -147,7 +147,7 @@ extension PresenceAuthentication {
 }
 
 extension BiometryState {
-    /// What is enrolled on each reader; empty unless a finger can be verified.
+    /// The enrolled fingers of each reader; empty unless a finger can be verified.
     var enrolments: [[UInt8]] {
         if case .enrolled(let enrolments) = self { enrolments } else { [] }
     }

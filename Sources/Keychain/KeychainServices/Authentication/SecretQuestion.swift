@@ -38,7 +38,7 @@ struct SecretQuestion {
     /// - Parameters:
     ///   - line: The first line: which application asks for what.
     ///   - label: The label of the field.
-    ///   - problem: What was wrong with the answer before.
+    ///   - problem: The fault of the previous answer.
     ///   - isNew: Whether the user types the secret twice.
     func ask(
         _ line: String, label: String, problem: String? = nil, isNew: Bool = false

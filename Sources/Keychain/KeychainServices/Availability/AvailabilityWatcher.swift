@@ -24,7 +24,7 @@ final class AvailabilityWatcher: Sendable {
 
     private let subscriptions = Subscriptions<AvailabilityUpdates.Element>(to: .lockState)
 
-    /// The availability of the keychain of `store`, from now on; the present state comes first.
+    /// The availability of the keychain of `store`, from now on; the current state comes first.
     ///
     /// - Throws: ``KeychainFailure`` if the process can open no more files, or start no thread.
     func updates(of store: ItemStore) throws(KeychainFailure) -> AvailabilityUpdates {

@@ -11,8 +11,8 @@ package import ValetSystem
 extension ValetKeychain {
     /// Waits until items of an accessibility can be read.
     ///
-    /// Without a passcode, and where there is no keychain, it returns at once, because nothing has
-    /// to be unlocked. The keychain may be locked again a moment later, so handle `locked` as well.
+    /// Without a passcode or without a keychain it returns at once, because nothing has to be
+    /// unlocked. The keychain may be locked again a moment later, so handle `locked` as well.
     ///
     /// - Parameters:
     ///   - accessible: A value of `kSecAttrAccessible`.
@@ -134,7 +134,7 @@ private struct AvailabilityWait: Sendable {
         return found.isOfProcess && found.fault == nil && GivenPasscode.isThere
     }
 
-    /// What an update means for a waiting call; nil to go on waiting.
+    /// The event of an update for a waiting call; nil to go on waiting.
     private func event(of update: AvailabilityUpdates.Element) -> Event? {
         switch update {
         case .failure(let failure): return failure.code == .timedOut ? nil : .failed(failure)

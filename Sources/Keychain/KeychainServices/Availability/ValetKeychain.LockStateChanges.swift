@@ -7,7 +7,7 @@ internal import ValetSealing
 // The sequence of lock states that `ValetKeychain.lockStateChanges` gives applications.
 
 extension ValetKeychain {
-    /// The lock states of the keychain, from the present one on:
+    /// The lock states of the keychain, from the current one on:
     /// ``ValetKeychain/lockStateChanges``.
     ///
     /// Each element differs from the one before. A slow reader gets only the latest state. Changes

@@ -11,11 +11,11 @@ extension ValetKeychain {
     /// What sync with the person's other devices is doing.
     public typealias SyncState = ValetKeychainModel.SyncState
 
-    /// What the last round of sync has found: `off` if the keychain is in no circle, `closed`
+    /// The state after the last round of sync: `off` if the keychain is in no circle, `closed`
     /// before the first unlock.
     ///
     /// Rounds are run by `valet sync run`; while that is not running, the state does not change.
-    /// Creates nothing, asks nobody, and reaches no store.
+    /// Creates nothing, does not ask the user, and reaches no store.
     /// - Throws: Like ``lockState``.
     public static var syncState: SyncState {
         get throws(KeychainFailure) { try KeychainSession.current().syncState() }
@@ -28,7 +28,7 @@ extension ValetKeychain {
         SyncStateChanges { () throws(KeychainFailure) in try KeychainSession.current() }
     }
 
-    /// The states of sync, from the present one on: ``ValetKeychain/syncStateChanges``.
+    /// The states of sync, from the current one on: ``ValetKeychain/syncStateChanges``.
     ///
     /// Each element differs from the one before. A slow reader gets only the latest state. A change
     /// arrives within a second. A waiting task does not use the cooperative thread pool: one thread

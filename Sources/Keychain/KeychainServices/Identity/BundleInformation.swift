@@ -5,7 +5,7 @@ package import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSystem
 
-/// What an application says about itself in the `Info.plist` from which Foundation makes
+/// The declarations of an application about itself in the `Info.plist` from which Foundation makes
 /// `Bundle.main`. ``IdentityResolver`` reads it; `valet entitlements init` writes it.
 package struct BundleInformation: Hashable, Sendable {
     /// `CFBundleIdentifier`.

@@ -4,7 +4,7 @@ internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSystem
 
-/// What an application declares about itself in a property list with the keys of Apple's
+/// The declarations of an application about itself, in a property list with the keys of Apple's
 /// entitlements. ``IdentityResolver`` reads it.
 struct Entitlements: Hashable {
     var applicationIdentifier: String?

@@ -127,7 +127,7 @@ extension BackupHeader {
     }
 }
 
-/// Where a backup comes from. The header tells this without the passphrase.
+/// The origin of a backup, which the header shows without the passphrase.
 package struct BackupOrigin: Hashable, Sendable {
     package let keychainID: KeychainID
     /// When it was made, in milliseconds since 1970.

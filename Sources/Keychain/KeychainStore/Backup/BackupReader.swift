@@ -99,7 +99,7 @@ package final class BackupReader: Sendable {
 
 /// One reading of a backup, item by item, with one chunk and one item in memory.
 ///
-/// Every returned item was written at its place. Only ``end()`` tells whether the file is complete.
+/// Every returned item was written at its place. Only ``end()`` checks that the file is complete.
 package struct BackupItems: ~Copyable {
     private var chunks: ChunkReader
     private var itemCount: UInt64 = 0

@@ -11,7 +11,7 @@ package struct Addition: Sendable {
     /// At most ``ItemStore/maximalValueByteCount`` bytes; nil for an item without a value.
     package let value: SecretValue?
 
-    /// An item that is to be added.
+    /// An item to add.
     package init(_ item: NewItem, value: SecretValue?) {
         self.item = item
         self.value = value
@@ -27,9 +27,10 @@ extension ItemStore {
 
     /// Adds an item to its group, or to the caller's default group.
     ///
-    /// If an item with the primary key exists and needs a person, the call needs a proof before it
-    /// reports the duplicate, under ``PresenceAccess/Rule/demanding`` (spec/secitem.md §10.4). An
-    /// item that is bound to fingers that are no longer enrolled is replaced.
+    /// If an item with the primary key exists and requires the user's presence, the call needs a
+    /// proof before it reports the duplicate, under ``PresenceAccess/Rule/demanding``
+    /// (spec/secitem.md §10.4). An item that is bound to fingers that are no longer enrolled is
+    /// replaced.
     ///
     /// - Returns: The item with all its attributes, without its value.
     /// - Throws: ``KeychainFailure``: `duplicateItem`, `missingEntitlement`, `valueTooLarge`;

@@ -6,7 +6,7 @@ internal import ValetKeys
 package import ValetSealing
 internal import ValetSystem
 
-/// Proofs of what a person gave: spec/secitem.md §10.
+/// Proofs of the user's presence: spec/secitem.md §10.
 extension ItemStore {
     fileprivate static let proving = "authenticate"
 
@@ -50,7 +50,7 @@ extension ItemStore {
 }
 
 extension Keychain {
-    /// Whether a proof belongs to this keychain's present keys. After a change of keys it does not,
+    /// Whether a proof belongs to this keychain's current keys. After a change of keys it does not,
     /// and its holder has to ask the user again. Returns true if the keychain is unreadable.
     package func isCurrent(_ proof: PresenceProof) -> Bool {
         let isCurrent = try? store.workOnKeys(ItemStore.proving) { keys in

@@ -11,11 +11,11 @@ extension ItemStore {
     /// The items that match: at least one, at most the query's limit.
     ///
     /// They come group by group, in the order of the caller's groups; in each in the order of
-    /// adding. Where the query names all of a primary key, the local item comes before the
+    /// adding. If the query names all of a primary key, the local item comes before the
     /// synchronized one, and each before those that have a view hint or a token, too.
     ///
-    /// Values of items that need a person are not given out under ``PresenceAccess/Rule/naming``:
-    /// do not ask for them.
+    /// Values of items that require the user's presence are not given out under
+    /// ``PresenceAccess/Rule/naming``: do not ask for them.
     ///
     /// - Throws: ``KeychainFailure``: `damaged` if nothing but damaged items matches, `locked`,
     ///   `missingEntitlement`.
@@ -35,10 +35,10 @@ extension ItemStore {
         return result ?? .absent
     }
 
-    /// Whether an item matches; opens nothing that it need not open, and needs no user.
+    /// Whether an item matches; opens only what it must, and does not ask the user.
     ///
-    /// An item that is bound to fingers is there until `enrolment` says that others are enrolled.
-    /// A caller that does not know gets the demand to look.
+    /// An item that is bound to fingers counts as present until `enrolment` says that others are
+    /// enrolled. If the caller does not know, the result is a demand to find out.
     package func contains(
         _ query: ItemQuery, for caller: Caller, enrolment: PresenceAccess.Enrolment
     ) throws(KeychainFailure) -> ItemResult<Bool> {
@@ -67,11 +67,11 @@ extension ItemStore {
     private static let readingSeveral = "read several items"
     private static let settingSeveral = "set several items"
 
-    /// The values of the items of these names, all as they were at one moment.
+    /// The values of the items of these names, all of one moment.
     ///
-    /// - Returns: By account; an item that is not there, or has no value, is missing.
+    /// - Returns: By account; items that do not exist or have no value are left out.
     /// - Throws: ``KeychainFailure``: `damaged` if one of them cannot be read, `locked`,
-    ///   `interactionNotAllowed` if one needs a person, `missingEntitlement`.
+    ///   `interactionNotAllowed` if one requires the user's presence, `missingEntitlement`.
     package func values(
         of accounts: Set<String>, in service: PasswordService, for caller: Caller
     ) throws(KeychainFailure) -> [String: SecretValue] {
@@ -173,7 +173,7 @@ struct RowOpener {
         if row.header.flags.presence != nil, access.rule == .demanding,
             let tag = try? PartTag(of: secret)
         {
-            // Here the proof was found to be enough: what it opens elsewhere is not given out.
+            // Only here a sufficient proof leads to giving out the value.
             access.proof?.grant(tag)
         }
         return .found(item(row, content, value: stored))

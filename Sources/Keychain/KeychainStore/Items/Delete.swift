@@ -12,8 +12,8 @@ extension ItemStore {
     ///
     /// If at most 1,000 rows may match, deletes all matches or none. Otherwise deletes in batches,
     /// each in a transaction, so that others can write in between: docs/decisions/0051. A crash
-    /// then leaves items that a second call deletes, and a failure says how many are gone. An item
-    /// that is added during the call may stay.
+    /// then leaves items that a second call deletes, and a failure says how many were deleted. An
+    /// item that is added during the call may stay.
     ///
     /// - Returns: How many items were deleted.
     /// - Throws: ``KeychainFailure``: `itemNotFound` if none matches, `missingEntitlement`;
@@ -117,7 +117,7 @@ extension ItemQuery {
     /// Whether the query names an item in each group, so that few rows come into question.
     var namesOneItem: Bool { reference != nil || namesPrimaryKey }
 
-    /// Whether a row has to be opened to tell whether it matches.
+    /// Whether a row must be opened to decide whether it matches.
     var hasUnindexedFilter: Bool {
         hostOrSubdomainOfHost != nil || attributes.keys.contains { !$0.isHashed }
     }
@@ -161,7 +161,8 @@ struct MassDeletion {
     let caller: Caller
 
     /// - Returns: How many items were deleted.
-    /// - Throws: ``KeychainFailure``; its message says how many items are gone by then, if any.
+    /// - Throws: ``KeychainFailure``; its message says how many items were deleted before it, if
+    ///   any.
     func run() throws(KeychainFailure) -> Int {
         var walk = try store.walk(query, for: caller, changing: true)
         if needsKeys { walk = try checked(walk) }

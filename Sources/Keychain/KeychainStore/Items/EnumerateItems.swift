@@ -7,8 +7,8 @@ internal import ValetSystem
 /// A walk over the items that match a query, in steps: for queries that match many.
 ///
 /// No transaction is open between two steps, so a caller may take its time. The walk keeps eight
-/// bytes for each row. It sees an item that changes during the walk as it was before or as it is
-/// after, and may miss an item that is added.
+/// bytes for each row. If an item changes during the walk, the walk sees it before or after the
+/// change. It may miss an item that is added.
 package struct ItemWalk: Sendable {
     let query: ItemQuery
     /// nil for the groups of every application.
@@ -64,7 +64,8 @@ extension ItemStore {
 
     /// The next items with their attributes and without their values, in the order of
     /// ``copy(_:_:for:_:)``. A step may find none before the walk's end. Does not ask the user: the
-    /// items include those that need a person, and those that are bound to other fingers.
+    /// items include those that require the user's presence, and those that are bound to other
+    /// fingers.
     ///
     /// - Throws: ``KeychainFailure/Code/locked`` if an item is locked. The step may be repeated.
     package func next(

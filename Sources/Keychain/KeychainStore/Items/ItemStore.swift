@@ -16,7 +16,7 @@ package final class ItemStore: Sendable {
     package let location: KeychainLocation
     /// How long a call waits for other processes, all in all.
     package let timeLimit: Duration
-    /// When calls end that would otherwise have a deadline of their own; nil for none.
+    /// The deadline of all calls; nil if each call has its own.
     package let end: Deadline?
     /// The work that one try of a new passcode costs.
     package let stretching: PasscodeStretching
@@ -171,7 +171,7 @@ extension ItemStore {
         return try perform(call, body)
     }
 
-    /// Runs `body` with the keychain as it is, and again if its keys were changed in between.
+    /// Runs `body` with the keychain, and again if its keys were changed in between.
     ///
     /// - Parameters:
     ///   - isCreating: Whether to make a keychain that does not exist.
@@ -234,8 +234,8 @@ extension ItemStore {
 
     /// Refuses to make a keychain of a level that the process does not accept.
     ///
-    /// - Throws: ``KeychainFailure/Code/insufficientProtection``; what keeps the keychain from
-    ///   being opened.
+    /// - Throws: ``KeychainFailure/Code/insufficientProtection``; the errors of opening the
+    ///   keychain.
     private func checkLevelOfNew(_ operation: String) throws(KeychainFailure) {
         guard RequiredLevel.isSet else { return }
         guard try inspect(operation, { _ in true }) == nil else { return }

@@ -4,16 +4,16 @@ internal import ValetKeychainDatabase
 internal import ValetKeychainModel
 internal import ValetSealing
 
-/// What a call may do to its caller's items inside a write transaction: the rules of
-/// spec/secitem.md. `Add`, `Update`, `Delete` and `Transfer` have one kind of change each. This
-/// file has the checks that they share.
+/// The changes of a caller's items inside a write transaction, by the rules of spec/secitem.md.
+/// `Add`, `Update`, `Delete` and `Transfer` have one kind of change each. This file has the checks
+/// that they share.
 struct ItemTransaction {
-    /// The rows, and what the call brings along for items that need a person.
+    /// The rows, and the call's proofs for items that require the user's presence.
     let rows: RowTransaction
     /// The application whose groups the call may use.
     let caller: Caller
 
-    /// - Parameter person: What the call brings along; nil for a call that never asks the user.
+    /// - Parameter person: The call's proofs; nil for a call that never asks the user.
     init(_ rows: RowTransaction, _ caller: Caller, _ person: PresenceAccess? = nil) {
         var rows = rows
         if let person { rows.access = person }

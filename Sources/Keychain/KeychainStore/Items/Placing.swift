@@ -15,7 +15,7 @@ package struct Placement: Sendable {
         /// Whether the item cannot be read, because it is damaged.
         package let isDamaged: Bool
 
-        /// What was found in a service.
+        /// The result of the search in a service.
         package init(_ service: PasswordService, isDamaged: Bool = false) {
             self.service = service
             self.isDamaged = isDamaged
@@ -56,8 +56,8 @@ extension ItemStore {
     /// transaction. Needs no proof: nothing is given out.
     ///
     /// An item that is moved keeps its attributes and its persistent reference.
-    /// - Returns: What was found, and what was chosen.
-    /// - Throws: As ``set(_:for:)``; `locked` if an item to be moved is locked.
+    /// - Returns: The found items, and the choice.
+    /// - Throws: As ``set(_:for:)``; `locked` if an item to move is locked.
     package func place(
         _ placement: Placement, for caller: Caller
     ) throws(KeychainFailure) -> (found: [Placement.Occupied], choice: Placement.Choice) {
@@ -123,7 +123,7 @@ extension ItemTransaction {
         _ = try state.cipher(new.protectionClass)
         let existing = try row(of: placement.account, in: old)
         guard case .row(let row)? = existing, let match = try rows.openIfSound(row) else {
-            // Nothing of a damaged item can be kept: it goes to quarantine.
+            // No part of a damaged item can be kept: it goes to quarantine.
             _ = try rows.makeWay(over: existing)
             return try set(Addition(new.item(placement.account), value: placement.value))
         }

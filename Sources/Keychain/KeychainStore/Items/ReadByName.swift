@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The fast path: the value of one item by its name, in one statement that also tells whether the
-// keys at hand are still the right ones. `KeychainSession` uses it for every `get`.
+// The fast path: the value of one item by its name, in one statement that also checks whether the
+// kept keys are still the right ones. `KeychainSession` uses it for every `get`.
 
 internal import ValetDatabase
 package import ValetKeychainDatabase
@@ -87,7 +87,7 @@ private struct ValueLookup {
     private let name: PasswordName
     private let group: AccessGroup
     private let state: RowKeys
-    /// Whether to open the value, or only to tell whether it is there.
+    /// Whether to open the value, or only to check that it exists.
     private let opening: Bool
     /// What opens a value that it has opened before.
     private let proof: PresenceProof?
@@ -158,8 +158,8 @@ private struct ValueLookup {
             && header.protectionClass == name.service.protectionClass
     }
 
-    /// Whether a value that takes more than the key of its class may be opened here: it is not
-    /// cached, and takes the long way, if it takes a password.
+    /// Whether a value that needs more than the key of its class may be opened here. A value under
+    /// a password is not cached, and is read by the general search.
     private func mayOpen(_ header: RowHeader) -> Bool {
         opening && proof != nil && !header.flags.contains(.password)
     }
@@ -173,7 +173,8 @@ private struct ValueLookup {
     private func open(_ row: ValueRow) throws(RowFailure) -> ItemResult<SecretValue?> {
         let cipher = try state.cipher(opening: row.header)
         if row.header.flags.presence != nil {
-            // What an item demands is read once for each proof, where all of it is opened.
+            // An item's demand is read once for each proof, by the search that opens the whole
+            // item.
             guard let tag = try? PartTag(of: row.secret), proof?.hasGranted(tag) == true
             else { return Self.unopened }
         }

@@ -10,9 +10,9 @@ internal import ValetSystem
 package enum AccountChange: Hashable, Sendable {
     /// An item was added, or written over.
     case stored(AttributeValue)
-    /// The item is there no more.
+    /// The item does not exist any more.
     case removed(AttributeValue)
-    /// An item whose account could not be read while it was there is there no more.
+    /// An item does not exist any more, and its account could never be read.
     case removedUnknown
 }
 
@@ -22,18 +22,18 @@ package struct ServiceSnapshot: Sendable {
         var salt: Int64
         /// Rises with every write, and stays when an item only gets other keys.
         var logicalTime: Int64
-        /// nil as long as it could not be opened.
+        /// nil while it could not be opened.
         var account: AttributeValue?
-        /// Whether the watcher knows of this write.
+        /// Whether this write was reported to the watcher.
         var isTold: Bool
     }
 
-    /// By the number of the row, which another item may get when this one has gone.
+    /// By the number of the row. After the item's deletion another item may get the number.
     fileprivate var items: [Int64: Item] = [:]
 
     fileprivate init() {}
 
-    /// What to tell a watcher that has seen `self` and now sees `next`.
+    /// The changes to report to a watcher that has seen `self` and now sees `next`.
     fileprivate mutating func advance(to next: [Int64: Item]) -> [AccountChange] {
         let stored = next.filter { number, item in
             item.isTold && items[number]?.isSameWrite(as: item) != true
@@ -43,7 +43,7 @@ package struct ServiceSnapshot: Sendable {
             guard let account = item.account else {
                 return item.isTold && next[number] == nil ? .removedUnknown : nil
             }
-            // A number may have gone to another item, and an item may have another name.
+            // Another item may have got the number, and an item may have another name.
             return present.contains(account) ? nil : .removed(account)
         }
         items = next
@@ -52,7 +52,7 @@ package struct ServiceSnapshot: Sendable {
 }
 
 extension ServiceSnapshot.Item {
-    /// Whether both are what one and the same write left, and it was told.
+    /// Whether both come from the same write, and that write was reported.
     fileprivate func isSameWrite(as other: Self) -> Bool {
         isTold && salt == other.salt && logicalTime == other.logicalTime
     }
@@ -69,16 +69,16 @@ extension ItemStore {
     ) throws(KeychainFailure) -> ServiceSnapshot {
         var snapshot = ServiceSnapshot()
         var items = try look(at: service, after: snapshot, caller)
-        // What is there at the first look is no news.
+        // Items of the first look are not changes.
         for number in items.keys { items[number]?.isTold = true }
         _ = snapshot.advance(to: items)
         return snapshot
     }
 
-    /// Looks again, and tells what has become of the items since. Names are opened of those alone
-    /// that were written; a locked item is reported when it can be read.
+    /// Looks again, and reports the changes since then. Opens the names only of items that were
+    /// written. A locked item is reported when it can be read.
     ///
-    /// - Throws: As ``snapshot(of:for:)``; `snapshot` is what it was then.
+    /// - Throws: As ``snapshot(of:for:)``; `snapshot` is then unchanged.
     package func changes(
         since snapshot: inout ServiceSnapshot, of service: PasswordService, for caller: Caller
     ) throws(KeychainFailure) -> [AccountChange] {

@@ -4,7 +4,7 @@ internal import ValetKeychainDatabase
 package import ValetKeychainModel
 package import ValetSealing
 
-/// An item as it was read: its attributes and, if asked for, its value.
+/// A read item: its attributes and, if requested, its value.
 package struct StoredItem: Sendable {
     /// Generic or internet password.
     package let itemClass: ItemClass
@@ -16,8 +16,8 @@ package struct StoredItem: Sendable {
     package let isSynchronizable: Bool
     /// When the value may be read.
     package let protectionClass: ProtectionClass
-    /// What was set or defaulted, with the types given, and both dates. Access group,
-    /// synchronizable flag and protection class are the properties above. Empty unless
+    /// The attributes that were set or defaulted, with their original types, and both dates. Access
+    /// group, synchronizable flag and protection class are the properties above. Empty unless
     /// ``ItemParts/attributes`` was asked for.
     package let attributes: [Attribute: AttributeValue]
     /// The value's size in bytes; nil for an item without a value. Known with the attributes.
@@ -50,9 +50,9 @@ extension StoredItem {
     }
 }
 
-/// What a search finds.
+/// The result of a search.
 package struct FoundItems<Item: Sendable>: Sendable {
-    /// What could be opened, in the order of the search.
+    /// The items that could be opened, in the order of the search.
     package var items: [Item] = []
     /// Set when rows that matched are damaged; they are not among the items.
     package var damage: KeychainFailure?

@@ -18,15 +18,15 @@ package struct ItemVersion: Hashable, Sendable {
     }
 }
 
-/// What a migration does: all of it, or nothing.
+/// The changes of a migration: all are made, or none.
 package struct ItemTransfer: Sendable {
     /// An item that keeps its name and gets another protection class or access control.
     package struct Change: Sendable {
         package let version: ItemVersion
         /// Has the new class and access control.
         package let item: NewItem
-        /// The value as it was read. It is written only if the item's own takes a proof or a
-        /// password to open.
+        /// The value that was read. It is written only if opening the item's own value needs a
+        /// proof or a password.
         package let value: SecretValue?
 
         /// A change of that version.
@@ -52,7 +52,7 @@ package struct ItemTransfer: Sendable {
     /// Items to delete.
     package var deletions: [ItemVersion]
 
-    /// What is to be done.
+    /// The changes to make.
     package init(
         additions: [Addition] = [], changes: [Change] = [], deletions: [ItemVersion] = []
     ) {
@@ -67,8 +67,8 @@ extension ItemStore {
     ///
     /// An item that is changed keeps its value, its attributes and its persistent reference.
     ///
-    /// - Throws: As ``add(_:for:)``; `itemNotFound` if an item to be changed or deleted is gone, or
-    ///   is not the version that was read; `damaged` if it cannot be read; `locked`.
+    /// - Throws: As ``add(_:for:)``; `itemNotFound` if an item to change or delete does not exist
+    ///   any more, or is not the version that was read; `damaged` if it cannot be read; `locked`.
     package func perform(
         _ transfer: ItemTransfer, for caller: Caller
     ) throws(KeychainFailure) {
@@ -96,7 +96,7 @@ extension ItemTransaction {
     fileprivate func perform(_ change: ItemTransfer.Change) throws {
         let match = try open(change.version)
         let item = change.item
-        // An unavailable class is reported by what makes it unavailable: no passcode, or the lock.
+        // The error for an unavailable class names the reason: no passcode, or the lock.
         _ = try state.cipher(item.protectionClass)
         if let accessControl = item.accessControl {
             let flags = match.row.header.flags
@@ -111,8 +111,8 @@ extension ItemTransaction {
         try update(match, change.changes, value: value)
     }
 
-    /// Opens an item that is as it was read. So a value that another process has stored since then
-    /// is neither deleted nor overwritten.
+    /// Opens an item that has not changed since it was read. So a value that another process has
+    /// stored since then is neither deleted nor overwritten.
     fileprivate func open(_ version: ItemVersion) throws -> OpenedRow {
         let groups = try caller.groups(changing: nil, during: operation)
         let query = ItemQuery(version.reference)
@@ -138,8 +138,8 @@ extension ItemStore {
     /// transaction.
     ///
     /// The item keeps its group, attributes and persistent reference. It becomes synchronizable if
-    /// the addition is. Of several items the first stays that is synchronizable like the addition.
-    /// Damaged items do not count; one in the place of an addition goes to quarantine.
+    /// the addition is. Of several items, the first one that is synchronizable like the addition
+    /// stays. Damaged items do not count; one in the place of an addition goes to quarantine.
     ///
     /// - Throws: ``KeychainFailure``: `missingEntitlement`, `valueTooLarge`, `passcodeNotSet`;
     ///   `locked` also if a found item is locked.

@@ -9,8 +9,8 @@ package import ValetSealing
 extension ItemStore {
     private static let updating = "update items"
 
-    /// Changes every item that matches, or none. Every change of an item that needs a person needs
-    /// a proof.
+    /// Changes every item that matches, or none. Every change of an item that requires the user's
+    /// presence needs a proof.
     ///
     /// - Returns: How many items were changed.
     /// - Throws: ``KeychainFailure``: `duplicateItem` if a primary key is taken, `damaged` if a

@@ -165,7 +165,7 @@ struct KeychainExamination {
 
     // Keys: docs/FORMAT.md §4.4.
 
-    /// Where opened keys are, and what an interrupted change of keys has left.
+    /// The place of opened keys, and the remains of an interrupted change of keys.
     private func examineKeys() throws -> [Finding] {
         let header = try keys.header()
         var findings: [Finding] = []

@@ -19,7 +19,7 @@ struct KeyChange {
     ///
     /// - Parameters:
     ///   - next: Describes the next epoch.
-    ///   - open: Returns the protector or recovery key that opens the present epoch.
+    ///   - open: Returns the protector or recovery key that opens the current epoch.
     /// - Returns: The number of damaged rows that it has set aside.
     func run(
         creating isCreating: Bool = false, to next: (KeychainHeader) -> NextEpoch,

@@ -80,9 +80,9 @@ extension Keychain {
     /// Begins a new epoch with the same passcode, or none. A locked keychain stays locked.
     ///
     /// - Parameters:
-    ///   - passcode: The present passcode; nil if none is set.
+    ///   - passcode: The current passcode; nil if none is set.
     ///   - revokingRecoveryKey: Whether the recovery key no longer opens the keychain.
-    ///   - place: The new source of the device secret; nil keeps the present one.
+    ///   - place: The new source of the device secret; nil keeps the current one.
     ///   - pcrs: With a move to a TPM, the PCRs whose present values it requires to release the
     ///     device secret; nil for none.
     /// - Returns: The number of damaged rows that were set aside.

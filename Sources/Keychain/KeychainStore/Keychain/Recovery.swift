@@ -17,7 +17,7 @@ extension Keychain {
     /// stays locked.
     ///
     /// - Parameters:
-    ///   - passcode: The present passcode; nil if none is set.
+    ///   - passcode: The current passcode; nil if none is set.
     ///   - check: Called with the public half of the recovery key to be replaced, nil for none. If
     ///     it throws, nothing is changed. It is called again if that key changes before this call
     ///     holds the lock.

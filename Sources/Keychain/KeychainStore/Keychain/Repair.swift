@@ -245,8 +245,8 @@ struct DatabaseRebuild {
     }
 
     /// The row that `run` is at, in the first of its place's versions in which part N opens. That
-    /// part is bound to every hash of the row and of its place, so that the indexes are made of
-    /// nothing that was changed.
+    /// part is bound to every hash of the row and of its place, so the indexes are made only of
+    /// unchanged hashes.
     ///
     /// - Throws: ``RowFailure/locked``.
     private func row(
@@ -448,7 +448,7 @@ private struct RowName: Hashable {
 /// A row on its way into the new database.
 private struct CopiedRow {
     let number: Int64
-    /// nil if a column has what no writer writes, or its place is not known.
+    /// nil if a column has a value that no writer writes, or its place is not known.
     var row: SealedRow?
     /// Whether its part N opens.
     var isSound: Bool
@@ -456,7 +456,7 @@ private struct CopiedRow {
     var placeID: Int64
 }
 
-/// What is known of the places of a damaged database, and which of it rows have proved.
+/// The known versions of the places of a damaged database, and those that rows have proved.
 private struct PlaceVersions {
     private var versions: [Int64: [ServiceHashes]] = [:]
     /// The ids that places have in the new database.
@@ -466,7 +466,7 @@ private struct PlaceVersions {
     /// What the place with that id may be.
     subscript(id: Int64) -> [ServiceHashes] { versions[id] ?? [] }
 
-    /// Places that no row has proved, as they are in the table.
+    /// The places in the table that no row has proved.
     var unproven: [(Int64, ServiceHashes)] {
         versions.compactMap { id, hashes in
             guard !usedIDs.contains(id), let first = hashes.first, ids[first] == nil else {

@@ -98,7 +98,7 @@ extension Keychain {
     /// reference of that one.
     ///
     /// - Parameters:
-    ///   - policy: What happens to items that the keychain has already; nil to refuse all if there
+    ///   - policy: The treatment of items that the keychain has already; nil refuses all if there
     ///     are any.
     ///   - isDryRun: Whether only to report what a restore would do.
     /// - Throws: ``KeychainFailure``: `damaged` for a damaged backup; `locked` unless all classes
@@ -182,7 +182,7 @@ private struct RestorePass {
         guard case .row(let row) = found,
             let opened = try unlessDamaged({ try access.open(row) })
         else { return .damage }
-        // A restore brings back what was deleted.
+        // A restore brings back deleted items.
         return row.header.flags.contains(.tombstone) ? .nothing : .item(opened)
     }
 
@@ -245,7 +245,7 @@ extension Moment {
     fileprivate var latestPlausible: Int64 { logicalTime + (86_400_000 << 16) }
 }
 
-/// What a restore does with an item whose primary key is in use. Items that are not in the backup
+/// The treatment of a restored item whose primary key is in use. Items that are not in the backup
 /// always stay as they are.
 package enum RestorePolicy: CaseIterable, Hashable, Sendable {
     /// The item of the backup replaces that of the keychain, whichever is newer.

@@ -4,8 +4,8 @@ internal import ValetKeychainDatabase
 package import ValetKeychainModel
 internal import ValetSystem
 
-/// What sync is doing, as its agent has noted it in the keychain. `ValetKeychain.syncState` gives
-/// it to applications, which link nothing of sync.
+/// The state of sync, which its agent has noted in the keychain. `ValetKeychain.syncState` gives it
+/// to applications, which do not link sync.
 extension Keychain {
     /// The notes of the agent that say so: docs/FORMAT.md §12.
     package enum SyncNote: String, CaseIterable {

@@ -5,8 +5,8 @@ package import ValetSealing
 
 /// A secret that a person types: two characters of kind and version, the payload, and six of check.
 ///
-/// The form of docs/FORMAT.md §4.6, in Crockford's base32. Recovery keys and the invitations to a
-/// circle have it.
+/// The form of docs/FORMAT.md §4.6, in Crockford's base32, for recovery keys and for invitations to
+/// a circle.
 package struct CheckedText: Sendable {
     /// `V1`, and 32 characters.
     static let recoveryKey = CheckedText(
@@ -69,7 +69,7 @@ package struct CheckedText: Sendable {
         text[place] = Base32.character(of: value)
     }
 
-    /// The payload of what a person typed.
+    /// The payload of a typed text.
     ///
     /// Lower-case letters count as capitals, `O` as 0, `I` and `L` as 1. Spaces, tabs, ends of
     /// lines and hyphens are ignored.
@@ -137,7 +137,7 @@ package enum Base32 {
         }
     }
 
-    /// Whether a character only separates others: space, tab, end of line, hyphen.
+    /// Whether a character is a separator: space, tab, end of line, hyphen.
     static func isIgnored(_ character: UInt8) -> Bool {
         [0x20, 0x09, 0x0a, 0x0d, 0x2d].contains(character)
     }
@@ -157,7 +157,7 @@ struct Bech32Checksum {
 
     private var state: UInt32 = 1
 
-    /// Starts with the human-readable part, which says what the values are: lower-case ASCII.
+    /// Starts with the human-readable part, which names the kind of text: lower-case ASCII.
     init(_ humanReadablePart: String) {
         for byte in humanReadablePart.utf8 { append(byte >> 5) }
         append(0)

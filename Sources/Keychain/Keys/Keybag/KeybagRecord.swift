@@ -76,9 +76,9 @@ package struct Argon2Record: Hashable, Sendable {
     /// The number of bytes.
     package static let byteCount = 25
 
-    /// What makes equal passcodes differ.
+    /// Random bytes that make the keys of equal passcodes differ.
     package let salt: Salt
-    /// What one guess costs.
+    /// The cost of one guess.
     package let cost: Argon2Cost
 
     /// Puts the two parts together.

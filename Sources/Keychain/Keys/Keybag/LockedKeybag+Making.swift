@@ -63,7 +63,7 @@ extension LockedKeybag {
         mac = authenticationCode(root: keys.root, settings: settings)
     }
 
-    /// All but the MAC.
+    /// Everything except the MAC.
     init(
         _ keychainID: KeychainID, _ epoch: Epoch, _ deviceSource: DeviceKeySource,
         _ protector: borrowing Protector, _ keys: borrowing WrappingKeys

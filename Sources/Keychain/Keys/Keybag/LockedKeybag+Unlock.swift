@@ -6,7 +6,7 @@ internal import ValetSystem
 
 /// Opening a keybag, with a protector or a recovery key.
 extension LockedKeybag {
-    /// Opens the keybag: every class that it has a key of.
+    /// Opens the keybag: every class that has a key in it.
     ///
     /// - Parameter settings: The bytes beside the keybag that its MAC covers: docs/FORMAT.md §4.3.
     /// - Throws: ``KeychainFailure``: `locked` for a protector of another kind; `keyUnavailable`
@@ -84,7 +84,7 @@ extension LockedKeybag {
     }
 
     /// Identifies this keybag and the settings beside it to code that has seen them authenticated.
-    /// It proves nothing: anybody can compute it.
+    /// It proves nothing: anyone can compute it.
     package func digest(settings: [UInt8]) -> Digest {
         let bytes = authenticatedBytes
         var parts = LengthPrefixed(reservingByteCount: 8 + bytes.count + settings.count)
@@ -114,7 +114,7 @@ extension LockedKeybag {
         }
     }
 
-    /// The same keybag, which the owner of a recovery key can open, too.
+    /// The same keybag, opened also by the recovery key with this public half.
     ///
     /// An earlier recovery key no longer opens it, but still opens earlier copies: only a new epoch
     /// revokes it.
@@ -145,11 +145,12 @@ extension LockedKeybag {
         }
     }
 
-    /// Opens what a recovery key opens: the classes that may migrate and the index key; with the
-    /// device secret also those of this device only, but never the one that needs the passcode.
+    /// Opens the keybag with a recovery key: the classes that may migrate, and the index key. With
+    /// the device secret also the classes of this device only, but never the one that needs the
+    /// passcode.
     ///
-    /// Use the keys to reseal items in a new epoch, and not to write: without the device secret,
-    /// anybody could have made this keybag for the same public key.
+    /// Use the keys only to reseal items in a new epoch, never to write: without the device secret,
+    /// anyone could have made this keybag for the same public key.
     /// - Parameter settings: The bytes beside the keybag that its MAC covers: docs/FORMAT.md §4.3.
     /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong recovery key, or if there
     ///   is none; `keyUnavailable` for the device secret of another keychain; `keychainDamaged`;
@@ -163,9 +164,9 @@ extension LockedKeybag {
     }
 }
 
-/// What wrapped keys are bound to: docs/FORMAT.md §4.2.
+/// The data to which wrapped keys are bound: docs/FORMAT.md §4.2.
 extension LockedKeybag {
-    /// What the key in record `tag` is bound to. ``Protector`` binds the root key itself.
+    /// The data to which the key in record `tag` is bound. ``Protector`` binds the root key itself.
     func binding(_ tag: KeybagTag) -> WrapBinding {
         switch tag {
         case .classKey(let protectionClass):

@@ -13,7 +13,7 @@ package struct LockedKeybag: Sendable {
     package let keychainID: KeychainID
     /// The generation of keys, counted from 1.
     package let epoch: Epoch
-    /// What opens the root key.
+    /// The kind of secrets that open the root key.
     package let protector: ProtectorKind
     /// Where the device secret comes from.
     package let deviceSource: DeviceKeySource
@@ -61,7 +61,7 @@ extension LockedKeybag {
     /// The stored TPM object of the passcode's secret; nil if none is needed.
     package var tpmPasscodeObject: [UInt8]? { records[.tpmPasscodeObject] }
 
-    /// What protects the keychain: recorded in the keybag, not in the environment.
+    /// The protection level of the keychain: recorded in the keybag, not in the environment.
     package var level: ProtectionLevel {
         switch (protector, deviceSource) {
         case (.device, .ownFile): .file

@@ -4,7 +4,8 @@ package import ValetKeychainModel
 package import ValetSealing
 package import ValetSystem
 
-/// A key pair. Items that need a person are sealed to its public half: docs/FORMAT.md §4.2.
+/// A key pair. Items that require the user's presence are sealed to its public half: docs/FORMAT.md
+/// §4.2.
 ///
 /// A keychain with a passcode has both pairs. The raw values name them in their wraps.
 package enum PresencePair: String, CaseIterable, Hashable, Sendable {
@@ -68,7 +69,7 @@ package final class PresenceKeys: Sendable {
         }
     }
 
-    /// Opens what was sealed to the public half of a pair.
+    /// Opens bytes that were sealed to the public half of a pair.
     ///
     /// - Returns: nil if the pair is not open.
     /// - Throws: ``ValetSystem/SystemError``: as ``ValetSealing/PublicKeySealing``.
@@ -143,7 +144,7 @@ extension LockedKeybag {
             with: WrappingKeys(root: root, protector, keychainID: keychainID))
     }
 
-    /// Opens the pairs that a recovery key can open: `person`, if the device secret is there.
+    /// Opens the pairs that a recovery key can open: `person`, if the device secret is available.
     ///
     /// - Throws: As ``unlock(with:settings:)-(RecoveryProtector,_)``.
     package func presenceKeys(

@@ -4,20 +4,20 @@ package import ValetKeychainModel
 package import ValetSealing
 internal import ValetSystem
 
-/// The secrets that open a keybag: the device secret, and whatever else the keybag demands. It also
-/// makes new keybags that it will open. docs/FORMAT.md §4.2, §4.5, §4.8.
+/// The secrets that open a keybag: the device secret, and the other secrets that the keybag
+/// demands. It also makes new keybags that it will open. docs/FORMAT.md §4.2, §4.5, §4.8.
 ///
 /// A protector holds the stretched passcode: release it as soon as the keybag is open.
 package struct Protector: ~Copyable, Sendable {
-    /// What is needed beside the device secret.
+    /// The secrets beside the device secret.
     private enum Share: ~Copyable, Sendable {
         case none
         case passcode(StretchedRecord)
         case tpm(TPMShare)
     }
 
-    /// A passcode that only a TPM can verify. Nothing is wrapped under the passcode alone, so that
-    /// the disk without the TPM gives a thief nothing to try passcodes on.
+    /// A passcode that only a TPM can verify. Nothing is wrapped under the passcode alone, so a
+    /// thief of the disk without the TPM cannot try passcodes.
     private struct TPMShare: ~Copyable, Sendable {
         let passcode: StretchedRecord
         let unsealed: TPMPasscodeSecret
@@ -67,7 +67,7 @@ package struct Protector: ~Copyable, Sendable {
     /// A protector that opens `keybag`, made of the device secret and a passcode, which it
     /// stretches with the salt and cost of `keybag`.
     ///
-    /// Throws before stretching whatever would fail anyway.
+    /// Throws before stretching if opening would fail anyway.
     /// - Throws: ``KeychainFailure``: `locked` if the keybag has no passcode, or a TPM verifies
     ///   it; `keyUnavailable`; `keychainDamaged`; `outOfMemory`. Only opening the keybag detects a
     ///   wrong passcode.
@@ -94,8 +94,8 @@ package struct Protector: ~Copyable, Sendable {
     /// it.
     ///
     /// - Parameters:
-    ///   - unsealed: What the TPM released for ``StretchedRecord/authorization``; for a new keybag,
-    ///     what was sealed under it.
+    ///   - unsealed: The secret that the TPM released for ``StretchedRecord/authorization``; for a
+    ///     new keybag, the secret that was sealed under it.
     ///   - object: The TPM's object of that, as it is stored.
     ///   - deviceObject: The TPM's object of the device secret, to make keybags of source `tpm`.
     /// - Throws: ``KeychainFailure/Code/keychainDamaged`` for an object of another form.
@@ -180,7 +180,7 @@ package struct Protector: ~Copyable, Sendable {
         }
     }
 
-    /// What the wrap of the root key is bound to beside keychain and epoch.
+    /// The data to which the wrap of the root key is bound, beside keychain and epoch.
     private var rootParameters: [UInt8] {
         switch share {
         case .none: []
@@ -219,7 +219,7 @@ package struct Protector: ~Copyable, Sendable {
 extension LockedKeybag {
     /// Unwraps the root key in a record.
     ///
-    /// - Parameter wrongKey: What it means that the record was wrapped under another key.
+    /// - Parameter wrongKey: The fault if the record was wrapped under another key.
     fileprivate func rootKey<K: WrapsKeys>(
         in tag: KeybagTag, under kek: borrowing SymmetricKey<K>, parameters: [UInt8] = [],
         wrongKey: KeybagFault = .tampered
@@ -251,7 +251,7 @@ extension SymmetricKey<Purpose.Device> {
 /// The secrets that open a keybag whose device secret or passcode is lost: the recovery key and, if
 /// it is still available, the device secret.
 ///
-/// It is not a ``Protector``: no keybag is made with it, and it does not open all of one.
+/// It is not a ``Protector``: no keybag is made with it, and it does not open all classes.
 package struct RecoveryProtector: ~Copyable, Sendable {
     private let key: RecoveryKey
     private let secret: DeviceSecret?
@@ -264,7 +264,8 @@ package struct RecoveryProtector: ~Copyable, Sendable {
 
     /// The keys that open the recoverable classes of `keybag`.
     ///
-    /// - Throws: As ``LockedKeybag/unlock(with:settings:)-(RecoveryProtector,_)``, but for the MAC.
+    /// - Throws: As ``LockedKeybag/unlock(with:settings:)-(RecoveryProtector,_)``, without the
+    ///   check of the MAC.
     func wrappingKeys(of keybag: LockedKeybag) throws(KeychainFailure) -> WrappingKeys {
         let root = try rootKey(of: keybag)
         switch secret {

@@ -48,7 +48,7 @@ extension RecoveryKey {
         return values.withBytes { values in CheckedText.recoveryKey.text(of: values) }
     }
 
-    /// Reads what a person typed.
+    /// Reads a typed text.
     ///
     /// Lower-case letters count as capitals, `O` as 0, `I` and `L` as 1. Spaces, tabs, ends of
     /// lines and hyphens are ignored.

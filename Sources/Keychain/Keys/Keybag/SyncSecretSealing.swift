@@ -3,7 +3,7 @@
 package import ValetKeychainModel
 package import ValetSealing
 
-/// The two secrets that the keys of a device in a circle are made from: docs/SYNC.md §2, and
+/// The two secrets from which a device's keys in a circle are made: docs/SYNC.md §2, and
 /// docs/FORMAT.md §4.2, records 0x0501 and 0x0502. A new epoch wraps the same secrets again.
 extension LockedKeybag {
     /// Whether the keybag has the sync secrets.

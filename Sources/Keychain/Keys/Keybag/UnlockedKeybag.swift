@@ -11,7 +11,7 @@ package final class UnlockedKeybag: Sendable {
     package let keychainID: KeychainID
     /// The generation of keys.
     package let epoch: Epoch
-    /// Hashes what is searched.
+    /// Hashes searchable attributes.
     package let index: IndexKey
     /// The secret half of the presence pair `person`, open while the keychain is unlocked; nil if
     /// it is not open or does not exist.
@@ -20,7 +20,8 @@ package final class UnlockedKeybag: Sendable {
     private let unlockedSync: SyncSecret?
     private let classes: [ClassKeys?]
 
-    /// Collects the opened keys: the index key, the keys of each open class, and what else is open.
+    /// Collects the opened keys: the index key, the keys of each open class, and other opened
+    /// secrets.
     package init(
         keychainID: KeychainID, epoch: Epoch, index: consuming IndexKey, classes: [ClassKeys],
         _ secrets: consuming OpenedSecrets = OpenedSecrets()
@@ -76,7 +77,7 @@ package struct OpenedSecrets: ~Copyable {
     }
 }
 
-/// What seals and opens the items of one protection class in one epoch.
+/// The keys that seal and open the items of one protection class in one epoch.
 package final class ClassKeys: Sendable {
     /// The class whose items these keys are for.
     package let protectionClass: ProtectionClass

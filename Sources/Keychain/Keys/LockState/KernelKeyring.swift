@@ -49,7 +49,7 @@ enum KernelKeyring {
 
     /// Reads the payload, which has at most `limit` bytes, and lends it to `body`.
     ///
-    /// - Throws: ``KeychainFailure``: `payloadDamaged` if it has more; what `body` throws.
+    /// - Throws: ``KeychainFailure``: `payloadDamaged` if it has more; errors of `body`.
     static func read<R>(
         _ key: KeySerial, atMost limit: Int,
         _ body: (Span<UInt8>) throws(KeychainFailure) -> R
@@ -128,8 +128,8 @@ enum KernelKeyring {
         try control(KEYCTL_SET_TIMEOUT, key, Int64(seconds), during: .publish)
     }
 
-    /// Links the key into the user keyring, or where that is revoked or closed into the user's
-    /// persistent one, so that it outlives this thread.
+    /// Links the key into the user keyring, so that it outlives this thread. If that keyring is
+    /// revoked or closed, links it into the user's persistent one.
     static func publish(_ key: KeySerial) throws(KeychainFailure) {
         do {
             try control(KEYCTL_LINK, key, Int64(KEY_SPEC_USER_KEYRING), during: .publish)
@@ -140,8 +140,8 @@ enum KernelKeyring {
                     valet_keyctl(KEYCTL_LINK, key.rawValue, Int64(keyring))
                 }
                 guard let result, result >= 0 else { throw error }
-            // The key is this thread's, so what is missing is the user keyring itself, which the
-            // kernel makes at first use: there was no room for it.
+            // The key is in this thread's keyring, so the missing key is the user keyring itself.
+            // The kernel makes it at first use, and had no room for it.
             case .keyNotFound:
                 throw KeychainFailure(
                     .quotaExceeded, during: .publish, systemError: error.systemError)
@@ -150,15 +150,15 @@ enum KernelKeyring {
         }
     }
 
-    /// Takes the key away from every process, as far as possible: unlinks it from the keyrings
-    /// where processes find it, then makes it unreadable at once. A refused step counts as done.
+    /// Removes the key from every process, as far as possible: unlinks it from the keyrings where
+    /// processes find it, then makes it unreadable at once. A refused step counts as done.
     ///
     /// It is unlinked first, because a revoked key would stay linked and count towards the user's
     /// quota. A key that was not linked stays untouched unless `always`: invalidating it would use
     /// up some of the quota for good.
     ///
-    /// - Parameter always: Whether to make the key unreadable even if it was not linked: where
-    ///   nothing else keeps others from using it.
+    /// - Parameter always: Whether to make the key unreadable even if it was not linked: for keys
+    ///   that others could use otherwise.
     /// - Returns: Whether the key was usable before.
     @discardableResult
     static func end(_ key: KeySerial, always: Bool) -> Bool {

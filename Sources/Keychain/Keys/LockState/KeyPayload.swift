@@ -80,7 +80,7 @@ final class KeyPayload: Sendable {
         KeyPayload(keychainID: keychainID, scope: scope, epochs: epochs, period: period)
     }
 
-    /// Whether the keys are those of `inputOutput`, for whatever period.
+    /// Whether the keys are those of `other`, for any period.
     func holdsSameKeys(as other: KeyPayload) -> Bool {
         keychainID == other.keychainID && scope == other.scope
             && epochs.elementsEqual(other.epochs) { $0.holdsSameKeys(as: $1) }

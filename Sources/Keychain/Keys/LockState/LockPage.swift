@@ -83,7 +83,7 @@ struct LockPage: Sendable {
     }
 
     /// Changes the mark of the scope `whileUnlocked`, or with `all` both marks. Once this returns,
-    /// nothing that was bound to an old mark opens anything.
+    /// keys that were bound to an old mark open nothing.
     func change(all: Bool) throws(SystemError) {
         let isPage = (try? marks()) != nil
         let new = LockMarks.random()

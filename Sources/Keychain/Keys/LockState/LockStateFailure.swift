@@ -20,10 +20,10 @@ extension KeychainFailure.Code {
     package static let kernelRefuses = kernel("kernelRefuses", "not allowed here")
     /// The keychain is not unlocked, so nothing can be renewed or replaced.
     package static let notUnlocked = kernel("notUnlocked", "the keychain is not unlocked")
-    /// The kernel's key does not open: somebody changed it.
+    /// The kernel's key does not open: another program changed it.
     static let changedByOthers = kernel("changedByOthers", "another program changed them")
     /// The keychain's folder cannot be written, or no folder belongs to the user alone. Keys are
-    /// not shared then, because a lock could not take them back.
+    /// not shared then, because a lock could not remove them.
     static let cannotShare = kernel("cannotShare", "the folder for them cannot be used")
     /// The bytes are not a payload, or a damaged one.
     static let payloadDamaged = kernel("payloadDamaged", "they are damaged")
@@ -68,7 +68,7 @@ extension KeychainFailure {
         self.init(.cannotShare, during: .share, systemError: error.systemError, path: error.path)
     }
 
-    /// The failure of a lock that other programs did not learn of, because the keychain's folder
+    /// The failure of a lock that other programs could not notice, because the keychain's folder
     /// cannot be written. Shared keys are gone.
     init(cannotTellOthers error: SystemError) {
         self.init(

@@ -5,10 +5,11 @@ package import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSystem
 
-/// Where the opened keys of a keychain are, and why there.
+/// The place of a keychain's opened keys, and the reason for it.
 ///
 /// Keys are shared only if a person is logged in. Services and containers keep their own: the
-/// kernel's keyrings know neither, so a container would share the keys of the user with its number.
+/// kernel's keyrings distinguish neither, so a container would share the keys of the user with the
+/// same number.
 package struct LockStateProvider: Hashable, Sendable {
     /// The two places.
     package enum Place: String, Hashable, Sendable {
@@ -32,7 +33,7 @@ package struct LockStateProvider: Hashable, Sendable {
     /// The values of `VALET_LOCK_STATE`.
     package static let settings = [Place.kernel, .process].map(\.rawValue)
 
-    /// What the choice depends on.
+    /// The facts on which the choice depends.
     package struct Circumstances: Hashable, Sendable {
         /// The value of `VALET_LOCK_STATE`, one of ``LockStateProvider/settings``; nil if it is not
         /// set or not trusted.

@@ -53,8 +53,7 @@ package final class LockStateStore: Sendable {
         return LockStateProvider(.process, "\(fallback)\(room ?? "")")
     }
 
-    /// Why opened keys could not be shared and are in this process alone; nil if they are shared,
-    /// or none are open.
+    /// Why opened keys are only in this process; nil if they are shared, or no key is open.
     package var fallback: KeychainFailure? { process.fallback }
 
     /// The state at this moment.
@@ -128,7 +127,7 @@ package final class LockStateStore: Sendable {
     /// `limits`.
     ///
     /// Replaces published keys and their limits. If keys cannot be shared, they stay in this
-    /// process, shared ones stay unchanged, and ``fallback`` tells why.
+    /// process, shared ones stay unchanged, and ``fallback`` gives the reason.
     ///
     /// - Parameter moment: The moment before the passcode was checked; nil for now. It matters for
     ///   keys of this process.
@@ -163,10 +162,10 @@ package final class LockStateStore: Sendable {
         }
     }
 
-    /// Locks: takes the keys of the scope `whileUnlocked` from every process that shares the
+    /// Locks: removes the keys of the scope `whileUnlocked` from every process that shares the
     /// folder. Takes a millisecond, after which no process uses them.
     ///
-    /// - Parameter all: Also takes the keys of the scope `afterFirstUnlock`, as a reboot does.
+    /// - Parameter all: Also removes the keys of the scope `afterFirstUnlock`, as a reboot does.
     /// - Throws: ``KeychainFailure``: `inputOutput`: processes with keys of their own may
     ///   still have them.
     package func lock(all: Bool) throws(KeychainFailure) {
@@ -191,7 +190,7 @@ package final class LockStateStore: Sendable {
     /// a millisecond, after which no process uses them.
     ///
     /// - Parameters:
-    ///   - all: Also takes the keys of the scope `afterFirstUnlock`.
+    ///   - all: Also removes the keys of the scope `afterFirstUnlock`.
     ///   - places: The folders of sharing files, and the folder whose marks change.
     /// - Throws: As ``lock(all:)``.
     package static func lockEveryKeychain(
@@ -268,7 +267,7 @@ extension LockStateStore {
     /// Never undoes a lock. Limits and deadline stay unchanged.
     ///
     /// If the keys cannot be shared, they stay in this process; for other processes the keychain is
-    /// as before its first unlock. ``provider`` tells.
+    /// as before its first unlock. ``provider`` then names this process.
     /// - Throws: ``KeychainFailure``: `notUnlocked` if the keychain is not unlocked;
     ///   ``KeychainFailure``: `wrongKeys`, `inputOutput`.
     package func replaceKeys(with epochs: [EpochKeys]) throws(KeychainFailure) {

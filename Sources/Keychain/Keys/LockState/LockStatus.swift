@@ -33,13 +33,13 @@ package enum LockStatus: Sendable {
 
 /// Why the keys of the scope `whileUnlocked` are not open.
 package enum LockCause: Hashable, Sendable {
-    /// Nobody has unlocked the keychain, or somebody has locked it.
+    /// The keychain was not unlocked, or was locked again.
     case notUnlocked
     /// The period of the unlock is over.
     case deadlinePassed
     /// The published keys are of another epoch: the database was changed or restored.
     case otherEpoch
-    /// The published keys are invalid: somebody changed them, or a newer version made them.
+    /// The published keys are invalid: another program changed them, or a newer version made them.
     case invalid(KeychainFailure)
     /// The keys of the scope `afterFirstUnlock` were lost, so all keys count as lost.
     case firstUnlockKeysLost
@@ -59,7 +59,7 @@ package enum LockCause: Hashable, Sendable {
     }
 }
 
-/// The open keys: of one epoch, or of two while the next one takes over.
+/// The open keys: of one epoch, or of two during a change of keys.
 package final class OpenedKeys: Sendable {
     /// In rising order.
     package let epochs: [EpochKeys]
@@ -121,7 +121,7 @@ extension KeyPayload.Part {
 
 /// The opened keys of one epoch, with the digest that identifies it.
 package struct EpochKeys: Sendable {
-    /// The keys: of all classes while unlocked, else of the scope `afterFirstUnlock`.
+    /// The keys: of all classes while unlocked, otherwise of the scope `afterFirstUnlock`.
     package let keybag: UnlockedKeybag
     /// The digest of the keybag with the settings beside it, as the database has them.
     package let digest: Digest
@@ -132,11 +132,11 @@ package struct EpochKeys: Sendable {
         self.digest = digest
     }
 
-    /// What identifies the epoch.
+    /// The identity of the epoch.
     package var mark: EpochMark { EpochMark(epoch: keybag.epoch, digest: digest) }
 }
 
-/// What identifies an epoch of keys.
+/// The identity of an epoch of keys.
 package struct EpochMark: Hashable, Sendable {
     /// The number of the epoch.
     package let epoch: Epoch

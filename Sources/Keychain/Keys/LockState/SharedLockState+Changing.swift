@@ -276,7 +276,7 @@ extension SharedLockState {
 
 /// Locking, which waits for no other lock: docs/FORMAT.md §10.6.
 extension SharedLockState {
-    /// Takes keys from every process: those of the scope `whileUnlocked`, or with `all` of both
+    /// Removes keys from every process: those of the scope `whileUnlocked`, or with `all` of both
     /// scopes.
     ///
     /// - Throws: ``KeychainFailure``: `inputOutput` if the marks could not be changed. Shared
@@ -325,8 +325,8 @@ extension SharedLockState {
         BootTime.wait(milliseconds: isNew ? PageWatch.lookInterval : 1)
     }
 
-    /// Takes the keys of every keychain from every process, and changes the marks in the folder of
-    /// `page`: for a keychain whose unreadable files do not tell its id.
+    /// Removes the keys of every keychain from every process, and changes the marks in the folder
+    /// of `page`: for a keychain whose id cannot be read.
     ///
     /// - Throws: As ``lock(all:)``.
     static func lockEveryKeychain(

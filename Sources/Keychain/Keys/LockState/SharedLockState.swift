@@ -80,7 +80,7 @@ final class SharedLockState: Sendable {
         use.follow(found.payload.period)
     }
 
-    /// What sharing keys are bound to in this process.
+    /// The data to which sharing keys are bound in this process.
     ///
     /// - Throws: ``KeychainFailure``: `kernelRefuses` if the kernel gives no id of this run.
     func binding() throws(KeychainFailure) -> SharingBinding {

@@ -266,7 +266,7 @@ package struct SharingPlaces: Hashable, Sendable {
         return files
     }
 
-    /// The sharing files of a keychain that can be opened, to take keys away.
+    /// The sharing files of a keychain that can be opened, to remove keys.
     func changeableFiles(of binding: SharingBinding) -> [OpenSharingFile] {
         ((try? places()) ?? []).compactMap { place in
             (try? Self.file(of: binding, in: place, for: .changing)) ?? nil

@@ -36,7 +36,7 @@ public struct LAError: CustomNSError, Hashable, Sendable {
         case companionNotAvailable = -11
         /// The reader is not paired with this machine.
         case biometryNotPaired = -12
-        /// The reader is gone.
+        /// The reader was disconnected.
         case biometryDisconnected = -13
         /// The question does not fit on the screen.
         case invalidDimensions = -14

@@ -45,8 +45,8 @@ struct RequestReader {
 
     /// Reads the first dictionary of `call`.
     ///
-    /// Of several faults it throws the one whose key sorts first; faults of the class come before
-    /// all.
+    /// If there are several faults, it throws the one whose key sorts first. Faults of the class
+    /// come before all others.
     init(_ dictionary: [String: Any], for call: SecItemCall) throws(KeychainFailure) {
         try Self.checkSize(of: dictionary, for: call)
         let given = try ClassAndReference(dictionary, for: call)

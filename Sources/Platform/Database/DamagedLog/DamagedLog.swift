@@ -84,8 +84,8 @@ extension Connection {
     /// Whether the log that this connection has open is the one that the index describes.
     ///
     /// It is not if the log was removed, replaced or shortened while a program had the keychain
-    /// open: SQLite then finds frames of another log, or none. The last frame tells: the index has
-    /// its checksum, which continues those of all frames before it.
+    /// open: SQLite then finds frames of another log, or none. The last frame decides: the index
+    /// has its checksum, which continues those of all frames before it.
     /// - Throws: ``SystemError``: `inputOutput`.
     package func hasWholeLog() throws(SystemError) -> Bool {
         let reader = LogReader(connection: self)
@@ -95,7 +95,7 @@ extension Connection {
                 LogFormat.frameHeaderByteCount, at: LogFormat.offset(ofFrame: index.frameCount - 1))
             let last = LogFormat.FrameHeader(bytes.span)
             if last.salts == index.salts, last.checksum == index.checksum { return true }
-            // A writer may have restarted the log since: the index tells.
+            // A writer may have restarted the log since then: the index shows it.
             guard let now = try reader.index(), now != index else { return false }
         }
         return true

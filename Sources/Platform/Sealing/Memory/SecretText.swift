@@ -24,7 +24,6 @@ package struct SecretText: ~Copyable {
         append(Array(text.utf8).span)
     }
 
-    /// Appends one byte.
     package mutating func append(_ byte: UInt8) {
         makeRoom(for: 1)
         let end = count
@@ -74,7 +73,7 @@ package struct SecretText: ~Copyable {
         append("\\u" + Hexadecimal.text([UInt8(unit >> 8), UInt8(truncatingIfNeeded: unit)]))
     }
 
-    /// Lends what was appended.
+    /// Lends the appended bytes.
     package borrowing func withBytes<R: ~Copyable, E>(
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
@@ -84,10 +83,10 @@ package struct SecretText: ~Copyable {
         }
     }
 
-    /// A copy as text, for what is not secret.
+    /// A copy as text, for text that is not secret.
     package borrowing func publicText() -> String { withBytes { $0.text ?? "" } }
 
-    /// What was appended, as a value.
+    /// The appended bytes, as a value.
     package consuming func value() -> SecretValue {
         let count = count
         return SecretValue(bytes, byteCount: count)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What keeps calls over a bus from succeeding.
+// The errors of calls over a bus.
 
 extension SystemError.Code {
     /// libsystemd is not installed, or too old.

@@ -7,7 +7,7 @@ package import ValetSystem
 // The answer is a policy decision of trusted software: fprintd, the bus, and this process. It
 // decrypts nothing. Calls wait for a person: never make them on the cooperative thread pool.
 
-/// Why no finger was recognised, beside what keeps calls over the bus from succeeding.
+/// Why no finger was recognised, beside the errors of calls over the bus.
 extension SystemError.Code {
     /// Three scans in a row were of fingers that are not enrolled.
     package static let noMatch = Self("noMatch", "the finger is not recognised")

@@ -87,7 +87,7 @@ package struct FingerprintReader: Sendable {
 
 /// An event to show to the person whose finger is being verified.
 package enum FingerprintEvent: Hashable, Sendable {
-    /// How a finger is to be used on a reader.
+    /// How to use a finger on a reader.
     package enum Gesture: Hashable, Sendable {
         /// Put it on the reader.
         case press

@@ -61,7 +61,7 @@ enum AssuanLine: Equatable {
     }
 }
 
-/// What a pinentry program answers instead of a secret.
+/// The answer of a pinentry program that gives no secret.
 struct PinentryRefusal: Equatable, CustomStringConvertible {
     /// Its number: the source of the error in the upper 8 bits, the reason in the lower 16.
     let number: UInt32
@@ -73,7 +73,7 @@ struct PinentryRefusal: Equatable, CustomStringConvertible {
         .asking(SystemError.Code(code.name, "\(code.reason) (\(self))"))
     }
 
-    /// What it means for the caller.
+    /// The code for the caller.
     var code: SystemError.Code {
         switch number & 0xFFFF {
         case 99, 114, 198: .cancelled

@@ -48,7 +48,7 @@ struct PinentryProgram {
         }
     }
 
-    /// Runs `body` with what ends its waits: the deadline, a cancellation, or a signal.
+    /// Runs `body` with the limits of its waits: the deadline, a cancellation, or a signal.
     private func relaying<R: ~Copyable>(
         _ cancellation: Cancellation?, until deadline: Deadline,
         _ body: (WaitLimit) throws(SystemError) -> R

@@ -94,7 +94,7 @@ extension VerifiedMessage {
 extension BasePart {
     /// The most bytes of a part's plaintext.
     package static let maximalPlaintextByteCount = MessageFormat.maximalPlaintextByteCount
-    /// How many bytes the plaintext of a part without dots has.
+    /// The size of the plaintext of a part without dots.
     package static let emptyByteCount = 4
 
     /// What a part is bound to: the base's header, which has no hash yet, and the index.
@@ -187,7 +187,7 @@ package struct BasePartReader: Sendable {
     /// Whether every part was read.
     package var isComplete: Bool { index == base.parts.count }
 
-    /// Opens the next part, of which there must be one.
+    /// Opens the next part. There must be one.
     ///
     /// - Throws: ``SyncError``: `malformed`, `limit`; `tampered`, `hash`, for bytes that are not
     ///   this part; `invalid`, with the rule that the author broke.

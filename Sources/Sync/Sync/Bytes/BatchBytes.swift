@@ -70,7 +70,8 @@ extension VerifiedMessage {
         for _ in 0..<(try reader.count(upTo: Batch.maximalCoverCount)) {
             let dot = try table.readDot(from: &reader)
             guard covers.last.map({ $0 < dot }) ?? true else { throw reader.refusal(.order) }
-            // An author may cover what it wrote itself, and had to forget that it had read.
+            // An author may cover records of its own logs above its table: it may have had to set
+            // its position back.
             let isRead = dot.number <= table.table[dot.log]?.number ?? 0
             guard isRead || dot.log.belongs(to: header.device) else { throw reader.refusal(.dot) }
             covers.append(dot)

@@ -81,7 +81,8 @@ extension RecordContent {
         }
     }
 
-    /// Puts the parts of an item together that may not travel, such as one that is too large.
+    /// Puts the parts together for an item that may not travel, for example because it is too
+    /// large.
     package init(
         unchecked itemClass: ItemClass, _ protectionClass: ProtectionClass, kind: Kind,
         attributes: AttributeList
@@ -142,7 +143,8 @@ extension RecordContent {
     /// No field of a content is longer: a keychain keeps no larger values.
     private static let longestField = 32 << 20
 
-    /// Reads a content that may be of an item that may not travel, such as one that is too large.
+    /// Reads the content of any item, also of one that may not travel, for example because it is
+    /// too large.
     ///
     /// - Throws: ``SyncError``: `form`, `limit`, `content`.
     package init(unchecked bytes: SecretValue) throws(SyncError) {
@@ -174,7 +176,7 @@ extension RecordContent {
             isMoved = true
             guard message.number > 0 else { throw SyncError(.invalid, .number, in: .record) }
         }
-        // The class of an item that moved is the new one, in the other scope.
+        // The class in a *moved* record is the new one, in the other scope.
         guard !protectionClass.isThisDeviceOnly,
             (protectionClass.scope == scope) != isMoved
         else { throw SyncError(.invalid, .protection, in: .record) }

@@ -3,17 +3,18 @@
 internal import ValetKeychainModel
 internal import ValetSealing
 
-/// P5: what the sponsor of an invitation calls the devices of its circle. docs/SYNC.md §6.
+/// P5: the names that the sponsor of an invitation has for the devices of its circle. docs/SYNC.md
+/// §6.
 ///
 /// It follows the joiner's yes, and nothing depends on it. The sponsor signs it together with the
-/// mails before it: others who have seen the invitation could seal names, too.
+/// mails before it: otherwise anybody who has seen the invitation could seal names.
 package struct InvitationNames: Hashable, Sendable {
     /// The most bytes of a plaintext: that of the longest mail, with its padding.
     private static let maximalByteCount = 2 * 256 - 1
 
     package let names: [DeviceID: String]
 
-    /// The names of as many devices as there is room for, the sponsor's first.
+    /// The names of as many devices as fit, the sponsor's first.
     package init(_ all: [DeviceID: String], sponsor: DeviceID) {
         var room = Self.maximalByteCount - Signature.byteCount - 1
         var names: [DeviceID: String] = [:]

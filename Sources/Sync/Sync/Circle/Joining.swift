@@ -178,7 +178,7 @@ private func keep(
 }
 
 extension SponsorRandom {
-    /// What commits a sponsor to these bytes before it knows the joiner's keys.
+    /// The commitment to these bytes, which the sponsor makes before it knows the joiner's keys.
     fileprivate var sponsorCommitment: Digest {
         KeyedHash.digest(self, .syncCommit)
     }
@@ -194,8 +194,8 @@ private func transcript(_ offer: [UInt8], _ request: [UInt8], _ opening: [UInt8]
 }
 
 extension Invitation {
-    /// Four words for the first 44 bits of a hash of all mails. They depend on nothing that the
-    /// joiner or the store could vary after the sponsor's commitment.
+    /// Four words for the first 44 bits of a hash of all mails. After the sponsor's commitment,
+    /// neither the joiner nor the store can change them.
     fileprivate borrowing func words(
         _ offer: [UInt8], _ request: [UInt8], _ opening: [UInt8]
     ) -> [String] {

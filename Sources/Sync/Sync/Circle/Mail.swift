@@ -5,8 +5,8 @@ internal import ValetKeys
 package import ValetSealing
 internal import ValetSystem
 
-/// What a sponsor shows and a joiner types: 130 random bits, which name a mailbox and open its
-/// mails. Format: docs/SYNC.md §6.
+/// The text that a sponsor shows and a joiner types: 130 random bits, which name a mailbox and open
+/// its mails. Format: docs/SYNC.md §6.
 package struct Invitation: ~Copyable, Sendable {
     private let payload: SecretBytes
     /// K_inv.
@@ -48,7 +48,7 @@ package struct Invitation: ~Copyable, Sendable {
         self.payload = payload
     }
 
-    /// What the sponsor shows: 42 bytes of ASCII, in groups of four characters.
+    /// The text that the sponsor shows: 42 bytes of ASCII, in groups of four characters.
     package var text: SecretBytes {
         payload.withBytes { payload in CheckedText.invitation.text(of: payload) }
     }
@@ -62,11 +62,11 @@ package enum Mail {
         case offer = 1
         /// P2, of the joiner: its keys and its name.
         case request = 2
-        /// P3, of the sponsor: what it had committed to.
+        /// P3, of the sponsor: the bytes to which it has committed.
         case opening = 3
         /// P4, of the joiner: whether the words are the same.
         case answer = 4
-        /// P5, of the sponsor: what it calls the devices. An invitation does not need it.
+        /// P5, of the sponsor: its names for the devices. An invitation does not need it.
         case names = 5
     }
 
@@ -131,7 +131,7 @@ package enum Mail {
     }
 }
 
-/// P1: which circle somebody is invited to, and by whom.
+/// P1: the circle of the invitation, and its sponsor.
 package struct InvitationOffer: Hashable, Sendable {
     package let circle: CircleID
     /// The number of the newest roster entry that the sponsor has accepted.
@@ -148,7 +148,7 @@ package struct InvitationOffer: Hashable, Sendable {
         self.sponsor = sponsor
     }
 
-    /// The plaintext of P1: the fields, and what commits the sponsor to its random bytes.
+    /// The plaintext of P1: the fields, and the sponsor's commitment to its random bytes.
     func plaintext(commitment: Digest) -> [UInt8] {
         var bytes = circle.bytes
         bytes.append(bigEndian: number)
@@ -169,7 +169,7 @@ package struct InvitationOffer: Hashable, Sendable {
     }
 }
 
-/// P2: the keys of the device that wants to join, and what it calls itself.
+/// P2: the keys of the device that wants to join, and its name for itself.
 package struct InvitationRequest: Hashable, Sendable {
     /// The most bytes of a name.
     package static let maximalNameByteCount = 64

@@ -5,9 +5,9 @@ package import ValetSealing
 
 /// The public keys of a device, or of the paper key, in a circle: docs/SYNC.md §3.
 ///
-/// A value of this type has a valid proof and keys that agree on something.
+/// A value of this type has a valid proof, and keys whose agreements are not zero.
 package struct Member: Hashable, Sendable {
-    /// What the secret halves are made from.
+    /// The source of the secret halves.
     package enum Kind: UInt8, Hashable, Sendable {
         /// A device's sync secrets.
         case device = 1
@@ -18,7 +18,7 @@ package struct Member: Hashable, Sendable {
     /// The number of bytes.
     package static let byteCount = 1 + 4 * 32 + 64
 
-    /// What the secret halves are made from.
+    /// The source of the secret halves.
     package let kind: Kind
     /// Verifies messages of scope `f`.
     package let signF: SigningKey
@@ -30,7 +30,7 @@ package struct Member: Hashable, Sendable {
     package let agreeU: PublicKey
     /// Shows that these keys belong together.
     private let proof: Signature
-    /// What names the member: it follows from the keys and the circle.
+    /// Names the member. It follows from the keys and the circle.
     package let id: DeviceID
 
     /// Makes the member and its proof from its identities of both scopes in one circle.
@@ -113,8 +113,8 @@ package struct Member: Hashable, Sendable {
 }
 
 extension LogID {
-    /// A log of `device` that nobody has named before: `random` is new, and `foreign` are the
-    /// hashes of the messages that made it necessary, if any (docs/SYNC.md §5).
+    /// A new log of `device`: `random` is new, and `foreign` are the hashes of the messages that
+    /// made it necessary, if any (docs/SYNC.md §5).
     package init(of device: DeviceID, random: HedgeBytes, foreign: [SyncHash]) {
         let digest = UnkeyedHash.digest(.syncLog) { hash in
             hash.append(random)

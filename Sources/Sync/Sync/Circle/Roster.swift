@@ -6,9 +6,9 @@
 /// Two children of one entry begin two branches. `RosterForks.swift` chooses between them, in the
 /// same way on all devices. An entry is kept only if it follows a kept one by the rules.
 package struct Roster: Sendable {
-    /// What became of entries that were read together.
+    /// The result for entries that were read together.
     package struct Reading: Hashable, Sendable {
-        /// Entries that are kept now, and were not before.
+        /// Entries that are newly kept.
         package var added: [SyncHash] = []
         /// Entries whose parent was not read yet.
         package var waiting: [SyncHash] = []
@@ -16,7 +16,7 @@ package struct Roster: Sendable {
         package var refused: [SyncHash: SyncError] = [:]
     }
 
-    /// What a device is in the accepted branch.
+    /// The role of a device in the accepted branch.
     package enum Membership: Hashable, Sendable {
         case member(Member)
         /// It has left: its logs count up to the messages that it names.
@@ -35,7 +35,7 @@ package struct Roster: Sendable {
         var parent: SyncHash { entry.head.parent }
     }
 
-    /// What a device keeps of a roster: all that the next choices depend on.
+    /// The part of a roster that a device keeps: everything on which the next choices depend.
     package struct Kept: Sendable {
         /// The kept entries, each after its parent, and siblings in the order of their reading.
         package let entries: [RosterEntry]
@@ -49,7 +49,7 @@ package struct Roster: Sendable {
         package let named: [DeviceID: Set<SyncHash>]
     }
 
-    /// How many siblings that lost are kept of each entry.
+    /// How many lost siblings are kept for each entry.
     package static let maximalLostSiblings = 64
 
     package let circle: CircleID
@@ -57,18 +57,18 @@ package struct Roster: Sendable {
     let root: SyncHash
     /// The kept entries by their hashes.
     private(set) var nodes: [SyncHash: Node]
-    /// The entries of each id's first half that made it a member.
+    /// The entries that made members, by the first half of the member's id.
     private var added: [UInt64: [SyncHash]] = [:]
-    /// The entries that messages of each device name, and the parents of the entries that it made.
+    /// For each device, the entries that its messages name, and the parents of its own entries.
     private var named: [DeviceID: Set<SyncHash>] = [:]
-    /// Devices that a person here distrusts, each with the entry after which it forked.
+    /// Devices that the user of this device distrusts, each with the entry after which it forked.
     private(set) var distrusted: [DeviceID: SyncHash] = [:]
-    /// Everybody who was made a member by a kept entry: the keys that signatures are checked with.
+    /// All members that kept entries have added, with the keys that check their signatures.
     private(set) var signers: [DeviceID: Member] = [:]
     /// The hash of the newest accepted entry.
     package private(set) var acceptedHash: SyncHash
-    /// Branches that remove each other's authors, of which this device has accepted none: the
-    /// first entry of each. A person must say which device to distrust.
+    /// Branches that remove each other's authors, of which this device has accepted none: the first
+    /// entry of each. The user must say which device to distrust.
     package private(set) var alarm: [SyncHash] = []
 
     /// Begins with the first entry of `circle`.
@@ -90,7 +90,7 @@ package struct Roster: Sendable {
         }
     }
 
-    /// Goes on with what a device has kept.
+    /// Goes on with the kept entries of a device.
     ///
     /// - Throws: ``SyncError``: `invalid`, `parent`, if an entry is missing; otherwise as
     ///   ``init(founding:of:)`` and ``RosterState/after(_:isUsed:)``.
@@ -110,7 +110,7 @@ package struct Roster: Sendable {
         (distrusted, named) = (kept.distrusted, kept.named)
     }
 
-    /// What this device keeps.
+    /// The part that this device keeps.
     package var kept: Kept {
         var hashes = [root]
         var index = 0
@@ -123,14 +123,14 @@ package struct Roster: Sendable {
             distrusted: distrusted, named: named)
     }
 
-    /// The members and keys after the newest accepted entry. Of a distrusted device nothing counts
-    /// any more: see ``membership(of:)``.
+    /// The members and keys after the newest accepted entry. A distrusted device does not count any
+    /// more: see ``membership(of:)``.
     package var accepted: RosterState { node(acceptedHash).state }
 
     /// Whether an entry was read: messages may name it.
     package func contains(_ hash: SyncHash) -> Bool { nodes[hash] != nil }
 
-    /// What `device` is now. Only messages of members, and of devices that have left, are read.
+    /// The role of `device` now. Only messages of members and leavers are read.
     package func membership(of device: DeviceID) -> Membership {
         guard distrusted[device] == nil else { return .none }
         if let seat = accepted.members[device] { return .member(seat.member) }
@@ -147,8 +147,8 @@ package struct Roster: Sendable {
     /// sibling that lost when there are 64 of them.
     package mutating func add(_ entries: [RosterEntry]) -> Reading {
         var reading = Reading()
-        // Of siblings with one author only the smallest hash can win. So the rest of a flood need
-        // not be compared with each other.
+        // Among siblings with one author, only the smallest hash can win. So the rest of a flood
+        // need not be compared.
         var siblingCounts: [Sibling: Int] = [:]
         for entry in entries.sorted(by: { ($0.head.number, $0.hash) < ($1.head.number, $1.hash) })
         where nodes[entry.hash] == nil {
@@ -178,7 +178,7 @@ package struct Roster: Sendable {
         return reading
     }
 
-    /// What siblings of one author have in common.
+    /// The common part of siblings of one author.
     private struct Sibling: Hashable {
         let parent: SyncHash
         let author: DeviceID
@@ -192,8 +192,8 @@ package struct Roster: Sendable {
         }
     }
 
-    /// Takes note that a message of `device` names the entry `hash`, so that the device cannot
-    /// make entries later that look older than what it knew.
+    /// Notes that a message of `device` names the entry `hash`. So the device cannot later make
+    /// entries that pretend not to know it.
     ///
     /// - Returns: Whether that was new.
     @discardableResult
@@ -202,8 +202,8 @@ package struct Roster: Sendable {
         return named[device, default: []].insert(hash).inserted
     }
 
-    /// Distrusts a device since a fork that raised ``alarm``: what it signed after that is void
-    /// here, and it counts as removed.
+    /// Distrusts a device since a fork that raised ``alarm``: its later signatures are void here,
+    /// and it counts as removed.
     package mutating func distrust(_ device: DeviceID) {
         guard let fork = alarm.first.flatMap({ nodes[$0]?.parent }) else { return }
         distrusted[device] = fork
@@ -233,8 +233,8 @@ package struct Roster: Sendable {
         }
     }
 
-    /// Keeps at most 64 siblings that lost of each entry, the ones that were read first: so a flood
-    /// of entries pushes out nothing that came before it.
+    /// Keeps at most 64 lost siblings for each entry, the ones that were read first. So a flood of
+    /// entries pushes out no earlier entry.
     private mutating func dropSurplus(of reading: inout Reading) {
         let path = Set(acceptedPath.map(\.hash))
         for parent in Set(reading.added.compactMap { nodes[$0]?.parent }) {
@@ -260,7 +260,7 @@ package struct Roster: Sendable {
     }
 
     /// Whether the signer is not a member of the accepted branch, and knew a sibling of `entry` or
-    /// what follows one: then it made the entry after its removal.
+    /// a descendant of one. Then it made the entry after its removal.
     private func isBackdated(_ entry: RosterEntry) -> Bool {
         let signer = entry.head.signer
         guard accepted.members[signer] == nil else { return false }

@@ -34,11 +34,11 @@ package struct RosterEntry: Hashable, Sendable {
     package enum Operation: Hashable, Sendable {
         /// Founds a circle. The salt makes two circles of equal keys differ.
         case create(salt: Digest, Member, Wraps)
-        /// Makes somebody a member, and gives it the keys of this epoch.
+        /// Adds a member, and gives it the keys of this epoch.
         case add(Member, Wraps)
         /// Removes members, and gives the others new keys.
         case remove([DeviceID], Wraps, FormerKeys)
-        /// Takes away the signer, whose messages up to these count.
+        /// Removes the signer, whose messages up to these count.
         case leave([LastMessage])
         /// Gives all members new keys.
         case rotate(Wraps, FormerKeys)
@@ -167,8 +167,8 @@ package struct RosterEntry: Hashable, Sendable {
     }
 }
 
-/// An entry of a roster as a store shows it. Its head is read, at little cost whatever its body
-/// has, so that the signature is checked before anything else is done with it.
+/// An entry of a roster as a store shows it. Reading its head costs little, whatever its body has.
+/// So the signature is checked before anything else.
 package struct ShownEntry: Sendable {
     /// The fields before the operation.
     package let head: RosterEntry.Head
@@ -312,7 +312,7 @@ extension RosterEntry.Operation {
             guard name.log.belongs(to: signer) else {
                 throw SyncError(.malformed, .log, in: .rosterEntry)
             }
-            // Rising by scope and log alone, so that no log stands twice.
+            // Rising by scope and log alone, so that no log occurs twice.
             if let last = messages.last {
                 guard
                     (last.scope.rawValue, last.name.log) < (scope.rawValue, name.log)

@@ -2,7 +2,7 @@
 
 /// Chooses between the branches of a roster: docs/SYNC.md §6.
 struct RosterForks {
-    /// Which branch counts.
+    /// The choice between branches.
     struct Decision: Equatable {
         /// The newest entry of the accepted branch.
         let accepted: SyncHash
@@ -23,12 +23,12 @@ struct RosterForks {
     }
 
     private let roster: Roster
-    /// Where rule 3 leaves this device.
+    /// The entry at which rule 3 leaves this device.
     private let accepted: SyncHash
     /// How a branch goes on after each entry.
     private(set) var continuations: [SyncHash: Continuation] = [:]
 
-    /// Decides every fork, the latest ones first, because a branch counts as it goes on.
+    /// Decides every fork, the latest ones first, because the continuation of a branch counts.
     init(_ roster: Roster, staying accepted: SyncHash) {
         self.roster = roster
         self.accepted = accepted
@@ -38,7 +38,7 @@ struct RosterForks {
         }
     }
 
-    /// Which branch counts.
+    /// The choice between branches.
     var decision: Decision {
         let branch = branch(from: roster.root)
         guard let last = branch.last else { preconditionFailure("a branch has an entry") }
@@ -104,18 +104,18 @@ struct RosterForks {
 }
 
 extension Roster {
-    /// What the accepted branch lacks of branches that lost: docs/SYNC.md §6.
+    /// The changes of lost branches that the accepted branch lacks: docs/SYNC.md §6.
     package struct Outstanding: Hashable, Sendable {
-        /// Members that were removed, or that left: the first unlocked member removes them before
-        /// its next message.
+        /// Members that lost branches removed, or that left there: the first unlocked member
+        /// removes them before its next message.
         package var removals: Set<DeviceID> = []
-        /// Whether the first unlocked member makes new keys, if there is nobody to remove.
+        /// Whether the first unlocked member makes new keys, if it has no member to remove.
         package var needsRotation = false
         /// Members that a device added: it adds them anew, if they are still wanted.
         package var additions: [DeviceID: Set<DeviceID>] = [:]
     }
 
-    /// What the accepted branch lacks of branches that lost.
+    /// The changes of lost branches that the accepted branch lacks.
     package var outstanding: Outstanding {
         let accepted = accepted
         var outstanding = Outstanding(needsRotation: accepted.needsRotation)

@@ -2,7 +2,7 @@
 
 internal import ValetSealing
 
-// What a device keeps of a roster, as bytes of its own keychain. Nobody else reads them, so that
+// The kept part of a roster, as bytes of the device's own keychain. No other program reads them, so
 // their layout may change with the keychain's: version 1 is docs/FORMAT.md §12.
 
 extension Roster.Kept {

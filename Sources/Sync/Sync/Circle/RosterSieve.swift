@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Sorts out what a store shows of a roster before ``Roster/add(_:)`` takes it in.
+/// Sorts the roster files of a store before ``Roster/add(_:)`` takes entries in.
 ///
-/// Anybody who can write in the store can put bytes there, and name any member as their author. So
-/// the cheapest checks come first, and what no member has signed is let go at once. The work and
-/// the memory for each file are bounded by its size.
+/// Any program that can write in the store can put bytes there, and name any member as their
+/// author. So the cheapest checks come first, and bytes that no member has signed are dropped
+/// immediately. The work and the memory for each file are bounded by its size.
 package struct RosterSieve: Sendable {
-    /// What the bytes of a file are.
+    /// The kind of a file's bytes.
     package enum Finding: Sendable {
         /// An entry that its author has signed. Its rules are not checked yet.
         case signed(RosterEntry)
-        /// Bytes that name an author which no entry read so far has made a member.
+        /// Bytes that name an unknown author: no entry read so far has added it.
         case unknownAuthor(DeviceID)
-        /// No entry of this roster: the store alone answers for it.
+        /// Not an entry of this roster. No member is blamed for it.
         case foreign
     }
 

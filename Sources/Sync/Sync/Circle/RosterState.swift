@@ -25,7 +25,7 @@ package struct RosterState: Sendable {
     package private(set) var leavers: [DeviceID: Leaver] = [:]
     /// The epoch of the newest keys.
     package private(set) var epoch: UInt32
-    /// What the newest keys must fit.
+    /// The commitments of the newest keys.
     package private(set) var commitments: KeyCommitments
     /// Whether a member has left since the newest keys were made: the next unlocked member makes
     /// new ones before it sends anything.
@@ -146,7 +146,7 @@ package struct RosterState: Sendable {
             signer: signer)
     }
 
-    /// The members after `removed` are gone, to make keys for.
+    /// The members without `removed`, to make keys for them.
     package func members(without removed: [DeviceID]) -> [Member] {
         members.values.map(\.member).filter { !removed.contains($0.id) }
     }

@@ -46,15 +46,15 @@ package struct CircleKeys: ~Copyable, Sendable {
         self.u = u
     }
 
-    /// What proves the keys: the commitments that the roster has.
+    /// The commitments that prove the keys; the roster has them.
     package var commitments: KeyCommitments { KeyCommitments(f: f.commitment, u: u.commitment) }
 }
 
 /// The commitments of one epoch's keys (docs/FORMAT.md §1), not secret.
 package struct KeyCommitments: Hashable, Sendable {
-    /// Of the key of scope `f`.
+    /// The commitment of the key of scope `f`.
     package let f: Digest
-    /// Of the key of scope `u`.
+    /// The commitment of the key of scope `u`.
     package let u: Digest
 
     /// The commitments of both keys.
@@ -71,7 +71,7 @@ package struct KeyCommitments: Hashable, Sendable {
         }
     }
 
-    /// Requires that `key` is the key of `scope` that these commit to.
+    /// Requires that these are the commitments of `key`, the key of `scope`.
     ///
     /// - Throws: ``SyncError``: `invalid`, `commitment`.
     func check(_ key: borrowing CircleKey, _ scope: KeyScope) throws(SyncError) {

@@ -6,7 +6,7 @@ internal import ValetSystem
 
 /// The circle's keys in a roster entry, in a box for each member that gets them: docs/SYNC.md §3.
 package struct Wraps: Hashable, Sendable {
-    /// The entry that a box belongs to: moved to another, it does not open.
+    /// The entry that a box belongs to. In another entry the box does not open.
     package struct Place: Hashable, Sendable {
         /// The circle; zero in the first entry.
         let circle: CircleID
@@ -33,7 +33,7 @@ package struct Wraps: Hashable, Sendable {
 
     /// The epoch of the keys.
     package let epoch: UInt32
-    /// What the keys must fit.
+    /// The commitments of the keys.
     package let commitments: KeyCommitments
     private let ephemeral: PublicKey
     private let boxes: [Box]
@@ -81,7 +81,7 @@ package struct Wraps: Hashable, Sendable {
         return key
     }
 
-    /// Reads what a roster entry has.
+    /// Reads the bytes in a roster entry.
     init(from reader: inout ByteReader<SyncError>) throws(SyncError) {
         epoch = try reader.integer()
         commitments = KeyCommitments(f: try reader.fixedBytes(), u: try reader.fixedBytes())
@@ -197,7 +197,7 @@ package struct FormerKeys: Hashable, Sendable {
 
     /// The key of `scope` of the epoch before `epoch`, whose key is given.
     ///
-    /// - Throws: ``SyncError``, all `invalid`: `seal`; `commitment` unless it is the one of
+    /// - Throws: ``SyncError``, all `invalid`: `seal`; `commitment` if the key does not fit
     ///   `commitments`. The signer of the entry is named.
     package func key(
         of scope: KeyScope, under key: borrowing CircleKey, circle: CircleID, epoch: UInt32,
@@ -216,7 +216,7 @@ package struct FormerKeys: Hashable, Sendable {
         return data
     }
 
-    /// Reads what a roster entry has.
+    /// Reads the bytes in a roster entry.
     init(from reader: inout ByteReader<SyncError>) throws(SyncError) {
         f = try reader.bytes(Wraps.boxByteCount)
         u = try reader.bytes(Wraps.boxByteCount)

@@ -111,7 +111,7 @@ extension LogTable {
 }
 
 extension OwnLog {
-    /// All but what is in entries of its own: the messages and the unconfirmed one.
+    /// Everything except the messages and the unconfirmed one, which have entries of their own.
     func write(to bytes: inout [UInt8]) {
         bytes.append(bigEndian: next)
         bytes.append(openBase) { $0.append(bigEndian: $1) }
@@ -244,7 +244,7 @@ extension PendingSource {
 // MARK: Items
 
 extension RecordSummary {
-    /// time:8 · whether the item moved:1 · by which message, if it has.
+    /// time:8 · whether the record is *moved*:1 · the message that it then names.
     package var encoded: [UInt8] {
         var bytes: [UInt8] = []
         write(to: &bytes)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A replica as entries, of which a transaction writes those that have changed, and from which the
-// next process makes the replica again: docs/FORMAT.md §12.2. The module KeychainSync keeps them.
+// A replica as entries. A transaction writes the changed ones, and the next process restores the
+// replica from them: docs/FORMAT.md §12.2. The module KeychainSync keeps them.
 
 package import ValetKeychainModel
 internal import ValetSealing
@@ -9,7 +9,7 @@ internal import ValetSealing
 /// One fact of a replica. The records themselves are entries, too, which the keychain makes: of
 /// kind ``Kind/record``, with ``RecordSummary/encoded`` as their facts.
 package struct ReplicaEntry: Hashable, Sendable {
-    /// What an entry is about.
+    /// The subject of an entry.
     package enum Kind: UInt8, CaseIterable, Sendable {
         /// A record that is kept: scope · dot.
         case record = 1
@@ -21,17 +21,17 @@ package struct ReplicaEntry: Hashable, Sendable {
         case log = 4
         /// A message that this device built: scope · log · number.
         case message = 5
-        /// The deleted records of a log that are ahead of what was read: scope · log.
+        /// The deleted records of a log that are above its position: scope · log.
         case cloud = 6
-        /// What the unconfirmed message of a log holds: scope · log.
+        /// The contents of the unconfirmed message of a log: scope · log.
         case unconfirmed = 7
     }
 
-    /// What the entry is about.
+    /// The subject of the entry.
     package let kind: Kind
     /// Which one of its kind.
     package let id: [UInt8]
-    /// What the entry says; nil if it is to be deleted.
+    /// The facts of the entry; nil to delete the entry.
     package let facts: [UInt8]?
 
     /// The id of a record's entry.
@@ -51,7 +51,7 @@ package struct ReplicaEntry: Hashable, Sendable {
 
 extension Replica {
     /// Hands `write` the entries that have changed since the last call; all of them at the first.
-    /// Entries of records are among them only if they are to be deleted.
+    /// Entries of records are among them only to delete them.
     package mutating func takeChanges(_ write: (ReplicaEntry) throws -> Void) rethrows {
         var keys = shown.takeChanged().union(staying.takeChanged())
         keys.formUnion(deferred.takeChanged())
@@ -64,7 +64,8 @@ extension Replica {
         for scope in KeyScope.allCases { try self[scope].takeChanges(write) }
     }
 
-    /// What the row of an item shows if no entry says it: its only record that has not moved.
+    /// The record that the row of an item shows if no entry says otherwise: its only record that is
+    /// not *moved*.
     private func usuallyShown(_ key: SyncItemID) -> Shown? {
         var only: Shown?
         for scope in KeyScope.allCases {
@@ -190,9 +191,9 @@ extension ReplicaEntry {
     }
 }
 
-// MARK: - Making the replica again
+// MARK: - Restoring the replica
 
-/// Makes a replica from its entries, in any order.
+/// Restores a replica from its entries, in any order.
 package struct ReplicaRestoration {
     private var records: [KeyScope: [(dot: Dot, summary: RecordSummary)]] = [:]
     private var items: [(key: SyncItemID, facts: [UInt8])] = []
@@ -234,7 +235,7 @@ package struct ReplicaRestoration {
 
     /// Puts the entries together.
     ///
-    /// - Parameter owesJoin: The scopes in which a message is kept that was being joined.
+    /// - Parameter owesJoin: The scopes whose join was interrupted: their message is still kept.
     /// - Returns: nil if there is no replica.
     /// - Throws: ``SyncError/Rule/form`` for entries that do not belong together.
     package consuming func finish(owesJoin: Set<KeyScope>) throws(SyncError) -> Replica? {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Collections of the replica that remember what of them has changed, so that a transaction writes
-// only that, and a batch looks only at that.
+// Collections of the replica that remember their changes, so that a transaction writes only
+// changes, and a batch looks only at changes.
 
 /// A dictionary that remembers which keys were changed.
 struct Tracked<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    /// What it holds.
+    /// The contents.
     private(set) var values: [Key: Value] = [:]
     /// The keys that were changed since they were last taken.
     private(set) var changed: Set<Key> = []
@@ -37,7 +37,7 @@ struct Tracked<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
 /// A set that remembers which elements were put in or taken out.
 struct TrackedSet<Element: Hashable & Sendable>: Sendable {
-    /// What it holds.
+    /// The contents.
     private(set) var values: Set<Element> = []
     /// The elements that were changed since they were last taken.
     private(set) var changed: Set<Element> = []
@@ -92,7 +92,7 @@ struct Cloud: Sendable {
         if logs[log] != nil { untrimmed.insert(log) }
     }
 
-    /// Drops what the positions say.
+    /// Drops the dots that the positions have reached.
     mutating func trim(to positions: LogTable) {
         for log in untrimmed {
             guard let dots = logs[log], let last = positions[log]?.number else { continue }
@@ -112,10 +112,9 @@ struct Cloud: Sendable {
     }
 }
 
-/// The items of which a batch may have something to say, in the order in which they came.
+/// The items that a batch may have to send, in the order of their changes.
 ///
-/// With many items pending, one batch after another takes what is in front, and none looks at all
-/// of them.
+/// With many items pending, each batch takes items from the front, and none looks at all of them.
 struct NewsQueue: Sendable {
     private var keys: [SyncItemID] = []
     private var head = 0
@@ -128,7 +127,7 @@ struct NewsQueue: Sendable {
         for key in new where known.insert(key).inserted { keys.append(key) }
     }
 
-    /// Drops the items in front that have nothing to say.
+    /// Drops the items in front that have nothing to send.
     mutating func drop(while isOld: (SyncItemID) -> Bool) {
         while head < keys.count, isOld(keys[head]) {
             known.remove(keys[head])

@@ -35,8 +35,8 @@ private struct MailPost {
         try store.mails(in: mailbox, by: Self.deadline).filter { steps.contains($0.step) }
     }
 
-    /// Deletes our mails, except those of a step. What cannot be deleted now, the store deletes
-    /// later.
+    /// Deletes our mails, except those of a step. The store later deletes any that cannot be
+    /// deleted now.
     mutating func deleteOwn(but kept: Mail.Step? = nil) {
         for mail in posted where mail.step != kept {
             try? store.delete(mail, from: mailbox, by: Self.deadline)
@@ -104,8 +104,8 @@ package struct InvitationSponsor: ~Copyable {
         return words
     }
 
-    /// What the joiner's person has answered; nil while there is no answer. Another request that
-    /// came since ends the invitation.
+    /// The answer of the joiner's user; nil while there is none. Another request that came since
+    /// ends the invitation.
     ///
     /// - Throws: ``KeychainFailure``.
     package mutating func answer() throws -> Bool? {
@@ -120,7 +120,8 @@ package struct InvitationSponsor: ~Copyable {
         return found
     }
 
-    /// Posts P5, after the joiner's yes: what this device calls those of the circle.
+    /// Posts P5, after the joiner's yes: the names that this device has for the devices of the
+    /// circle.
     ///
     /// - Throws: ``KeychainFailure``.
     package mutating func send(_ names: InvitationNames, of session: SyncSession) throws {
@@ -130,8 +131,8 @@ package struct InvitationSponsor: ~Copyable {
         if let mail = mail ?? nil { try post.post(.names, mail) }
     }
 
-    /// Ends the invitation, and deletes this side's mails. The names stay, which the joiner reads
-    /// when it is a member; it deletes them, or the store does.
+    /// Ends the invitation, and deletes this side's mails. The mail with the names stays: the
+    /// joiner reads it when it is a member. The joiner or the store deletes it.
     package mutating func end() { post.deleteOwn(but: .names) }
 }
 
@@ -146,7 +147,7 @@ package struct InvitationJoiner: ~Copyable {
         joining = Joining(invitation)
     }
 
-    /// What the sponsor offers; nil while its mail has not arrived.
+    /// The sponsor's offer; nil while its mail has not arrived.
     ///
     /// - Throws: ``KeychainFailure``.
     package mutating func offer() throws -> InvitationOffer? {
@@ -181,8 +182,8 @@ package struct InvitationJoiner: ~Copyable {
         try post.post(.answer, joining.answerMail(isSame: isSame, random: .random()))
     }
 
-    /// What the sponsor calls the devices of the circle, and deletes the mail; nil while it has not
-    /// arrived.
+    /// Reads the sponsor's names for the devices of the circle, and deletes the mail; nil while it
+    /// has not arrived.
     ///
     /// - Throws: ``KeychainFailure``.
     package func names(of sponsor: Member) throws(KeychainFailure) -> [DeviceID: String]? {

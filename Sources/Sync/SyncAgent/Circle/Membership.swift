@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a member of a circle does with its roster: it admits devices, removes them, leaves, and
+// The steps in which a member changes its circle: it admits devices, removes them, leaves, and
 // chooses between branches. docs/SYNC.md §6. Each step expects that the session has just read the
 // roster.
 
@@ -13,7 +13,7 @@ internal import ValetSyncStores
 extension SyncSession {
     private static let leaving = "leave the circle"
 
-    /// What this device offers to a device that it invites.
+    /// The offer to a device that this device invites.
     package var offer: InvitationOffer {
         InvitationOffer(
             circle: circle.circle, number: roster.accepted.number, head: roster.acceptedHash,
@@ -23,11 +23,12 @@ extension SyncSession {
     /// Whether the circle has room for another member.
     package var hasRoom: Bool { roster.accepted.members.count < Wraps.maximalMemberCount }
 
-    /// Makes a device or a recovery key a member, and tells it how far this device has read.
+    /// Makes a device or a recovery key a member, and makes batches due that say how far this
+    /// device has read.
     ///
     /// - Throws: As ``append(_:)``; ``KeychainFailure``.
     package func admit(_ member: Member) throws {
-        // A request that comes again after a crash must not end in an entry that nobody accepts.
+        // A request that is repeated after a crash must not end in an entry that no device accepts.
         if roster.accepted.members[member.id] == nil {
             try append { _, head in try self.addition(of: member, head) }
         }
@@ -35,7 +36,7 @@ extension SyncSession {
         _ = try sendPending()
     }
 
-    /// Removes members, after everything that they have written was read.
+    /// Removes members, after reading everything that they have written.
     ///
     /// - Returns: Whether a base has everything that was read. If not, something pending or damaged
     ///   keeps this device from building it, and it follows later.
@@ -97,7 +98,7 @@ extension SyncSession {
         try forget(keepingReplica: true)
     }
 
-    /// Forgets the circle on this device, and tells nobody.
+    /// Forgets the circle on this device, without a message.
     ///
     /// - Parameter keepsReplica: Whether this device may come back, and then goes on where it was.
     package func forget(keepingReplica keepsReplica: Bool) throws(KeychainFailure) {

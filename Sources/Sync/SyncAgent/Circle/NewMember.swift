@@ -9,8 +9,8 @@ package import ValetSync
 package import ValetSyncStores
 package import ValetSystem
 
-/// A device that is to become a member of a circle: its secrets, before the keychain has them, and
-/// the steps of `create`, `join`, `recover` and `move` that take it in. docs/SYNC.md §2, §6.
+/// A device before it is a member of a circle: its secrets, until the keychain has them, and the
+/// steps of `create`, `join`, `recover` and `move` that make it a member. docs/SYNC.md §2, §6.
 package struct NewMember: ~Copyable {
     /// The member's public keys.
     package let member: Member
@@ -59,13 +59,13 @@ package struct NewMember: ~Copyable {
     }
 }
 
-/// What a keychain begins with in a circle.
+/// The notes with which a keychain begins in a circle.
 package struct CircleBeginning: Sendable {
-    /// The circle, and who this device is in it.
+    /// The circle, and this device's id in it.
     package let note: CircleNote
     package let roster: Roster
     package let address: StoreAddress
-    /// What the devices call themselves.
+    /// The names of the devices.
     package var names: DeviceNames
 
     /// The beginning of a member.
@@ -98,7 +98,7 @@ package struct CircleBeginning: Sendable {
         self.init(note, roster, address, DeviceNames(parsing: try part(&reader)))
     }
 
-    /// Writes it down in the transaction that begins the replica.
+    /// Writes the notes in the transaction that begins the replica.
     func keep(in update: SyncUpdate) {
         SyncSession.note(note, roster, in: update)
         update[.address] = address.bytes
@@ -127,7 +127,7 @@ package struct FoundedCircle: Sendable {
 
     /// Makes the first entry for a founder, whose keys are made for no circle.
     ///
-    /// - Throws: ``SyncError`` for keys that agree on nothing, which has no chance to occur.
+    /// - Throws: ``SyncError`` for keys without a valid agreement, which cannot happen by chance.
     package init(
         by founder: borrowing NewMember, _ machine: SyncSession.Machine = .own
     ) throws(SyncError) {
@@ -173,7 +173,7 @@ extension SyncedKeychain {
         }
     }
 
-    /// Goes on in a new circle with everything that lives in the present one.
+    /// Goes on in a new circle with all live records of the current one.
     ///
     /// The secrets of the new member and the new circle are kept in two transactions. If the
     /// process dies between them, ``finishMove(_:)`` does the second one.
@@ -186,8 +186,8 @@ extension SyncedKeychain {
         try finishMove(machine)
     }
 
-    /// Finishes a move that was broken off: forward, if the keychain has the secrets of the member
-    /// of the new circle, and else back.
+    /// Finishes a move that was broken off: forward if the keychain has the secrets of the member
+    /// of the new circle, otherwise back.
     func finishMove(_ machine: SyncSession.Machine) throws {
         let notes = try read(Self.moving) { view in
             try [NoteName.move, .address].map { try view[$0] }
@@ -216,8 +216,8 @@ extension SyncedKeychain {
 
     /// Begins the replica of a device that joins.
     ///
-    /// A keychain that has left this circle goes on with the replica that it has kept, so that only
-    /// what has changed since is sent, and nothing that was deleted comes back.
+    /// A keychain that has left this circle goes on with the replica that it has kept. So it sends
+    /// only changes since then, and no deleted item comes back.
     package func join(
         _ beginning: CircleBeginning, _ machine: SyncSession.Machine = .own
     ) throws(KeychainFailure) {

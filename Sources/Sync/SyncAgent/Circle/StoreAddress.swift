@@ -13,7 +13,7 @@ package enum StoreAddress: Hashable, Sendable {
     /// An etcd cluster.
     case etcd(EtcdPlace)
 
-    /// What `status` shows. It has no secrets: the password of the user is an item.
+    /// The text that `status` shows. It has no secrets: the password of the user is an item.
     package var text: String {
         switch self {
         case .folder(let path): path
@@ -22,7 +22,7 @@ package enum StoreAddress: Hashable, Sendable {
     }
 }
 
-/// The servers of an etcd cluster, and the files that prove who is who.
+/// The servers of an etcd cluster, and the files that authenticate both sides.
 package struct EtcdPlace: Hashable, Sendable {
     /// The addresses of the servers, as given, with commas between them.
     package let list: String
@@ -89,7 +89,7 @@ extension StoreAddress {
     }
 }
 
-/// What this device calls the others: a note in the keychain. A sponsor takes the name that a
+/// This device's names for the others: a note in the keychain. A sponsor takes the name that a
 /// device gives itself; `valet sync devices rename` changes it.
 package struct DeviceNames: Hashable, Sendable {
     package var names: [DeviceID: String] = [:]

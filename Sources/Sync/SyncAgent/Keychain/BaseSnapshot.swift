@@ -12,7 +12,7 @@ package final class BaseSnapshot {
 
     init(_ held: HeldSnapshot) { self.held = held }
 
-    /// The record of a dot that lived at that moment, byte for byte.
+    /// The record of a dot that was live at that moment, byte for byte.
     ///
     /// - Throws: ``KeychainFailure``: `damaged` if its row is damaged; `locked` if the scope was
     ///   closed since.

@@ -10,20 +10,19 @@ package import ValetSync
 package struct KeptVersion: Sendable {
     /// Names the version.
     package enum ID: Hashable, Sendable {
-        /// A record that lives beside the shown one.
+        /// A live record that is not shown.
         case conflict(KeyScope, Dot)
         /// A value that another device replaced or deleted.
         case replaced(Dot)
     }
 
-    /// Names the version.
     package let id: ID
     package let key: SyncItemID
     /// The device that wrote it, by the first half of its id; 0 if it was written here.
     package let author: UInt64
     /// When it was written: ``SyncRecord/time``.
     package let time: UInt64
-    /// When a replaced value was taken away: milliseconds since 1970.
+    /// When a replaced value was removed: milliseconds since 1970.
     package let takenAway: UInt64?
     /// The item's class, protection class, group and attributes, with its value; nil if its scope
     /// is closed, or the entry is damaged.
@@ -33,7 +32,7 @@ package struct KeptVersion: Sendable {
 // MARK: - Replaced values
 
 extension SyncUpdate {
-    /// How many more values can be kept as replaced ones, of `maximalCount` at most:
+    /// How many more replaced values fit, up to `maximalCount`:
     /// ``ScopeReplica/begin(_:room:limits:)``.
     package func replacedRoom(_ maximalCount: Int) -> Int { replaced.room(maximalCount) }
 
@@ -52,7 +51,7 @@ extension SyncUpdate {
         }
     }
 
-    /// Keeps the value of a row that no record has, unless it is kept already.
+    /// Keeps the value of a row that has no record, unless it is kept already.
     func keepReplaced(_ content: RecordContent, of row: SealedRow, _ key: SyncItemID) throws {
         for dot in (replaced.entries[key] ?? [:]).keys {
             guard let known = try self.content(ofReplaced: dot) else { continue }
@@ -63,7 +62,7 @@ extension SyncUpdate {
         try keepReplaced(record, key, dot, in: content.protectionClass.scope)
     }
 
-    /// Keeps the value of a record that was taken away.
+    /// Keeps the value of a record that was removed.
     func keepReplaced(
         _ record: SyncRecord, _ key: SyncItemID, _ dot: Dot, in scope: KeyScope
     ) throws {
@@ -87,7 +86,7 @@ extension SyncUpdate {
         replaced.remove(entry.dot, entry.key)
     }
 
-    /// Deletes the replaced values that are kept no longer.
+    /// Deletes the expired replaced values.
     func forgetExpired() throws {
         let all = replaced.entries.values.flatMap(\.values)
         for old in ReplacedValues.expired(all, at: milliseconds) { try forget(old) }
@@ -147,7 +146,8 @@ extension SyncUpdate {
 }
 
 extension RecordContent {
-    /// Whether both say the same about the same item, whenever it was made and changed.
+    /// Whether both have the same content for the same item, apart from the dates of creation and
+    /// change.
     func isSameItem(as other: RecordContent) -> Bool {
         guard itemClass == other.itemClass, protectionClass == other.protectionClass,
             timeless == other.timeless
@@ -184,7 +184,7 @@ extension RecordReader {
         }
     }
 
-    /// The conflicts of a replica, by item. Two devices that store the same have none.
+    /// The conflicts of a replica, by item. Equal values of two devices are none.
     func conflicts(of replica: Replica) throws -> [KeptVersion] {
         let shownItems = replica.shownItems
         return try replica.itemsWithSeveralRecords.flatMap { key -> [KeptVersion] in
@@ -204,7 +204,7 @@ extension RecordReader {
         }
     }
 
-    /// The replaced values, by item and by the time at which they were taken away.
+    /// The replaced values, by item and by the time of their removal.
     func replaced() throws -> [KeptVersion] {
         var all: [(key: SyncItemID, facts: ReplacedFacts)] = []
         try tables.forEachEntry(EntryKind.replaced...EntryKind.replaced) { entry in

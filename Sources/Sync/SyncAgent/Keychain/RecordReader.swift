@@ -7,8 +7,8 @@ package import ValetSync
 
 /// Reads records from one moment of a keychain. Updates, views and snapshots of bases use it.
 ///
-/// The record that a row shows is not kept a second time: its entry has the salt alone, and the row
-/// the rest. The tag of its dot tells whether the row still gives the same bytes.
+/// The record that a row shows is not stored a second time: its entry has only the salt, and the
+/// row has the rest. The tag of its dot tells whether the row still gives the same bytes.
 struct RecordReader {
     let store: RowConnection
     let keys: RowKeys
@@ -34,7 +34,7 @@ struct RecordReader {
 
     /// The record of a dot that is kept.
     ///
-    /// - Returns: nil if it is not kept, damaged, or closed now.
+    /// - Returns: nil if it is missing, damaged, or closed now.
     func record(_ dot: Dot, in scope: KeyScope) throws -> SyncRecord? {
         guard let entry = try tables.entry(EntryKind.record, ReplicaEntry.id(of: dot, in: scope))
         else { return nil }
@@ -42,7 +42,7 @@ struct RecordReader {
         return record?.tag == dot.tag ? record : nil
     }
 
-    /// The record of an entry, as a row shows it if the entry has the salt alone.
+    /// The record of an entry; made from its row if the entry has only the salt.
     ///
     /// - Throws: ``RowFailure``; ``SyncError``.
     func record(_ entry: SealedSyncEntry) throws -> SyncRecord {
@@ -58,7 +58,7 @@ struct RecordReader {
 }
 
 extension SyncRecord {
-    /// What is sealed of a record: its salt, and the content unless a row has it.
+    /// The sealed part of a record's entry: its salt, and the content unless a row has it.
     func secret(withContent: Bool) -> SecretValue {
         let count = withContent ? content.byteCount : 0
         var bytes = SecretBytes(byteCount: SealedSyncEntry.saltByteCount + count)
@@ -71,7 +71,7 @@ extension SyncRecord {
 }
 
 extension SecretValue {
-    /// Takes apart what ``SyncRecord/secret(withContent:)`` made.
+    /// Splits the result of ``SyncRecord/secret(withContent:)``.
     ///
     /// - Throws: ``RowFailure/content``.
     func splitSalt() throws(RowFailure) -> (salt: RecordSalt, content: SecretValue?) {
@@ -97,7 +97,7 @@ extension ItemContent {
 }
 
 extension RecordContent {
-    /// What the item's row says of it.
+    /// The content of the item's row.
     ///
     /// - Throws: ``RowFailure/content``.
     var itemContent: ItemContent {
@@ -114,13 +114,13 @@ extension RecordContent {
         return value
     }
 
-    /// Whether the record says that the item moved to the other scope.
+    /// Whether this is a *moved* record.
     var hasMoved: Bool {
         if case .moved = kind { true } else { false }
     }
 
-    /// The class whose keys seal the record in a keychain. A record that says that its item moved
-    /// names a class of the other scope.
+    /// The class whose keys seal the record in a keychain. A *moved* record names a class of the
+    /// other scope.
     func sealingClass(in scope: KeyScope) -> ProtectionClass {
         if protectionClass.scope == scope { return protectionClass }
         return scope == .whileUnlocked ? .whenUnlocked : .afterFirstUnlock
@@ -133,7 +133,7 @@ extension SealedRow {
         min(UInt64(max(0, logicalTime)), SyncRecord.greatestTime)
     }
 
-    /// What sync sees of the row.
+    /// The row's state, as sync sees it.
     var localState: LocalState {
         let flags = header.flags
         if flags.contains(.tombstone) { return .absent }

@@ -5,15 +5,15 @@ internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSync
 
-/// What the tables of sync say, in memory: `SyncedKeychain` keeps it between two updates.
+/// The contents of the tables of sync, in memory: `SyncedKeychain` keeps it between two updates.
 struct KeptReplica {
-    /// The stamp of the tables that say the same.
+    /// The stamp of the tables with these contents.
     var stamp: Int64
     /// Up to which change number local changes were collected.
     var mark: Int64
     /// nil in no circle.
     var replica: Replica?
-    /// The messages that were built and not confirmed.
+    /// The unconfirmed messages.
     var outgoing: [KeyScope: [UInt8]]
     /// The replaced values that are kept.
     var replaced = ReplacedList()
@@ -36,7 +36,7 @@ enum EntryKind {
     /// A note, by its name.
     static let note = SyncTables.noteKind
 
-    /// All that a circle needs, but notes and replaced values.
+    /// Everything that a circle needs, except notes and replaced values.
     static let ofCircle: [UInt8] = Array(ofReplica) + [aside, outgoing, incoming, incomingPart]
 }
 
@@ -77,8 +77,8 @@ extension KeptReplica {
         }
     }
 
-    /// Nothing but the mark, for a keychain whose tables are about to be emptied. Replaced values
-    /// go as well: which one of them is damaged is not known.
+    /// Only the mark, for a keychain whose tables are about to be emptied. Replaced values go as
+    /// well, because the damaged one is not known.
     init(emptying tables: SyncTables) throws {
         (mark, stamp) = try tables.readMark()
         outgoing = [:]
@@ -100,7 +100,7 @@ struct ReplacedFacts {
     let scope: KeyScope
     /// When the record was made.
     let time: UInt64
-    /// When the value was taken away.
+    /// When the value was removed.
     let milliseconds: UInt64
     let byteCount: Int
 
@@ -150,12 +150,12 @@ struct ReplacedList {
     private var count = 0
     private var byteCount = 0
 
-    /// How many more values fit, of `maximalCount` at most.
+    /// How many more values fit, up to `maximalCount`.
     func room(_ maximalCount: Int) -> Int {
         byteCount < ReplacedValues.maximalByteCount ? max(0, maximalCount - count) : 0
     }
 
-    /// The values that were taken away first, which are more than there is room for.
+    /// The values to drop because they do not fit: those that were removed first.
     func excess(_ maximalCount: Int) -> [ReplacedValues.Entry] {
         var (count, byteCount) = (count, byteCount)
         guard count > maximalCount || byteCount > ReplacedValues.maximalByteCount else {

@@ -5,16 +5,16 @@ internal import ValetKeychainModel
 internal import ValetSealing
 package import ValetSync
 
-// How the changes that the replica asks for reach rows and entries: docs/SYNC.md §4, *Show*.
+// Applies the changes that the replica asks for to rows and entries: docs/SYNC.md §4, *Show*.
 
 extension SyncUpdate {
     /// Makes the changes that the replica asks for, in their order.
     ///
-    /// Values that are taken away become replaced ones. Every change that the replica returns has
-    /// to come here in the transaction in which it was returned.
+    /// Removed values become replaced ones. Every change that the replica returns has to be applied
+    /// in the same transaction.
     ///
-    /// - Parameter records: The records that are to be kept: those of the message that is joined,
-    ///   or built. More do no harm.
+    /// - Parameter records: The records to keep: those of the message that is joined or built.
+    ///   Others do no harm.
     package func apply(_ changes: [ReplicaChange], bringing records: [Dot: SyncRecord]) throws {
         guard !changes.isEmpty else { return }
         var showing = RowUpdates(self, records, changes)
@@ -28,7 +28,7 @@ private struct RowUpdates {
     let records: [Dot: SyncRecord]
     /// The records that rows will show, in which case the rows have their contents.
     private var upcoming: Set<Dot> = []
-    /// The items whose rows no message has.
+    /// The items whose rows no message has brought.
     private var unsent: Set<SyncItemID> = []
 
     private var reader: RecordReader { update.reader }
@@ -57,14 +57,14 @@ private struct RowUpdates {
     private func keep(_ dot: Dot, in scope: KeyScope) throws {
         let living = update.replica?[scope].summary(of: dot)
         guard let record = records[dot] else {
-            // A record that is dropped by a later change of the same call need not be there.
+            // A record that a later change of the same call drops may be missing.
             if living == nil { return }
             throw KeychainFailure(
                 .internalFault, during: update.rows.operation, message: "a record is missing")
         }
         let content = try RecordContent(parsing: record.content, in: scope)
         let key = try living?.key ?? update.key(of: content)
-        // A record of a log with two histories is brought anew, and does not live any more.
+        // A record of a log with two histories is brought anew, and is not live any more.
         guard let summary = update.replica?[scope].summary(of: dot, key) else { return }
         let isShown = upcoming.contains(dot) ? try content.isGivenByRow : false
         let isOfRow = isShown || update.tagsOfRows.contains(record.tag)
@@ -81,7 +81,7 @@ private struct RowUpdates {
             content.sealingClass(in: scope))
     }
 
-    /// Makes a replaced value of a record that lives no more.
+    /// Turns a record that is not live any more into a replaced value.
     private func replace(_ dot: Dot, in scope: KeyScope) throws {
         let id = ReplicaEntry.id(of: dot, in: scope)
         guard let entry = try update.tables.entry(EntryKind.record, id),
@@ -149,8 +149,8 @@ private struct RowUpdates {
         try rows.replace(row, kind, indexed, value: content.value)
     }
 
-    /// Gives the records that live beside the one to be shown contents of their own, if they have
-    /// them from the row.
+    /// Gives the other live records of an item contents of their own, if they used those of the
+    /// row.
     private func copyContents(
         of key: SyncItemID, but dot: Dot?, from row: SealedRow, _ content: RecordContent
     ) throws {
@@ -186,7 +186,7 @@ private struct RowUpdates {
 }
 
 extension SyncUpdate {
-    /// What writes rows that bring a record of that time.
+    /// The transaction that writes rows for a record of that time.
     fileprivate func rows(at time: UInt64) -> RowTransaction {
         var rows = rows
         rows.synced = SyncedTimes(

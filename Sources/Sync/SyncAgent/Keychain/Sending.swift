@@ -5,10 +5,10 @@ package import ValetKeychainModel
 internal import ValetSealing
 package import ValetSync
 
-// How rows become records, and which items records are of.
+// Turns rows into records, and finds the items of records.
 
 extension SyncUpdate {
-    /// Puts what is pending into a batch: ``ScopeReplica/draftBatch(limits:read:)`` with
+    /// Puts pending changes into a batch: ``ScopeReplica/draftBatch(limits:read:)`` with
     /// ``record(_:in:)-(PendingSource,_)``.
     package func draftBatch(
         in scope: KeyScope, limits: SyncLimits = SyncLimits()
@@ -125,15 +125,15 @@ extension SyncUpdate {
 
     // MARK: Records of messages
 
-    /// The record of a dot that lives, or is brought anew, byte for byte.
+    /// The record of a dot that is live or a renewal, byte for byte.
     ///
     /// - Returns: nil if it cannot be read: its row is damaged, or its scope closed.
     package func record(_ dot: Dot, in scope: KeyScope) throws -> SyncRecord? {
         try reader.record(dot, in: scope)
     }
 
-    /// What the replica needs to know of a record that a message brings. Gives the item a number if
-    /// it is new, also without a join.
+    /// The summary of a record in a message. Gives the item a number if it is new, even if the
+    /// message is not joined.
     ///
     /// - Throws: ``SyncError`` for a record that may not travel in the scope.
     package func summary(of record: SyncRecord, in scope: KeyScope) throws -> RecordSummary {

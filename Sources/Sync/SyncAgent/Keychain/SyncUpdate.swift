@@ -7,11 +7,11 @@ package import ValetSealing
 package import ValetSync
 internal import ValetSystem
 
-/// What an update of sync may do in its transaction. It ends with the call that lends it.
+/// A write transaction of sync. It ends with the call that lends it.
 ///
 /// `Sending`, `RowUpdates` and `KeptVersions` have its larger verbs.
 package final class SyncUpdate {
-    /// What the keychain knows of its circle; nil in no circle.
+    /// The keychain's replica; nil without a circle.
     ///
     /// While the replica is being changed, no call of this object may be made but
     /// ``record(_:in:)-(PendingSource,_)``.
@@ -20,16 +20,17 @@ package final class SyncUpdate {
     package var isLocked: Bool { rows.state.isLocked }
     /// The time: milliseconds since 1970.
     package var milliseconds: UInt64 { UInt64(max(0, rows.now.logicalTime >> 16)) }
-    /// The messages that were built and are not confirmed, as they are sent.
+    /// The bytes of the unconfirmed messages.
     package var outgoing: [KeyScope: [UInt8]]
-    /// What could not be sent since the update began: items that are damaged or too large.
+    /// The items that could not be sent since the update began, because they are damaged or too
+    /// large.
     package internal(set) var unsendable: [UnsendableItem] = []
 
     let rows: RowTransaction
     var replaced: ReplacedList
     /// Up to which change number local changes were collected.
     private(set) var mark: Int64
-    /// The tags of records that rows give, byte for byte.
+    /// The tags of records whose bytes follow from rows.
     var tagsOfRows: Set<UInt64> = []
     /// Whether an entry was written or deleted.
     var hasWritten = false
@@ -77,7 +78,7 @@ package final class SyncUpdate {
 
     // MARK: Collecting and writing
 
-    /// At most so many local changes are collected in one transaction.
+    /// The most local changes that one transaction collects.
     private static let collectedCount = 2_000
 
     /// Takes local changes into the replica, and deletes tombstones.
@@ -117,25 +118,26 @@ package final class SyncUpdate {
         try run.bind(mark, at: 1)
         while try run.step() {
             let change = run.int64(SyncTables.changeColumn)
-            // Rows that sync has written share a number: a part of them would hide the others.
+            // Rows that sync has written share a number. Collecting a part of them would hide the
+            // others.
             guard changed.count < Self.collectedCount || change == changed.last?.1 else { break }
             changed.append((try FoundRow(run), change))
         }
         return changed
     }
 
-    /// The number of the item in a place, which is made if it has none.
+    /// The number of the item in a place. Gives it one if it has none.
     func key(in place: ItemPlace) throws -> SyncItemID {
         if let number = try tables.item(in: place) { return SyncItemID(number) }
         hasWritten = true
         return SyncItemID(try tables.addItem(in: place))
     }
 
-    /// At most so many numbers are looked at in one transaction.
+    /// The most numbers that one transaction looks at.
     private static let numberCount = 2_000
 
-    /// Takes away the numbers of items of which nothing is known any more, such as deleted ones,
-    /// among the next after `number`. Does nothing while a message is under way.
+    /// Frees the numbers of items of which nothing is known any more, such as deleted ones. Looks
+    /// at the next numbers after `number`. Does nothing while a message is under way.
     ///
     /// - Returns: The last number that it looked at; nil if there are no more.
     package func forgetUnusedNumbers(after number: Int64) throws -> Int64? {
@@ -155,7 +157,7 @@ package final class SyncUpdate {
 
     /// Writes what has changed.
     ///
-    /// - Returns: What the tables say then.
+    /// - Returns: The new contents of the tables.
     func finish() throws -> KeptReplica {
         try replica?.takeChanges { entry in
             guard let facts = entry.facts else { return try delete(entry.kind.rawValue, entry.id) }
@@ -187,7 +189,7 @@ package final class SyncUpdate {
     ///
     /// - Parameter sendsItems: Whether the items that the keychain has become pending, with the
     ///   next update, as for the founder of a circle. If not, items of other devices replace them,
-    ///   and their values are kept as replaced ones; ``sendUnsent()`` sends what is left then.
+    ///   and their values are kept as replaced ones; ``sendUnsent()`` then sends the rest.
     package func begin(_ replica: Replica, sendsItems: Bool) throws {
         precondition(self.replica == nil, "the keychain has a replica")
         self.replica = replica
@@ -211,7 +213,7 @@ package final class SyncUpdate {
         }
     }
 
-    /// Goes on in a new circle of the same store: all that lives here is brought anew, in logs with
+    /// Goes on in a new circle of the same store: all live records are brought anew, in logs with
     /// these ids, and nothing is known of other devices. Conflicts stay.
     package func move(to firstUnlock: LogID, _ unlocked: LogID) throws {
         guard let old = replica else { return }
@@ -228,21 +230,21 @@ package final class SyncUpdate {
         hasWritten = true
     }
 
-    /// Deletes everything of sync but replaced values and the notes of these names. Items stay.
+    /// Deletes everything of sync, except replaced values and the notes of these names. Items stay.
     package func end(keeping names: Set<NoteName>) throws {
         try deleteMessages()
         for kind in EntryKind.ofCircle { try tables.deleteAll(kind) }
         replica = nil
         for name in names where notes[name] == nil {
-            // A note that cannot be read is of no use.
+            // A note that cannot be read is useless.
             notes[name] = .some(try unlessDamaged { try readNote(name) } ?? nil)
         }
         notes = notes.filter { names.contains($0.key) }
         try tables.deleteAll(EntryKind.note)
     }
 
-    /// The number of items that travel and that no message has: those that were here before the
-    /// replica was begun, and that the circle lacks.
+    /// The number of travelling items that no message has brought: those that are older than the
+    /// replica, and that the circle lacks.
     package func unsentCount() throws -> Int { replica?.unsent.count ?? 0 }
 
     /// Makes the items pending that ``unsentCount()`` counts.
@@ -256,7 +258,7 @@ package final class SyncUpdate {
 
     // MARK: The message that is being joined
 
-    /// The message that is being joined in a scope, as it was read.
+    /// The bytes of the message that is being joined in a scope.
     ///
     /// If a join was broken off, the replica has forgotten it, and the message is still here: it is
     /// begun again, before anything else is read or built. That brings nothing twice.
@@ -269,7 +271,7 @@ package final class SyncUpdate {
         try tables.entry(EntryKind.incomingPart, partID(index, scope)).map(rows.state.openFacts)
     }
 
-    /// Keeps the message that is to be joined next; nil once it was, with its parts.
+    /// Keeps the message to join next. With nil, after the join, removes it and its parts.
     package func setIncoming(_ message: [UInt8]?, _ scope: KeyScope) throws {
         if let message {
             return try put(SyncEntryHead(EntryKind.incoming, [scope.rawValue]), facts: message)
@@ -280,7 +282,7 @@ package final class SyncUpdate {
         try tables.deleteAll(EntryKind.incomingPart, beginningWith: scope.rawValue)
     }
 
-    /// Keeps a part of the base that is to be joined.
+    /// Keeps a part of the base to join.
     package func setIncomingPart(_ part: [UInt8], _ index: Int, _ scope: KeyScope) throws {
         try put(SyncEntryHead(EntryKind.incomingPart, partID(index, scope)), facts: part)
     }
@@ -293,9 +295,9 @@ package final class SyncUpdate {
 
     // MARK: Notes
 
-    /// What the agent or the circle keeps under a name, sealed; at most 16 MiB.
+    /// A note of the agent or the circle, sealed; at most 16 MiB.
     ///
-    /// If what is kept cannot be read, the update fails in the end.
+    /// If the note cannot be read, the update fails at its end.
     package subscript(note: NoteName) -> [UInt8]? {
         get {
             if let known = notes[note] { return known }

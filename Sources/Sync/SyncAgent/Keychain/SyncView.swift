@@ -4,7 +4,7 @@ internal import ValetKeychainDatabase
 internal import ValetKeychainModel
 package import ValetSync
 
-/// What a read of sync sees. It ends with the call that lends it.
+/// A read transaction of sync. It ends with the call that lends it.
 package final class SyncView {
     /// Whether scope `u` is closed.
     package var isLocked: Bool { reader.keys.isLocked }
@@ -18,8 +18,8 @@ package final class SyncView {
         if kept?.stamp == stamp { self.kept = kept }
     }
 
-    /// What the keychain knows of its circle; nil in no circle. Reading it takes long for many
-    /// items, unless this process has just written it.
+    /// The keychain's replica; nil without a circle. Reading it takes long for many items, unless
+    /// this process has just written it.
     package var replica: Replica? {
         get throws {
             if let kept { return kept.replica }
@@ -37,7 +37,7 @@ package final class SyncView {
         }
     }
 
-    /// What is kept under a name.
+    /// The note of that name.
     package subscript(note: NoteName) -> [UInt8]? {
         get throws {
             try reader.store.sync.entry(EntryKind.note, note.id).map(reader.keys.openFacts)
@@ -50,7 +50,7 @@ package final class SyncView {
         return try reader.conflicts(of: replica)
     }
 
-    /// The replaced values that are kept, by item and by the time at which they were taken away.
+    /// The replaced values, by item and by the time of their removal.
     package func replaced() throws -> [KeptVersion] { try reader.replaced() }
 
     /// Opens a version with its value.

@@ -6,17 +6,17 @@ package import ValetKeychainStore
 package import ValetSync
 internal import ValetSystem
 
-/// A keychain with what it knows of its circle: docs/SYNC.md §4, docs/FORMAT.md §12.
+/// A keychain with its replica: docs/SYNC.md §4, docs/FORMAT.md §12.
 ///
 /// The holder of `sync.lock` has one, and uses it on one thread at a time. It keeps the replica in
 /// memory between two calls, for as long as no other process writes the tables of sync.
 package final class SyncedKeychain {
     /// The keychain.
     package let store: ItemStore
-    /// What the tables say; nil while an update changes it, and after one that failed.
+    /// The contents of the tables; nil while an update changes them, and after one that failed.
     private var kept: KeptReplica?
 
-    /// How long other writers may go first between two transactions of one call, in nanoseconds.
+    /// How long a call lets other writers go first between two of its transactions, in nanoseconds.
     private static let pause: Int64 = 5_000_000
 
     /// The tables of sync of the keychain of `store`; nothing is read before it is needed.
@@ -27,12 +27,12 @@ package final class SyncedKeychain {
     /// Runs `body` in one write transaction, which collects the local changes first.
     ///
     /// If `body` throws, nothing has changed, and the next call reads the tables anew, which takes
-    /// long for many items. So `body` returns what is expected, such as a message that is refused,
-    /// as its result.
+    /// long for many items. So `body` returns expected outcomes, such as a refused message, as its
+    /// result.
     ///
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `locked` before the
     ///   first unlock, `timedOut`, `diskFull`, `keychainDamaged` if an entry of the tables does not
-    ///   open; what `body` throws, translated.
+    ///   open; errors of `body`, translated.
     package func update<R>(
         _ operation: String, _ body: (SyncUpdate) throws -> R
     ) throws(KeychainFailure) -> R {
@@ -42,8 +42,8 @@ package final class SyncedKeychain {
         }
     }
 
-    /// Deletes everything of sync, also if it is damaged: ``SyncUpdate/end(keeping:)``. Of damaged
-    /// tables, replaced values go as well.
+    /// Deletes everything of sync, also if it is damaged: ``SyncUpdate/end(keeping:)``. If the
+    /// tables are damaged, replaced values go as well.
     ///
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `locked` before the
     ///   first unlock, `timedOut`, `diskFull`.
@@ -98,7 +98,7 @@ package final class SyncedKeychain {
         }
     }
 
-    /// What a transaction leaves, and the result of its body; nil if it only collected.
+    /// The tables after a transaction, and the result of its body; nil if it only collected.
     private typealias Written<R> = (result: R?, kept: KeptReplica)
 
     private func run<R>(
@@ -136,7 +136,7 @@ package final class SyncedKeychain {
     }
 }
 
-/// The name of what the agent or the circle keeps in the keychain, such as its roster.
+/// The name of a note that the agent or the circle keeps in the keychain, such as its roster.
 package struct NoteName: Hashable, Sendable, ExpressibleByStringLiteral {
     /// The name, at most 32 bytes of UTF-8.
     package let rawValue: String

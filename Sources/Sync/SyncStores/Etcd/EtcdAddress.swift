@@ -26,7 +26,6 @@ package struct EtcdCredentials: Sendable {
     /// The password, in UTF-8.
     package let password: SecretValue
 
-    /// The user `user` with its password.
     package init(user: String, password: SecretValue) {
         (self.user, self.password) = (user, password)
     }

@@ -9,7 +9,7 @@ internal import ValetSystem
 /// wrong. One thread uses it at a time.
 ///
 /// Every request may be made again: transactions have conditions, and everything else overwrites
-/// bytes by the same ones. So a server that does not answer is left for the next one.
+/// bytes by the same ones. So after a server that does not answer, the next one is asked.
 final class EtcdClient {
     /// A request.
     struct Call {
@@ -107,7 +107,7 @@ final class EtcdClient {
         limit.deadline.hasPassed || limit.cancellation?.isCancelled == true
     }
 
-    /// Authenticates first if that is needed, and once more if the token is refused.
+    /// Authenticates first if needed, and once more if the token is refused.
     private func authorizedAttempt(
         _ call: Call, within limit: WaitLimit
     ) throws(KeychainFailure) -> Attempt {
@@ -204,7 +204,7 @@ final class EtcdClient {
     }
 }
 
-/// What the servers' refusals and libcurl's failures mean.
+/// Translates the servers' refusals and libcurl's failures.
 extension EtcdClient {
     private static func unauthorized(_ operation: String) -> KeychainFailure {
         KeychainFailure.store(

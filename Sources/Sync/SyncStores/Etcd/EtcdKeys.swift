@@ -20,7 +20,7 @@ enum EtcdKeys {
         heads(place.circle) + StoreNames.folders(of: place).dropFirst().joined(separator: "/")
     }
 
-    /// What all keys of a place begin with.
+    /// The prefix of all keys of a place.
     static func prefix(_ place: StorePlace) -> String {
         top + StoreNames.folders(of: place).joined(separator: "/") + "/"
     }
@@ -36,7 +36,6 @@ enum EtcdKeys {
     /// The first key after all that begin with `prefix`, which ends with "/".
     static func end(of prefix: String) -> String { prefix.dropLast() + "0" }
 
-    /// The place whose head has the key.
     static func place(ofHead key: [UInt8], in circle: CircleID) -> StorePlace? {
         let start = Array(heads(circle).utf8)
         guard key.starts(with: start) else { return nil }

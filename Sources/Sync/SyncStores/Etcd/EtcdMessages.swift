@@ -89,7 +89,8 @@ private func quoted(_ text: String) -> String { quoted(Array(text.utf8)) }
 
 private func quoted(_ bytes: [UInt8]) -> String { "\"" + Base64.text(bytes) + "\"" }
 
-/// A revision as a server says it. The next one is a number, too: no server has seen so many.
+/// A revision as a server says it. The greatest number is refused, so that the next revision is a
+/// number, too.
 package struct EtcdRevision {
     /// The revision.
     package let number: Int64
@@ -110,7 +111,7 @@ package struct EtcdRevision {
     }
 }
 
-/// A key, and what a range or an event says of it.
+/// A key in a range or an event.
 struct EtcdPair {
     let key: [UInt8]
     /// nil where only keys were asked for, and for empty values.
@@ -162,7 +163,7 @@ struct EtcdAnswer {
         self.pairs = sorted
     }
 
-    /// What the operation `index` has found; nothing for other operations.
+    /// The pairs that the operation `index` has found; empty for operations that find nothing.
     func found(_ index: Int) -> [EtcdPair] {
         pairs.indices.contains(index) ? pairs[index] : []
     }
@@ -262,8 +263,8 @@ private struct EtcdText {
         }
     }
 
-    /// Keys and what belongs to them, each with the number in the first column; nil if one of them
-    /// is not base64.
+    /// Keys with their values, each with the number in the first column; nil if one of them is not
+    /// base64.
     func pairs(_ query: StaticString) -> [(index: Int, pair: EtcdPair)]? {
         do {
             let run = try document.start(query)

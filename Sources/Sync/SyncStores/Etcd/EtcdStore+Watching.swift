@@ -7,7 +7,7 @@ package import ValetSystem
 
 /// Waiting for changes: a watch on the heads of a circle and on its roster.
 extension EtcdStore {
-    /// What is kept between two waits.
+    /// The state between two waits.
     struct Watching {
         /// Made for the first wait, which may run beside other calls.
         var client: EtcdClient?
@@ -21,7 +21,7 @@ extension EtcdStore {
         var nextScan = Deadline.immediately
     }
 
-    /// What a watch ended with.
+    /// How a watch ended.
     private enum Found {
         case changes(Set<StorePlace>)
         /// The server has ended the watch, or was set back.
@@ -93,7 +93,7 @@ extension EtcdStore {
 
     /// Asks the cluster for its revision.
     ///
-    /// - Returns: Whether a watch can go on from the last one; else everything must be listed.
+    /// - Returns: Whether a watch can go on from the last one. If not, everything must be listed.
     private func continues(
         _ circle: CircleID, _ client: EtcdClient, _ watching: inout Watching,
         within limit: WaitLimit
@@ -134,7 +134,7 @@ extension EtcdStore {
                 return false
             }
             guard !line.events.isEmpty else { return true }
-            // The header may have a later revision, of which not all events are here.
+            // The header may name a later revision, some of whose events are still to come.
             let revisions = line.events.compactMap { EtcdRevision($0.modRevision)?.number }
             newest = max(start, revisions.max() ?? start)
             found = .changes(places(of: line.events, in: circle))
@@ -148,7 +148,7 @@ extension EtcdStore {
             }
             return found
         case .limit: return .limit
-        // So much has changed that it is better listed.
+        // So much has changed that listing is cheaper.
         case .tooLarge: return .canceled
         case .done, .failed: return .broken
         }

@@ -261,7 +261,7 @@ extension EtcdStore {
         }
     }
 
-    /// Does all of `operations` if the circle is here.
+    /// Does all of `operations` if the store has the circle.
     private func perform(
         _ operations: [EtcdOperation], in circle: CircleID?, _ operation: String,
         by deadline: Deadline, maxByteCount: Int = 1 << 20

@@ -8,21 +8,23 @@ internal import ValetSystem
 /// Posts requests to servers and receives answers, through libcurl. It keeps connections open
 /// between requests. One thread uses it at a time.
 ///
-/// It uses no proxy, follows no redirect, and reads no file but those of ``EtcdSecurity``.
+/// It uses no proxy, follows no redirect, and reads only the files of ``EtcdSecurity``.
 @safe final class HTTPConnection {
-    /// Where a request goes, and what its answer may be.
+    /// A request, with the limits of its answer.
     struct Request {
         let url: String
         let security: EtcdSecurity
-        /// What the header `Authorization` has.
+        /// The value of the header `Authorization`.
         let token: String?
-        /// Larger answers are cut off. Of a stream, this is what was not yet taken.
+        /// Larger answers are cut off. In a stream, this limits the bytes that the caller has not
+        /// taken yet.
         let maxByteCount: Int
     }
 
     /// How a request ended.
     enum Ending {
-        /// The whole answer is there. Of a stream, these are the bytes that were not taken.
+        /// The answer is complete. After a stream, these are the bytes that the caller has not
+        /// taken.
         case done(status: Int, [UInt8])
         /// The caller has taken all that it wanted.
         case stopped
@@ -72,8 +74,8 @@ internal import ValetSystem
 
     /// Posts `body`, which is JSON.
     ///
-    /// - Parameter receive: Of a stream: is lent what has been received, each time that more has,
-    ///   may take some of it, and returns whether it wants more.
+    /// - Parameter receive: For a stream: runs after each arrival of bytes, and gets those that
+    ///   were not taken yet. It may take some of them, and returns whether it wants more.
     func post(
         _ request: Request, _ body: Span<UInt8>, within limit: WaitLimit,
         receive: (inout [UInt8]) -> Bool = { _ in true }
@@ -116,7 +118,7 @@ internal import ValetSystem
         }
     }
 
-    /// Waits for the server, or for what ends the wait, a second at most.
+    /// Waits for the server or for the end of `limit`, at most a second.
     private func wait(_ limit: WaitLimit) {
         var others = limit.descriptors.map {
             valet_curl_descriptor(descriptor: $0, events: 1, happened: 0)
@@ -164,7 +166,7 @@ extension HTTPConnection {
         code |= set(valet_curl_verifies_host, 2)
         if let file = request.security.authority {
             code |= set(valet_curl_authority_file, file)
-            // Else the system's authorities would count, too.
+            // Otherwise the system's authorities would count, too.
             code |= unsafe set(valet_curl_authority_folder, UnsafeRawPointer?.none)
         }
         code |= set(valet_curl_certificate, request.security.certificate)

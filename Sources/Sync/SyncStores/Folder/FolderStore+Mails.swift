@@ -8,7 +8,8 @@ package import ValetSystem
 extension FolderStore {
     private static let day = Duration.seconds(24 * 60 * 60)
 
-    /// Writes a file into the folder of the mailbox, which is made in an existing `valet-1` alone.
+    /// Writes a file into the folder of the mailbox. Creates that folder only in an existing
+    /// `valet-1`.
     package func post(
         _ mail: StoredMail, to mailbox: MailboxID, by deadline: Deadline
     ) throws(KeychainFailure) {

@@ -8,7 +8,7 @@ package import ValetSystem
 /// Waiting for changes: inotify(7), and a hint to look everywhere each minute, because some file
 /// systems report no changes that other machines make.
 extension FolderStore {
-    /// What is watched between two waits.
+    /// The state between two waits.
     struct Watching {
         var events: FolderEvents?
         /// The circle that is watched.
@@ -36,7 +36,7 @@ extension FolderStore {
             watching.nextScan = Deadline(after: Self.scanInterval)
             return .everything
         }
-        // What was written between the last list and the watch.
+        // Changes between the last list and the beginning of the watch.
         if let change = Self.change(of: fresh, in: places) { return change }
         let limit = limit.ending(at: min(limit.deadline, watching.nextScan))
         let outcome = watching.events?.wait(within: limit) ?? Self.waitBlindly(within: limit)

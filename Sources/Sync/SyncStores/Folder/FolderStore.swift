@@ -27,7 +27,7 @@ package final class FolderStore: SyncStore {
         self.nameCount = nameCount
     }
 
-    /// On this disk: what other machines have, only their tables tell.
+    /// On this disk. Only the tables of other machines show what they have.
     package var guarantee: StoreGuarantee { .onThisDisk }
 
     /// Makes `valet-1`, the folder of the circle and its mark. The folder itself must exist.
@@ -175,8 +175,8 @@ package final class FolderStore: SyncStore {
     }
 }
 
-/// How all calls of this store find their folders. They throw what they find, and
-/// ``perform(_:by:_:)`` translates it.
+/// How all calls of this store find their folders. They throw errors of the system, and
+/// ``perform(_:by:_:)`` translates them.
 extension FolderStore {
     func perform<R>(
         _ operation: String, by deadline: Deadline, _ body: () throws(SystemError) -> R
@@ -311,7 +311,7 @@ extension String {
 }
 
 extension StorePlace {
-    /// What it is called in errors.
+    /// Its name in errors.
     package var text: String {
         switch self {
         case .roster: "the roster"
@@ -319,7 +319,7 @@ extension StorePlace {
         }
     }
 
-    /// Whether a file of that name may be here: a roster has no parts, and few numbers.
+    /// Whether a file of that name may be in this place: a roster has no parts, and few numbers.
     package func mayHold(_ name: StoredName) -> Bool {
         switch self {
         case .roster: name.part == nil && name.number <= UInt64(RosterEntry.maximalNumber)

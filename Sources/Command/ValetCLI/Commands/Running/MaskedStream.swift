@@ -5,7 +5,7 @@ internal import ValetSealing
 
 /// One stream of a masked program: where its output comes from, and where it goes.
 ///
-/// Nothing here waits: output that nobody takes stays pending, and no more is read.
+/// Nothing here waits: unread output stays pending, and no more is read.
 struct MaskedStream {
     /// The most that one read takes.
     static let bufferByteCount = 32 << 10
@@ -71,7 +71,7 @@ struct MaskedStream {
         source = -1
     }
 
-    /// Drops what nobody takes.
+    /// Drops the pending output.
     mutating func giveUp() {
         pending.removeAll()
         end()

@@ -5,7 +5,7 @@ internal import ValetCLinux
 internal import ValetSealing
 internal import ValetSystem
 
-/// Runs a program, and hides secrets in what it writes. `valet run --mask` uses it.
+/// Runs a program, and hides secrets in its output. `valet run --mask` uses it.
 ///
 /// If standard input and an output are terminals, the program gets a terminal of its own: see
 /// ``ProgramTerminal`` and ``ProgramProcess``. Otherwise it stays in the process group of this
@@ -108,7 +108,7 @@ struct MaskingSupervisor {
         return pair
     }
 
-    /// Blocks all signals, and makes the file that tells of them. A signal that the caller ignores
+    /// Blocks all signals, and makes the file that delivers them. A signal that the caller ignores
     /// comes, too: the program may handle it, and SIGCHLD is needed here.
     private mutating func takeSignals() throws(CLIError) {
         var taken = sigset_t()
@@ -238,8 +238,8 @@ struct MaskingSupervisor {
 
     // MARK: Ending
 
-    /// Copies what the program has left. Returns if only programs that it has started go on
-    /// writing, or if nobody takes the output after a signal.
+    /// Copies the rest of the program's output. Returns if only programs that it has started go on
+    /// writing, or if the output is not read after a signal.
     private mutating func drain() {
         var byteCount = 0
         while !streams.allSatisfy(\.isDone) {
@@ -277,8 +277,8 @@ struct MaskingSupervisor {
             "could not write to \(name): \(Terminal.text(forSystemError: stream.failure))")
     }
 
-    /// Leaves a copy of this process behind that goes on copying and hiding what programs write
-    /// that the program has started. This process can then end with the program.
+    /// Leaves a copy of this process behind, which goes on copying and masking the output of
+    /// programs that the program has started. This process can then end with the program.
     private mutating func leaveCopy() {
         guard valet_fork() == 0 else { return }
         signals.restore()

@@ -8,9 +8,9 @@ internal import ValetSealing
 /// A byte waits as long as it may belong to a secret, however long that takes. Matches that
 /// overlap are hidden as one.
 struct OutputMask {
-    /// What stands in place of a secret.
+    /// The replacement of a secret.
     static let replacement = Array("<hidden by valet>".utf8)
-    /// Shorter texts occur by chance, and hiding them would tell where.
+    /// Shorter texts occur by chance, and hiding them would reveal where.
     static let shortestByteCount = 4
     /// The longest text that is looked for.
     private static let longestByteCount = 256 << 10
@@ -36,7 +36,7 @@ struct OutputMask {
     private var matched: [Int]
     /// The texts of which there is a beginning.
     private var active: [Int] = []
-    /// Output that waits, and what is known of it.
+    /// The waiting output, with what is known of each byte.
     private var held: [UInt8] = []
     private var fates: [Fate] = []
 
@@ -88,7 +88,7 @@ struct OutputMask {
         secret.byteCount <= longestByteCount && HiddenForms.isComplete(secret)
     }
 
-    /// Appends to `output` what is known to be no part of a secret. The rest waits.
+    /// Appends to `output` the bytes that cannot be part of a secret. The rest waits.
     ///
     /// - Parameter isEnd: Whether no more output comes. A beginning of a secret that is long enough
     ///   to be a secret is hidden then; a shorter one is shown.
@@ -121,7 +121,7 @@ struct OutputMask {
         emit(held.count - waiting, into: &output)
     }
 
-    /// Looks which texts go on, begin or end with a byte.
+    /// Finds the texts that continue, begin or end with a byte.
     private mutating func step(_ byte: UInt8, _ text: Span<UInt8>) {
         let starting = byFirst[Int(byte)]
         guard !active.isEmpty || !starting.isEmpty else { return }
@@ -147,7 +147,7 @@ struct OutputMask {
         active = going
     }
 
-    /// Hides bytes as one with what they overlap.
+    /// Hides bytes, together with hidden ranges that they overlap.
     private mutating func hide(_ range: Range<Int>) {
         if fates[range.lowerBound] == .shown { fates[range.lowerBound] = .replaced }
         for position in range.dropFirst() { fates[position] = .hidden }
@@ -176,7 +176,8 @@ struct OutputMask {
 /// The texts by which a secret is recognized in output.
 private enum HiddenForms {
     /// The secret without blanks and line ends around it, the same with the other kind of line
-    /// ends, and its lines without blanks around them. None is shorter than what can be hidden.
+    /// ends, and its lines without blanks around them. None is shorter than the shortest text that
+    /// can be hidden.
     static func pieces(of secret: SecretValue) -> [SecretValue] {
         var pieces = secret.withBytes { bytes in
             let whole = trimmed(bytes, 0..<bytes.count)

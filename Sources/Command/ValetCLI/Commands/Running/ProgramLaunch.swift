@@ -73,7 +73,7 @@ struct CallersSignals {
         variables.append((name, SecretValue(text)))
     }
 
-    /// Puts a value into a file in memory that nobody can change, and returns its number.
+    /// Puts a value into an unchangeable file in memory, and returns its number.
     static func memoryFile(_ value: SecretValue) throws(CLIError) -> Int32 {
         let file = valet_make_memory_file()
         guard file >= 0 else { throw failure("make a file in memory") }

@@ -6,9 +6,9 @@ internal import ValetCLinux
 /// The process of a masked program, which dies with this process.
 ///
 /// Without a terminal of its own the program is a child in the process group of this process. With
-/// one it is the child of a second process, which leads the terminal's session and does nothing but
-/// watch: a program that led its session could not be stopped, and its end would take the terminal
-/// from all that it has started.
+/// one it is the child of a second process, which leads the terminal's session and only watches. A
+/// program that led its session could not be stopped, and its end would close the terminal for all
+/// programs that it has started.
 struct ProgramProcess {
     /// The program.
     let identifier: pid_t
@@ -22,7 +22,8 @@ struct ProgramProcess {
     ///
     /// - Parameters:
     ///   - terminal: The terminal that the program gets, if any.
-    ///   - settings: What a leader gives back to the real terminal if this process is killed.
+    ///   - settings: The settings that a leader restores at the real terminal if this process is
+    ///     killed.
     static func start(
         _ launch: ProgramLaunch, _ signals: CallersSignals, streams: [Int32],
         _ terminal: (inner: Int32, outer: Int32, settings: termios)?
@@ -60,7 +61,7 @@ struct ProgramProcess {
     /// The descriptors that a copy of this process keeps, so that the session goes on.
     var kept: [Int32] { [lifeline] }
 
-    /// What a pipe between these processes brings.
+    /// A message in a pipe between these processes.
     enum Message {
         case number(Int32), nothingYet, end
     }
@@ -162,7 +163,7 @@ private struct SessionLeader {
         watch(program, ends)
     }
 
-    /// Keeps nothing open that somebody else waits to be closed.
+    /// Closes the ends whose closing other processes wait for.
     private func closeOthers(_ ends: Int32) {
         let null = unsafe open("/dev/null", O_RDWR)
         for number in Int32(0)...2 { dup2(null, number) }

@@ -6,7 +6,7 @@ internal import ValetSealing
 internal import ValetSystem
 internal import ValetUserPresence
 
-/// Collects what a program gets: its variables, and the secrets in them. ``RunCommand`` makes one.
+/// Collects the variables of a program, and the secrets in them. ``RunCommand`` makes one.
 struct ProgramSecrets {
     /// How long a file of variables that is a pipe may take.
     private static let patience = Duration.seconds(30)
@@ -14,7 +14,7 @@ struct ProgramSecrets {
     let context: Context
     let resolver: ReferenceResolver
     var launch: ProgramLaunch
-    /// What is hidden in output.
+    /// The secrets to hide in output.
     private(set) var secrets: [SecretValue] = []
 
     init(_ launch: ProgramLaunch, _ resolver: ReferenceResolver, _ context: Context) {

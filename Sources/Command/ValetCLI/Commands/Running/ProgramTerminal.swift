@@ -6,7 +6,8 @@ internal import ValetCLinux
 /// The terminal of a masked program, in front of the real one.
 ///
 /// The program's terminal has its own settings, echo and keys that send signals, as if it were the
-/// real one. Meanwhile the real one passes every key and every byte on as it is.
+/// real one. While the program runs, the real terminal passes on every key and every byte
+/// unchanged.
 struct ProgramTerminal {
     /// The end of this process.
     let own: Int32

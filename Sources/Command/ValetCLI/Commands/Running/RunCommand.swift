@@ -140,7 +140,7 @@ struct RunCommand: Command {
         return try supervisor.run()
     }
 
-    /// Reads all secrets. What comes later replaces variables of the same name.
+    /// Reads all secrets. Later sources replace variables of the same name.
     private func prepare(in context: Context) throws(CLIError) -> ProgramSecrets {
         let readsInput = environmentFiles.contains("-")
         guard !readsInput || PasscodeDescriptor.variableText() != "0" else {
@@ -167,7 +167,7 @@ struct RunCommand: Command {
         }
         try program.takeInherited(resolving: resolvesInherited)
         ItemStore.closeAll()
-        // What this command has read, or could have, is not for the program.
+        // The program must not get the passcode that this command has read, or could have read.
         PasscodeDescriptor.keepFromPrograms(hasReadInput: readsInput)
         if let input { try ProgramLaunch.useAsInput(input) }
         return program

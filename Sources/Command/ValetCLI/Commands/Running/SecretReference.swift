@@ -121,7 +121,7 @@ struct SecretReference: Hashable, Sendable {
     }
 }
 
-/// Resolves references, and keeps the keychain of each application open meanwhile.
+/// Resolves references. Keeps the keychain of each application open until its end.
 final class ReferenceResolver {
     private let context: Context
     private let defaults: ParsedValues
