@@ -18,7 +18,7 @@ _RELEASES = ("sqlite3_finalize", "sqlite3_close(?:_v2)?", "sodium_free", "Esys_F
 _UNSAFE_MODULES = ("System", "Database", "TPM", "Sealing")
 _UNSAFE_FILES = re.compile(
     r"Sources/\w+/(?:CInterface/(?:Arguments|Handles|\w+Functions)"
-    r"|CoreFoundationNames/(?:CFAccessors|CFDictionaryCalls|SecItemCalls)"
+    r"|CoreFoundationNames/(?:CFAccessors|CFDictionaryCalls)"
     r"|SyncStores/Etcd/(?:CurlLibrary|HTTPConnection)|Keys/LockState/KernelKeyring"
     r"|SecItem/SecAccessControl|SecItem/(?:LocalAuthentication/LAContext|SecItem|SecItemResult)"
     r"|\w+/AppleOrLinux\+\w+"
@@ -44,8 +44,8 @@ _LINES = [
     ("c-import", r"Sources/", r"Sources/Libraries/CInterface/",
      r"(?:public|package) import ValetC[A-Z](?!I\b)",
      "a C module is imported by `internal import`"),
-    ("nonisolated", r"", r"Sources/Libraries/CoreFoundationNames/", r"nonisolated\(unsafe\)",
-     "nonisolated(unsafe)"),
+    ("nonisolated", r"", r"Sources/Libraries/(?:CoreFoundationNames|SecItem/Constants)/",
+     r"nonisolated\(unsafe\)", "nonisolated(unsafe)"),
     # Another keychain in place of the user's is for tests alone (docs/THREAT-MODEL.md).
     ("injection", r"Sources/", r"Sources/(?:Keychain/KeychainServices|Libraries/ValetTesting)/",
      r"\b(?:SessionOverride|CallScript|script: \w+[,)])",

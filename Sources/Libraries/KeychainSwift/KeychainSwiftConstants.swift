@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetAppleKeychainRequests
 internal import ValetKeychainModel
 
 /// The keys and values of SecItem dictionaries, as text.

@@ -37,7 +37,8 @@ public final class SecAccessControl: NSObject, Sendable {
     /// The class and the demands of each operation, in the words of `CFCopyDescription`.
     public override var description: String {
         isUntilReboot
-            ? content.description(ofClass: kSecAttrAccessibleUntilReboot) : content.description
+            ? content.description(ofClass: kSecAttrAccessibleUntilReboot as String)
+            : content.description
     }
 }
 
@@ -66,13 +67,13 @@ public final class CFAllocator: Sendable {
 ///     releases it.
 /// - Returns: nil, and `errSecParam`, for another protection, and for flags that contradict each
 ///   other.
-@_disfavoredOverload
 public func SecAccessControlCreateWithFlags(
-    _ allocator: CFAllocator?, _ protection: String, _ flags: SecAccessControlCreateFlags,
+    _ allocator: CFAllocator?, _ protection: AnyObject, _ flags: SecAccessControlCreateFlags,
     _ error: UnsafeMutablePointer<Unmanaged<NSError>?>?
 ) -> SecAccessControl? {
-    let protectionClass = ProtectionClass(code: protection)
-    guard protectionClass != nil || protection == kSecAttrAccessibleUntilReboot else {
+    let code = protection as? String ?? ""
+    let protectionClass = ProtectionClass(code: code)
+    guard protectionClass != nil || code == kSecAttrAccessibleUntilReboot as String else {
         unsafe refuse("the protection is not one of the kSecAttrAccessible… values", error)
         return nil
     }
@@ -85,15 +86,6 @@ public func SecAccessControlCreateWithFlags(
         unsafe refuse("these flags contradict each other", error)
         return nil
     }
-}
-
-/// Makes an access control. The protection is an object, as the constants are.
-public func SecAccessControlCreateWithFlags(
-    _ allocator: CFAllocator?, _ protection: AnyObject, _ flags: SecAccessControlCreateFlags,
-    _ error: UnsafeMutablePointer<Unmanaged<NSError>?>?
-) -> SecAccessControl? {
-    let code = protection as? String ?? ""
-    return unsafe SecAccessControlCreateWithFlags(allocator, code, flags, error)
 }
 
 private func refuse(

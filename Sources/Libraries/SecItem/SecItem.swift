@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Foundation
+public import Foundation
 internal import ValetKeychainModel
 public import ValetKeychainServices
 internal import ValetSealing
 
 // The calls in the shape that they have on Apple's systems, and the only place with pointers.
+// `CoreFoundationNames` calls `NSDictionary` `CFDictionary` and `AnyObject` `CFTypeRef`.
 // ``SecItemService`` does the work. As on Apple's systems the codes may be discarded.
 
 /// Adds an item (spec/secitem.md §2–§5).
@@ -16,10 +17,9 @@ internal import ValetSealing
 /// - Returns: `errSecSuccess`, `errSecDuplicateItem`, `errSecParam`, `errSecNoSuchAttr`,
 ///   `errSecNoSuchClass`, `errSecMissingEntitlement`, `errSecUnimplemented` or what keeps the
 ///   keychain from working; `KeychainFailure.last` says more.
-@_disfavoredOverload
 @discardableResult
 public func SecItemAdd(
-    _ attributes: [String: Any], _ result: UnsafeMutablePointer<AnyObject?>?
+    _ attributes: NSDictionary, _ result: UnsafeMutablePointer<AnyObject?>?
 ) -> OSStatus {
     unsafe deliver(to: result) { () throws(KeychainFailure) in
         try SecItemService.ofThisProcess.add(attributes)
@@ -32,10 +32,9 @@ public func SecItemAdd(
 ///   - query: `kSecClass` or `kSecValuePersistentRef`, attributes to match, what to return.
 ///   - result: Set on success to `NSData`, `NSDictionary` or `NSArray`; untouched on failure.
 /// - Returns: `errSecSuccess`, `errSecItemNotFound`, or a code of ``SecItemAdd(_:_:)``.
-@_disfavoredOverload
 @discardableResult
 public func SecItemCopyMatching(
-    _ query: [String: Any], _ result: UnsafeMutablePointer<AnyObject?>?
+    _ query: NSDictionary, _ result: UnsafeMutablePointer<AnyObject?>?
 ) -> OSStatus {
     unsafe deliver(to: result) { () throws(KeychainFailure) in
         try SecItemService.ofThisProcess.copyMatching(query)
@@ -49,10 +48,9 @@ public func SecItemCopyMatching(
 ///   - attributesToUpdate: Attributes and `kSecValueData`; the others keep their values.
 /// - Returns: `errSecSuccess`, `errSecItemNotFound`, `errSecDuplicateItem`, or as
 ///   ``SecItemAdd(_:_:)``.
-@_disfavoredOverload
 @discardableResult
 public func SecItemUpdate(
-    _ query: [String: Any], _ attributesToUpdate: [String: Any]
+    _ query: NSDictionary, _ attributesToUpdate: NSDictionary
 ) -> OSStatus {
     status { () throws(KeychainFailure) in
         try SecItemService.ofThisProcess.update(query, attributesToUpdate)
@@ -65,20 +63,49 @@ public func SecItemUpdate(
 ///
 /// - Parameter query: `kSecClass` or `kSecValuePersistentRef`, attributes to match.
 /// - Returns: `errSecSuccess`, `errSecItemNotFound`, or a code of ``SecItemAdd(_:_:)``.
+@discardableResult
+public func SecItemDelete(_ query: NSDictionary) -> OSStatus {
+    status { () throws(KeychainFailure) in try SecItemService.ofThisProcess.delete(query) }
+}
+
+/// Like ``SecItemAdd(_:_:)``, for a result that the caller releases.
+@_documentation(visibility: internal)
 @_disfavoredOverload
 @discardableResult
-public func SecItemDelete(_ query: [String: Any]) -> OSStatus {
-    status { () throws(KeychainFailure) in try SecItemService.ofThisProcess.delete(query) }
+public func SecItemAdd(
+    _ attributes: NSDictionary, _ result: UnsafeMutablePointer<Unmanaged<AnyObject>?>?
+) -> OSStatus {
+    unsafe retaining(result) { unsafe SecItemAdd(attributes, $0) }
+}
+
+/// Like ``SecItemCopyMatching(_:_:)``, for a result that the caller releases.
+@_documentation(visibility: internal)
+@_disfavoredOverload
+@discardableResult
+public func SecItemCopyMatching(
+    _ query: NSDictionary, _ result: UnsafeMutablePointer<Unmanaged<AnyObject>?>?
+) -> OSStatus {
+    unsafe retaining(result) { unsafe SecItemCopyMatching(query, $0) }
+}
+
+private func retaining(
+    _ result: UnsafeMutablePointer<Unmanaged<AnyObject>?>?,
+    _ call: (UnsafeMutablePointer<AnyObject?>?) -> OSStatus
+) -> OSStatus {
+    guard let result = unsafe result else { return call(nil) }
+    var object: AnyObject?
+    let status = unsafe call(&object)
+    if status == errSecSuccess { unsafe result.pointee = object.map(Unmanaged.passRetained) }
+    return status
 }
 
 /// The meaning of `status` in words; "OSStatus" with the number for unknown codes.
 ///
 /// - Parameter reserved: Without effect; pass nil.
-@_disfavoredOverload
 public func SecCopyErrorMessageString(
     _ status: OSStatus, _ reserved: UnsafeMutableRawPointer?
-) -> String? {
-    StatusMessage.text(for: status) ?? "OSStatus \(status)"
+) -> NSString? {
+    NSString(string: StatusMessage.text(for: status) ?? "OSStatus \(status)")
 }
 
 /// Overwrites `count` bytes with random bytes that are fit for keys.

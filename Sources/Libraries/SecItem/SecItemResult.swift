@@ -51,13 +51,13 @@ struct SecItemResult {
         var result = includesAttributes ? item.attributeDictionary : [:]
         if includesAttributes, saysPlainClass, item.accessControl == nil {
             let plain = AccessControl(plain: item.protectionClass)
-            result[kSecAttrAccessControl] = SecAccessControl(plain)
+            result[kSecAttrAccessControl as String] = SecAccessControl(plain)
         }
-        if returning.contains(.data), let value { result[kSecValueData] = value }
+        if returning.contains(.data), let value { result[kSecValueData as String] = value }
         if returning.contains(.persistentReference) {
-            result[kSecValuePersistentRef] = Data(item.reference.bytes)
+            result[kSecValuePersistentRef as String] = Data(item.reference.bytes)
         }
-        if returning.contains(.object) { result[kSecClass] = item.itemClass.code }
+        if returning.contains(.object) { result[kSecClass as String] = item.itemClass.code }
         return result
     }
 
@@ -74,9 +74,9 @@ extension StoredItem {
         for (attribute, value) in attributes where !isUnsaid(attribute, value) {
             result[attribute.rawValue] = value.foundationValue
         }
-        result[kSecAttrAccessGroup] = accessGroup.rawValue
-        result[kSecAttrAccessible] = protectionClass.code
-        result[kSecAttrSynchronizable] = NSNumber(value: isSynchronizable ? 1 : 0)
+        result[Attribute.accessGroup.rawValue] = accessGroup.rawValue
+        result[Attribute.accessible.rawValue] = protectionClass.code
+        result[Attribute.synchronizable.rawValue] = NSNumber(value: isSynchronizable ? 1 : 0)
         return result
     }
 

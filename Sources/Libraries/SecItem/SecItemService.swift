@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Foundation
+package import Foundation
 internal import ValetKeychainDatabase
 package import ValetKeychainModel
 package import ValetKeychainServices
@@ -19,7 +19,7 @@ package struct SecItemService: Sendable {
     let session: @Sendable () throws(KeychainFailure) -> KeychainSession
 
     /// `SecItemAdd`
-    package func add(_ attributes: [String: Any]) throws(KeychainFailure) -> AnyObject? {
+    package func add(_ attributes: NSDictionary) throws(KeychainFailure) -> AnyObject? {
         let request = try AddRequest(attributes) { (group) throws(KeychainFailure) in
             try check(group, .add)
         }
@@ -31,7 +31,7 @@ package struct SecItemService: Sendable {
     }
 
     /// `SecItemCopyMatching`
-    package func copyMatching(_ query: [String: Any]) throws(KeychainFailure) -> AnyObject? {
+    package func copyMatching(_ query: NSDictionary) throws(KeychainFailure) -> AnyObject? {
         let request = try copyRequest(query)
         let session = try session()
         let result = SecItemResult(returning: request.returning, isList: request.isList)
@@ -46,14 +46,14 @@ package struct SecItemService: Sendable {
     /// The items that `SecItemCopyMatching` finds, with attributes and values, whatever `query`
     /// asks to return.
     package func items(
-        matching query: [String: Any]
+        matching query: NSDictionary
     ) throws(KeychainFailure) -> FoundItems<StoredItem> {
         let request = try copyRequest(query)
         return try session().copy(
             request.search.query, [.attributes, .value], request.search.interaction.policy)
     }
 
-    private func copyRequest(_ query: [String: Any]) throws(KeychainFailure) -> CopyRequest {
+    private func copyRequest(_ query: NSDictionary) throws(KeychainFailure) -> CopyRequest {
         let request = try CopyRequest(query) { (group) throws(KeychainFailure) in
             try check(group, .copyMatching)
         }
@@ -63,7 +63,7 @@ package struct SecItemService: Sendable {
 
     /// `SecItemUpdate`
     package func update(
-        _ query: [String: Any], _ attributesToUpdate: [String: Any]
+        _ query: NSDictionary, _ attributesToUpdate: NSDictionary
     ) throws(KeychainFailure) {
         let request = try UpdateRequest(query, attributesToUpdate)
         try check(request.search.query.accessGroup, .update)
@@ -76,7 +76,7 @@ package struct SecItemService: Sendable {
     }
 
     /// `SecItemDelete`
-    package func delete(_ query: [String: Any]) throws(KeychainFailure) {
+    package func delete(_ query: NSDictionary) throws(KeychainFailure) {
         let request = try SearchRequest(deleting: query)
         try check(request.query.accessGroup, .delete)
         try check(request, .delete)

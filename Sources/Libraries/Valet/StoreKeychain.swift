@@ -110,7 +110,7 @@ struct StoreKeychain: KeychainBackend {
         if dictionary[SecItemKey.limit] == nil {
             dictionary[SecItemKey.limit] = SecItemKey.limitAll
         }
-        return try SecItemService(session()).items(matching: dictionary)
+        return try SecItemService(session()).items(matching: dictionary as NSDictionary)
             .itemsUnlessDamaged().map(FoundItem.init)
     }
 

@@ -192,17 +192,17 @@ private final class Loud: KeychainSwift, @unchecked Sendable {
 @Suite struct `The constants and older names of KeychainSwift` {
     @Test func `The constants of KeychainSwift are those of SecItem`() {
         typealias Words = KeychainSwiftConstants
-        #expect(Words.accessGroup == kSecAttrAccessGroup)
-        #expect(Words.accessible == kSecAttrAccessible)
-        #expect(Words.attrAccount == kSecAttrAccount)
-        #expect(Words.attrSynchronizable == kSecAttrSynchronizable)
-        #expect(Words.klass == kSecClass)
-        #expect(Words.matchLimit == kSecMatchLimit)
-        #expect(Words.returnData == kSecReturnData)
-        #expect(Words.valueData == kSecValueData)
-        #expect(Words.returnReference == kSecReturnPersistentRef)
-        #expect(Words.returnAttributes == kSecReturnAttributes)
-        #expect(Words.secMatchLimitAll == kSecMatchLimitAll)
+        #expect(Words.accessGroup == kSecAttrAccessGroup as String)
+        #expect(Words.accessible == kSecAttrAccessible as String)
+        #expect(Words.attrAccount == kSecAttrAccount as String)
+        #expect(Words.attrSynchronizable == kSecAttrSynchronizable as String)
+        #expect(Words.klass == kSecClass as String)
+        #expect(Words.matchLimit == kSecMatchLimit as String)
+        #expect(Words.returnData == kSecReturnData as String)
+        #expect(Words.valueData == kSecValueData as String)
+        #expect(Words.returnReference == kSecReturnPersistentRef as String)
+        #expect(Words.returnAttributes == kSecReturnAttributes as String)
+        #expect(Words.secMatchLimitAll == kSecMatchLimitAll as String)
     }
 
     @available(*, deprecated) private var oldNames: [KeychainSwiftAccessOptions] {

@@ -78,7 +78,7 @@ struct `Clearing with KeychainSwift` {
         let identifier = try #require(Identifier(nonEmpty: "id"))
         let valet = Valet.valet(with: identifier, accessibility: .whenUnlocked)
         try valet.setString("x", forKey: "key")
-        let web: [String: Any] = [kSecClass: kSecClassInternetPassword, kSecAttrServer: "a.b"]
+        let web: NSDictionary = [kSecClass: kSecClassInternetPassword, kSecAttrServer: "a.b"]
         #expect(SecItemAdd(web, nil) == noErr)
         #expect(keychain(way).clear())
         #expect(try valet.allKeys() == [])

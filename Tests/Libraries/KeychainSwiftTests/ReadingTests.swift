@@ -78,7 +78,7 @@ internal import ValetTestSupport
         let reference = try #require(keychain.getData("key", asReference: true))
         #expect(reference.count == 20)
         var result: AnyObject?
-        let query: [String: Any] = [kSecValuePersistentRef: reference, kSecReturnData: true]
+        let query: NSDictionary = [kSecValuePersistentRef: reference, kSecReturnData: true]
         #expect(unsafe SecItemCopyMatching(query, &result) == noErr)
         #expect(result as? Data == Data("value".utf8))
     }

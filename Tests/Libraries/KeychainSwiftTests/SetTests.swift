@@ -9,10 +9,8 @@ internal import ValetTestSupport
 @testable internal import KeychainSwift
 
 private let classes: [(KeychainSwiftAccessOptions, String)] = [
-    (.accessibleWhenUnlocked, kSecAttrAccessibleWhenUnlocked),
-    (.accessibleWhenUnlockedThisDeviceOnly, kSecAttrAccessibleWhenUnlockedThisDeviceOnly),
-    (.accessibleAfterFirstUnlock, kSecAttrAccessibleAfterFirstUnlock),
-    (.accessibleAfterFirstUnlockThisDeviceOnly, kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly),
+    (.accessibleWhenUnlocked, "ak"), (.accessibleWhenUnlockedThisDeviceOnly, "aku"),
+    (.accessibleAfterFirstUnlock, "ck"), (.accessibleAfterFirstUnlockThisDeviceOnly, "cku"),
 ]
 
 @Suite struct `Storing with KeychainSwift` {
@@ -82,7 +80,7 @@ private let classes: [(KeychainSwiftAccessOptions, String)] = [
         #expect(keychain.get("key") == "new")
         #expect(
             sample.items("key").map { $0[kSecAttrAccessible] as? String }
-                == [kSecAttrAccessibleWhenUnlocked])
+                == [kSecAttrAccessibleWhenUnlocked as String])
     }
 
     @Test(arguments: Way.all)

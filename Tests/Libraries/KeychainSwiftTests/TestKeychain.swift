@@ -49,23 +49,23 @@ struct Sample {
 
     /// Adds an item as other software does.
     @discardableResult
-    func plant(_ key: String, _ value: Data?, _ more: [String: Any] = [:]) -> OSStatus {
-        var item: [String: Any] = [
+    func plant(_ key: String, _ value: Data?, _ more: [NSString: Any] = [:]) -> OSStatus {
+        var item: [NSString: Any] = [
             kSecClass: kSecClassGenericPassword, kSecAttrAccount: prefix + key,
         ]
         item[kSecValueData] = value
-        return SecItemAdd(item.merging(more) { $1 }, nil)
+        return SecItemAdd(item.merging(more) { $1 } as NSDictionary, nil)
     }
 
     /// The items of a key, with attributes, references and values.
-    func items(_ key: String) -> [[String: Any]] {
-        let query: [String: Any] = [
+    func items(_ key: String) -> [NSDictionary] {
+        let query: NSDictionary = [
             kSecClass: kSecClassGenericPassword, kSecAttrAccount: prefix + key,
             kSecAttrSynchronizable: kSecAttrSynchronizableAny, kSecMatchLimit: kSecMatchLimitAll,
             kSecReturnAttributes: true, kSecReturnPersistentRef: true, kSecReturnData: true,
         ]
         var result: AnyObject?
         guard unsafe SecItemCopyMatching(query, &result) == errSecSuccess else { return [] }
-        return result as? [[String: Any]] ?? []
+        return result as? [NSDictionary] ?? []
     }
 }

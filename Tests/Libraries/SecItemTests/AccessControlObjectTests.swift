@@ -29,7 +29,8 @@ import ValetKeychainModel
         _ protection: String, _ flags: SecAccessControlCreateFlags
     ) -> NSError? {
         var error: Unmanaged<CFError>?
-        let made = unsafe SecAccessControlCreateWithFlags(nil, protection, flags, &error)
+        let made = unsafe SecAccessControlCreateWithFlags(
+            nil, protection as CFString, flags, &error)
         #expect(made == nil)
         return unsafe error?.takeRetainedValue()
     }
@@ -50,7 +51,7 @@ import ValetKeychainModel
         #expect(error.code == Int(errSecParam))
         #expect(error.domain == NSOSStatusErrorDomain)
         // Nobody needs to want the error.
-        let made = SecAccessControlCreateWithFlags(nil, protection, flags, nil)
+        let made = SecAccessControlCreateWithFlags(nil, protection as CFString, flags, nil)
         #expect(made == nil)
     }
 
@@ -58,7 +59,7 @@ import ValetKeychainModel
     func `Access control objects are created for every class`(_ protection: String) {
         var error: Unmanaged<CFError>?
         let made = unsafe SecAccessControlCreateWithFlags(
-            kCFAllocatorDefault, protection, .userPresence, &error)
+            kCFAllocatorDefault, protection as CFString, .userPresence, &error)
         #expect(made != nil)
         #expect(unsafe error == nil)
         let object = SecAccessControlCreateWithFlags(
@@ -73,7 +74,7 @@ import ValetKeychainModel
     func `An access control object of an unusable class can be created, but no item accepts it`()
         throws
     {
-        let code: String = kSecAttrAccessibleUntilReboot
+        let code = kSecAttrAccessibleUntilReboot
         let made = try #require(Self.object(.userPresence, code))
         #expect(
             made.description
@@ -83,7 +84,7 @@ import ValetKeychainModel
         for other in [Self.object(.userPresence, "ak"), Self.object([], code)] {
             #expect(made != other)
         }
-        let attributes: [String: Any] = [kSecAttrAccessControl: made]
+        let attributes: NSDictionary = [kSecAttrAccessControl: made]
         #expect(TestService().add("a", "1", attributes) == errSecParam)
         #expect(changesStatus(attributes) == errSecParam)
         for call in SecItemCall.allCases where call != .add {
@@ -105,7 +106,7 @@ import ValetKeychainModel
     }
 
     private static func object(
-        _ flags: SecAccessControlCreateFlags, _ protection: String = "ak"
+        _ flags: SecAccessControlCreateFlags, _ protection: NSString = "ak"
     ) -> SecAccessControl? {
         SecAccessControlCreateWithFlags(nil, protection, flags, nil)
     }
@@ -115,26 +116,26 @@ import ValetKeychainModel
     func `An access control object beside an accessibility is refused in every call`(
         _ call: SecItemCall
     ) {
-        let pair: [String: Any] = [kSecAttrAccessible: "ak"]
+        let pair: NSDictionary = [kSecAttrAccessible: "ak"]
         for flags in [[], .userPresence] as [SecAccessControlCreateFlags] {
-            let made: [String: Any] = [kSecAttrAccessControl: Self.object(flags) as Any]
+            let made: NSDictionary = [kSecAttrAccessControl: Self.object(flags) as Any]
             #expect(parseStatus(call, genericPassword + made) == errSecSuccess)
             #expect(parseStatus(call, genericPassword + made + pair) == errSecParam)
         }
-        let plain: [String: Any] = [
+        let plain: NSDictionary = [
             kSecAttrAccessControl: SecAccessControl(AccessControl(plain: .whenUnlocked))
         ]
         #expect(parseStatus(call, genericPassword + plain + pair) == errSecSuccess)
-        let other: [String: Any] = [kSecAttrAccessible: "ck"]
+        let other: NSDictionary = [kSecAttrAccessible: "ck"]
         #expect(parseStatus(call, genericPassword + plain + other) == errSecParam)
-        let boxed: [String: Any] = [kSecAttrAccessControl: AnyHashable(Self.object([]))]
+        let boxed: NSDictionary = [kSecAttrAccessControl: AnyHashable(Self.object([]))]
         #expect(parseStatus(call, genericPassword + boxed) == errSecSuccess)
     }
 
     /// spec/secitem.md §6, §10.6.
     @Test
     func `An update refuses an access control object beside an accessibility or synchronizing`() {
-        let made: [String: Any] = [kSecAttrAccessControl: Self.object(.userPresence) as Any]
+        let made: NSDictionary = [kSecAttrAccessControl: Self.object(.userPresence) as Any]
         #expect(changesStatus(made) == errSecSuccess)
         #expect(changesStatus(made + [kSecAttrAccessible: "ak"]) == errSecParam)
         #expect(changesStatus(made + [kSecAttrSynchronizable: true]) == errSecParam)
@@ -152,13 +153,11 @@ import ValetKeychainModel
         let query = service.generic([kSecAttrAccessControl: object, kSecReturnAttributes: true])
         var result: CFTypeRef?
         #expect(unsafe SecItemCopyMatching(query, &result) == errSecSuccess)
-        let found = try #require(result as? [String: Any])
+        let found = try #require(result as? NSDictionary)
         let plain = try #require(found[kSecAttrAccessControl] as? SecAccessControl)
         #expect(plain != Self.object([]))
         #expect(plain.description == "<SecAccessControlRef: ak>")
         // What was found finds itself (si-10).
-        var again = found
-        again[kSecClass] = kSecClassGenericPassword
-        #expect(SecItemCopyMatching(again, nil) == errSecSuccess)
+        #expect(SecItemCopyMatching(found + genericPassword, nil) == errSecSuccess)
     }
 }

@@ -19,17 +19,17 @@ import ValetTestSupport
     /// spec/secitem.md §10.4: which calls ask.
     @Test(
         arguments: [
-            [:], [kSecReturnData: true], [kSecReturnAttributes: true],
-            [kSecReturnPersistentRef: true], [kSecReturnData: true, kSecReturnAttributes: true],
-            [kSecReturnData: true, kSecMatchLimit: kSecMatchLimitAll],
+            [:], ["r_Data": true], ["r_Attributes": true], ["r_PersistentRef": true],
+            ["r_Data": true, "r_Attributes": true],
+            ["r_Data": true, "m_Limit": "m_LimitAll"],
         ] as [[String: any Sendable]])
     func `A guarded item asks the user whatever a search returns`(
         _ returning: [String: any Sendable]
     ) throws {
         try calls.add("a", .devicePasscode)
-        let returning = returning as [String: Any]
+        let returning = returning as NSDictionary
         #expect(calls.copy("a", nil, returning).status == errSecInteractionNotAllowed)
-        let fail: [String: Any] = [kSecUseAuthenticationUI: kSecUseAuthenticationUIFail]
+        let fail: NSDictionary = [kSecUseAuthenticationUI: kSecUseAuthenticationUIFail]
         let person = TestPerson.typing
         #expect(
             calls.copy("a", person, returning + fail).status == errSecInteractionNotAllowed)
@@ -71,12 +71,12 @@ import ValetTestSupport
         throws
     {
         try calls.add("a", .devicePasscode)
-        let changes: [String: Any] = [kSecValueData: Data("other".utf8)]
+        let changes: NSDictionary = [kSecValueData: Data("other".utf8)]
         #expect(calls.update("a", nil, changes) == errSecInteractionNotAllowed)
         #expect(calls.update("a", .typing, changes) == errSecSuccess)
         #expect(calls.value("a", .typing).text == "other")
         // A class alone takes the access control away (§6).
-        let plain: [String: Any] = [kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlock]
+        let plain: NSDictionary = [kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlock]
         #expect(calls.update("a", .typing, plain) == errSecSuccess)
         #expect(calls.value("a").text == "other")
     }
@@ -168,7 +168,7 @@ import ValetTestSupport
     @Test func `A guarded item is asked for with the words of the request`() throws {
         try calls.add("a", .devicePasscode)
         let person = TestPerson.typing
-        let words: [String: Any] = [kSecUseOperationPrompt: "to log in"]
+        let words: NSDictionary = [kSecUseOperationPrompt: "to log in"]
         #expect(calls.value("a", person, words).status == errSecSuccess)
         #expect(person.reasons == ["to log in"])
     }
@@ -182,7 +182,7 @@ import ValetTestSupport
             #expect(calls.value("b", person).text == "value")
         }
         #expect(person.questions.count == 1)
-        let fail: [String: Any] = [kSecUseAuthenticationUI: kSecUseAuthenticationUIFail]
+        let fail: NSDictionary = [kSecUseAuthenticationUI: kSecUseAuthenticationUIFail]
         #expect(calls.value("a", person, fail).text == "value")
         #expect(calls.value("a", TestPerson(), fail).status == errSecInteractionNotAllowed)
     }
@@ -190,12 +190,12 @@ import ValetTestSupport
     /// spec/secitem.md §10.5: left out; nothing left is nothing found.
     @Test func `A guarded item is left out of a search that skips such items`() throws {
         try calls.add("a", .devicePasscode)
-        let skip: [String: Any] = [kSecUseAuthenticationUI: kSecUseAuthenticationUISkip]
+        let skip: NSDictionary = [kSecUseAuthenticationUI: kSecUseAuthenticationUISkip]
         let person = TestPerson.typing
         #expect(calls.value("a", person, skip).status == errSecItemNotFound)
         #expect(person.questions.isEmpty)
         try calls.add("b", [])
-        let all: [String: Any] = [
+        let all: NSDictionary = [
             kSecClass: kSecClassGenericPassword, kSecMatchLimit: kSecMatchLimitAll,
             kSecReturnData: true,
         ]
@@ -208,7 +208,7 @@ import ValetTestSupport
         try calls.add("b", .biometryAny)
         try calls.add("c", .devicePasscode)
         let person = TestPerson(.init(typesPasscode: true, touchesReader: true))
-        let all: [String: Any] = [
+        let all: NSDictionary = [
             kSecClass: kSecClassGenericPassword, kSecMatchLimit: kSecMatchLimitAll,
             kSecReturnData: true, kSecUseAuthenticationContext: person,
         ]
@@ -246,7 +246,7 @@ import ValetTestSupport
         }
         #expect(try calls.add("a", .biometryCurrentSet, other()) == errSecDuplicateItem)
         #expect(calls.value("a", other()).text == "value")
-        let changes: [String: Any] = [kSecValueData: Data("other".utf8)]
+        let changes: NSDictionary = [kSecValueData: Data("other".utf8)]
         #expect(calls.update("a", other(), changes) == errSecSuccess)
         #expect(calls.value("a", person).text == "other")
     }
@@ -343,7 +343,7 @@ import ValetTestSupport
                     ]))
             let found = calls.copy("\(index)", person, [kSecReturnAttributes: true]).result
             for result in [added, found] {
-                let attributes = try #require(result as? [String: Any])
+                let attributes = try #require(result as? NSDictionary)
                 let object = attributes[kSecAttrAccessControl] as? SecAccessControl
                 #expect(try object == GuardedCalls.accessControl(flags))
                 #expect(attributes[kSecAttrAccessible] as? String == "aku")

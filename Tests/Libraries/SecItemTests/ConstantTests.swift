@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import Testing
 import ValetKeychainServices
 import ValetSecItem
@@ -17,7 +18,11 @@ import ValetSecItem
         #expect(constant == number)
     }
 
-    static let attributes: [(String, String)] = [
+    private static func texts(_ rows: [(NSString, String)]) -> [(String, String)] {
+        rows.map { ($0 as String, $1) }
+    }
+
+    static let attributes = texts([
         (kSecAttrAFPServerSignature, "afps"), (kSecAttrAccess, "acls"),
         (kSecAttrAccessControl, "accc"), (kSecAttrAccessGroup, "agrp"), (kSecAttrAccount, "acct"),
         (kSecAttrAddress, "addr"), (kSecAttrAlias, "alis"), (kSecAttrApplicationLabel, "klbl"),
@@ -47,9 +52,9 @@ import ValetSecItem
         (kSecAttrSysBound, "sysb"), (kSecAttrTokenOID, "toid"), (kSecAttrTombstone, "tomb"),
         (kSecAttrType, "type"), (kSecAttrUUID, "UUID"), (kSecAttrVolume, "volm"),
         (kSecAttrWasAlwaysSensitive, "asen"), (kSecAttrWasNeverExtractable, "next"),
-    ]
+    ])
 
-    static let values: [(String, String)] = [
+    static let values = texts([
         (kSecImportExportPassphrase, "passphrase"), (kSecImportItemCertChain, "chain"),
         (kSecImportItemIdentity, "identity"), (kSecImportItemKeyID, "keyid"),
         (kSecImportItemLabel, "label"), (kSecImportItemTrust, "trust"),
@@ -106,9 +111,9 @@ import ValetSecItem
         (kSecAttrTokenIDAppleKeyStore, "com.apple.setoken:aks"),
         (kSecAttrTokenIDSecureElement, "com.apple.secelemtoken"),
         (kSecAttrTokenIDSecureEnclave, "com.apple.setoken"),
-    ]
+    ])
 
-    static let keys: [(String, String)] = [
+    static let keys = texts([
         (kSOSInternalAccessGroup, "com.apple.security.sos"), (kSecClass, "class"),
         (kSecClassAppleSharePassword, "apls"), (kSecClassCertificate, "cert"),
         (kSecClassGenericPassword, "genp"), (kSecClassIdentity, "idnt"),
@@ -146,7 +151,7 @@ import ValetSecItem
         (kSecUseTokenRawItems, "u_TokenRawItems"), (kSecUseTombstones, "u_Tomb"),
         (kSecUseUserIndependentKeychain, "u_UserIndependentKeychain"), (kSecValueData, "v_Data"),
         (kSecValuePersistentRef, "v_PersistentRef"), (kSecValueRef, "v_Ref"),
-    ]
+    ])
 
     static let codes: [(OSStatus, Int32)] = [
         (errSecACLNotSimple, -25240), (errSecAllocate, -108), (errSecAuthFailed, -25293),

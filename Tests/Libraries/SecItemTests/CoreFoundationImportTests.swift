@@ -10,6 +10,7 @@ import typealias Security.CFDictionary
 import typealias Security.CFString
 import typealias Security.CFTypeRef
 import let Security.kCFBooleanTrue
+import let Security.kSecClass
 
 /// docs/PORTING.md: code that imports the system's module `CoreFoundation`, too.
 @Suite struct `A file that imports CoreFoundation beside Security` {

@@ -39,7 +39,7 @@ import ValetKeychainModel
 @Suite struct `A persistent reference` {
     static let reference = PersistentReference(
         itemClass: .genericPassword, itemID: Array(1...16))
-    static let dictionary: @Sendable () -> [String: Any] = {
+    static let dictionary: @Sendable () -> NSDictionary = {
         [kSecValuePersistentRef: Data(reference.bytes)]
     }
 
@@ -71,7 +71,7 @@ import ValetKeychainModel
     }
 
     @Test func `A persistent reference of a key finds nothing`() {
-        let query: [String: Any] = [kSecValuePersistentRef: bytes("keys", 16)]
+        let query: NSDictionary = [kSecValuePersistentRef: bytes("keys", 16)]
         for call in [SecItemCall.copyMatching, .update, .delete] {
             #expect(parseStatus(call, query) == errSecItemNotFound)
         }

@@ -53,16 +53,16 @@ import ValetKeychainModel
     /// Nothing of these classes is kept here: there is nothing to find, and nothing can be added.
     @Test(
         arguments: [
-            [kSecClass: kSecClassKey], [kSecClass: kSecClassCertificate],
-            [kSecClass: kSecClassIdentity], key,
+            ["class": "keys"], ["class": "cert"], ["class": "idnt"],
+            ["class": "keys", "atag": "a", "kcls": "1"],
         ] as [[String: String]])
     func `A dictionary of keys and certificates finds nothing and adds nothing`(
         _ keys: [String: String]
     ) {
         for call in [SecItemCall.copyMatching, .update, .delete] {
-            #expect(parseStatus(call, keys) == errSecItemNotFound)
+            #expect(parseStatus(call, keys as NSDictionary) == errSecItemNotFound)
         }
-        #expect(parseStatus(.add, keys) == errSecUnimplemented)
+        #expect(parseStatus(.add, keys as NSDictionary) == errSecUnimplemented)
     }
 
     @Test func `A certificate that cannot be added is reported with the reason`() throws {
@@ -83,7 +83,7 @@ import ValetKeychainModel
     }
 
     @Test func `Of several invalid keys in a dictionary the first in sorting order is reported`() {
-        let faults: [String: Any] = ["svce": NSNull(), "zzzz": 1, "srvr": 1]
+        let faults: NSDictionary = ["svce": NSNull(), "zzzz": 1, "srvr": 1]
         #expect(parseStatus(.add, genericPassword + faults) == errSecNoSuchAttr)
     }
 
@@ -95,14 +95,10 @@ import ValetKeychainModel
         #expect(error?.operation == "add an item")
     }
 
-    private static func dictionary(keyCount: Int) -> [String: Any] {
-        var result = genericPassword
-        for number in 1..<keyCount { result["f\(1000 + number)"] = number }
-        return result
+    private static func dictionary(keyCount: Int) -> NSDictionary {
+        let more = (1..<keyCount).map { ("f\(1000 + $0)", $0) }
+        return genericPassword + (Dictionary(uniqueKeysWithValues: more) as NSDictionary)
     }
 }
 
 private let yes = NSNumber(value: true)
-private let key: [String: String] = [
-    kSecClass: kSecClassKey, kSecAttrApplicationTag: "a", kSecAttrKeyClass: "1",
-]

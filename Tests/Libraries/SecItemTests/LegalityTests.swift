@@ -16,10 +16,10 @@ import ValetKeychainModel
         let statuses: [OSStatus]
 
         init(
-            _ key: String, _ value: @autoclosure @escaping @Sendable () -> Any,
+            _ key: NSString, _ value: @autoclosure @escaping @Sendable () -> Any,
             _ statuses: [OSStatus]
         ) {
-            self.key = key
+            self.key = key as String
             self.value = value
             self.statuses = statuses
         }

@@ -9,8 +9,8 @@ import ValetSecItem
 /// spec/secitem.md §4.
 @Suite struct `Synchronizable items` {
     let service = TestService()
-    private let synchronizable: @Sendable () -> [String: Any] = { [kSecAttrSynchronizable: true] }
-    private let any: @Sendable () -> [String: Any] = {
+    private let synchronizable: @Sendable () -> NSDictionary = { [kSecAttrSynchronizable: true] }
+    private let any: @Sendable () -> NSDictionary = {
         [kSecAttrSynchronizable: kSecAttrSynchronizableAny]
     }
 
@@ -38,7 +38,7 @@ import ValetSecItem
 
     @Test func `Synchronizable items are updated only on request`() {
         service.add("a", "1", synchronizable())
-        let changes: [String: Any] = [kSecAttrLabel: "x"]
+        let changes: NSDictionary = [kSecAttrLabel: "x"]
         #expect(SecItemUpdate(service.generic(), changes) == errSecItemNotFound)
         #expect(SecItemUpdate(service.generic(any()), changes) == errSecSuccess)
     }
@@ -47,7 +47,7 @@ import ValetSecItem
         service.add("a", "1")
         #expect(SecItemUpdate(service.generic(), synchronizable()) == errSecSuccess)
         #expect(service.value("a", synchronizable()) == "1")
-        let local: [String: Any] = [kSecAttrSynchronizable: false]
+        let local: NSDictionary = [kSecAttrSynchronizable: false]
         #expect(SecItemUpdate(service.generic(any()), local) == errSecSuccess)
         #expect(service.value("a") == "1")
     }
@@ -81,7 +81,7 @@ import ValetSecItem
     func `A persistent reference finds its item, local or synchronizable`(_ isSynchronizable: Bool)
     {
         let reference = add("a", [kSecAttrSynchronizable: isSynchronizable])
-        let query: [String: Any] = [kSecValuePersistentRef: reference, kSecReturnData: true]
+        let query: NSDictionary = [kSecValuePersistentRef: reference, kSecReturnData: true]
         #expect(copy(query).object as? Data == Data("1".utf8))
         #expect(copy(query + genericPassword).status == errSecSuccess)
     }
@@ -95,14 +95,14 @@ import ValetSecItem
     }
 
     @Test func `A persistent reference updates its item alone`() {
-        let query: [String: Any] = [kSecValuePersistentRef: add("a")]
+        let query: NSDictionary = [kSecValuePersistentRef: add("a")]
         service.add("b", "1")
         #expect(SecItemUpdate(query, [kSecAttrLabel: "x"]) == errSecSuccess)
         #expect(service.accounts([kSecAttrLabel: "x"]) == ["a"])
     }
 
     @Test func `A persistent reference matches only with the attributes beside it`() {
-        let query: [String: Any] = [kSecValuePersistentRef: add("a"), kSecAttrAccount: "b"]
+        let query: NSDictionary = [kSecValuePersistentRef: add("a"), kSecAttrAccount: "b"]
         #expect(SecItemUpdate(query, [kSecAttrLabel: "x"]) == errSecItemNotFound)
         #expect(SecItemDelete(query) == errSecItemNotFound)
     }
@@ -118,8 +118,8 @@ import ValetSecItem
         #expect(copy([kSecValuePersistentRef: reference]).status == errSecItemNotFound)
     }
 
-    private func add(_ account: String, _ more: [String: Any] = [:]) -> Data {
-        let item: [String: Any] = [
+    private func add(_ account: String, _ more: NSDictionary = [:]) -> Data {
+        let item: NSDictionary = [
             kSecAttrAccount: account, kSecValueData: Data("1".utf8),
             kSecReturnPersistentRef: true,
         ]
@@ -141,10 +141,10 @@ import ValetSecItem
 
     @Test func `Access groups keep equal keys apart`() {
         service.add("a", "default")
-        let shared: [String: Any] = [kSecAttrAccessGroup: TestKeychain.sharedGroup]
+        let shared: NSDictionary = [kSecAttrAccessGroup: TestKeychain.sharedGroup]
         #expect(service.add("a", "shared", shared) == errSecSuccess)
         #expect(service.value("a", shared) == "shared")
-        let first: [String: Any] = [kSecAttrAccessGroup: TestKeychain.defaultGroup]
+        let first: NSDictionary = [kSecAttrAccessGroup: TestKeychain.defaultGroup]
         #expect(service.value("a", first) == "default")
     }
 
@@ -156,7 +156,7 @@ import ValetSecItem
     }
 
     @Test func `An access group that the application lacks is refused`() {
-        let foreign: [String: Any] = [kSecAttrAccessGroup: "foreign"]
+        let foreign: NSDictionary = [kSecAttrAccessGroup: "foreign"]
         let query = service.generic(foreign)
         #expect(SecItemAdd(query, nil) == errSecMissingEntitlement)
         #expect(copy(query).status == errSecMissingEntitlement)
@@ -175,16 +175,16 @@ import ValetSecItem
 
     @Test func `The access group of an item can be changed`() {
         service.add("a", "1")
-        let shared: [String: Any] = [kSecAttrAccessGroup: TestKeychain.sharedGroup]
+        let shared: NSDictionary = [kSecAttrAccessGroup: TestKeychain.sharedGroup]
         #expect(SecItemUpdate(service.generic(), shared) == errSecSuccess)
         #expect(service.value("a", shared) == "1")
     }
 
     @Test func `An item does not move to an access group that has its key`() {
         service.add("a", "1")
-        let shared: [String: Any] = [kSecAttrAccessGroup: TestKeychain.sharedGroup]
+        let shared: NSDictionary = [kSecAttrAccessGroup: TestKeychain.sharedGroup]
         service.add("a", "2", shared)
-        let first: [String: Any] = [kSecAttrAccessGroup: TestKeychain.defaultGroup]
+        let first: NSDictionary = [kSecAttrAccessGroup: TestKeychain.defaultGroup]
         #expect(SecItemUpdate(service.generic(first), shared) == errSecDuplicateItem)
         #expect(service.value("a", first) == "1")
     }

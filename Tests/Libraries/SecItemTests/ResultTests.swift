@@ -70,7 +70,7 @@ import ValetSealing
 
     @Test func `A dictionary for an item without a value has no value`() throws {
         let object = found([.data, .attributes], [.sample(value: nil)])
-        let dictionary = try #require(object as? [String: Any])
+        let dictionary = try #require(object as? NSDictionary)
         #expect(dictionary[kSecValueData] == nil)
     }
 
@@ -78,7 +78,7 @@ import ValetSealing
         let items: [StoredItem] = [.sample(), .sample(value: nil), .sample(value: [3])]
         #expect(list(.data, items) as? [Data] == [Data([1, 2]), Data([3])])
         #expect((list(.persistentReference, items) as? [Data])?.count == 3)
-        #expect((list([.attributes, .data], items) as? [[String: Any]])?.count == 3)
+        #expect((list([.attributes, .data], items) as? [NSDictionary])?.count == 3)
     }
 
     @Test(
@@ -122,14 +122,14 @@ import ValetSealing
 
     @Test func `A dictionary of attributes has numbers that are not Booleans`() throws {
         let object = SecItemResult(returning: .attributes, isList: false).found([.sample()])
-        let dictionary = try #require(object as? [String: Any])
+        let dictionary = try #require(object as? NSDictionary)
         #expect(dictionary["sync"].map { AttributeInput($0) } == .number(1))
     }
 
     @Test func `A dictionary of attributes with its class finds the same item`() throws {
         let flags: ReturnedParts = [.attributes, .object]
         let object = SecItemResult(returning: flags, isList: false).found([.sample()])
-        let query = try CopyRequest(#require(object as? [String: Any])).search.query
+        let query = try CopyRequest(#require(object as? NSDictionary)).search.query
         let expected = StoredItem.sampleAttributes.filter { $0.key != .tokenID }
         #expect(query.attributes == expected)
         #expect(query.accessGroup == AccessGroup("group"))
@@ -155,7 +155,7 @@ import ValetSealing
 
     @Test func `Adding with several flags returns a dictionary`() throws {
         let object = added([.data, .persistentReference, .attributes], Data([9]))
-        let dictionary = try #require(object as? [String: Any])
+        let dictionary = try #require(object as? NSDictionary)
         #expect(dictionary["v_Data"] as? Data == Data([9]))
         #expect(dictionary["v_PersistentRef"] as? Data == StoredItem.sampleReference)
         #expect(dictionary["acct"] as? String == "a")

@@ -10,7 +10,7 @@ import ValetSecItem
     let service = TestService()
 
     /// spec/secitem.md §3.7.
-    @Test(arguments: [kSecMatchLimitOne, kSecMatchLimitAll])
+    @Test(arguments: ["m_LimitOne", "m_LimitAll"])
     func `SecItemCopyMatching reports that nothing matches and returns no empty array`(
         _ limit: String
     ) {
@@ -58,9 +58,9 @@ import ValetSecItem
     @Test(arguments: [(1, nil), (2, 2), (3, 3), (100, 3), (-1, 3), (-5, 1)] as [(Int, Int?)])
     func `SecItemCopyMatching returns no more items than the limit`(_ limit: Int, _ count: Int?) {
         for account in ["a", "b", "c"] { service.add(account, "1") }
-        let query: [String: Any] = [kSecReturnAttributes: true, kSecMatchLimit: limit]
+        let query: NSDictionary = [kSecReturnAttributes: true, kSecMatchLimit: limit]
         let object = copy(service.generic(query)).object
-        #expect((object as? [[String: Any]])?.count == count)
+        #expect((object as? [NSDictionary])?.count == count)
     }
 
     @Test func `SecItemCopyMatching finds nothing with a limit of zero`() {
@@ -104,7 +104,7 @@ import ValetSecItem
 
     @Test func `SecItemCopyMatching filters by protection class`() {
         service.add("a", "1", [kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlock])
-        let others = [kSecAttrAccessible: kSecAttrAccessibleWhenUnlocked]
+        let others: NSDictionary = [kSecAttrAccessible: kSecAttrAccessibleWhenUnlocked]
         #expect(service.value("a", others) == nil)
     }
 
@@ -123,7 +123,7 @@ import ValetSecItem
     /// spec/secitem.md §3.6.
     @Test func `SecItemCopyMatching finds passwords of a host's parent domain`() {
         let domain = "\(service.name).example"
-        let item: [String: Any] = [kSecAttrServer: domain, kSecAttrAccount: "a"]
+        let item: NSDictionary = [kSecAttrServer: domain, kSecAttrAccount: "a"]
         #expect(SecItemAdd(internetPassword + item, nil) == errSecSuccess)
         for (host, status) in [
             (domain, errSecSuccess), ("www.\(domain)", errSecSuccess),
@@ -138,10 +138,10 @@ import ValetSecItem
     @Test func `A result of SecItemCopyMatching can be the next query`() throws {
         service.add("a", "1", [kSecAttrGeneric: Data([1]), kSecAttrCreator: "abcd"])
         service.add("b", "2")
-        var query = try #require(service.attributes("a"))
-        query[kSecClass] = kSecClassGenericPassword
-        query[kSecReturnData] = true
-        #expect(copy(query).object as? Data == Data("1".utf8))
+        let found = try #require(service.attributes("a"))
+        #expect(
+            copy(found + genericPassword + [kSecReturnData: true]).object as? Data == Data("1".utf8)
+        )
     }
 
     /// spec/secitem.md §3.8: only with an object is there a class.
@@ -157,6 +157,6 @@ import ValetSecItem
     }
 }
 
-private func SecItemAdd(_ attributes: [String: Any]) {
+private func SecItemAdd(_ attributes: NSDictionary) {
     _ = SecItemAdd(attributes, nil)
 }

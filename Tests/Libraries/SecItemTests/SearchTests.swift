@@ -74,7 +74,7 @@ import ValetKeychainModel
 
     @Test func `A search filters by everything that is given`() throws {
         let date = Date(timeIntervalSinceReferenceDate: 7.5)
-        let given: [String: Any] = [
+        let given: NSDictionary = [
             kSecAttrAccount: "a", kSecAttrLabel: Data([1]), kSecAttrAccessGroup: "g",
             kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlock,
             kSecAttrCreationDate: date, kSecValueData: Data([9]),
@@ -89,7 +89,7 @@ import ValetKeychainModel
     }
 
     @Test func `A search says what to return`() throws {
-        let query: [String: Any] = [kSecReturnData: true, kSecReturnAttributes: false]
+        let query: NSDictionary = [kSecReturnData: true, kSecReturnAttributes: false]
         #expect(try CopyRequest(genericPassword + query).returning == .data)
     }
 

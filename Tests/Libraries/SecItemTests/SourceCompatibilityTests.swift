@@ -22,6 +22,16 @@ import Testing
         }
     }
 
+    @Test func `Code for Apple's systems may convert a literal of many constants`() {
+        let texts = [
+            kSecClass, kSecAttrAccount, kSecAttrService, kSecAttrServer, kSecAttrPort, kSecAttrPath,
+            kSecAttrLabel, kSecAttrGeneric, kSecAttrComment, kSecAttrCreator, kSecAttrType,
+            kSecAttrProtocol, kSecAttrAccessGroup, kSecAttrAccessible, kSecAttrSynchronizable,
+            kSecValueData, kSecReturnData, kSecReturnAttributes, kSecMatchLimit,
+        ].map { $0 as String }
+        #expect(Set(texts).count == 19)
+    }
+
     @Test func `Code for Apple's systems may write Booleans in every customary way`() {
         var query: [String: Any] = [kSecClass as String: kSecClassKey]
         query[kSecReturnData as String] = kCFBooleanTrue
@@ -118,12 +128,12 @@ import Testing
     }
 
     @Test func `Code for Linux may read the last failure in full`() {
-        _ = SecItemDelete([kSecClass: kSecClassKey])
+        _ = SecItemDelete([kSecClass: kSecClassKey] as CFDictionary)
         #expect(KeychainFailure.last?.code == .itemNotFound)
         #expect(KeychainFailure.last?.operation == "delete items")
         #expect(
             KeychainFailure.last?.message == "keys, certificates and identities are not supported")
-        _ = SecItemAdd([kSecClass: kSecClassKey], nil)
+        _ = SecItemAdd([kSecClass: kSecClassKey] as CFDictionary, nil)
         #expect(KeychainFailure.last?.code == .unimplemented)
     }
 }

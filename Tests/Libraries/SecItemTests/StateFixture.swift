@@ -100,7 +100,7 @@ final class StateFixture: Sendable {
     /// A query for the one item of an operation; for no item if it has none.
     func reference(
         _ operation: StateOperation, _ protectionClass: ProtectionClass
-    ) -> [String: Any] {
+    ) -> NSDictionary {
         let stranger = PersistentReference(
             itemClass: .genericPassword, itemID: [UInt8](repeating: 7, count: 16))
         let bytes = references[operation.service(protectionClass)] ?? Data(stranger.bytes)

@@ -54,13 +54,13 @@ enum StateOperation: String, CaseIterable, Sendable {
     ) throws(KeychainFailure) {
         let session = fixture.session
         let service = SecItemService { session }
-        let query: [String: Any] = [
+        let query: NSDictionary = [
             kSecClass: kSecClassGenericPassword, kSecAttrService: self.service(protectionClass),
         ]
-        let one: [String: Any] = [kSecAttrAccount: "a"]
-        let value: [String: Any] = [kSecValueData: Data("new".utf8)]
-        let accessible: [String: Any] = [kSecAttrAccessible: protectionClass.code]
-        let available: [String: Any] = [kSecAttrAccessible: Self.available.code]
+        let one: NSDictionary = [kSecAttrAccount: "a"]
+        let value: NSDictionary = [kSecValueData: Data("new".utf8)]
+        let accessible: NSDictionary = [kSecAttrAccessible: protectionClass.code]
+        let available: NSDictionary = [kSecAttrAccessible: Self.available.code]
         switch self {
         case .add, .addAgain: _ = try service.add(query + one + value + accessible)
         case .addOverOtherClass: _ = try service.add(query + one + value + available)
@@ -75,7 +75,7 @@ enum StateOperation: String, CaseIterable, Sendable {
         case .deleteSynchronizable:
             try service.delete(query + one + [kSecAttrSynchronizable: true])
         case .copyByReference:
-            let data: [String: Any] = [kSecReturnData: true]
+            let data: NSDictionary = [kSecReturnData: true]
             _ = try service.copyMatching(fixture.reference(self, protectionClass) + data)
         case .copyData, .copyMissing, .copyAttributes, .exists, .copyAllOfMixedClasses,
             .copyOneBeforeAvailable, .copyOneAfterAvailable, .copyAvailableClass:
@@ -86,11 +86,11 @@ enum StateOperation: String, CaseIterable, Sendable {
     }
 
     /// What is asked for, and what is wanted of it.
-    private var search: [String: Any] {
-        let one: [String: Any] = [kSecAttrAccount: "a"]
-        let all: [String: Any] = [kSecMatchLimit: kSecMatchLimitAll]
-        let data: [String: Any] = [kSecReturnData: true]
-        let attributes: [String: Any] = [kSecReturnAttributes: true]
+    private var search: NSDictionary {
+        let one: NSDictionary = [kSecAttrAccount: "a"]
+        let all: NSDictionary = [kSecMatchLimit: kSecMatchLimitAll]
+        let data: NSDictionary = [kSecReturnData: true]
+        let attributes: NSDictionary = [kSecReturnAttributes: true]
         return switch self {
         case .copyData, .copyMissing: one + data
         case .copyAttributes: one + attributes

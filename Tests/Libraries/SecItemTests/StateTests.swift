@@ -72,7 +72,7 @@ import ValetKeychainStore
 /// spec/keys-and-states.md §5, state K of a keychain with a passcode, and §8, case 15.
 @Suite struct `A locked keychain` {
     let fixture: StateFixture
-    let query: [String: Any] = [
+    let query: NSDictionary = [
         kSecClass: kSecClassGenericPassword, kSecAttrService: "filter",
     ]
 
@@ -96,7 +96,7 @@ import ValetKeychainStore
 
     private func addThree() throws {
         for label in ["X", "Y", "Z"] {
-            let item: [String: Any] = [
+            let item: NSDictionary = [
                 kSecAttrAccount: label, kSecAttrLabel: label, kSecValueData: Data(label.utf8),
             ]
             _ = try service.add(query + item)
@@ -106,10 +106,10 @@ import ValetKeychainStore
 
     private func accounts() throws -> [String?] {
         try fixture.unlock()
-        let more: [String: Any] = [
+        let more: NSDictionary = [
             kSecReturnAttributes: true, kSecMatchLimit: kSecMatchLimitAll,
         ]
-        let found = try service.copyMatching(query + more) as? [[String: Any]]
+        let found = try service.copyMatching(query + more) as? [NSDictionary]
         return found?.map { $0[kSecAttrAccount] as? String } ?? []
     }
 
@@ -121,7 +121,7 @@ import ValetKeychainStore
 
     @Test func `A locked keychain deletes nothing by an attribute that it cannot read`() throws {
         try addThree()
-        let date: [String: Any] = [kSecAttrModificationDate: Date(timeIntervalSince1970: 1)]
+        let date: NSDictionary = [kSecAttrModificationDate: Date(timeIntervalSince1970: 1)]
         #expect(code { try service.delete(query + date) } == .locked)
         #expect(try accounts() == ["X", "Y", "Z"])
     }

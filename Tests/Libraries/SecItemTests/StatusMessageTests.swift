@@ -27,7 +27,7 @@ import ValetKeychainModel
 
     @Test(arguments: wordless.union([-12345, .min, .max]))
     func `Every other code has its number as message`(_ code: OSStatus) {
-        #expect(SecCopyErrorMessageString(code, nil) == "OSStatus \(code)")
+        #expect(SecCopyErrorMessageString(code, nil) as String? == "OSStatus \(code)")
     }
 
     @Test(

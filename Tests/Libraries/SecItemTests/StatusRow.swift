@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Security
 import Testing
 import ValetKeychainModel
 
@@ -10,26 +11,32 @@ import ValetKeychainModel
 /// One row of a table: a dictionary and the code that a call answers before it looks for items.
 struct StatusRow: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    let dictionary: @Sendable () -> [String: Any]
+    let dictionary: @Sendable () -> NSDictionary
     let status: OSStatus
 
     /// A generic password's dictionary with `more`; a nil value takes a key away.
     init(
-        _ description: String, _ more: @autoclosure @escaping @Sendable () -> [String: Any?],
+        _ description: String, _ more: @autoclosure @escaping @Sendable () -> [NSString: Any?],
         _ status: OSStatus
     ) {
         testDescription = description
         dictionary = {
-            var result: [String: Any] = [kSecClass: kSecClassGenericPassword]
-            for (key, value) in more() { result[key] = value }
-            return result
+            let keys: [NSString: Any?] = [kSecClass: kSecClassGenericPassword]
+            return keys.merging(more()) { $1 }.compactMapValues { $0 } as NSDictionary
         }
         self.status = status
+    }
+
+    /// The dictionary without its class, as an update sets it.
+    var changes: NSDictionary {
+        let changes = NSMutableDictionary(dictionary: dictionary())
+        changes.removeObject(forKey: kSecClass)
+        return changes
     }
 }
 
 /// The code that the parse of `dictionary` for `call` ends with; 0 if it is a request.
-func parseStatus(_ call: SecItemCall, _ dictionary: [String: Any]) -> OSStatus {
+func parseStatus(_ call: SecItemCall, _ dictionary: NSDictionary) -> OSStatus {
     status {
         switch call {
         case .add: _ = try AddRequest(dictionary)
@@ -41,7 +48,7 @@ func parseStatus(_ call: SecItemCall, _ dictionary: [String: Any]) -> OSStatus {
 }
 
 /// The code that the parse of `changes` ends with in an update of generic passwords.
-func changesStatus(_ changes: [String: Any]) -> OSStatus {
+func changesStatus(_ changes: NSDictionary) -> OSStatus {
     status { _ = try UpdateRequest([kSecClass: kSecClassGenericPassword], changes) }
 }
 
@@ -56,10 +63,12 @@ private func status(_ body: () throws -> Void) -> OSStatus {
     }
 }
 
-var genericPassword: [String: Any] { [kSecClass: kSecClassGenericPassword] }
-var internetPassword: [String: Any] { [kSecClass: kSecClassInternetPassword] }
+var genericPassword: NSDictionary { [kSecClass: kSecClassGenericPassword] }
+var internetPassword: NSDictionary { [kSecClass: kSecClassInternetPassword] }
 
 /// `base` with the keys of `more`.
-func + (base: [String: Any], more: [String: Any]) -> [String: Any] {
-    base.merging(more) { $1 }
+func + (base: NSDictionary, more: NSDictionary) -> NSDictionary {
+    let sum = NSMutableDictionary(dictionary: base)
+    sum.addEntries(from: more)
+    return sum
 }

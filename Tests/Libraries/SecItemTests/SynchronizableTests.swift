@@ -45,7 +45,7 @@ import ValetKeychainModel
 
     @Test(arguments: rows)
     func `An update with the synchronizable flag "any" does not change it`(_ row: Row) throws {
-        let changes: [String: Any] = [kSecAttrSynchronizable: row.value()]
+        let changes: NSDictionary = [kSecAttrSynchronizable: row.value()]
         let request = try UpdateRequest(genericPassword, changes)
         #expect(request.changes.isSynchronizable == row.stored)
     }
@@ -75,7 +75,7 @@ import ValetKeychainModel
     @Test func `The synchronizable flag may be set for a class that never leaves the device`()
         throws
     {
-        let attributes: [String: Any] = [
+        let attributes: NSDictionary = [
             kSecAttrSynchronizable: true,
             kSecAttrAccessible: kSecAttrAccessibleWhenUnlockedThisDeviceOnly,
         ]

@@ -138,13 +138,13 @@ struct GuardedCalls {
 
     static func accessControl(
         _ flags: SecAccessControlCreateFlags,
-        _ protection: String = kSecAttrAccessibleWhenUnlockedThisDeviceOnly
+        _ protection: NSString = kSecAttrAccessibleWhenUnlockedThisDeviceOnly
     ) throws -> SecAccessControl {
         let made = SecAccessControlCreateWithFlags(nil, protection, flags, nil)
         return try #require(made)
     }
 
-    static func item(_ account: String, _ more: [String: Any] = [:]) -> [String: Any] {
+    static func item(_ account: String, _ more: NSDictionary = [:]) -> NSDictionary {
         [kSecClass: kSecClassGenericPassword, kSecAttrAccount: account] + more
     }
 
@@ -152,7 +152,7 @@ struct GuardedCalls {
     @discardableResult
     func add(
         _ account: String, _ flags: SecAccessControlCreateFlags, _ person: TestPerson? = nil,
-        _ more: [String: Any] = [:]
+        _ more: NSDictionary = [:]
     ) throws -> OSStatus {
         var item = Self.item(
             account,
@@ -160,16 +160,16 @@ struct GuardedCalls {
                 kSecAttrAccessControl: try Self.accessControl(flags),
                 kSecValueData: Data("value".utf8),
             ])
-        if let person { item[kSecUseAuthenticationContext] = person }
+        if let person { item = item + [kSecUseAuthenticationContext: person] }
         return status { _ = try service.add(item + more) }
     }
 
     /// The code of a search, and what it gave.
     func copy(
-        _ account: String, _ person: TestPerson? = nil, _ more: [String: Any] = [:]
+        _ account: String, _ person: TestPerson? = nil, _ more: NSDictionary = [:]
     ) -> (status: OSStatus, result: AnyObject?) {
         var query = Self.item(account, more)
-        if let person { query[kSecUseAuthenticationContext] = person }
+        if let person { query = query + [kSecUseAuthenticationContext: person] }
         var result: AnyObject?
         let code = status { result = try service.copyMatching(query) }
         return (code, result)
@@ -177,7 +177,7 @@ struct GuardedCalls {
 
     /// As the other, for the value alone.
     func value(
-        _ account: String, _ person: TestPerson? = nil, _ more: [String: Any] = [:]
+        _ account: String, _ person: TestPerson? = nil, _ more: NSDictionary = [:]
     ) -> (status: OSStatus, text: String?) {
         let found = copy(account, person, [kSecReturnData: true] + more)
         let data = found.result as? Data
@@ -185,10 +185,10 @@ struct GuardedCalls {
     }
 
     func update(
-        _ account: String, _ person: TestPerson?, _ changes: [String: Any]
+        _ account: String, _ person: TestPerson?, _ changes: NSDictionary
     ) -> OSStatus {
         var query = Self.item(account)
-        if let person { query[kSecUseAuthenticationContext] = person }
+        if let person { query = query + [kSecUseAuthenticationContext: person] }
         return status { try service.update(query, changes) }
     }
 

@@ -24,56 +24,56 @@ struct TestService {
     }
 
     /// A dictionary of generic passwords of this service.
-    func generic(_ more: [String: Any] = [:]) -> [String: Any] {
+    func generic(_ more: NSDictionary = [:]) -> NSDictionary {
         [kSecClass: kSecClassGenericPassword, kSecAttrService: name] + more
     }
 
     /// A dictionary of internet passwords of this server.
-    func internet(_ more: [String: Any] = [:]) -> [String: Any] {
+    func internet(_ more: NSDictionary = [:]) -> NSDictionary {
         [kSecClass: kSecClassInternetPassword, kSecAttrServer: name] + more
     }
 
     /// Adds a generic password.
     @discardableResult
-    func add(_ account: String, _ value: String, _ more: [String: Any] = [:]) -> OSStatus {
-        let item: [String: Any] = [
+    func add(_ account: String, _ value: String, _ more: NSDictionary = [:]) -> OSStatus {
+        let item: NSDictionary = [
             kSecAttrAccount: account, kSecValueData: Data(value.utf8),
         ]
         return SecItemAdd(generic(item + more), nil)
     }
 
     /// The value of a generic password; nil if there is none.
-    func value(_ account: String, _ more: [String: Any] = [:]) -> String? {
+    func value(_ account: String, _ more: NSDictionary = [:]) -> String? {
         let query = generic([kSecAttrAccount: account, kSecReturnData: true] + more)
         guard let data = copy(query).object as? Data else { return nil }
         return String(decoding: data, as: UTF8.self)
     }
 
     /// The attributes of a generic password.
-    func attributes(_ account: String, _ more: [String: Any] = [:]) -> [String: Any]? {
+    func attributes(_ account: String, _ more: NSDictionary = [:]) -> NSDictionary? {
         let query = generic([kSecAttrAccount: account, kSecReturnAttributes: true] + more)
-        return copy(query).object as? [String: Any]
+        return copy(query).object as? NSDictionary
     }
 
     /// The accounts of all generic passwords that match.
-    func accounts(_ more: [String: Any] = [:]) -> Set<String> {
-        let query: [String: Any] = [
+    func accounts(_ more: NSDictionary = [:]) -> Set<String> {
+        let query: NSDictionary = [
             kSecReturnAttributes: true, kSecMatchLimit: kSecMatchLimitAll,
         ]
-        let found = copy(generic(query + more)).object as? [[String: Any]] ?? []
+        let found = copy(generic(query + more)).object as? [NSDictionary] ?? []
         return Set(found.compactMap { $0[kSecAttrAccount] as? String })
     }
 }
 
 /// What a search answers.
-func copy(_ query: [String: Any]) -> (status: OSStatus, object: AnyObject?) {
+func copy(_ query: NSDictionary) -> (status: OSStatus, object: AnyObject?) {
     var object: AnyObject?
     let status = unsafe SecItemCopyMatching(query, &object)
     return (status, object)
 }
 
 /// What adding answers.
-func add(_ attributes: [String: Any]) -> (status: OSStatus, object: AnyObject?) {
+func add(_ attributes: NSDictionary) -> (status: OSStatus, object: AnyObject?) {
     var object: AnyObject?
     let status = unsafe SecItemAdd(attributes, &object)
     return (status, object)

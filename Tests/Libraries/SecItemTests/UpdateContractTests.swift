@@ -80,7 +80,7 @@ import ValetSecItem
     @Test func `SecItemUpdate sets the creation date but not the modification date`() {
         service.add("a", "1")
         let past = Date(timeIntervalSinceReferenceDate: 1)
-        let dates: [String: Any] = [kSecAttrCreationDate: past, kSecAttrModificationDate: past]
+        let dates: NSDictionary = [kSecAttrCreationDate: past, kSecAttrModificationDate: past]
         #expect(update("a", dates) == errSecSuccess)
         #expect(service.attributes("a")?[kSecAttrCreationDate] as? Date == past)
         #expect(modified("a") != past)
@@ -105,12 +105,12 @@ import ValetSecItem
         #expect(service.value("a") == "1")
     }
 
-    private func update(_ account: String, _ changes: [String: Any]) -> OSStatus {
+    private func update(_ account: String, _ changes: NSDictionary) -> OSStatus {
         SecItemUpdate(service.generic([kSecAttrAccount: account]), changes)
     }
 
     private func reference(_ account: String) -> Data? {
-        let query: [String: Any] = [kSecAttrAccount: account, kSecReturnPersistentRef: true]
+        let query: NSDictionary = [kSecAttrAccount: account, kSecReturnPersistentRef: true]
         return copy(service.generic(query)).object as? Data
     }
 

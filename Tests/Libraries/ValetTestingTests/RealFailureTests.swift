@@ -75,11 +75,12 @@ private struct Situation: Equatable {
         level = try? ValetKeychain.protectionLevel
         var changes = ValetKeychain.lockStateChanges.makeAsyncIterator()
         told = try? await changes.next()
-        for accessible: String in [
+        for accessible in [
             kSecAttrAccessibleWhenUnlocked, kSecAttrAccessibleAfterFirstUnlock,
         ] {
             do throws(KeychainFailure) {
-                try await ValetKeychain.waitUntilAvailable(for: accessible, deadline: .now)
+                try await ValetKeychain.waitUntilAvailable(
+                    for: accessible as String, deadline: .now)
                 refusals.append(nil)
             } catch {
                 refusals.append(error.code)

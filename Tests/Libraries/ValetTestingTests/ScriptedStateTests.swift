@@ -140,10 +140,11 @@ struct StateRow: Sendable, CustomTestStringConvertible {
     }
 
     private func wait(
-        _ deadline: ContinuousClock.Instant, _ accessible: String
+        _ deadline: ContinuousClock.Instant, _ accessible: CFString
     ) async -> KeychainFailure.Code? {
         do throws(KeychainFailure) {
-            try await ValetKeychain.waitUntilAvailable(for: accessible, deadline: deadline)
+            try await ValetKeychain.waitUntilAvailable(
+                for: accessible as String, deadline: deadline)
             return nil
         } catch {
             return error.code

@@ -28,12 +28,12 @@ enum Door: CaseIterable, Codable {
                 withAccess: whileLocked ? .accessibleAfterFirstUnlock : nil)
             return keychain.lastResultCode
         case .secItem:
-            var item: [String: Any] = [
+            var item: [CFString: Any] = [
                 kSecClass: kSecClassGenericPassword, kSecAttrAccount: key,
                 kSecValueData: Data("x".utf8),
             ]
             if whileLocked { item[kSecAttrAccessible] = kSecAttrAccessibleAfterFirstUnlock }
-            return SecItemAdd(item, nil)
+            return SecItemAdd(item as CFDictionary, nil)
         }
     }
 
@@ -47,10 +47,10 @@ enum Door: CaseIterable, Codable {
             return keychain.lastResultCode
         case .secItem:
             var result: CFTypeRef?
-            let query: [String: Any] = [
+            let query: [CFString: Any] = [
                 kSecClass: kSecClassGenericPassword, kSecAttrAccount: key, kSecReturnData: true,
             ]
-            return unsafe SecItemCopyMatching(query, &result)
+            return unsafe SecItemCopyMatching(query as CFDictionary, &result)
         }
     }
 

@@ -113,7 +113,7 @@ enum Application {
 enum SecItemCall {
     /// What a search for everything answers.
     static var count: OSStatus {
-        let query: [String: Any] = [
+        let query: [CFString: Any] = [
             kSecClass: kSecClassGenericPassword, kSecMatchLimit: kSecMatchLimitAll,
             kSecReturnAttributes: true,
         ]
@@ -122,7 +122,7 @@ enum SecItemCall {
 
     /// Stores a generic password: its accessibility as Apple spells it, service, account, value.
     static func store(_ words: [String]) -> OSStatus {
-        let attributes: [String: Any] = [
+        let attributes: [CFString: Any] = [
             kSecClass: kSecClassGenericPassword, kSecAttrAccessible: words[0],
             kSecAttrService: words[1], kSecAttrAccount: words[2],
             kSecValueData: Data(words[3].utf8),

@@ -34,11 +34,11 @@ enum Authenticating {
     /// The value of the item of that account, or the status that the search ends with.
     static func find(_ account: String, _ context: LAContext? = nil) -> String {
         var found: CFTypeRef?
-        var query: [String: Any] = [
+        var query: [CFString: Any] = [
             kSecClass: kSecClassGenericPassword, kSecAttrAccount: account, kSecReturnData: true,
         ]
         if let context { query[kSecUseAuthenticationContext] = context }
-        let status = unsafe SecItemCopyMatching(query, &found)
+        let status = unsafe SecItemCopyMatching(query as CFDictionary, &found)
         return (found as? Data).map { String(decoding: $0, as: UTF8.self) } ?? "\(status)"
     }
 
@@ -55,7 +55,7 @@ enum Authenticating {
                     + "AccessibleWhenUnlocked",
                 kSecAttrAccessControl: accessControl, kSecValueData: Data(value.utf8),
                 kSecUseAuthenticationContext: context,
-            ], nil)
+            ] as CFDictionary, nil)
         return "\(status)"
     }
 

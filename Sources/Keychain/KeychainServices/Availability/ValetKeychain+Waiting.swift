@@ -15,7 +15,7 @@ extension ValetKeychain {
     /// unlocked. The keychain may be locked again a moment later, so handle `locked` as well.
     ///
     /// - Parameters:
-    ///   - accessible: A value of `kSecAttrAccessible`.
+    ///   - accessible: A value of `kSecAttrAccessible`, as text.
     ///   - deadline: When to give up.
     /// - Throws: ``ValetKeychainModel/KeychainFailure``: `locked` at the deadline; `timedOut` if
     ///   the state could not be read by then; `userCancelled` if the task was cancelled. At once:

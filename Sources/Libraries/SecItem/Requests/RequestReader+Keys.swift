@@ -10,17 +10,19 @@ internal import ValetKeychainServices
 // Return flags, values, and keys about questions (spec/secitem.md §3.1, §10.5).
 extension RequestReader {
     mutating func takeReturn(_ key: String, _ value: Any) throws(KeychainFailure) {
-        guard let part = Self.returnedParts[key] else { throw unknown(key) }
+        let part: ReturnedParts =
+            switch key {
+            case kSecReturnData: .data
+            case kSecReturnAttributes: .attributes
+            case kSecReturnRef: .object
+            case kSecReturnPersistentRef: .persistentReference
+            default: throw unknown(key)
+            }
         guard case .boolean(let isWanted) = AttributeInput(value) else {
             throw wrongType(key, "a boolean")
         }
         if isWanted { returning.insert(part) }
     }
-
-    private static let returnedParts: [String: ReturnedParts] = [
-        kSecReturnData: .data, kSecReturnAttributes: .attributes, kSecReturnRef: .object,
-        kSecReturnPersistentRef: .persistentReference,
-    ]
 
     mutating func takeValue(_ key: String, _ value: Any) throws(KeychainFailure) {
         switch key {
@@ -31,7 +33,7 @@ extension RequestReader {
     }
 
     mutating func takeValueData(_ value: Any) throws(KeychainFailure) {
-        guard let data = value as? Data else { throw wrongType(kSecValueData, "data") }
+        guard let data = value as? Data else { throw wrongType(kSecValueData as String, "data") }
         self.value = data
     }
 
@@ -60,7 +62,7 @@ extension RequestReader {
         case .text(kSecUseAuthenticationUIFail): interaction.userInterface = .fail
         case .text(kSecUseAuthenticationUISkip): interaction.userInterface = .skip
         case .text(kSecUseAuthenticationUIAllow): break
-        case .text: throw wrongType(kSecUseAuthenticationUI, "one of its three values")
+        case .text: throw wrongType(kSecUseAuthenticationUI as String, "one of its three values")
         default: break
         }
     }
@@ -77,7 +79,7 @@ extension RequestReader {
 // Match keys (spec/secitem.md §3.6).
 extension RequestReader {
     mutating func takeMatch(_ key: String, _ value: Any) throws(KeychainFailure) {
-        if key == kSecMatchLimit { return limit = try Self.limit(value, in: self) }
+        if key == kSecMatchLimit as String { return limit = try self.limit(value) }
         namesMatches = true
         let input = AttributeInput(value)
         switch key {
@@ -99,14 +101,13 @@ extension RequestReader {
         }
     }
 
-    private static func limit(
-        _ value: Any, in dictionary: RequestReader
-    ) throws(KeychainFailure) -> Limit {
+    private func limit(_ value: Any) throws(KeychainFailure) -> Limit {
         switch AttributeInput(value) {
         case .text(kSecMatchLimitOne): return .one
         case .text(kSecMatchLimitAll): return .all
         case .number(let number): return .number(number)
-        default: throw dictionary.wrongType(kSecMatchLimit, "a number or one of its two values")
+        default:
+            throw wrongType(kSecMatchLimit as String, "a number or one of its two values")
         }
     }
 }

@@ -47,8 +47,8 @@ struct RequestReader {
     ///
     /// If there are several faults, it throws the one whose key sorts first. Faults of the class
     /// come before all others.
-    init(_ dictionary: [String: Any], for call: SecItemCall) throws(KeychainFailure) {
-        try Self.checkSize(of: dictionary, for: call)
+    init(_ dictionary: NSDictionary, for call: SecItemCall) throws(KeychainFailure) {
+        let dictionary = try Self.contents(of: dictionary, for: call)
         let given = try ClassAndReference(dictionary, for: call)
         self.call = call
         isChanges = false
@@ -62,27 +62,35 @@ struct RequestReader {
     /// Reads the second dictionary of an update, which may hold attributes and a value alone.
     ///
     /// Every other key is `noSuchAttribute` (spec/secitem.md §6).
-    init(changes dictionary: [String: Any], of itemClass: ItemClass) throws(KeychainFailure) {
-        try Self.checkSize(of: dictionary, for: .update)
+    init(changes dictionary: NSDictionary, of itemClass: ItemClass) throws(KeychainFailure) {
+        let dictionary = try Self.contents(of: dictionary, for: .update)
         self.call = .update
         isChanges = true
         self.itemClass = itemClass
         reference = nil
         try takeAll(of: dictionary) { (contents, key, value) throws(KeychainFailure) in
-            if key == kSecValueData {
-                try contents.takeValueData(value)
-            } else if key != kSecUseDataProtectionKeychain {
-                try contents.takeAttribute(key, value)
+            switch key {
+            case kSecValueData: try contents.takeValueData(value)
+            case kSecUseDataProtectionKeychain: break
+            default: try contents.takeAttribute(key, value)
             }
         }
     }
 
-    private static func checkSize(
-        of dictionary: [String: Any], for call: SecItemCall
-    ) throws(KeychainFailure) {
+    /// The dictionary with its keys as texts. A key that is no text becomes one that no call knows,
+    /// so that the call is refused.
+    private static func contents(
+        of dictionary: NSDictionary, for call: SecItemCall
+    ) throws(KeychainFailure) -> [String: Any] {
         if dictionary.count > 128 {
             throw call.failure(.invalidRequest, "a dictionary has more than 128 keys")
         }
+        var contents: [String: Any] = [:]
+        contents.reserveCapacity(dictionary.count)
+        for (key, value) in dictionary {
+            contents[key as? String ?? "key of type \(type(of: key))"] = value
+        }
+        return contents
     }
 
     private mutating func takeAll(
@@ -115,9 +123,9 @@ struct RequestReader {
     }
 
     /// Class and reference are read earlier, and there is only one keychain to use.
-    private static let keysOfNoConcern: Set<String> = [
+    private static let keysOfNoConcern = texts([
         kSecClass, kSecValuePersistentRef, kSecUseDataProtectionKeychain,
-    ]
+    ])
 
     /// Whether macOS ignores `key` in a dictionary of this call, where iOS refuses it
     /// (spec/secitem.md §3.3). Its value is ignored as well.
@@ -132,17 +140,17 @@ struct RequestReader {
         }
     }
 
-    private static let keysPassedOverBesideReference: Set<String> = [
+    private static let keysPassedOverBesideReference = texts([
         kSecAttrSynchronizable, kSecAttrModificationDate,
-    ]
+    ])
 
-    private static let keysPassedOverInWrites: Set<String> = [
+    private static let keysPassedOverInWrites = texts([
         kSecReturnData, kSecReturnAttributes, kSecReturnRef, kSecReturnPersistentRef,
         kSecValueData, kSecAttrAccess, kSecMatchLimit, kSecMatchCaseInsensitive,
         kSecMatchDiacriticInsensitive, kSecMatchWidthInsensitive, kSecMatchTrustedOnly,
         kSecMatchValidOnDate, kSecMatchEmailAddressIfPresent, kSecMatchSubjectContains,
         kSecMatchSubjectStartsWith, kSecMatchSubjectEndsWith, kSecMatchSubjectWholeString,
-    ]
+    ])
 
     /// The failure of a request that contradicts itself or has a value of a wrong type.
     func invalid(_ message: String) -> KeychainFailure {
@@ -163,10 +171,11 @@ struct ClassAndReference {
     ///   that of the reference; for keys, certificates and identities `unimplemented` where one is
     ///   added, else `itemNotFound`, as in a keychain that has none.
     init(_ dictionary: [String: Any], for call: SecItemCall) throws(KeychainFailure) {
-        let named = try dictionary[kSecClass].map { (value) throws(KeychainFailure) in
+        let named = try dictionary[kSecClass as String].map { (value) throws(KeychainFailure) in
             try Self.itemClass(value, for: call)
         }
-        reference = try dictionary[kSecValuePersistentRef].map { (value) throws(KeychainFailure) in
+        let given = dictionary[kSecValuePersistentRef as String]
+        reference = try given.map { (value) throws(KeychainFailure) in
             try Self.reference(value, named, for: call)
         }
         guard let itemClass = named ?? reference?.itemClass else {
@@ -217,10 +226,17 @@ struct ClassAndReference {
             "keys, certificates and identities are not supported")
     }
 
-    private static let unimplementedClasses: Set<String> = [
+    private static let unimplementedClasses = texts([
         kSecClassKey, kSecClassCertificate, kSecClassIdentity,
-    ]
+    ])
 }
+
+private func texts(_ constants: [NSString]) -> Set<String> {
+    Set(constants.map { $0 as String })
+}
+
+/// Whether a text is that of a constant, so that constants can be cases of texts.
+func ~= (constant: NSString, text: String) -> Bool { constant as String == text }
 
 extension AttributeInput {
     /// A value of a dictionary, as one of the types that attributes take.

@@ -80,7 +80,7 @@ extension AddRequest {
     ///
     /// Match keys are refused, where Apple's keychain claims success and stores nothing (§3.5).
     init(
-        _ dictionary: [String: Any], checking check: GroupCheck = { _ in }
+        _ dictionary: NSDictionary, checking check: GroupCheck = { _ in }
     ) throws(KeychainFailure) {
         let contents = try RequestReader(dictionary, for: .add)
         try contents.refuseSkipping()
@@ -104,7 +104,7 @@ extension AddRequest {
 extension CopyRequest {
     /// The request in `dictionary`.
     init(
-        _ dictionary: [String: Any], checking check: GroupCheck = { _ in }
+        _ dictionary: NSDictionary, checking check: GroupCheck = { _ in }
     ) throws(KeychainFailure) {
         let contents = try RequestReader(dictionary, for: .copyMatching)
         try check(contents.accessGroup)
@@ -142,7 +142,7 @@ extension CopyRequest {
 
 extension UpdateRequest {
     /// The request in both dictionaries.
-    init(_ query: [String: Any], _ changes: [String: Any]) throws(KeychainFailure) {
+    init(_ query: NSDictionary, _ changes: NSDictionary) throws(KeychainFailure) {
         let contents = try RequestReader(query, for: .update)
         try contents.refuseMatchKeys()
         try contents.refuseSkipping()
@@ -163,7 +163,7 @@ extension SearchRequest {
     /// The request in a dictionary of `SecItemDelete`.
     ///
     /// Return flags, limits and the value have no effect (§7, and §3.3 on macOS).
-    init(deleting dictionary: [String: Any]) throws(KeychainFailure) {
+    init(deleting dictionary: NSDictionary) throws(KeychainFailure) {
         let contents = try RequestReader(dictionary, for: .delete)
         try contents.refuseMatchKeys()
         try contents.refuseSkipping()

@@ -19,11 +19,11 @@ import ValetTestValues
         var random = SplitMix(seed: seed)
         for _ in 0..<1000 {
             let dictionary = [String: Any].random(&random)
-            let changes = [String: Any].random(&random).filter { $0.key != kSecClass }
+            let changes = [String: Any].random(&random).filter { $0.key != "class" }
             for call in SecItemCall.allCases {
-                #expect(Self.documented.contains(parseStatus(call, dictionary)))
+                #expect(Self.documented.contains(parseStatus(call, dictionary as NSDictionary)))
             }
-            #expect(Self.documented.contains(changesStatus(changes)))
+            #expect(Self.documented.contains(changesStatus(changes as NSDictionary)))
         }
     }
 
@@ -31,8 +31,9 @@ import ValetTestValues
     func `A random dictionary gets the same code every time`(_ seed: UInt64) {
         var random = SplitMix(seed: seed)
         for _ in 0..<500 {
-            let dictionary = [String: Any].random(&random)
-            let copy = Dictionary(uniqueKeysWithValues: dictionary.map { ($0, $1) }.shuffled())
+            let random = [String: Any].random(&random)
+            let copied = Dictionary(uniqueKeysWithValues: random.map { ($0, $1) }.shuffled())
+            let (dictionary, copy) = (random as NSDictionary, copied as NSDictionary)
             for call in SecItemCall.allCases {
                 #expect(parseStatus(call, dictionary) == parseStatus(call, copy))
             }

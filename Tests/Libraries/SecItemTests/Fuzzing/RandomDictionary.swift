@@ -14,12 +14,15 @@ extension [String: Any] {
     static func random(_ random: inout SplitMix, references: [Data] = []) -> [String: Any] {
         var result: [String: Any] = [:]
         if !random.oneIn(10) {
-            result[kSecClass] = ["genp", "genp", "inet", "inet", "keys", "x"].random(&random)
+            result[kSecClass as String] = ["genp", "genp", "inet", "inet", "keys", "x"].random(
+                &random)
         }
         for _ in 0..<Int.random(in: 0..<6, using: &random) {
             let key = DictionaryKeys.all.random(&random)
             let value: Any
-            if key == kSecValuePersistentRef, !random.oneIn(4), let known = references.first {
+            if key == kSecValuePersistentRef as String, !random.oneIn(4),
+                let known = references.first
+            {
                 value = references.count > 1 ? references.random(&random) : known
             } else if random.oneIn(3) {
                 value = DictionaryValues.any(&random)
@@ -46,8 +49,8 @@ extension Array {
 
 /// The keys of random dictionaries.
 private enum DictionaryKeys {
-    static let all =
-        Attribute.allCases.map(\.rawValue) + Attribute.allCases.map(\.rawValue) + [
+    private static var constants: [NSString] {
+        [
             kSecClass, kSecMatchLimit, kSecMatchIssuers, kSecMatchValidOnDate, kSecMatchPolicy,
             kSecMatchHostOrSubdomainOfHost, kSecMatchTrustedOnly, kSecMatchItemList,
             kSecMatchCaseInsensitive, kSecMatchEmailAddressIfPresent, kSecReturnData,
@@ -56,7 +59,13 @@ private enum DictionaryKeys {
             kSecUseAuthenticationUI, kSecUseNoAuthenticationUI, kSecUseAuthenticationContext,
             kSecUseAuthenticationContext, kSecAttrAccessControl, kSecUseItemList,
             kSecUseOperationPrompt, kSecUseDataProtectionKeychain, kSecUseTombstones,
-            kSecUseKeychain, kSecAttrTombstone, kSecAttrUUID, kSecAttrApplicationTag, "clip", "",
+            kSecUseKeychain, kSecAttrTombstone, kSecAttrUUID, kSecAttrApplicationTag,
+        ]
+    }
+
+    static let all =
+        Attribute.allCases.map(\.rawValue) + Attribute.allCases.map(\.rawValue) + [
+            "clip", "",
             "v", "m", "r_", "u_", "f", "filter", "account", "😀", "😀😀", "ключ",
             "\u{0}\u{0}\u{0}\u{0}", "acct\u{0}", "ACCT", " acct", "clas", "classs",
             String(repeating: "k", count: 10_000),
@@ -135,6 +144,6 @@ private enum AuthenticationObjects {
             ("ck", [.devicePasscode, .or, .biometryAny]), ("dk", .applicationPassword),
             ("aku", .privateKeyUsage), ("f", []),
         ]
-        return pairs.compactMap { SecAccessControlCreateWithFlags(nil, $0 as String, $1, nil) }
+        return pairs.compactMap { SecAccessControlCreateWithFlags(nil, $0 as NSString, $1, nil) }
     }
 }

@@ -32,7 +32,7 @@ private struct ContextCalls {
     }
 
     /// Reads the item; the code, once it was looked whether the value came with success alone.
-    func read(_ context: LAContext? = nil, _ more: [String: Any] = [:]) -> OSStatus {
+    func read(_ context: LAContext? = nil, _ more: NSDictionary = [:]) -> OSStatus {
         let context = context ?? person.context
         let found = calls.value(
             "guarded", nil, [kSecUseAuthenticationContext: context] + more)
@@ -94,18 +94,13 @@ private struct ContextCalls {
 
     static let requests: [([String: any Sendable], OSStatus, Int)] = [
         ([:], errSecSuccess, 1),
-        ([kSecUseAuthenticationUI: kSecUseAuthenticationUIAllow], errSecSuccess, 1),
-        ([kSecUseAuthenticationUI: 7], errSecSuccess, 1),
-        ([kSecUseAuthenticationUI: kSecUseAuthenticationUIFail], errSecInteractionNotAllowed, 0),
-        ([kSecUseAuthenticationUI: kSecUseAuthenticationUISkip], errSecItemNotFound, 0),
-        ([kSecUseNoAuthenticationUI: true], errSecInteractionNotAllowed, 0),
-        ([kSecUseNoAuthenticationUI: false], errSecSuccess, 1),
-        (
-            [
-                kSecUseNoAuthenticationUI: true,
-                kSecUseAuthenticationUI: kSecUseAuthenticationUIAllow,
-            ], errSecInteractionNotAllowed, 0
-        ),
+        (["u_AuthUI": "u_AuthUIA"], errSecSuccess, 1),
+        (["u_AuthUI": 7], errSecSuccess, 1),
+        (["u_AuthUI": "u_AuthUIF"], errSecInteractionNotAllowed, 0),
+        (["u_AuthUI": "u_AuthUIS"], errSecItemNotFound, 0),
+        (["u_NoAuthUI": true], errSecInteractionNotAllowed, 0),
+        (["u_NoAuthUI": false], errSecSuccess, 1),
+        (["u_NoAuthUI": true, "u_AuthUI": "u_AuthUIA"], errSecInteractionNotAllowed, 0),
         (["u_CredRef": Data([1])], errSecParam, 0),
     ]
 
@@ -114,7 +109,7 @@ private struct ContextCalls {
         _ request: [String: any Sendable], _ status: OSStatus, _ questionCount: Int
     ) throws {
         let calls = try ContextCalls(Person())
-        #expect(calls.read(nil, request as [String: Any]) == status)
+        #expect(calls.read(nil, request as NSDictionary) == status)
         #expect(calls.person.pinentry.questionCount == questionCount)
     }
 

@@ -32,24 +32,24 @@ private struct PasswordCalls {
 
     func add(
         _ account: String, _ context: LAContext,
-        _ flags: SecAccessControlCreateFlags = .applicationPassword, _ more: [String: Any] = [:]
+        _ flags: SecAccessControlCreateFlags = .applicationPassword, _ more: NSDictionary = [:]
     ) throws -> OSStatus {
         try calls.add(account, flags, nil, [kSecUseAuthenticationContext: context] + more)
     }
 
     /// Reads an item; nil for a value that did not come.
     func read(
-        _ account: String, _ context: LAContext, _ more: [String: Any] = [:]
+        _ account: String, _ context: LAContext, _ more: NSDictionary = [:]
     ) -> (status: OSStatus, text: String?) {
         calls.value(account, nil, [kSecUseAuthenticationContext: context] + more)
     }
 
-    func status(_ account: String, _ context: LAContext, _ more: [String: Any] = [:]) -> OSStatus {
+    func status(_ account: String, _ context: LAContext, _ more: NSDictionary = [:]) -> OSStatus {
         calls.copy(account, nil, [kSecUseAuthenticationContext: context] + more).status
     }
 
-    func all(_ context: LAContext, _ more: [String: Any] = [:]) -> (OSStatus, [String]) {
-        let query: [String: Any] = [
+    func all(_ context: LAContext, _ more: NSDictionary = [:]) -> (OSStatus, [String]) {
+        let query: NSDictionary = [
             kSecClass: kSecClassGenericPassword, kSecMatchLimit: kSecMatchLimitAll,
             kSecReturnData: true, kSecUseAuthenticationContext: context,
         ]
@@ -60,7 +60,7 @@ private struct PasswordCalls {
     }
 
     func update(
-        _ account: String, _ context: LAContext, _ changes: [String: Any]
+        _ account: String, _ context: LAContext, _ changes: NSDictionary
     ) -> OSStatus {
         calls.status {
             try calls.service.update(
@@ -147,7 +147,7 @@ private struct PasswordCalls {
     @Test func `An update of a value needs the right application password`() throws {
         let calls = try PasswordCalls()
         #expect(try calls.add("b", calls.context("own")) == errSecSuccess)
-        let changes: [String: Any] = [kSecValueData: Data("second".utf8)]
+        let changes: NSDictionary = [kSecValueData: Data("second".utf8)]
         #expect(calls.update("b", calls.context("other"), changes) == errSecAuthFailed)
         #expect(calls.read("b", calls.context("own")).text == "value")
         #expect(calls.update("b", calls.context("own"), changes) == errSecSuccess)
@@ -168,7 +168,7 @@ private struct PasswordCalls {
         #expect(calls.all(calls.context("own")) == (errSecSuccess, ["value", "value", "value"]))
         #expect(try calls.add("d", calls.context("other")) == errSecSuccess)
         #expect(calls.all(calls.context("own")) == (errSecAuthFailed, []))
-        let skip: [String: Any] = [kSecUseAuthenticationUI: kSecUseAuthenticationUISkip]
+        let skip: NSDictionary = [kSecUseAuthenticationUI: kSecUseAuthenticationUISkip]
         let (status, values) = calls.all(calls.context("other"), skip)
         #expect(status == errSecSuccess && values.count == 2)
         #expect(calls.all(calls.context(), skip).1.count == 1)
@@ -300,7 +300,7 @@ private struct PasswordCalls {
         let nobody = calls.context()
         nobody.interactionNotAllowed = true
         #expect(try calls.add("b", nobody) == errSecInteractionNotAllowed)
-        let fail: [String: Any] = [kSecUseAuthenticationUI: kSecUseAuthenticationUIFail]
+        let fail: NSDictionary = [kSecUseAuthenticationUI: kSecUseAuthenticationUIFail]
         #expect(
             try calls.add("b", calls.context(), .applicationPassword, fail)
                 == errSecInteractionNotAllowed)
@@ -309,7 +309,7 @@ private struct PasswordCalls {
                 == errSecSuccess)
         #expect(calls.read("b", calls.context(), fail).status == errSecInteractionNotAllowed)
         #expect(calls.read("b", calls.context("own"), fail).text == "value")
-        let skip: [String: Any] = [kSecUseAuthenticationUI: kSecUseAuthenticationUISkip]
+        let skip: NSDictionary = [kSecUseAuthenticationUI: kSecUseAuthenticationUISkip]
         #expect(calls.read("b", calls.context(), skip).status == errSecItemNotFound)
         #expect(try calls.add("b", calls.context()) == errSecDuplicateItem)
         #expect(!calls.person.pinentry.wasStarted)
@@ -382,7 +382,7 @@ private struct PasswordCalls {
         let calls = try PasswordCalls()
         #expect(try calls.add("b", calls.context("own")) == errSecSuccess)
         try calls.person.pinentry.answer(["PIN own"])
-        let prompt: [String: Any] = [kSecUseOperationPrompt: "to log in"]
+        let prompt: NSDictionary = [kSecUseOperationPrompt: "to log in"]
         #expect(calls.read("b", calls.context(), prompt).text == "value")
         #expect(
             calls.person.pinentry.descriptions == [

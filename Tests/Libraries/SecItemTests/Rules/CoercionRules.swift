@@ -97,12 +97,12 @@ import ValetKeychainModel
     func `The rules of coercion hold for what each call accepts`(_ row: Row) {
         for (itemClass, attribute) in Self.attributes {
             let status = row.expected(attribute.family) == nil ? errSecParam : errSecSuccess
-            let base: [String: Any] = [kSecClass: itemClass.code]
+            let base: NSDictionary = [kSecClass: itemClass.code]
             let dictionary = base + [attribute.rawValue: row.value()]
             for call in SecItemCall.allCases {
                 #expect(parseStatus(call, dictionary) == status, "\(attribute) in \(call)")
             }
-            let changes = [attribute.rawValue: row.value()]
+            let changes: NSDictionary = [attribute.rawValue: row.value()]
             #expect(changesStatus(changes, of: base) == status, "\(attribute) in changes")
         }
     }
@@ -114,7 +114,7 @@ import ValetKeychainModel
             let taken = Self.attributes.filter { $0.0 == itemClass }.map(\.1)
                 .filter { $0.family != .date && row.expected($0.family) != nil }
             if taken.isEmpty { continue }
-            var item: [String: Any] = [kSecClass: itemClass.code]
+            let item = NSMutableDictionary(dictionary: [kSecClass: itemClass.code])
             for attribute in taken { item[attribute.rawValue] = row.value() }
             _ = try keychain.service.add(item)
             let query = item + [kSecReturnAttributes: true]
@@ -131,7 +131,7 @@ import ValetKeychainModel
 }
 
 /// What the parse of what an update sets ends with, for items of the class in `query`.
-private func changesStatus(_ changes: [String: Any], of query: [String: Any]) -> OSStatus {
+private func changesStatus(_ changes: NSDictionary, of query: NSDictionary) -> OSStatus {
     do throws(KeychainFailure) {
         _ = try UpdateRequest(query, changes)
         return errSecSuccess

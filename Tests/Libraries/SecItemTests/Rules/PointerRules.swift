@@ -57,7 +57,7 @@ import Testing
         service.add("a", "1")
         let before = NSObject()
         var result: CFTypeRef? = before
-        let status = unsafe SecItemCopyMatching(service.generic(row.keys), &result)
+        let status = unsafe SecItemCopyMatching(service.generic(row.keys as NSDictionary), &result)
         #expect(status == row.status)
         #expect(result === before)
     }
@@ -68,7 +68,7 @@ import Testing
         service.add("a", "1")
         let before = NSObject()
         var result: CFTypeRef? = before
-        let item = service.generic(["acct": "a"] + row.keys)
+        let item = service.generic(["acct": "a"] + (row.keys as NSDictionary))
         let status = unsafe SecItemAdd(item, &result)
         #expect(status == row.status)
         #expect(result === before)

@@ -164,15 +164,15 @@ import Testing
     func `The rules of results hold for attributes that find their item`(_ itemClass: String) throws
     {
         let keychain = RuleKeychain()
-        let item: [String: Any] = [
+        let item: NSDictionary = [
             "class": itemClass, "acct": 7, "labl": Data([1]), "crtr": "abcd", "sync": true,
             "pdmn": "ck", "agrp": "second", "v_Data": Data("a".utf8), "r_Attributes": true,
         ]
         var added = try #require(try keychain.service.add(item) as? [String: Any])
         added["class"] = itemClass
         var found = added
-        for flags in [["r_Data": true], ["r_Attributes": true, "r_Ref": true]] as [[String: Any]] {
-            let object = try keychain.service.copyMatching(found + flags)
+        for flags in [["r_Data": true], ["r_Attributes": true, "r_Ref": true]] as [NSDictionary] {
+            let object = try keychain.service.copyMatching(found as NSDictionary + flags)
             found = object as? [String: Any] ?? found
             #expect(object != nil)
         }

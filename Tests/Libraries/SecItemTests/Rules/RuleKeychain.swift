@@ -124,7 +124,8 @@ final class RuleKeychain {
     }
 
     /// What became of a date since it was seen last.
-    private func change(of key: String, in found: [String: Any]) -> Answer.Change {
+    private func change(of constant: NSString, in found: [String: Any]) -> Answer.Change {
+        let key = constant as String
         guard let date = found[key] as? Date, let last = seen.updateValue(date, forKey: key) else {
             return .new
         }
@@ -133,7 +134,7 @@ final class RuleKeychain {
 
     /// Access control is not what these rules are about.
     private func keys(of dictionary: [String: Any]) -> Set<String> {
-        Set(dictionary.keys).subtracting([kSecAttrAccessControl])
+        Set(dictionary.keys).subtracting(["accc"])
     }
 
     private func isReference(_ data: Data) -> Bool {
@@ -143,25 +144,25 @@ final class RuleKeychain {
 
     private func text(_ data: Data) -> String { String(decoding: data, as: UTF8.self) }
 
-    private func dictionary(_ keys: Call.Keys) -> [String: Any] {
-        given([kSecClass: kSecClassGenericPassword].merging(keys) { $1 })
+    private func dictionary(_ keys: Call.Keys) -> NSDictionary {
+        given(["class": "genp"].merging(keys) { $1 })
     }
 
-    private func given(_ keys: Call.Keys) -> [String: Any] {
+    private func given(_ keys: Call.Keys) -> NSDictionary {
         keys.compactMapValues { value in
             (value as? Kept).map { kept[$0.name] as Any } ?? value
-        }
+        } as NSDictionary
     }
 
     private func accounts() throws(KeychainFailure) -> [String] {
         var accounts: [String] = []
         for itemClass in [kSecClassGenericPassword, kSecClassInternetPassword] {
-            let query: [String: Any] = [
+            let query: NSDictionary = [
                 kSecClass: itemClass, kSecAttrSynchronizable: kSecAttrSynchronizableAny,
                 kSecMatchLimit: kSecMatchLimitAll, kSecReturnAttributes: true,
             ]
             do throws(KeychainFailure) {
-                let found = try service.copyMatching(query) as? [[String: Any]] ?? []
+                let found = try service.copyMatching(query) as? [NSDictionary] ?? []
                 accounts += found.map { $0[kSecAttrAccount] as? String ?? "?" }
             } catch {
                 guard error.code == .itemNotFound else { throw error }

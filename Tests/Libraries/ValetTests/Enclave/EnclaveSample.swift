@@ -144,23 +144,23 @@ struct ServiceFunctions: SecItemFunctions {
     let service: SecItemService
 
     func add(_ attributes: [String: Any]) -> (status: Int32, result: Any?) {
-        status { () throws(KeychainFailure) in try service.add(attributes) }
+        status { () throws(KeychainFailure) in try service.add(attributes as NSDictionary) }
     }
 
     func copy(_ query: [String: Any]) -> (status: Int32, result: Any?) {
-        status { () throws(KeychainFailure) in try service.copyMatching(query) }
+        status { () throws(KeychainFailure) in try service.copyMatching(query as NSDictionary) }
     }
 
     func update(_ query: [String: Any], _ changes: [String: Any]) -> Int32 {
         status { () throws(KeychainFailure) in
-            try service.update(query, changes)
+            try service.update(query as NSDictionary, changes as NSDictionary)
             return nil
         }.status
     }
 
     func delete(_ query: [String: Any]) -> Int32 {
         status { () throws(KeychainFailure) in
-            try service.delete(query)
+            try service.delete(query as NSDictionary)
             return nil
         }.status
     }

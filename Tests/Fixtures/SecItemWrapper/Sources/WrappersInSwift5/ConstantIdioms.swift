@@ -37,7 +37,7 @@ enum ItemKind: String {
 enum ConstantIdioms {
     static func name(of value: String) -> String {
         switch value {
-        case kSecClassKey as String: return "key"
+        case kSecClassKey as String as String: return "key"
         case String(kSecClassIdentity): return "identity"
         default: return "other"
         }
