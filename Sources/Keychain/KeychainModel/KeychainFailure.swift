@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import ValetSystem
-
 /// Why a keychain call failed, in full.
 ///
 /// `OSStatus` and Valet's error enum lose the cause. This keeps it: the operation, the path, the
@@ -52,8 +50,9 @@ public struct KeychainFailure: Error, Hashable, Sendable {
     public var hint: String? { hint(naming: \.swiftName) }
     /// What would help, in no particular language.
     package private(set) var advice: Advice?
-    /// What the platform's modules call the cause, where a caller has to tell causes apart.
-    package private(set) var cause: SystemError.Code?
+    /// The name that the platform's modules have for the cause, where a caller has to tell causes
+    /// apart.
+    private(set) var causeName: String?
 
     /// A failure of `operation`.
     public init(
@@ -74,9 +73,9 @@ public struct KeychainFailure: Error, Hashable, Sendable {
     }
 
     /// The same failure, with its cause.
-    package init(_ failure: KeychainFailure, cause: SystemError.Code) {
+    init(_ failure: KeychainFailure, causeName: String) {
         self = failure
-        self.cause = cause
+        self.causeName = causeName
     }
 
     /// The same failure of another operation.

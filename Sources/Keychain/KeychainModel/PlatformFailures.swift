@@ -14,6 +14,14 @@ extension KeychainFailure {
             hint: error.hint ?? error.hintOnDenial ?? error.code.usualHint)
         self.init(failure, systemError: error.systemError ?? 0)
     }
+
+    /// The same failure, with its cause.
+    package init(_ failure: KeychainFailure, cause: SystemError.Code) {
+        self.init(failure, causeName: cause.name)
+    }
+
+    /// The cause, where a caller has to tell causes apart.
+    package var cause: SystemError.Code? { causeName.map { SystemError.Code($0, message) } }
 }
 
 extension SystemError {

@@ -34,26 +34,25 @@ extension Connection {
         if access == .create { try directory.createEmptyFile(name) }
         do throws(SystemError) {
             let file = try Self.file(name, in: directory)
-            let log = try directory.check(file: name + LogFiles.Part.log.rawValue)
-            let index = try directory.check(file: name + LogFiles.Part.index.rawValue)
-            let change =
-                log == nil || index == nil ? nil : try Self.pastChange(of: directory, deadline)
             if access != .readOnly { try Self.checkRoomForIndex(of: name, in: directory) }
+            let shared = SharedLog.of(file)
+            guard shared.beginOpening(before: deadline) else {
+                throw SystemError(
+                    .busy, during: "open the database", path: directory.path(of: name))
+            }
+            defer { shared.endOpening() }
+            let known = try Self.knownLog(of: name, in: directory, for: access, deadline)
             try self.init(
                 existing: name, in: directory, for: access, deadline: deadline,
-                isImmutable: try Self.isImmutable(name, in: directory, log, index))
+                isImmutable: try Self.isImmutable(name, in: directory, known.log, known.index))
             do throws(SystemError) {
-                try configure()
-                if access == .create { try useWriteAheadLog() }
+                try finishOpening(of: name, in: directory, as: file, for: access, known)
+                try share(shared, in: directory)
             } catch {
-                try checkPlace(of: name, in: directory, as: file)
-                try checkLog()
+                // Now: another thread must not be given files of this connection.
+                shutDown()
                 throw error
             }
-            // Only now: SQLite opens the log and its index by their paths at its first read.
-            try checkPlace(of: name, in: directory, as: file)
-            try noteLog(of: name, in: directory, known: (log, index, change))
-            try checkLog()
         } catch {
             if access == .create {
                 // An empty file would look like a keychain. Report the first error.
@@ -64,6 +63,33 @@ extension Connection {
             guard (try? directory.isInPlace()) != false else { throw directory.replacement }
             throw Self.explained(error, directory.path(of: name))
         }
+    }
+
+    private func share(
+        _ shared: SharedLog, in directory: PrivateDirectory
+    ) throws(SystemError) {
+        // A new database has no log before its first read, and is nobody else's.
+        guard logIdentity != nil || indexIdentity != nil else { return }
+        guard shared.admit(logIdentity, indexIdentity) else { throw directory.replacement }
+        sharedLog = shared
+    }
+
+    private func finishOpening(
+        of name: String, in directory: PrivateDirectory, as file: FileIdentity, for access: Access,
+        _ known: KnownLog
+    ) throws(SystemError) {
+        do throws(SystemError) {
+            try configure()
+            if access == .create { try useWriteAheadLog() }
+        } catch {
+            try checkPlace(of: name, in: directory, as: file)
+            try checkLog()
+            throw error
+        }
+        // Only now: SQLite opens the log and its index by their paths at its first read.
+        try checkPlace(of: name, in: directory, as: file)
+        try noteLog(of: name, in: directory, known: known)
+        try checkLog()
     }
 
     /// The first read writes to the index of the log. If the blocks of the file system are smaller
@@ -168,6 +194,35 @@ extension Connection {
         try directory.checkPlace(of: name, as: file)
     }
 
+    /// The log and its index before an opening; the last change of the folder if both are there.
+    private typealias KnownLog = (log: FileIdentity?, index: FileIdentity?, change: FolderChange?)
+
+    /// Lets SQLite make the files if they are missing, and closes them again: which files such an
+    /// opening has made nobody can know. Others may have removed them, and made others, before they
+    /// can be looked at.
+    private static func knownLog(
+        of name: String, in directory: PrivateDirectory, for access: Access, _ deadline: Deadline
+    ) throws(SystemError) -> KnownLog {
+        let parts = [LogFiles.Part.log, .index].map { name + $0.rawValue }
+        let before = (try directory.check(file: parts[0]), try directory.check(file: parts[1]))
+        if access == .readWrite, before.0 == nil || before.1 == nil {
+            let maker = try Connection(
+                existing: name, in: directory, for: access, deadline: deadline, isImmutable: false)
+            try maker.configure()
+            let hasLog = unsafe valet_sqlite3_has_log(try maker.openDatabase("open the log")) != 0
+            try maker.close()
+            // A copy for inspection has none.
+            guard hasLog else { return (nil, nil, nil) }
+        }
+        let log = try directory.check(file: parts[0])
+        let index = try directory.check(file: parts[1])
+        guard log != nil, index != nil else {
+            guard access != .readWrite else { throw directory.replacement }
+            return (log, index, nil)
+        }
+        return (log, index, try pastChange(of: directory, deadline))
+    }
+
     /// The last change of the folder, once the next one is sure to have another time: that takes
     /// some milliseconds after a change.
     private static func pastChange(
@@ -188,7 +243,7 @@ extension Connection {
     /// has opened those.
     private func noteLog(
         of name: String, in directory: PrivateDirectory,
-        known: (log: FileIdentity?, index: FileIdentity?, change: FolderChange?)
+        known: KnownLog
     ) throws(SystemError) {
         guard unsafe valet_sqlite3_has_log(try openDatabase("open the log")) != 0 else { return }
         logIdentity = try directory.check(file: name + LogFiles.Part.log.rawValue)

@@ -37,6 +37,8 @@ package import ValetSystem
     /// The log and its index that were beside the database after the first read.
     var logIdentity: FileIdentity?
     var indexIdentity: FileIdentity?
+    /// What it shares with the other connections of this process; nil before it was opened whole.
+    var sharedLog: SharedLog?
     private let system: ConnectionSystem
 
     /// Whether statements can run.
@@ -91,14 +93,18 @@ package import ValetSystem
         shutDown()
     }
 
-    private func shutDown() {
+    func shutDown() {
         guard let open = unsafe database else { return }
         unsafe database = nil
         // SQLite closes by number: the files of others, where other code has closed its own.
         guard !ClosedDescriptors.wereFound else { return }
         transactionStatements.forget()
-        unsafe PreparedStatement.releaseAll(of: open)
-        unsafe Self.release(open)
+        let release = {
+            unsafe PreparedStatement.releaseAll(of: open)
+            unsafe Self.release(open)
+        }
+        if let sharedLog { sharedLog.closing(release) } else { release() }
+        sharedLog = nil
     }
 
     private static func release(_ database: OpaquePointer?) {

@@ -44,28 +44,6 @@ package final class LogFiles: Sendable {
             && other.indexIdentity?.isSameFile(as: index) == true
     }
 
-    private struct Holder {
-        weak var files: LogFiles?
-    }
-
-    /// The files that this process has open, by device and inode of the database.
-    private static let open = Lock<[[UInt64]: Holder]>([:])
-
-    /// Whether no other part of this process has other files open for the same `database`. All
-    /// connections of a process to a database share the index that the first of them has opened,
-    /// which may have been removed since.
-    package func areAlone(for database: FileIdentity) -> Bool {
-        Self.open.withLock { open in
-            open = open.filter { $0.value.files != nil }
-            let database = [database.device, database.inode]
-            guard let other = open[database]?.files, other !== self else {
-                open[database] = Holder(files: self)
-                return true
-            }
-            return other.log.isSameFile(as: log) && other.index.isSameFile(as: index)
-        }
-    }
-
     /// Which of the two is no longer in its place, or is shorter than it was; nil if both are in
     /// order. Two system calls.
     ///

@@ -192,7 +192,7 @@ package final class ConnectionPool: Sendable {
         let areTheSame = logFiles.withLock { known in
             guard let known else {
                 known = files
-                return files?.areAlone(for: identity) ?? true
+                return true
             }
             return known.areThose(of: connection)
         }
@@ -227,9 +227,9 @@ package final class ConnectionPool: Sendable {
             try? writer?.connection.close()
             _ = consume held
         }
+        // Another process may hold the lock. Nothing is checkpointed then.
+        try? writer.withLock { $0.take() }?.connection.close()
         for reader in idle { try? reader.connection.close() }
-        // This comes last: until then, others must not open the database anew
-        // (``LogFiles/areAlone(for:)``).
         logFiles.withLock { $0 = nil }
     }
 
