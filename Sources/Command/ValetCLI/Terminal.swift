@@ -239,10 +239,7 @@ struct Terminal: Console {
         for triesLeft in (0..<Self.tryCount).reversed() {
             let first = try ask(device, prompt + ": ")
             let second = try ask(device, prompt + ", again: ")
-            let isEqual = first.withBytes { first in
-                second.withBytes { Self.isEqual(first, $0) }
-            }
-            if isEqual { return first }
+            if first.isEqual(to: second) { return first }
             if triesLeft > 0 { note("valet: the two secrets differ: type both again") }
         }
         throw CLIError(.failure, "the two secrets differ: nothing was stored")
@@ -288,14 +285,6 @@ struct Terminal: Console {
     private static func unanswered(_ error: SystemError) -> CLIError {
         guard error.code == .timedOut else { return CLIError(error) }
         return CLIError(.failure, "nobody answered in time: nothing was changed")
-    }
-
-    /// Compares in a time that depends on the sizes alone.
-    private static func isEqual(_ first: Span<UInt8>, _ second: Span<UInt8>) -> Bool {
-        guard first.count == second.count else { return false }
-        var difference: UInt8 = 0
-        for index in first.indices { difference |= first[index] ^ second[index] }
-        return difference == 0
     }
 
     private static func write(_ bytes: Span<UInt8>, to descriptor: Int32) -> Int {

@@ -23,6 +23,9 @@ package enum AttributeValue: Hashable, Sendable {
         case (.text, _), (.bytes, _), (.accessControl, _), (.number, _), (.date, _): false
         }
     }
+
+    /// The text; nil for values of other types.
+    package var text: String? { if case .text(let text) = self { text } else { nil } }
 }
 
 /// A value from a caller, before it is converted for its attribute.

@@ -24,7 +24,7 @@ package protocol MigratableValue {
     /// Whether it has no bytes.
     var isEmpty: Bool { get }
     /// Whether both have the same bytes.
-    func isSame(as other: Self) -> Bool
+    func isEqual(to other: Self) -> Bool
 }
 
 /// An item that a search for migration found.
@@ -59,7 +59,7 @@ extension MigratableItem {
 
     /// Whether the item has that key and that value already.
     fileprivate func has(_ key: String, _ value: Value) -> Bool {
-        accountText?.hasSameBytes(as: key) == true && self.value?.isSame(as: value) == true
+        accountText?.hasSameBytes(as: key) == true && self.value?.isEqual(to: value) == true
     }
 
     /// Whether the item belongs to `valet` already.
@@ -126,6 +126,30 @@ package struct MigrationPlan<Item: MigratableItem> {
     /// Whether there is nothing to do.
     package var isEmpty: Bool { additions.isEmpty && changes.isEmpty && removals.isEmpty }
 
+    /// Makes the changes with `perform`, if nothing is stored under an added key.
+    ///
+    /// - Parameters:
+    ///   - hasAny: Whether something is stored under one of the keys.
+    ///   - failing: Makes the error of a call that stores.
+    /// - Throws: ``MigrationRefusal``; the errors of `hasAny` and `failing`.
+    package func carryOut(
+        unless hasAny: (_ keys: Set<ExactName>) throws -> Bool,
+        failing: (KeychainFailure) -> any Error, _ perform: (Self) throws(KeychainFailure) -> Void
+    ) throws {
+        guard !isEmpty else { return }
+        guard try addedKeys.isEmpty || !hasAny(addedKeys) else { throw MigrationRefusal.keyExists }
+        do {
+            try perform(self)
+        } catch {
+            switch error.code {
+            case .duplicateItem: throw MigrationRefusal.keyExists
+            // Only an item to change or remove can be missing.
+            case .itemNotFound: throw MigrationRefusal.removalFailed
+            default: throw failing(error)
+            }
+        }
+    }
+
     /// Leaves pairs as they are.
     ///
     /// - Throws: ``MigrationRefusal/keyInvalid`` for a key that is not text.
@@ -153,6 +177,33 @@ package struct MigrationPlan<Item: MigratableItem> {
                 throw MigrationRefusal.duplicateKey
             }
             return (item, pair.key, pair.value)
+        }
+    }
+}
+
+extension ValetIdentity {
+    /// Whether something is stored under one of `keys`. Keys of an explicitly set name are unique
+    /// among all accessibilities.
+    ///
+    /// - Parameters:
+    ///   - contains: Whether there is an item that demands the user.
+    ///   - search: The items that match, with their attributes.
+    package func hasAny<Item: MigratableItem>(
+        _ keys: Set<ExactName>, contains: (PasswordName) throws(KeychainFailure) -> Bool,
+        search: (ItemQuery) throws(KeychainFailure) -> [Item]
+    ) throws(KeychainFailure) -> Bool {
+        guard demand == nil else {
+            for key in keys where try contains(PasswordName(key.text, in: items)) { return true }
+            return false
+        }
+        var query = items.query
+        query.protectionClass = nil
+        do {
+            let accounts = try search(query).compactMap(\.accountText)
+            return accounts.contains { keys.contains(ExactName($0)) }
+        } catch {
+            guard error.code == .itemNotFound else { throw error }
+            return false
         }
     }
 }

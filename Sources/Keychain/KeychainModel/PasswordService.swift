@@ -57,6 +57,44 @@ package struct PasswordService: Hashable, Sendable {
     }
 }
 
+extension PasswordService {
+    /// Whether the keychain works for these items: reads the canary, or stores and reads it.
+    ///
+    /// - Parameters:
+    ///   - read: Whether the item has the canary's value; nil for an item without a value.
+    ///   - store: Stores the canary's value.
+    ///   - readAll: Whether all items that match have the canary's value.
+    package func canAccess(
+        read: (PasswordName) throws(KeychainFailure) -> Bool?,
+        store: (NewItem) throws(KeychainFailure) -> Void,
+        readAll: (ItemQuery) throws(KeychainFailure) -> Bool
+    ) -> Bool {
+        let canary = PasswordName(ServiceName.canaryAccount, in: self)
+        do {
+            do {
+                if let isCanary = try read(canary) { return isCanary }
+            } catch {
+                guard !protectionClass.isRetired else { return error.code == .itemNotFound }
+            }
+            try store(item(canary.account))
+            return try read(canary) == true
+        } catch {
+            guard error.code == .duplicateItem else { return false }
+        }
+        // A valet of another accessibility stored it. The keychain reports a duplicate only if the
+        // protection class of this valet's items is open. So a canary whose own class is locked
+        // says nothing against this valet.
+        var query = canary.query
+        query.protectionClass = nil
+        query.limit = nil
+        do {
+            return try readAll(query)
+        } catch {
+            return [.locked, .interactionNotAllowed, .itemNotFound].contains(error.code)
+        }
+    }
+}
+
 /// The whole primary key of a generic password, as text.
 ///
 /// The fast path of reading uses it; ``query`` is the same search in general form.

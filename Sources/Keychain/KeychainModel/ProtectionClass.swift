@@ -69,6 +69,9 @@ package enum ProtectionClass: UInt8, CaseIterable, Hashable, Sendable {
         }
     }
 
+    /// Whether only older versions stored items of this class.
+    package var isRetired: Bool { self == .always || self == .alwaysThisDeviceOnly }
+
     /// Whether items of this class are unreadable while the keychain is locked.
     package var isClosedWhileLocked: Bool { scope == .whileUnlocked }
 }

@@ -68,13 +68,17 @@ package struct ValetIdentity: Sendable {
         return identity
     }
 
-    /// The plain valet with the same name and accessibility.
+    /// The valet with the same name and accessibility whose values demand nothing.
     package var plain: ValetIdentity {
-        ValetIdentity(identifier: identifier, group: group, accessibility: accessibility)
+        guard demand != nil else { return self }
+        return ValetIdentity(identifier: identifier, group: group, accessibility: accessibility)
     }
 
     /// The items of the valet.
-    package var items: PasswordService {
+    package var items: PasswordService { items(accessibility) }
+
+    /// The items that this valet would have with that accessibility.
+    package func items(_ accessibility: ProtectionClass) -> PasswordService {
         PasswordService(
             service: service(accessibility), accessGroup: group?.accessGroup,
             isSynchronizable: kind == .synchronizableValet, protectionClass: accessibility)

@@ -197,6 +197,23 @@ package struct KeychainSession: Sendable {
         }
     }
 
+    /// The accounts of a service's items that are text; empty if there are none. With `policy`, of
+    /// items with an access control.
+    package func accountTexts(
+        of service: PasswordService, _ policy: AuthenticationPolicy? = nil
+    ) throws(KeychainFailure) -> [String] {
+        guard let policy else {
+            return try accounts(of: service).itemsReportingDamage().compactMap(\.text)
+        }
+        do {
+            let found = try copy(service.query, .attributes, policy).itemsReportingDamage()
+            return found.compactMap { $0.attributes[.account]?.text }
+        } catch {
+            guard error.code == .itemNotFound else { throw error }
+            return []
+        }
+    }
+
     /// Changes every item that matches, or none. Returns their number.
     ///
     /// - Throws: `itemNotFound` if none matches, `duplicateItem` if a primary key is taken; as

@@ -255,7 +255,4 @@ extension ProtectionClass {
         default: throw .invalid("there is no such accessibility")
         }
     }
-
-    /// Whether only older versions stored items of this class.
-    var isRetired: Bool { self == .always || self == .alwaysThisDeviceOnly }
 }

@@ -10,33 +10,16 @@ package import ValetSealing
 
 extension StoredItem: MigratableItem {
     /// The account, if it is text.
-    package var accountText: String? { Self.text(attributes[.account]) }
+    package var accountText: String? { (attributes[.account] ?? .text("")).text }
     /// The service, if it is text.
-    package var serviceText: String? { Self.text(attributes[.service]) }
+    package var serviceText: String? { (attributes[.service] ?? .text("")).text }
     package var groupName: String? { accessGroup.rawValue }
     package var knownClass: ProtectionClass? { protectionClass }
-
-    /// An attribute that is text; an item without the attribute has the empty text.
-    private static func text(_ value: AttributeValue?) -> String? {
-        guard let value else { return "" }
-        return if case .text(let text) = value { text } else { nil }
-    }
 }
 
 extension SecretValue: MigratableValue {
     /// Whether it has no bytes.
     package var isEmpty: Bool { byteCount == 0 }
-
-    /// Whether both have the same bytes, compared in constant time.
-    package func isSame(as other: SecretValue) -> Bool {
-        guard self !== other else { return true }
-        return withBytes { (bytes: Span<UInt8>) in
-            other.withBytes { (others: Span<UInt8>) in
-                guard bytes.count == others.count else { return false }
-                return bytes.indices.reduce(0) { $0 | bytes[$1] ^ others[$1] } == 0
-            }
-        }
-    }
 }
 
 /// Where the items of a migration come from.
@@ -61,9 +44,13 @@ extension OpenValet {
         let items = try options.explaining { () throws(KeychainFailure) in
             try session.copy(query, [.attributes, .value], policy).itemsUnlessDamaged()
         }
-        let plan: MigrationPlan<StoredItem>
         do {
-            plan = try MigrationPlan(items, into: identity, removing: removing, transform)
+            let plan = try MigrationPlan(items, into: identity, removing: removing, transform)
+            try plan.carryOut(
+                unless: { try hasAny($0, session) }, failing: CallFailure.storing
+            ) { plan throws(KeychainFailure) in
+                try session.perform(ItemTransfer(plan))
+            }
         } catch let refusal as MigrationRefusal {
             throw .migration(refusal)
         } catch let failure as CallFailure {
@@ -71,9 +58,6 @@ extension OpenValet {
         } catch {
             throw .keychain(KeychainFailure(.internalFault, during: "migrate items"))
         }
-        guard !plan.isEmpty else { return }
-        guard try !hasAny(plan.addedKeys, session) else { throw .migration(.keyExists) }
-        try perform(plan, session)
     }
 
     private func search(
@@ -86,60 +70,34 @@ extension OpenValet {
             guard identity.demand == nil else {
                 throw .invalid("a valet of this kind stored nothing with a retired accessibility")
             }
-            var query = items.query
-            query.attributes[.service] = .text(identity.service(protectionClass))
-            query.protectionClass = protectionClass
-            return (query, policy(options))
+            return (identity.items(protectionClass).query, policy(options))
         }
     }
 
-    /// Whether something is stored under one of `keys`. Keys of an explicitly set name are unique
-    /// among all accessibilities.
     private func hasAny(
         _ keys: Set<ExactName>, _ session: KeychainSession
     ) throws(CallFailure) -> Bool {
-        guard !keys.isEmpty else { return false }
-        return try keychain { () throws(KeychainFailure) in
-            guard identity.demand == nil else {
-                let policy = AuthenticationPolicy(.fail)
-                for key in keys
-                where try session.contains(PasswordName(key.text, in: items), policy) {
-                    return true
-                }
-                return false
-            }
-            var query = items.query
-            query.protectionClass = nil
-            do throws(KeychainFailure) {
-                let found = try session.attributes(of: query).itemsReportingDamage()
-                let accounts = found.compactMap(\.accountText)
-                return accounts.contains { keys.contains(ExactName($0)) }
-            } catch {
-                guard error.code == .itemNotFound else { throw error }
-                return false
-            }
+        try keychain { () throws(KeychainFailure) in
+            try identity.hasAny(
+                keys,
+                contains: { name throws(KeychainFailure) in
+                    try session.contains(name, AuthenticationPolicy(.fail))
+                },
+                search: { query throws(KeychainFailure) in
+                    try session.attributes(of: query).itemsReportingDamage()
+                })
         }
     }
+}
 
-    private func perform(
-        _ plan: MigrationPlan<StoredItem>, _ session: KeychainSession
-    ) throws(CallFailure) {
-        let transfer = ItemTransfer(
+extension ItemTransfer {
+    fileprivate init(_ plan: MigrationPlan<StoredItem>) {
+        self.init(
             additions: plan.additions.map { Addition($0.item, value: $0.value) },
             changes: plan.changes.map {
-                ItemTransfer.Change($0.found.version, to: $0.item, value: $0.found.value)
+                Change($0.found.version, to: $0.item, value: $0.found.value)
             },
             deletions: plan.removals.map(\.version))
-        do {
-            try session.perform(transfer)
-        } catch {
-            switch error.code {
-            case .duplicateItem: throw .migration(.keyExists)
-            // Only an item to change or remove can be missing.
-            case .itemNotFound: throw .migration(.removalFailed)
-            default: throw .storing(error)
-            }
-        }
     }
 }
 

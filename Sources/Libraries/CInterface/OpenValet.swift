@@ -68,25 +68,10 @@ final class OpenValet: Sendable {
     /// The keys, without those of items whose account is not text, and without the canary.
     func keys(_ options: CallOptions) throws(CallFailure) -> KeyList {
         let session = try options.session()
-        let accounts = try options.explaining { () throws(KeychainFailure) in
-            do throws(KeychainFailure) {
-                guard identity.demand != nil else {
-                    return try session.accounts(of: items).itemsReportingDamage()
-                }
-                let found = try session.copy(items.query, .attributes, policy(options))
-                return found.itemsReportingDamage().compactMap { $0.attributes[.account] }
-            } catch {
-                guard error.code == .itemNotFound else { throw error }
-                return []
-            }
+        let keys = try options.explaining { () throws(KeychainFailure) in
+            try session.accountTexts(of: items, identity.demand == nil ? nil : policy(options))
         }
-        return KeyList(
-            accounts.compactMap { account in
-                guard case .text(let key) = account, !ServiceName.isCanary(key) else {
-                    return nil
-                }
-                return key
-            })
+        return KeyList(keys.filter { !ServiceName.isCanary($0) })
     }
 
     /// Makes the next read ask the user, and ends an open question.
@@ -118,54 +103,26 @@ final class OpenValet: Sendable {
 extension OpenValet {
     /// Tries to read a canary item, and stores it if it does not exist. Does not ask the user.
     func canAccess(_ options: CallOptions) throws(CallFailure) -> Bool {
-        guard identity.demand != nil else { return canAccess(try options.session()) }
-        return try OpenValet(identity.plain).canAccess(options)
+        let session = try options.session()
+        let value = SecretValue(copying: Array(ServiceName.canaryValue.utf8).span)
+        let policy = AuthenticationPolicy(.fail)
+        return identity.plain.items.canAccess(
+            read: { name throws(KeychainFailure) in
+                try session.value(of: name, policy)?.isEqual(to: value) ?? false
+            },
+            store: { item throws(KeychainFailure) in
+                try session.set(item, value: value, policy)
+            },
+            readAll: { query throws(KeychainFailure) in
+                try session.copy(query, .value, policy).itemsUnlessDamaged()
+                    .allSatisfy { $0.value?.isEqual(to: value) == true }
+            })
     }
 
     /// Whether the access control requires no finger, or one is enrolled. Does not ask the user.
     var canMeetAccessControl: Bool {
         guard let demand = identity.demand, demand.takesBiometry else { return true }
         return !ContextAuthenticator(.ofProcess, store: nil).enrolments.isEmpty
-    }
-
-    private func canAccess(_ session: KeychainSession) -> Bool {
-        let canary = PasswordName(ServiceName.canaryAccount, in: items)
-        let policy = AuthenticationPolicy(.fail)
-        do {
-            do {
-                return Self.isCanary(try session.value(of: canary, policy))
-            } catch {
-                guard !identity.accessibility.isRetired else { return error.code == .itemNotFound }
-            }
-            let value = SecretBytes(takingOver: Array(ServiceName.canaryValue.utf8))
-            try session.set(items.item(canary.account), value: SecretValue(value), policy)
-            return Self.isCanary(try session.value(of: canary, policy))
-        } catch {
-            return error.code == .duplicateItem && canAccessOther(canary, session)
-        }
-    }
-
-    /// Whether a canary with this name that a valet of another accessibility stored can be read.
-    ///
-    /// The keychain reports a duplicate only if the protection class of this valet's items is
-    /// open. So a canary whose own class is locked says nothing against this valet.
-    private func canAccessOther(_ canary: PasswordName, _ session: KeychainSession) -> Bool {
-        var query = canary.query
-        query.protectionClass = nil
-        query.limit = nil
-        do {
-            let found = try session.copy(query, .value, AuthenticationPolicy(.fail))
-            return try found.itemsUnlessDamaged().allSatisfy { Self.isCanary($0.value) }
-        } catch {
-            return [.locked, .interactionNotAllowed, .itemNotFound].contains(error.code)
-        }
-    }
-
-    private static func isCanary(_ value: SecretValue?) -> Bool {
-        value?.withBytes { (bytes: Span<UInt8>) in
-            bytes.count == ServiceName.canaryValue.utf8.count
-                && zip(bytes.indices, ServiceName.canaryValue.utf8).allSatisfy { bytes[$0] == $1 }
-        } ?? false
     }
 }
 

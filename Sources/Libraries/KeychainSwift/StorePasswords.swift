@@ -32,9 +32,7 @@ struct StorePasswords: PasswordKeychain {
 
     func accounts(_ query: ItemQuery) throws(KeychainFailure) -> [String] {
         let found = try KeychainSession.current().copy(query, .attributes)
-        return found.itemsReportingDamage().compactMap { item in
-            if case .text(let account)? = item.attributes[.account] { account } else { nil }
-        }
+        return found.itemsReportingDamage().compactMap { $0.attributes[.account]?.text }
     }
 
     func delete(_ query: ItemQuery) throws(KeychainFailure) {

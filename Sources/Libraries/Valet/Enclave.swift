@@ -29,8 +29,7 @@ struct Enclave: Sendable {
 
     /// Whether a plain valet of the same name works.
     var canAccessKeychain: Bool {
-        let plain = Configuration(configuration.naming, configuration.accessibility)
-        return Valet(plain, backend: backend).canAccessKeychain()
+        backend.canAccess(configuration.identity.plain.items)
     }
 
     /// Whether the access control requires no finger or face, or one is enrolled. If not, keeps the
@@ -97,25 +96,12 @@ struct Enclave: Sendable {
 
     /// Stores `items` here, all or none; removes all of them from their old place, or none.
     func migrate(_ items: [FoundItem], removing: Bool) throws {
-        try backend.migrate(items, into: configuration.identity, removing: removing) {
-            keys throws(KeychainError) in
-            for key in keys where try contains(key.text) { return true }
-            return false
-        }
+        try backend.migrate(
+            items, into: configuration.identity, removing: removing, authentication, Transfer.keep)
     }
 
     private func check(_ key: String) throws(KeychainError) {
         guard !key.isEmpty else { throw .emptyKey }
-    }
-
-    private func translating<R>(
-        _ body: () throws(KeychainFailure) -> R
-    ) throws(KeychainError) -> R {
-        do {
-            return try body()
-        } catch {
-            throw KeychainError(error)
-        }
     }
 }
 

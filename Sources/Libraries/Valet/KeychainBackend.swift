@@ -88,7 +88,9 @@ protocol KeychainBackend: Sendable {
     func delete(_ query: ItemQuery) throws(KeychainFailure)
 
     /// Makes every change of a transfer, or leaves the keychain unchanged.
-    func perform(_ transfer: Transfer) throws(TransferFailure)
+    ///
+    /// - Throws: `itemNotFound` if an item cannot be removed, or differs from what was read.
+    func perform(_ transfer: Transfer) throws(KeychainFailure)
 }
 
 /// The common parts of both backends, with the errors of valets.
@@ -104,12 +106,23 @@ extension KeychainBackend {
         }
     }
 
+    /// Whether the keychain works for these items. Stores the canary if it does not exist.
+    func canAccess(_ items: PasswordService) -> Bool {
+        let value = Data(ServiceName.canaryValue.utf8)
+        return items.canAccess(
+            read: { name throws(KeychainFailure) in
+                try self.value(of: name).map { $0 == value }
+            },
+            store: { item throws(KeychainFailure) in try set(item, value: value) },
+            readAll: { query throws(KeychainFailure) in
+                try copy(query, withValues: true).allSatisfy { $0.value == value }
+            })
+    }
+
     /// The items that a SecItem dictionary finds, with their values.
     func find(_ dictionary: [String: Any]) throws(KeychainError) -> [FoundItem] {
-        do {
-            return try copy(matching: dictionary)
-        } catch {
-            throw KeychainError(error)
+        try translating { () throws(KeychainFailure) in
+            try copy(matching: dictionary)
         }
     }
 
@@ -117,19 +130,15 @@ extension KeychainBackend {
     func find(
         _ query: ItemQuery, _ authentication: Authentication
     ) throws(KeychainError) -> [FoundItem] {
-        do {
-            return try copy(query, authentication)
-        } catch {
-            throw KeychainError(error)
+        try translating { () throws(KeychainFailure) in
+            try copy(query, authentication)
         }
     }
 
     /// The items that match, with their values.
     func find(_ query: ItemQuery) throws(KeychainError) -> [FoundItem] {
-        do {
-            return try copy(query, withValues: true)
-        } catch {
-            throw KeychainError(error)
+        try translating { () throws(KeychainFailure) in
+            try copy(query, withValues: true)
         }
     }
 }
@@ -167,16 +176,17 @@ extension FoundItem: MigratableItem {
 }
 
 extension Data: MigratableValue {
-    func isSame(as other: Data) -> Bool { self == other }
+    func isEqual(to other: Data) -> Bool { self == other }
 }
 
 /// The changes that a migration makes in one step.
 typealias Transfer = MigrationPlan<FoundItem>
 
-/// Which part of a transfer failed.
-enum TransferFailure: Error {
-    /// Storing or changing an item.
-    case storing(KeychainFailure)
-    /// Removing an item, or finding it unchanged since it was read.
-    case removing(KeychainFailure)
+/// Runs `body` with the errors of valets.
+func translating<R>(_ body: () throws(KeychainFailure) -> R) throws(KeychainError) -> R {
+    do {
+        return try body()
+    } catch {
+        throw KeychainError(error)
+    }
 }

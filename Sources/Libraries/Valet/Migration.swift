@@ -23,7 +23,9 @@ extension Valet {
         matching query: [String: AnyHashable],
         compactMap: (MigratableKeyValuePair<AnyHashable>) throws -> MigratableKeyValuePair<String>?
     ) throws {
-        try migrate(try backend.find(try Migration.dictionary(query)), removing: false, compactMap)
+        try migrate(try backend.find(try Migration.dictionary(query)), removing: false) {
+            try Migration.pair($0, $1, compactMap)
+        }
     }
 
     /// Copies the generic passwords that a query finds into this valet.
@@ -53,7 +55,9 @@ extension Valet {
         from valet: Valet,
         compactMap: (MigratableKeyValuePair<AnyHashable>) throws -> MigratableKeyValuePair<String>?
     ) throws {
-        try migrate(try backend.find(valet.query), removing: false, compactMap)
+        try migrate(try backend.find(valet.query), removing: false) {
+            try Migration.pair($0, $1, compactMap)
+        }
     }
 
     /// Copies the items of another valet into this one.
@@ -102,17 +106,17 @@ extension Valet {
     func retired(
         _ protectionClass: ProtectionClass, inFiles searchesFiles: Bool = Platform.hasFileKeychain
     ) throws(KeychainError) -> [FoundItem] {
-        let service = configuration.identity.service(protectionClass)
-        var query = query
-        query.attributes[.service] = .text(service)
-        query.protectionClass = protectionClass
-        guard searchesFiles, service != sandbox.service else { return try backend.find(query) }
+        let items = configuration.identity.items(protectionClass)
+        var query = items.query
+        guard searchesFiles, items.service != sandbox.service else {
+            return try backend.find(query)
+        }
         query.protectionClass = nil
         do {
             return try backend.find(query)
         } catch {
             guard error == .itemNotFound else { throw error }
-            return try itemsInFiles(of: service)
+            return try itemsInFiles(of: items.service)
         }
     }
 
@@ -128,43 +132,25 @@ extension Valet {
 
     /// Stores `items` here, all or none; removes all of them from their old place, or none.
     func migrate(
-        _ items: [FoundItem], removing: Bool, _ transform: Migration.Transform = Migration.keep
+        _ items: [FoundItem], removing: Bool, _ transform: Transfer.Transform = Transfer.keep
     ) throws {
-        try backend.migrate(items, into: configuration.identity, removing: removing, transform) {
-            keys throws(KeychainError) in
-            try !self.keysOfAllAccessibilities().isDisjoint(with: keys)
-        }
-    }
-
-    /// Keys of an explicitly set identifier are unique among all accessibilities.
-    private func keysOfAllAccessibilities() throws(KeychainError) -> Set<ExactName> {
-        var query = query
-        query.protectionClass = nil
-        do {
-            let items = try backend.copy(query, withValues: false)
-            return Set(items.compactMap { $0.accountText.map { ExactName($0) } })
-        } catch  where error.code == .itemNotFound {
-            return []
-        } catch {
-            throw KeychainError(error)
-        }
+        try backend.migrate(
+            items, into: configuration.identity, removing: removing, { Authentication() }, transform
+        )
     }
 }
 
 /// What migrations take from their callers. The rules about keys and values are those of
 /// `MigrationPlan`.
 enum Migration {
-    typealias Transform = (MigratableKeyValuePair<AnyHashable>) throws ->
-        MigratableKeyValuePair<String>?
-
-    /// Leaves pairs as they are.
-    ///
-    /// - Throws: ``MigrationError/keyToMigrateInvalid`` for a key that is not text.
-    static func keep(
-        _ pair: MigratableKeyValuePair<AnyHashable>
-    ) throws(MigrationError) -> MigratableKeyValuePair<String> {
-        guard let key = pair.key.base as? String else { throw .keyToMigrateInvalid }
-        return MigratableKeyValuePair(key: key, value: pair.value)
+    /// The key and value that a caller's function makes of an item.
+    static func pair(
+        _ item: FoundItem, _ value: Data,
+        _ transform: (MigratableKeyValuePair<AnyHashable>) throws ->
+            MigratableKeyValuePair<String>?
+    ) throws -> (key: String, value: Data)? {
+        try transform(MigratableKeyValuePair(key: item.account, value: value))
+            .map { ($0.key, $0.value) }
     }
 
     /// `query` without the `AnyHashable` boxes around its values.
@@ -195,34 +181,33 @@ enum Migration {
 extension KeychainBackend {
     /// Stores `items` in `valet`, all or none; removes all of them from their old place, or none.
     ///
-    /// - Parameter hasAny: Whether something is stored under one of the keys.
+    /// - Parameter authentication: With which the keys of an enclave valet are looked up.
     func migrate(
         _ items: [FoundItem], into valet: ValetIdentity, removing: Bool,
-        _ transform: Migration.Transform = Migration.keep,
-        unless hasAny: (_ keys: Set<ExactName>) throws(KeychainError) -> Bool
+        _ authentication: () -> Authentication, _ transform: Transfer.Transform
     ) throws {
-        let transfer: Transfer
         do {
-            transfer = try Transfer(items, into: valet, removing: removing) { item, value in
-                let pair = MigratableKeyValuePair(key: item.account, value: value)
-                return try transform(pair).map { ($0.key, $0.value) }
-            }
+            let transfer = try Transfer(items, into: valet, removing: removing, transform)
+            try transfer.carryOut(
+                unless: { try hasAny($0, in: valet, authentication) },
+                failing: KeychainError.init(storing:), perform)
         } catch let refusal as MigrationRefusal {
             throw MigrationError(refusal)
         }
-        guard try transfer.addedKeys.isEmpty || !hasAny(transfer.addedKeys) else {
-            throw MigrationError.keyToMigrateAlreadyExistsInValet
-        }
-        guard !transfer.isEmpty else { return }
-        do {
-            try perform(transfer)
-        } catch {
-            switch error {
-            case .storing(let failure) where failure.code == .duplicateItem:
-                throw MigrationError.keyToMigrateAlreadyExistsInValet
-            case .storing(let failure): throw KeychainError(storing: failure)
-            case .removing: throw MigrationError.removalFailed
-            }
+    }
+
+    private func hasAny(
+        _ keys: Set<ExactName>, in valet: ValetIdentity, _ authentication: () -> Authentication
+    ) throws(KeychainError) -> Bool {
+        try translating { () throws(KeychainFailure) in
+            try valet.hasAny(
+                keys,
+                contains: { name throws(KeychainFailure) in
+                    try contains(name, authentication())
+                },
+                search: { query throws(KeychainFailure) in
+                    try copy(query, withValues: false)
+                })
         }
     }
 }

@@ -263,7 +263,7 @@ extension SecItemKeychain {
 
     /// Makes every change of a transfer. The system has no transactions: if a step fails, those
     /// before it are undone. A step that cannot be undone stays.
-    func perform(_ transfer: Transfer) throws(TransferFailure) {
+    func perform(_ transfer: Transfer) throws(KeychainFailure) {
         var done = Transfer()
         var added: [Data] = []
         do {
@@ -272,18 +272,13 @@ extension SecItemKeychain {
                 done.changes.append(change)
             }
             for (item, value) in transfer.additions { added.append(try add(item, value: value)) }
-        } catch {
-            undo(done, added: added)
-            throw error.code == .itemNotFound ? .removing(error) : .storing(error)
-        }
-        for item in transfer.removals {
-            do {
+            for item in transfer.removals {
                 try remove(item.reference, item.selector)
                 done.removals.append(item)
-            } catch {
-                undo(done, added: added)
-                throw .removing(error)
             }
+        } catch {
+            undo(done, added: added)
+            throw error
         }
     }
 
@@ -306,9 +301,11 @@ extension SecItemKeychain {
         return reference
     }
 
+    /// - Throws: `itemNotFound`, whatever the reason.
     private func remove(_ reference: Data, _ selector: Any?) throws(KeychainFailure) {
-        let query = FoundItem.query(reference, selector)
-        try functions.check(functions.delete(query), "delete an item")
+        guard functions.delete(FoundItem.query(reference, selector)) == 0 else {
+            throw KeychainFailure(.itemNotFound, during: "delete an item")
+        }
     }
 
     private func undo(_ done: Transfer, added: [Data]) {

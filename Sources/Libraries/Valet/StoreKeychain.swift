@@ -67,22 +67,13 @@ struct StoreKeychain: KeychainBackend {
     }
 
     func accounts(of service: PasswordService) throws(KeychainFailure) -> [String] {
-        try session().accounts(of: service).itemsReportingDamage().compactMap { account in
-            if case .text(let text) = account { text } else { nil }
-        }
+        try session().accountTexts(of: service)
     }
 
     func accounts(
         of service: PasswordService, _ authentication: Authentication
     ) throws(KeychainFailure) -> [String] {
-        do {
-            let found = try session().copy(service.query, .attributes, authentication.policy)
-            let items = found.itemsReportingDamage()
-            return items.compactMap { FoundItem($0).accountText }
-        } catch {
-            guard error.code == .itemNotFound else { throw error }
-            return []
-        }
+        try session().accountTexts(of: service, authentication.policy)
     }
 
     func copy(_ query: ItemQuery, withValues: Bool) throws(KeychainFailure) -> [FoundItem] {
@@ -118,25 +109,20 @@ struct StoreKeychain: KeychainBackend {
         try session().delete(query)
     }
 
-    func perform(_ transfer: Transfer) throws(TransferFailure) {
-        do {
-            try session().perform(
-                ItemTransfer(
-                    additions: try transfer.additions.map { (addition) throws(KeychainFailure) in
-                        Addition(addition.item, value: try SecretValue.copy(of: addition.value))
-                    },
-                    changes: try transfer.changes.map { (change) throws(KeychainFailure) in
-                        ItemTransfer.Change(
-                            try change.found.version, to: change.item,
-                            value: try SecretValue.copy(ofAny: change.found.value))
-                    },
-                    deletions: try transfer.removals.map { (item) throws(KeychainFailure) in
-                        try item.version
-                    }))
-        } catch {
-            // Only an item to change or remove can be missing.
-            throw error.code == .itemNotFound ? .removing(error) : .storing(error)
-        }
+    func perform(_ transfer: Transfer) throws(KeychainFailure) {
+        try session().perform(
+            ItemTransfer(
+                additions: try transfer.additions.map { (addition) throws(KeychainFailure) in
+                    Addition(addition.item, value: try SecretValue.copy(of: addition.value))
+                },
+                changes: try transfer.changes.map { (change) throws(KeychainFailure) in
+                    ItemTransfer.Change(
+                        try change.found.version, to: change.item,
+                        value: try SecretValue.copy(ofAny: change.found.value))
+                },
+                deletions: try transfer.removals.map { (item) throws(KeychainFailure) in
+                    try item.version
+                }))
     }
 }
 

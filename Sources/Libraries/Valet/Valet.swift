@@ -101,10 +101,8 @@ extension Valet {
     public func setObject(_ object: Data, forKey key: String) throws(KeychainError) {
         try check(key)
         guard !object.isEmpty else { throw .emptyValue }
-        do {
+        try translating { () throws(KeychainFailure) in
             try backend.set(sandbox.item(key), value: object)
-        } catch {
-            throw KeychainError(error)
         }
     }
 
@@ -149,10 +147,8 @@ extension Valet {
     /// - Throws: `emptyKey`, `missingEntitlement`, `couldNotAccessKeychain`.
     public func containsObject(forKey key: String) throws(KeychainError) -> Bool {
         try check(key)
-        do {
-            return try backend.contains(PasswordName(key, in: sandbox))
-        } catch {
-            throw KeychainError(error)
+        return try translating { () throws(KeychainFailure) in
+            try backend.contains(PasswordName(key, in: sandbox))
         }
     }
 
@@ -164,10 +160,8 @@ extension Valet {
     ///
     /// - Throws: `missingEntitlement`, `couldNotAccessKeychain`.
     public func allKeys() throws(KeychainError) -> Set<String> {
-        do {
-            return Set(try backend.accounts(of: sandbox).filter { !ServiceName.isCanary($0) })
-        } catch {
-            throw KeychainError(error)
+        try translating { () throws(KeychainFailure) in
+            Set(try backend.accounts(of: sandbox).filter { !ServiceName.isCanary($0) })
         }
     }
 
@@ -208,10 +202,8 @@ extension Valet {
         let keys = Set(keys)
         guard !keys.contains("") else { throw .emptyKey }
         guard !keys.isEmpty else { return [:] }
-        do {
-            return try backend.values(of: keys, in: sandbox)
-        } catch {
-            throw KeychainError(error)
+        return try translating { () throws(KeychainFailure) in
+            try backend.values(of: keys, in: sandbox)
         }
     }
 
@@ -225,10 +217,8 @@ extension Valet {
     public func setObjects(_ objects: [String: Data]) throws(KeychainError) {
         guard objects[""] == nil else { throw .emptyKey }
         guard !objects.values.contains(where: \.isEmpty) else { throw .emptyValue }
-        do {
+        try translating { () throws(KeychainFailure) in
             try backend.set(objects.map { (item: sandbox.item($0.key), value: $0.value) })
-        } catch {
-            throw KeychainError(error)
         }
     }
 }
@@ -238,32 +228,7 @@ extension Valet {
     /// does not exist. ``allKeys()`` leaves the canary out.
     ///
     /// Valets of one explicitly set identifier share the canary, whatever their accessibilities.
-    public func canAccessKeychain() -> Bool {
-        let canary = PasswordName(ServiceName.canaryAccount, in: sandbox)
-        let value = Data(ServiceName.canaryValue.utf8)
-        do {
-            if let found = try? backend.value(of: canary) { return found == value }
-            try backend.set(sandbox.item(canary.account), value: value)
-            return try backend.value(of: canary) == value
-        } catch {
-            return error.code == .duplicateItem && canAccessOtherCanary(canary, value)
-        }
-    }
-
-    /// Whether a canary with this name that a valet of another accessibility stored can be read.
-    ///
-    /// The keychain reports a duplicate only if the protection class of this valet's items is
-    /// open. So a canary whose own class is locked says nothing against this valet.
-    private func canAccessOtherCanary(_ canary: PasswordName, _ value: Data) -> Bool {
-        var query = canary.query
-        query.protectionClass = nil
-        query.limit = nil
-        do {
-            return try backend.copy(query, withValues: true).allSatisfy { $0.value == value }
-        } catch {
-            return [.locked, .interactionNotAllowed, .itemNotFound].contains(error.code)
-        }
-    }
+    public func canAccessKeychain() -> Bool { backend.canAccess(sandbox) }
 
     /// Keeps `failure` as the thread's last failure. If the key was not found, adds a hint that
     /// names the accessibility under which it is stored.

@@ -10,7 +10,7 @@ import Testing
         let text: String
         var isEmpty: Bool { text.isEmpty }
 
-        func isSame(as other: Value) -> Bool { text == other.text }
+        func isEqual(to other: Value) -> Bool { text == other.text }
     }
 
     private struct Item: MigratableItem {

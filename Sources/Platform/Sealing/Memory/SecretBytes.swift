@@ -167,19 +167,7 @@ public final class SecretValue: Sendable {
 extension SecretValue {
     /// Whether both hold the same bytes, in a time that depends on their sizes alone.
     package func isEqual(to other: SecretValue) -> Bool {
-        guard byteCount == other.byteCount else { return false }
-        return withBytes { left in
-            other.withBytes { right in
-                unsafe left.withUnsafeBufferPointer { left in
-                    unsafe right.withUnsafeBufferPointer { right in
-                        guard let first = left.baseAddress, let second = right.baseAddress else {
-                            return true
-                        }
-                        return unsafe sodium_memcmp(first, second, left.count) == 0
-                    }
-                }
-            }
-        }
+        withBytes { left in other.withBytes { right in Sodium.isEqual(left, right) } }
     }
 }
 
