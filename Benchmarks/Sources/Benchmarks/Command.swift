@@ -20,7 +20,7 @@ struct Command {
         populate   fills all stores with COUNT items; on a disk each item of valet is a commit
         measure    times one thread's calls of all stores, which have COUNT items
         threads    times 1, 4 and 16 threads that write
-        serve      is one of several processes that write: scripts/benchmarks/processes.py
+        serve      is one of several processes that write: scripts/benchmarks/suite.py
         memory     prints the KiB that reads of STORE with COUNT items take
         read, write, list
                    reads or writes 10 items of STORE, or lists them, COUNT times: for profilers

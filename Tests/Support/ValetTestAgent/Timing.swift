@@ -6,7 +6,7 @@ import ValetKeychainServices
 import ValetKeychainStore
 import ValetSealing
 
-/// How long calls take, in milliseconds, for `scripts/benchmark-presence`: `time VERB …`.
+/// How long calls take, in milliseconds, for `scripts/benchmark --presence`: `time VERB …`.
 ///
 /// Other than the verbs of that name it stretches passcodes as much as is done for people.
 enum Timing {
