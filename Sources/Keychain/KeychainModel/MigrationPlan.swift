@@ -3,20 +3,39 @@
 // The rules of migrations into a valet, over items and values of any type: `Valet` has `Data`, the
 // C interface has guarded memory.
 
-/// Why items are not migrated. The raw values are those of `MigrationError` and of `valet.h`.
-package enum MigrationRefusal: Int, Error, Hashable, Sendable {
+/// Why items are not migrated.
+extension KeychainFailure.Code {
     /// The query is not for generic passwords, or holds a key that a migration sets.
-    case invalidQuery = 0
-    /// A key is empty, or is not text.
-    case keyInvalid = 1
-    /// A value is empty.
-    case valueInvalid = 2
-    /// Two items have the same key.
-    case duplicateKey = 3
-    /// A key exists in the valet already.
-    case keyExists = 4
-    /// The migrated items could not be removed from their old place.
-    case removalFailed = 5
+    package static let invalidMigrationQuery = Self(
+        "invalidMigrationQuery", status: -50,
+        "the attributes are not for generic passwords, or name what a migration sets")
+    package static let migratedKeyInvalid = Self(
+        "migratedKeyInvalid", status: -50, "a key is empty, or is not text")
+    package static let migratedValueInvalid = Self(
+        "migratedValueInvalid", status: -50, "a value is empty")
+    package static let migratedKeysEqual = Self(
+        "migratedKeysEqual", status: -25299, "two items have the same key")
+    package static let migratedKeyExists = Self(
+        "migratedKeyExists", status: -25299, "a key exists in the valet already")
+    package static let migratedItemStays = Self(
+        "migratedItemStays", status: -25291, "an item could not be removed from its old place")
+
+    /// All of them. Their places are the raw values of `MigrationError` and of `valet.h`.
+    package static let ofMigrations: [Self] = [
+        .invalidMigrationQuery, .migratedKeyInvalid, .migratedValueInvalid, .migratedKeysEqual,
+        .migratedKeyExists, .migratedItemStays,
+    ]
+}
+
+extension KeychainFailure {
+    /// The refusal of a migration.
+    package static func migration(_ code: Code) -> KeychainFailure {
+        KeychainFailure(code, during: "migrate items")
+    }
+
+    /// The raw value of the case of `MigrationError` that stands for this; nil for a failure that
+    /// is no refusal of a migration.
+    package var migrationErrorNumber: Int? { Code.ofMigrations.firstIndex(of: code) }
 }
 
 /// The value of a migrated item.
@@ -100,7 +119,7 @@ package struct MigrationPlan<Item: MigratableItem> {
     /// The canary is never copied; it is removed with the other items. Items without a value stay
     /// where they are.
     ///
-    /// - Throws: ``MigrationRefusal`` and the errors of `transform`. An empty value is refused
+    /// - Throws: ``KeychainFailure`` and the errors of `transform`. An empty value is refused
     ///   before `transform` is called.
     package init(
         _ items: [Item], into valet: ValetIdentity, removing: Bool, _ transform: Transform
@@ -114,7 +133,9 @@ package struct MigrationPlan<Item: MigratableItem> {
                 if removing { removals.append(source) }
                 continue
             }
-            guard !source.belongs(to: place) else { throw MigrationRefusal.keyExists }
+            guard !source.belongs(to: place) else {
+                throw KeychainFailure.migration(.migratedKeyExists)
+            }
             changes.append((source, valet.item(key)))
         }
         for item in removals where item.isNamed(as: place) {
@@ -131,20 +152,22 @@ package struct MigrationPlan<Item: MigratableItem> {
     /// - Parameters:
     ///   - hasAny: Whether something is stored under one of the keys.
     ///   - failing: Makes the error of a call that stores.
-    /// - Throws: ``MigrationRefusal``; the errors of `hasAny` and `failing`.
+    /// - Throws: ``KeychainFailure``; the errors of `hasAny` and `failing`.
     package func carryOut(
         unless hasAny: (_ keys: Set<ExactName>) throws -> Bool,
         failing: (KeychainFailure) -> any Error, _ perform: (Self) throws(KeychainFailure) -> Void
     ) throws {
         guard !isEmpty else { return }
-        guard try addedKeys.isEmpty || !hasAny(addedKeys) else { throw MigrationRefusal.keyExists }
+        guard try addedKeys.isEmpty || !hasAny(addedKeys) else {
+            throw KeychainFailure.migration(.migratedKeyExists)
+        }
         do {
             try perform(self)
         } catch {
             switch error.code {
-            case .duplicateItem: throw MigrationRefusal.keyExists
+            case .duplicateItem: throw KeychainFailure.migration(.migratedKeyExists)
             // Only an item to change or remove can be missing.
-            case .itemNotFound: throw MigrationRefusal.removalFailed
+            case .itemNotFound: throw KeychainFailure.migration(.migratedItemStays)
             default: throw failing(error)
             }
         }
@@ -152,11 +175,13 @@ package struct MigrationPlan<Item: MigratableItem> {
 
     /// Leaves pairs as they are.
     ///
-    /// - Throws: ``MigrationRefusal/keyInvalid`` for a key that is not text.
+    /// - Throws: ``KeychainFailure/Code/migratedKeyInvalid`` for a key that is not text.
     package static func keep(
         _ item: Item, _ value: Item.Value
-    ) throws(MigrationRefusal) -> (key: String, value: Item.Value)? {
-        guard let key = item.accountText else { throw .keyInvalid }
+    ) throws(KeychainFailure) -> (key: String, value: Item.Value)? {
+        guard let key = item.accountText else {
+            throw .migration(.migratedKeyInvalid)
+        }
         return (key, value)
     }
 
@@ -167,14 +192,15 @@ package struct MigrationPlan<Item: MigratableItem> {
         from items: [Item], _ transform: Transform
     ) throws -> [(source: Item, key: String, value: Item.Value)] {
         let found = items.compactMap { item in item.value.map { (item, $0) } }
-        guard found.allSatisfy({ !$1.isEmpty }) else { throw MigrationRefusal.valueInvalid }
+        let invalidValue = KeychainFailure.migration(.migratedValueInvalid)
+        guard found.allSatisfy({ !$1.isEmpty }) else { throw invalidValue }
         var keys: Set<ExactName> = []
         return try found.compactMap { item, value in
             guard let pair = try transform(item, value) else { return nil }
-            guard !pair.key.isEmpty else { throw MigrationRefusal.keyInvalid }
-            guard !pair.value.isEmpty else { throw MigrationRefusal.valueInvalid }
+            guard !pair.key.isEmpty else { throw KeychainFailure.migration(.migratedKeyInvalid) }
+            guard !pair.value.isEmpty else { throw invalidValue }
             guard keys.insert(ExactName(pair.key)).inserted else {
-                throw MigrationRefusal.duplicateKey
+                throw KeychainFailure.migration(.migratedKeysEqual)
             }
             return (item, pair.key, pair.value)
         }

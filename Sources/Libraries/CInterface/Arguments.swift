@@ -20,13 +20,12 @@ enum Argument {
     /// The bytes at `start`, which the caller keeps during the call.
     static func bytes(
         _ start: UnsafeRawPointer?, _ byteCount: Int, _ name: String
-    ) throws(CallFailure) -> UnsafeBufferPointer<UInt8> {
+    ) throws(KeychainFailure) -> UnsafeBufferPointer<UInt8> {
         // A size_t beyond half of the address space is negative here.
         guard byteCount >= 0, byteCount <= maximumByteCount else {
-            throw .keychain(
-                KeychainFailure(
-                    .valueTooLarge, during: "make the call",
-                    message: "\(name) is larger than 16 MiB"))
+            throw KeychainFailure(
+                .valueTooLarge, during: "make the call",
+                message: "\(name) is larger than 16 MiB")
         }
         guard byteCount > 0 else { return unsafe UnsafeBufferPointer(start: nil, count: 0) }
         guard let start = unsafe start else { throw .invalid("\(name) is NULL") }
@@ -37,7 +36,7 @@ enum Argument {
     /// The text at `start`; any UTF-8, also with U+0000.
     static func text(
         _ start: UnsafePointer<CChar>?, _ byteCount: Int, _ name: String
-    ) throws(CallFailure) -> String {
+    ) throws(KeychainFailure) -> String {
         guard byteCount >= 0, byteCount <= maximumByteCount else {
             throw .invalid("\(name) is longer than 16 MiB")
         }
@@ -49,20 +48,20 @@ enum Argument {
     /// The key of a value.
     static func key(
         _ start: UnsafePointer<CChar>?, _ byteCount: Int
-    ) throws(CallFailure) -> String {
+    ) throws(KeychainFailure) -> String {
         let key = try unsafe text(start, byteCount, "the key")
-        guard !key.isEmpty else { throw .emptyKey }
+        guard !key.isEmpty else { throw .argument(.emptyKey) }
         return key
     }
 
     /// A copy of the value at `start`, in guarded memory.
     static func value(
         _ start: UnsafeRawPointer?, _ byteCount: Int
-    ) throws(CallFailure) -> SecretValue {
+    ) throws(KeychainFailure) -> SecretValue {
         let bytes = try unsafe bytes(start, byteCount, "the value")
-        guard byteCount > 0 else { throw .emptyValue }
+        guard byteCount > 0 else { throw .argument(.emptyValue) }
         guard SpareMemory.canStore(byteCount: byteCount) else {
-            throw .keychain(KeychainFailure(.outOfMemory, during: "store a value"))
+            throw KeychainFailure(.outOfMemory, during: "store a value")
         }
         return unsafe SecretValue(copying: bytes.span)
     }
@@ -71,7 +70,7 @@ enum Argument {
     /// uses no field that this version does not know: the rest is 0.
     static func structure<Structure: BitwiseCopyable>(
         _ pointer: UnsafePointer<Structure>?, _ name: String
-    ) throws(CallFailure) -> Structure {
+    ) throws(KeychainFailure) -> Structure {
         guard let start = unsafe UnsafeRawPointer(pointer) else {
             throw .invalid("\(name) is NULL")
         }
@@ -82,7 +81,7 @@ enum Argument {
     /// knows. Newer programs' structures may be larger, as in ``structure(_:_:)``.
     static func structures<Structure: BitwiseCopyable>(
         _ first: UnsafePointer<Structure>, _ count: Int, size: Int, _ name: String
-    ) throws(CallFailure) -> [Structure] {
+    ) throws(KeychainFailure) -> [Structure] {
         let start = unsafe UnsafeRawPointer(first)
         let size = size == 0 ? MemoryLayout<Structure>.stride : size
         var found: [Structure] = []
@@ -96,7 +95,7 @@ enum Argument {
 
     private static func structure<Structure: BitwiseCopyable>(
         at start: UnsafeRawPointer, _ size: Int, _ name: String
-    ) throws(CallFailure) -> Structure {
+    ) throws(KeychainFailure) -> Structure {
         let known = MemoryLayout<Structure>.stride
         guard size >= known, size <= maximumStructureByteCount else {
             throw .invalid(
@@ -104,17 +103,16 @@ enum Argument {
         }
         let rest = unsafe UnsafeRawBufferPointer(start: start + known, count: size - known)
         guard unsafe rest.allSatisfy({ $0 == 0 }) else {
-            throw .keychain(
-                KeychainFailure(
-                    .invalidRequest, during: "make the call",
-                    message: "\(name) asks for something that this version does not know",
-                    hint: "use a newer libvalet"))
+            throw KeychainFailure(
+                .invalidRequest, during: "make the call",
+                message: "\(name) asks for something that this version does not know",
+                hint: "use a newer libvalet")
         }
         return unsafe start.loadUnaligned(as: Structure.self)
     }
 
     /// A field that is 0 or 1.
-    static func flag(_ value: Int32, _ name: String) throws(CallFailure) -> Bool {
+    static func flag(_ value: Int32, _ name: String) throws(KeychainFailure) -> Bool {
         guard value == 0 || value == 1 else { throw .invalid("\(name) is neither 0 nor 1") }
         return value == 1
     }
@@ -122,7 +120,7 @@ enum Argument {
     /// The place for a result.
     static func output<Value>(
         _ pointer: UnsafeMutablePointer<Value>?, _ name: String
-    ) throws(CallFailure) -> UnsafeMutablePointer<Value> {
+    ) throws(KeychainFailure) -> UnsafeMutablePointer<Value> {
         guard let pointer = unsafe pointer else { throw .invalid("\(name) is NULL") }
         return unsafe pointer
     }
@@ -137,7 +135,7 @@ struct CallOptions {
     private(set) var prompt: String?
 
     /// The caller's options; NULL for the default ones.
-    init(_ pointer: UnsafePointer<valet_options>?) throws(CallFailure) {
+    init(_ pointer: UnsafePointer<valet_options>?) throws(KeychainFailure) {
         guard unsafe pointer != nil else { return }
         let options = try unsafe Argument.structure(pointer, "the options")
         guard unsafe options.flags & ~UInt32(VALET_MAY_ASK) == 0 else {
@@ -152,7 +150,7 @@ struct CallOptions {
 }
 
 extension ValetIdentity {
-    init(_ pointer: UnsafePointer<valet_description>?) throws(CallFailure) {
+    init(_ pointer: UnsafePointer<valet_description>?) throws(KeychainFailure) {
         let given = try unsafe Argument.structure(pointer, "the description")
         let identifier = try unsafe Argument.text(
             given.identifier, given.identifier_length, "the identifier")
@@ -183,7 +181,7 @@ extension ValetIdentity {
 
     private static func made(
         _ names: Names, _ given: valet_description
-    ) throws(CallFailure) -> ValetIdentity {
+    ) throws(KeychainFailure) -> ValetIdentity {
         switch unsafe Int(given.kind) {
         case VALET_KIND_LOCAL, VALET_KIND_CLOUD:
             guard unsafe given.access_control == 0 else {
@@ -216,14 +214,12 @@ extension ValetIdentity {
 extension ValetIdentity.Group {
     /// The group with that prefix; without one, this application's group whose name is some prefix,
     /// a dot and `name`, as early versions of the Objective-C interface found groups.
-    fileprivate init(anyPrefix prefix: String, _ name: String) throws(CallFailure) {
+    fileprivate init(anyPrefix prefix: String, _ name: String) throws(KeychainFailure) {
         guard prefix.isEmpty else {
             self.init(prefix: prefix, name)
             return
         }
-        let caller = try keychain { () throws(KeychainFailure) in
-            try KeychainSession.current().caller
-        }
+        let caller = try KeychainSession.current().caller
         let groups = caller.accessGroups.map { ValetIdentity.Group($0) }
         // Byte by byte: texts that look alike may be two groups.
         guard
@@ -232,10 +228,9 @@ extension ValetIdentity.Group {
                     && $0.nameWithoutPrefix.utf8.elementsEqual(name.utf8)
             })
         else {
-            throw .keychain(
-                KeychainFailure(
-                    .missingEntitlement, during: "open a valet",
-                    message: "the application has no access group of that name"))
+            throw KeychainFailure(
+                .missingEntitlement, during: "open a valet",
+                message: "the application has no access group of that name")
         }
         self = found
     }
@@ -243,7 +238,7 @@ extension ValetIdentity.Group {
 
 extension ProtectionClass {
     /// The class of a value of `VALET_WHEN_UNLOCKED` and its kind.
-    init(accessibility: Int32) throws(CallFailure) {
+    init(accessibility: Int32) throws(KeychainFailure) {
         switch Int(accessibility) {
         case VALET_WHEN_UNLOCKED: self = .whenUnlocked
         case VALET_AFTER_FIRST_UNLOCK: self = .afterFirstUnlock

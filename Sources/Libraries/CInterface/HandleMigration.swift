@@ -37,7 +37,7 @@ extension OpenValet {
     /// none.
     func migrate(
         _ source: MigrationSource, removing: Bool, _ options: CallOptions, _ transform: Transform
-    ) throws(CallFailure) {
+    ) throws(KeychainFailure) {
         try refuseRetired()
         let session = try options.session()
         let (query, policy) = try search(source, options)
@@ -47,22 +47,20 @@ extension OpenValet {
         do {
             let plan = try MigrationPlan(items, into: identity, removing: removing, transform)
             try plan.carryOut(
-                unless: { try hasAny($0, session) }, failing: CallFailure.storing
+                unless: { try hasAny($0, session) }, failing: { $0.ofStoring }
             ) { plan throws(KeychainFailure) in
                 try session.perform(ItemTransfer(plan))
             }
-        } catch let refusal as MigrationRefusal {
-            throw .migration(refusal)
-        } catch let failure as CallFailure {
+        } catch let failure as KeychainFailure {
             throw failure
         } catch {
-            throw .keychain(KeychainFailure(.internalFault, during: "migrate items"))
+            throw KeychainFailure(.internalFault, during: "migrate items")
         }
     }
 
     private func search(
         _ source: MigrationSource, _ options: CallOptions
-    ) throws(CallFailure) -> (ItemQuery, AuthenticationPolicy) {
+    ) throws(KeychainFailure) -> (ItemQuery, AuthenticationPolicy) {
         switch source {
         case .valet(let valet): return (valet.items.query, valet.policy(options))
         case .query(let query): return (query, policy(options))
@@ -76,17 +74,15 @@ extension OpenValet {
 
     private func hasAny(
         _ keys: Set<ExactName>, _ session: KeychainSession
-    ) throws(CallFailure) -> Bool {
-        try keychain { () throws(KeychainFailure) in
-            try identity.hasAny(
-                keys,
-                contains: { name throws(KeychainFailure) in
-                    try session.contains(name, AuthenticationPolicy(.fail))
-                },
-                search: { query throws(KeychainFailure) in
-                    try session.attributes(of: query).itemsReportingDamage()
-                })
-        }
+    ) throws(KeychainFailure) -> Bool {
+        try identity.hasAny(
+            keys,
+            contains: { name throws(KeychainFailure) in
+                try session.contains(name, AuthenticationPolicy(.fail))
+            },
+            search: { query throws(KeychainFailure) in
+                try session.attributes(of: query).itemsReportingDamage()
+            })
     }
 }
 
@@ -120,7 +116,7 @@ extension ItemQuery {
     ///
     /// The entries are those of a SecItem dictionary. Entries that a migration sets itself are
     /// refused.
-    init(_ entries: [QueryEntry]) throws(CallFailure) {
+    init(_ entries: [QueryEntry]) throws(KeychainFailure) {
         self.init(.genericPassword)
         var names: Set<String> = []
         for entry in entries {
@@ -142,20 +138,19 @@ extension ItemQuery {
         "nleg": [.number(0), .number(1), .boolean(false), .boolean(true)],
     ]
 
-    private mutating func take(_ entry: QueryEntry) throws(CallFailure) {
+    private mutating func take(_ entry: QueryEntry) throws(KeychainFailure) {
         if let allowed = Self.fixed[entry.name] {
-            guard allowed.contains(entry.input) else { throw .migration(.invalidQuery) }
+            guard allowed.contains(entry.input) else { throw .migration(.invalidMigrationQuery) }
             return
         }
         guard let attribute = Attribute(rawValue: entry.name),
             attribute.exists(in: .genericPassword)
         else {
-            throw .keychain(
-                KeychainFailure(
-                    .noSuchAttribute, during: "migrate items",
-                    message: "generic passwords have no attribute \"\(entry.name)\""))
+            throw KeychainFailure(
+                .noSuchAttribute, during: "migrate items",
+                message: "generic passwords have no attribute \"\(entry.name)\"")
         }
-        guard attribute != .accessControl else { throw .migration(.invalidQuery) }
+        guard attribute != .accessControl else { throw .migration(.invalidMigrationQuery) }
         guard let value = attribute.family.value(from: entry.input) else {
             throw .invalid("the attribute \"\(entry.name)\" does not take values of this type")
         }
@@ -164,7 +159,7 @@ extension ItemQuery {
 
     private mutating func set(
         _ attribute: Attribute, _ value: AttributeValue
-    ) throws(CallFailure) {
+    ) throws(KeychainFailure) {
         switch (attribute, value) {
         case (.accessGroup, .text(let name)): accessGroup = AccessGroup(name)
         case (.synchronizable, .number(0)): synchronizable = .localOnly

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetCInterfaceHeader
+internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSystem
 
@@ -31,7 +32,7 @@ final class HandleTable<Object: AnyObject & Sendable>: @unchecked Sendable {
     }
 
     /// The object of a handle, which lives until the caller drops it.
-    func object(_ handle: OpaquePointer?) throws(CallFailure) -> Object {
+    func object(_ handle: OpaquePointer?) throws(KeychainFailure) -> Object {
         let number = UInt(bitPattern: handle)
         guard let object = ForkLock.withLock({ objects[number] }) else {
             throw .invalid(
@@ -41,7 +42,7 @@ final class HandleTable<Object: AnyObject & Sendable>: @unchecked Sendable {
     }
 
     /// Frees a handle; NULL is allowed.
-    func remove(_ handle: OpaquePointer?) throws(CallFailure) {
+    func remove(_ handle: OpaquePointer?) throws(KeychainFailure) {
         guard unsafe handle != nil else { return }
         let number = UInt(bitPattern: handle)
         // The object goes after the lock: releasing it wipes its memory.

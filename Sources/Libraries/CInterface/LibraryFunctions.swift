@@ -28,7 +28,7 @@ package func valet_configure(
     _ groups: UnsafePointer<UnsafePointer<CChar>?>?, _ group_lengths: UnsafePointer<Int>?,
     _ group_count: Int
 ) -> valet_status {
-    call { () throws(CallFailure) in
+    call { () throws(KeychainFailure) in
         let name = try unsafe Argument.text(application, application_length, "the application")
         guard group_count >= 0, group_count <= 1024 else { throw .invalid("too many groups") }
         var names: [String] = []
@@ -38,9 +38,7 @@ package func valet_configure(
             }
             names.append(try unsafe Argument.text(groups[index], lengths[index], "a group"))
         }
-        try keychain { () throws(KeychainFailure) in
-            try ValetKeychain.configure(applicationIdentifier: name, accessGroups: names)
-        }
+        try ValetKeychain.configure(applicationIdentifier: name, accessGroups: names)
     }
 }
 
@@ -112,10 +110,8 @@ private func store(
 package func valet_state(
     _ state: UnsafeMutablePointer<Int32>?, _ protection_level: UnsafeMutablePointer<Int32>?
 ) -> valet_status {
-    call { () throws(CallFailure) in
-        let (found, level) = try keychain { () throws(KeychainFailure) in
-            (try ValetKeychain.lockState, try ValetKeychain.protectionLevel)
-        }
+    call { () throws(KeychainFailure) in
+        let (found, level) = (try ValetKeychain.lockState, try ValetKeychain.protectionLevel)
         unsafe state?.pointee = found.number
         unsafe protection_level?.pointee = level.map { Int32($0.rank) } ?? Int32(VALET_LEVEL_NONE)
     }
@@ -140,13 +136,11 @@ extension LockState {
 /// `valet_wait`
 @c @implementation
 package func valet_wait(_ accessibility: Int32, _ deadline_ms: UInt32) -> valet_status {
-    call { () throws(CallFailure) in
+    call { () throws(KeychainFailure) in
         let protectionClass = try ProtectionClass(accessibility: accessibility)
         let deadline = Deadline(after: .milliseconds(deadline_ms))
-        try keychain { () throws(KeychainFailure) in
-            try KeychainSession.current().waitUntilAvailable(
-                for: protectionClass, blockingUntil: deadline)
-        }
+        try KeychainSession.current().waitUntilAvailable(
+            for: protectionClass, blockingUntil: deadline)
     }
 }
 
@@ -156,12 +150,10 @@ package func valet_unlock(
     _ passcode: UnsafeRawPointer?, _ passcode_length: Int, _ duration_ms: UInt64,
     _ auto_lock_ms: UInt64
 ) -> valet_status {
-    call { () throws(CallFailure) in
+    call { () throws(KeychainFailure) in
         let bytes = try unsafe Argument.bytes(passcode, passcode_length, "the passcode")
-        try keychain { () throws(KeychainFailure) in
-            try unsafe ValetKeychain.unlock(
-                passcode: bytes.span, for: duration(duration_ms), autoLock: duration(auto_lock_ms))
-        }
+        try unsafe ValetKeychain.unlock(
+            passcode: bytes.span, for: duration(duration_ms), autoLock: duration(auto_lock_ms))
     }
 }
 
@@ -173,8 +165,8 @@ private func duration(_ milliseconds: UInt64) -> Duration? {
 /// `valet_lock`
 @c @implementation
 package func valet_lock(_ all: Int32) -> valet_status {
-    call { () throws(CallFailure) in
+    call { () throws(KeychainFailure) in
         let locksAll = try Argument.flag(all, "all")
-        try keychain { () throws(KeychainFailure) in try ValetKeychain.lock(all: locksAll) }
+        try ValetKeychain.lock(all: locksAll)
     }
 }

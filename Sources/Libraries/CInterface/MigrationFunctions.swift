@@ -14,7 +14,7 @@ package func valet_migrate(
     _ valet: valet_t?, _ migration: UnsafePointer<valet_migration>?,
     _ options: UnsafePointer<valet_options>?
 ) -> valet_status {
-    call { () throws(CallFailure) in
+    call { () throws(KeychainFailure) in
         let valet = try unsafe Handles.valets.object(valet)
         let options = try unsafe CallOptions(options)
         let given = try unsafe Argument.structure(migration, "the migration")
@@ -32,7 +32,7 @@ package func valet_migrate(
 }
 
 extension MigrationSource {
-    fileprivate init(_ given: valet_migration) throws(CallFailure) {
+    fileprivate init(_ given: valet_migration) throws(KeychainFailure) {
         let count = unsafe given.attribute_count
         let sources = unsafe [given.from != nil, given.attributes != nil, given.retired != 0]
         guard sources.count(where: \.self) == 1, count == 0 || sources[1] else {
@@ -51,10 +51,10 @@ extension MigrationSource {
             guard count >= 0, count <= 64, let attributes = unsafe given.attributes else {
                 throw .invalid("there are more than 64 attributes")
             }
-            guard count > 0 else { throw .migration(.invalidQuery) }
+            guard count > 0 else { throw .migration(.invalidMigrationQuery) }
             let structures = try unsafe Argument.structures(
                 attributes, count, size: given.attribute_size, "an attribute")
-            let entries = try unsafe structures.map { (structure) throws(CallFailure) in
+            let entries = try unsafe structures.map { (structure) throws(KeychainFailure) in
                 try unsafe QueryEntry(structure)
             }
             self = .query(try ItemQuery(entries))
@@ -63,14 +63,14 @@ extension MigrationSource {
 }
 
 extension QueryEntry {
-    fileprivate init(_ given: valet_attribute) throws(CallFailure) {
+    fileprivate init(_ given: valet_attribute) throws(KeychainFailure) {
         name = try unsafe Argument.text(given.name, given.name_length, "an attribute's name")
         input = try unsafe AttributeInput(given)
     }
 }
 
 extension AttributeInput {
-    fileprivate init(_ given: valet_attribute) throws(CallFailure) {
+    fileprivate init(_ given: valet_attribute) throws(KeychainFailure) {
         let (start, byteCount) = unsafe (given.value, given.value_length)
         switch unsafe Int(given.type) {
         case VALET_VALUE_TEXT:
@@ -92,7 +92,7 @@ extension AttributeInput {
     /// The pair to store; nil to leave the item out.
     func transformed(
         _ item: StoredItem, _ value: SecretValue
-    ) throws(CallFailure) -> (key: String, value: SecretValue)? {
+    ) throws(KeychainFailure) -> (key: String, value: SecretValue)? {
         let account = item.attributes[.account] ?? .text("")
         var bytes: [UInt8] =
             switch account {
@@ -106,7 +106,7 @@ extension AttributeInput {
             value.withBytes { (span: Span<UInt8>) in
                 unsafe span.withUnsafeBytes { buffer in
                     var pair = unsafe Self.pair(account, key, buffer)
-                    return Result { () throws(CallFailure) in
+                    return Result { () throws(KeychainFailure) in
                         try unsafe answer(&pair, value, at: buffer)
                     }
                 }
@@ -139,23 +139,22 @@ extension AttributeInput {
 
     private func answer(
         _ pair: inout valet_pair, _ value: SecretValue, at buffer: UnsafeRawBufferPointer
-    ) throws(CallFailure) -> (key: String, value: SecretValue)? {
+    ) throws(KeychainFailure) -> (key: String, value: SecretValue)? {
         switch unsafe Int(map(context, &pair)) {
         case VALET_PAIR_KEEP: break
         case VALET_PAIR_SKIP: return nil
         case VALET_PAIR_STOP:
-            throw .keychain(
-                KeychainFailure(
-                    .userCancelled, during: "migrate items",
-                    message: "the program's function ended the migration"))
-        default: throw .noAnswer
+            throw KeychainFailure(
+                .userCancelled, during: "migrate items",
+                message: "the program's function ended the migration")
+        default: throw .argument(.noAnswer)
         }
         guard case .text(let key) = try unsafe AttributeInput(pair.key) else {
-            throw .migration(.keyInvalid)
+            throw .migration(.migratedKeyInvalid)
         }
         let isSame = unsafe pair.value == buffer.baseAddress && pair.value_length == buffer.count
         guard !isSame else { return (key, value) }
-        guard unsafe pair.value_length != 0 else { throw .migration(.valueInvalid) }
+        guard unsafe pair.value_length != 0 else { throw .migration(.migratedValueInvalid) }
         return (key, try unsafe Argument.value(pair.value, pair.value_length))
     }
 }

@@ -20,18 +20,18 @@ final class OpenValet: Sendable {
     }
 
     /// Stores a value; does not ask the user.
-    func set(_ key: String, _ value: SecretValue, _ options: CallOptions) throws(CallFailure) {
+    func set(_ key: String, _ value: SecretValue, _ options: CallOptions) throws(KeychainFailure) {
         try refuseRetired()
         let session = try options.session()
         let item = identity.demand == nil ? items.item(key) : identity.item(key)
         do {
             try session.set(item, value: value, AuthenticationPolicy(.fail))
         } catch {
-            throw identity.demand == nil ? .keychain(error) : .storing(error)
+            throw identity.demand == nil ? error : error.ofStoring
         }
     }
 
-    func value(_ key: String, _ options: CallOptions) throws(CallFailure) -> SecretValue {
+    func value(_ key: String, _ options: CallOptions) throws(KeychainFailure) -> SecretValue {
         let session = try options.session()
         return try options.explaining { () throws(KeychainFailure) in
             let value = try session.value(of: PasswordName(key, in: items), policy(options))
@@ -41,32 +41,30 @@ final class OpenValet: Sendable {
     }
 
     /// Whether something is stored; does not ask the user, and remembered proofs do not count.
-    func contains(_ key: String, _ options: CallOptions) throws(CallFailure) -> Bool {
+    func contains(_ key: String, _ options: CallOptions) throws(KeychainFailure) -> Bool {
         let session = try options.session()
-        return try keychain { () throws(KeychainFailure) in
-            try session.contains(PasswordName(key, in: items), AuthenticationPolicy(.fail))
-        }
+        return try session.contains(PasswordName(key, in: items), AuthenticationPolicy(.fail))
     }
 
-    func remove(_ key: String, _ options: CallOptions) throws(CallFailure) {
+    func remove(_ key: String, _ options: CallOptions) throws(KeychainFailure) {
         try delete(PasswordName(key, in: items).query, options)
     }
 
-    func removeAll(_ options: CallOptions) throws(CallFailure) {
+    func removeAll(_ options: CallOptions) throws(KeychainFailure) {
         try delete(items.query, options)
     }
 
-    private func delete(_ query: ItemQuery, _ options: CallOptions) throws(CallFailure) {
+    private func delete(_ query: ItemQuery, _ options: CallOptions) throws(KeychainFailure) {
         let session = try options.session()
         do {
             try session.delete(query)
         } catch {
-            guard error.code == .itemNotFound else { throw .keychain(error) }
+            guard error.code == .itemNotFound else { throw error }
         }
     }
 
     /// The keys, without those of items whose account is not text, and without the canary.
-    func keys(_ options: CallOptions) throws(CallFailure) -> KeyList {
+    func keys(_ options: CallOptions) throws(KeychainFailure) -> KeyList {
         let session = try options.session()
         let keys = try options.explaining { () throws(KeychainFailure) in
             try session.accountTexts(of: items, identity.demand == nil ? nil : policy(options))
@@ -75,7 +73,7 @@ final class OpenValet: Sendable {
     }
 
     /// Makes the next read ask the user, and ends an open question.
-    func requirePrompt() throws(CallFailure) {
+    func requirePrompt() throws(KeychainFailure) {
         guard identity.kind == .singlePromptSecureEnclaveValet else {
             throw .invalid("only a single-prompt valet remembers that the user was asked")
         }
@@ -91,7 +89,7 @@ final class OpenValet: Sendable {
     }
 
     /// Refuses to store what only older versions stored.
-    func refuseRetired() throws(CallFailure) {
+    func refuseRetired() throws(KeychainFailure) {
         guard identity.accessibility.isRetired else { return }
         throw .invalid(
             "the accessibility is retired, and nothing more can be stored with it",
@@ -102,7 +100,7 @@ final class OpenValet: Sendable {
 /// Whether the keychain works for a valet.
 extension OpenValet {
     /// Tries to read a canary item, and stores it if it does not exist. Does not ask the user.
-    func canAccess(_ options: CallOptions) throws(CallFailure) -> Bool {
+    func canAccess(_ options: CallOptions) throws(KeychainFailure) -> Bool {
         let session = try options.session()
         let value = SecretValue(copying: Array(ServiceName.canaryValue.utf8).span)
         let policy = AuthenticationPolicy(.fail)
@@ -145,23 +143,22 @@ private final class RememberedProof: Sendable {
 
 extension CallOptions {
     /// The session of this process, for one call.
-    func session() throws(CallFailure) -> KeychainSession {
-        let session = try keychain { () throws(KeychainFailure) in try KeychainSession.current() }
+    func session() throws(KeychainFailure) -> KeychainSession {
+        let session = try KeychainSession.current()
         return deadline.map { session.ending(at: $0) } ?? session
     }
 
     /// Runs `body`, which may ask the user. If it may not, its failure says how to allow it.
     func explaining<R>(
         _ body: () throws(KeychainFailure) -> R
-    ) throws(CallFailure) -> R {
+    ) throws(KeychainFailure) -> R {
         do {
             return try body()
         } catch {
             guard error.code == .interactionNotAllowed, !mayAsk, error.advice == nil else {
-                throw .keychain(error)
+                throw error
             }
-            throw .keychain(
-                KeychainFailure(error, hint: "set `VALET_MAY_ASK` in the options of the call"))
+            throw KeychainFailure(error, hint: "set `VALET_MAY_ASK` in the options of the call")
         }
     }
 }

@@ -16,7 +16,7 @@ package func valet_open(
     _ description: UnsafePointer<valet_description>?, _ valet: UnsafeMutablePointer<valet_t?>?
 ) -> valet_status {
     unsafe valet?.pointee = nil
-    return call { () throws(CallFailure) in
+    return call { () throws(KeychainFailure) in
         let place = try unsafe Argument.output(valet, "the place for the valet")
         let identity = try unsafe ValetIdentity(description)
         unsafe place.pointee = Handles.valets.insert(OpenValet(identity))
@@ -26,7 +26,7 @@ package func valet_open(
 /// `valet_close`
 @c @implementation
 package func valet_close(_ valet: valet_t?) -> valet_status {
-    call { () throws(CallFailure) in try unsafe Handles.valets.remove(valet) }
+    call { () throws(KeychainFailure) in try unsafe Handles.valets.remove(valet) }
 }
 
 /// `valet_is_equal`
@@ -34,7 +34,7 @@ package func valet_close(_ valet: valet_t?) -> valet_status {
 package func valet_is_equal(
     _ one: valet_t?, _ other: valet_t?, _ is_equal: UnsafeMutablePointer<Int32>?
 ) -> valet_status {
-    call { () throws(CallFailure) in
+    call { () throws(KeychainFailure) in
         let place = try unsafe Argument.output(is_equal, "the place for the result")
         let (one, other) = try unsafe (
             Handles.valets.object(one), Handles.valets.object(other)
@@ -49,7 +49,7 @@ package func valet_can_access(
     _ valet: valet_t?, _ options: UnsafePointer<valet_options>?,
     _ can_access: UnsafeMutablePointer<Int32>?
 ) -> valet_status {
-    call { () throws(CallFailure) in
+    call { () throws(KeychainFailure) in
         let place = try unsafe Argument.output(can_access, "the place for the result")
         let valet = try unsafe Handles.valets.object(valet)
         unsafe place.pointee = try valet.canAccess(CallOptions(options)) ? 1 : 0
@@ -61,7 +61,7 @@ package func valet_can_access(
 package func valet_can_meet_access_control(
     _ valet: valet_t?, _ can_meet: UnsafeMutablePointer<Int32>?
 ) -> valet_status {
-    call { () throws(CallFailure) in
+    call { () throws(KeychainFailure) in
         let place = try unsafe Argument.output(can_meet, "the place for the result")
         unsafe place.pointee = try Handles.valets.object(valet).canMeetAccessControl ? 1 : 0
     }
@@ -70,7 +70,7 @@ package func valet_can_meet_access_control(
 /// `valet_require_prompt`
 @c @implementation
 package func valet_require_prompt(_ valet: valet_t?) -> valet_status {
-    call { () throws(CallFailure) in try unsafe Handles.valets.object(valet).requirePrompt() }
+    call { () throws(KeychainFailure) in try unsafe Handles.valets.object(valet).requirePrompt() }
 }
 
 /// `valet_set`
@@ -79,7 +79,7 @@ package func valet_set(
     _ valet: valet_t?, _ key: UnsafePointer<CChar>?, _ key_length: Int,
     _ value: UnsafeRawPointer?, _ value_length: Int, _ options: UnsafePointer<valet_options>?
 ) -> valet_status {
-    call { () throws(CallFailure) in
+    call { () throws(KeychainFailure) in
         let valet = try unsafe Handles.valets.object(valet)
         let options = try unsafe CallOptions(options)
         let key = try unsafe Argument.key(key, key_length)
@@ -93,7 +93,7 @@ package func valet_set_from_fd(
     _ valet: valet_t?, _ key: UnsafePointer<CChar>?, _ key_length: Int, _ fd: Int32,
     _ options: UnsafePointer<valet_options>?
 ) -> valet_status {
-    call { () throws(CallFailure) in
+    call { () throws(KeychainFailure) in
         let valet = try unsafe Handles.valets.object(valet)
         let options = try unsafe CallOptions(options)
         let key = try unsafe Argument.key(key, key_length)
@@ -102,23 +102,24 @@ package func valet_set_from_fd(
 }
 
 /// All bytes of a descriptor, in guarded memory. Without a deadline of the call it has a minute.
-private func read(_ descriptor: Int32, _ deadline: Deadline?) throws(CallFailure) -> SecretValue {
+private func read(_ descriptor: Int32, _ deadline: Deadline?) throws(KeychainFailure) -> SecretValue
+{
     guard descriptor >= 0 else { throw .invalid("the descriptor is negative") }
     let deadline = deadline ?? Deadline(after: .seconds(60))
     var input = SecretInput(capacity: 4096)
     while try readOnce(descriptor, deadline, &input) > 0 {
         guard input.byteCount <= Argument.maximumByteCount else {
-            throw .keychain(KeychainFailure(.valueTooLarge, during: "read a value"))
+            throw KeychainFailure(.valueTooLarge, during: "read a value")
         }
     }
-    guard input.byteCount > 0 else { throw .emptyValue }
+    guard input.byteCount > 0 else { throw .argument(.emptyValue) }
     let byteCount = input.byteCount
     return input.value(byteCount: byteCount)
 }
 
 private func readOnce(
     _ descriptor: Int32, _ deadline: Deadline, _ input: inout SecretInput
-) throws(CallFailure) -> Int {
+) throws(KeychainFailure) -> Int {
     do {
         return try input.read(from: descriptor, until: deadline)
     } catch {
@@ -126,7 +127,7 @@ private func readOnce(
         let failure = KeychainFailure(
             isLate ? .timedOut : .inputOutput, during: "read a value",
             message: isLate ? "the descriptor did not end in time" : nil)
-        throw .keychain(KeychainFailure(failure, systemError: error.systemError ?? 0))
+        throw KeychainFailure(failure, systemError: error.systemError ?? 0)
     }
 }
 
@@ -137,7 +138,7 @@ package func valet_get(
     _ options: UnsafePointer<valet_options>?, _ secret: UnsafeMutablePointer<valet_secret_t?>?
 ) -> valet_status {
     unsafe secret?.pointee = nil
-    return call { () throws(CallFailure) in
+    return call { () throws(KeychainFailure) in
         let place = try unsafe Argument.output(secret, "the place for the secret")
         let valet = try unsafe Handles.valets.object(valet)
         let options = try unsafe CallOptions(options)
@@ -152,7 +153,7 @@ package func valet_contains(
     _ valet: valet_t?, _ key: UnsafePointer<CChar>?, _ key_length: Int,
     _ options: UnsafePointer<valet_options>?, _ contains: UnsafeMutablePointer<Int32>?
 ) -> valet_status {
-    call { () throws(CallFailure) in
+    call { () throws(KeychainFailure) in
         let place = try unsafe Argument.output(contains, "the place for the result")
         let valet = try unsafe Handles.valets.object(valet)
         let options = try unsafe CallOptions(options)
@@ -167,7 +168,7 @@ package func valet_remove(
     _ valet: valet_t?, _ key: UnsafePointer<CChar>?, _ key_length: Int,
     _ options: UnsafePointer<valet_options>?
 ) -> valet_status {
-    call { () throws(CallFailure) in
+    call { () throws(KeychainFailure) in
         let valet = try unsafe Handles.valets.object(valet)
         let options = try unsafe CallOptions(options)
         try valet.remove(try unsafe Argument.key(key, key_length), options)
@@ -179,7 +180,7 @@ package func valet_remove(
 package func valet_remove_all(
     _ valet: valet_t?, _ options: UnsafePointer<valet_options>?
 ) -> valet_status {
-    call { () throws(CallFailure) in
+    call { () throws(KeychainFailure) in
         try unsafe Handles.valets.object(valet).removeAll(CallOptions(options))
     }
 }
@@ -189,7 +190,7 @@ package func valet_remove_all(
 package func valet_secret_bytes(
     _ secret: valet_secret_t?, _ bytes: UnsafeMutablePointer<UnsafePointer<UInt8>?>?
 ) -> valet_status {
-    call { () throws(CallFailure) in
+    call { () throws(KeychainFailure) in
         let place = try unsafe Argument.output(bytes, "the place for the bytes")
         let value = try unsafe Handles.secrets.object(secret)
         // The table holds the value, whose memory does not move, until the caller frees it.
@@ -204,7 +205,7 @@ package func valet_secret_bytes(
 package func valet_secret_length(
     _ secret: valet_secret_t?, _ length: UnsafeMutablePointer<Int>?
 ) -> valet_status {
-    call { () throws(CallFailure) in
+    call { () throws(KeychainFailure) in
         let place = try unsafe Argument.output(length, "the place for the length")
         unsafe place.pointee = try unsafe Handles.secrets.object(secret).byteCount
     }
@@ -213,7 +214,7 @@ package func valet_secret_length(
 /// `valet_secret_free`
 @c @implementation
 package func valet_secret_free(_ secret: valet_secret_t?) -> valet_status {
-    call { () throws(CallFailure) in try unsafe Handles.secrets.remove(secret) }
+    call { () throws(KeychainFailure) in try unsafe Handles.secrets.remove(secret) }
 }
 
 /// `valet_keys`
@@ -223,7 +224,7 @@ package func valet_keys(
     _ keys: UnsafeMutablePointer<valet_keys_t?>?
 ) -> valet_status {
     unsafe keys?.pointee = nil
-    return call { () throws(CallFailure) in
+    return call { () throws(KeychainFailure) in
         let place = try unsafe Argument.output(keys, "the place for the keys")
         let valet = try unsafe Handles.valets.object(valet)
         let list = try valet.keys(try unsafe CallOptions(options))
@@ -236,7 +237,7 @@ package func valet_keys(
 package func valet_keys_count(
     _ keys: valet_keys_t?, _ count: UnsafeMutablePointer<Int>?
 ) -> valet_status {
-    call { () throws(CallFailure) in
+    call { () throws(KeychainFailure) in
         let place = try unsafe Argument.output(count, "the place for the number")
         unsafe place.pointee = try unsafe Handles.keys.object(keys).count
     }
@@ -248,7 +249,7 @@ package func valet_keys_at(
     _ keys: valet_keys_t?, _ index: Int, _ key: UnsafeMutablePointer<UnsafePointer<CChar>?>?,
     _ length: UnsafeMutablePointer<Int>?
 ) -> valet_status {
-    call { () throws(CallFailure) in
+    call { () throws(KeychainFailure) in
         let place = try unsafe Argument.output(key, "the place for the key")
         let list = try unsafe Handles.keys.object(keys)
         guard let range = list.range(at: index) else {
@@ -267,5 +268,5 @@ package func valet_keys_at(
 /// `valet_keys_free`
 @c @implementation
 package func valet_keys_free(_ keys: valet_keys_t?) -> valet_status {
-    call { () throws(CallFailure) in try unsafe Handles.keys.remove(keys) }
+    call { () throws(KeychainFailure) in try unsafe Handles.keys.remove(keys) }
 }

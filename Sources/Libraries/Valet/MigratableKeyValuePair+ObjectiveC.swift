@@ -55,20 +55,17 @@
             MigratableKeyValuePairOutput(key: "", value: Data(), preventsMigration: true)
         }
 
-        func pair() throws(MigrationPrevented) -> MigratableKeyValuePair<String> {
-            guard !preventsMigration else { throw MigrationPrevented() }
+        func pair() throws(CancellationError) -> MigratableKeyValuePair<String> {
+            guard !preventsMigration else { throw CancellationError() }
             return MigratableKeyValuePair(key: key, value: value)
         }
     }
 
-    /// Thrown when the caller's `compactMap` prevents the migration. No caller sees it: a migration
-    /// that changes nothing because it was prevented has succeeded.
-    struct MigrationPrevented: Error {
-        /// Runs `migration`, and ignores that it was prevented.
-        static func isNoFailure(of migration: () throws -> Void) throws {
-            do {
-                try migration()
-            } catch is MigrationPrevented {}
-        }
+    /// Runs `migration`, and ignores that the caller's `compactMap` prevented it: a migration that
+    /// changes nothing because it was prevented has succeeded.
+    func unlessPrevented(_ migration: () throws -> Void) throws {
+        do {
+            try migration()
+        } catch is CancellationError {}
     }
 #endif

@@ -191,8 +191,9 @@ extension KeychainBackend {
             try transfer.carryOut(
                 unless: { try hasAny($0, in: valet, authentication) },
                 failing: KeychainError.init(storing:), perform)
-        } catch let refusal as MigrationRefusal {
-            throw MigrationError(refusal)
+        } catch let failure as KeychainFailure {
+            guard let refusal = MigrationError(failure) else { throw failure }
+            throw refusal
         }
     }
 

@@ -25,16 +25,9 @@ public enum MigrationError: Int, CaseIterable, Error, Sendable {
 }
 
 extension MigrationError: CustomStringConvertible {
-    init(_ refusal: MigrationRefusal) {
-        self =
-            switch refusal {
-            case .invalidQuery: .invalidQuery
-            case .keyInvalid: .keyToMigrateInvalid
-            case .valueInvalid: .dataToMigrateInvalid
-            case .duplicateKey: .duplicateKeyToMigrate
-            case .keyExists: .keyToMigrateAlreadyExistsInValet
-            case .removalFailed: .removalFailed
-            }
+    init?(_ failure: KeychainFailure) {
+        guard let number = failure.migrationErrorNumber else { return nil }
+        self.init(rawValue: number)
     }
 
     /// `MigrationError.` and the name of the case.

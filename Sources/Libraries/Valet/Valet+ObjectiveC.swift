@@ -232,11 +232,11 @@ public final class Valet: NSObject, Sendable {
             matching query: [String: AnyHashable],
             compactMap: (MigratableKeyValuePairInput) -> MigratableKeyValuePairOutput?
         ) throws {
-            try MigrationPrevented.isNoFailure(of: {
+            try unlessPrevented {
                 try migrateObjects(matching: query) { pair in
                     try compactMap(MigratableKeyValuePairInput(pair))?.pair()
                 }
-            })
+            }
         }
 
         /// See ``migrateObjects(from:removeOnCompletion:)``.
@@ -254,11 +254,11 @@ public final class Valet: NSObject, Sendable {
             from valet: Valet,
             compactMap: (MigratableKeyValuePairInput) -> MigratableKeyValuePairOutput?
         ) throws {
-            try MigrationPrevented.isNoFailure(of: {
+            try unlessPrevented {
                 try migrateObjects(from: valet) { pair in
                     try compactMap(MigratableKeyValuePairInput(pair))?.pair()
                 }
-            })
+            }
         }
 
         /// See ``migrateObjectsFromAlwaysAccessibleValet(removeOnCompletion:)``.
