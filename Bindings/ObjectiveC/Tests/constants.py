@@ -10,14 +10,24 @@ from pathlib import Path
 header = Path(sys.argv[1]).read_text(encoding="utf-8")
 sources = Path(sys.argv[2])
 
-swift = (sources / "Libraries/SecItem/Constants/SecItemConstants.swift").read_text(encoding="utf-8")
-texts = dict(re.findall(r'let (kSec\w+) =\s+"([^"]+)"', swift))
 
-# The accessibilities are named after the protection classes, which have their texts.
-classes = (sources / "Keychain/KeychainModel/ProtectionClass.swift").read_text(encoding="utf-8")
-codes = dict(re.findall(r'case \.(\w+): "([a-z]+)"', classes))
-for name, protection in re.findall(r"let (kSec\w+) =\s+ProtectionClass\.(\w+)\.code", swift):
-    texts[name] = codes[protection]
+def read(path):
+    return (sources / path).read_text(encoding="utf-8")
+
+
+# A text stands beside a constant, or belongs to a name of the model.
+known = {"": dict(re.findall(r'\b(?:case|static let) `?(\w+)`? = "([^"]+)"',
+                             read("Keychain/KeychainModel/Attribute.swift")))}
+known["SecItemKey"] = known[""]
+for kind in "ItemClass", "ProtectionClass":
+    known[kind] = dict(re.findall(r'case \.(\w+): "([a-z]+)"',
+                                  read(f"Keychain/KeychainModel/{kind}.swift")))
+texts = {}
+for page in "SecItemKeys.swift", "SecItemValues.swift":
+    for name, text, kind, key in re.findall(
+            r'let (kSec\w+) =\s+constant\((?:"([^"]+)"|(\w*)\.(\w+)(?:\.code)?)\)',
+            read(f"Libraries/SecItem/Constants/{page}")):
+        texts[name] = text or known[kind][key]
 
 for name in re.findall(r"extern NSString \*const (\w+);", header):
     print(name, texts[name])
