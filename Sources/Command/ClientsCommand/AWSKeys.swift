@@ -26,7 +26,7 @@ struct AWSKeys {
     }
 
     /// The attributes that name the keys of a profile.
-    static func attributes(_ profile: String) -> [Attribute: AttributeValue] {
+    static func attributes(_ profile: String) -> ItemAttributes {
         [.service: service, .account: .text(profile)]
     }
 

@@ -107,12 +107,12 @@ struct DockerCredentials {
         var attributes = try Self.place(url).attributes
         attributes[.account] = .text(username)
         // The exact text: docker compares what the list shows with its configuration.
-        let own: [Attribute: AttributeValue] = [.label: Self.label, .comment: .text(url)]
+        let own: ItemAttributes = [.label: Self.label, .comment: .text(url)]
         try logins.retrying { () throws(CLIError) in
             guard let existing = try logins.existing(.internetPassword, attributes) else {
                 // Fails if another program has added a password of that name.
                 return try logins.add(
-                    .internetPassword, attributes.merging(own) { $1 }, secret)
+                    .internetPassword, attributes.overwritten(by: own), secret)
             }
             // The label is not part of an item's name.
             guard existing.attributes[.label] == Self.label else {
@@ -186,8 +186,8 @@ struct DockerCredentials {
     /// The attributes that name docker's items for a registry, besides the account.
     static func attributes(
         of url: String
-    ) throws(CLIError) -> [Attribute: AttributeValue] {
-        try place(url).attributes.merging([.label: label]) { $1 }
+    ) throws(CLIError) -> ItemAttributes {
+        try place(url).attributes.overwritten(by: [.label: label])
     }
 
     /// The place that a URL names. Registries need not have a scheme, and then use https.

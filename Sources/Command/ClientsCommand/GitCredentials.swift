@@ -140,7 +140,7 @@ struct GitCredentials {
         Self.sorted(try logins.strays(Self.attributes(of: request)))
     }
 
-    private static func attributes(of request: GitRequest) -> [Attribute: AttributeValue] {
+    private static func attributes(of request: GitRequest) -> ItemAttributes {
         var attributes = request.place.attributes
         attributes[.authenticationType] = authenticationType
         if let username = request.username { attributes[.account] = .text(username) }

@@ -48,14 +48,14 @@ struct Logins {
     /// The items of a class with these attributes, local or shared, the newest first, without their
     /// values. Damaged ones are left out: a client goes on with what can be read.
     func items(
-        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue]
+        _ itemClass: ItemClass, _ attributes: ItemAttributes
     ) throws(CLIError) -> [StoredItem] {
         try found(itemClass, attributes).items
     }
 
     /// The same, and whether damaged items were left out.
     func found(
-        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue]
+        _ itemClass: ItemClass, _ attributes: ItemAttributes
     ) throws(CLIError) -> (items: [StoredItem], isDamaged: Bool) {
         var query = ItemQuery(
             itemClass, attributes: attributes, accessGroup: group, synchronizable: .any)
@@ -81,7 +81,7 @@ struct Logins {
     /// Internet passwords that ``items(_:_:)`` does not find, because other programs stored their
     /// server in another form: with capitals, or with the port that the protocol has anyway.
     func strays(
-        _ attributes: [Attribute: AttributeValue]
+        _ attributes: ItemAttributes
     ) throws(CLIError) -> [StoredItem] {
         let known: [StoredItem]
         if let found = cache.strays {
@@ -131,7 +131,7 @@ struct Logins {
     /// Stores an item. An item with the same whole primary key gets the value, and keeps the rest.
     /// Writes nothing if that item has the value.
     func store(
-        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], _ value: SecretValue
+        _ itemClass: ItemClass, _ attributes: ItemAttributes, _ value: SecretValue
     ) throws(CLIError) {
         try retrying { () throws(CLIError) in
             guard let stored = try existing(itemClass, attributes) else {
@@ -151,7 +151,7 @@ struct Logins {
 
     /// Adds an item; returns false if another item has the same primary key.
     func add(
-        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], _ value: SecretValue
+        _ itemClass: ItemClass, _ attributes: ItemAttributes, _ value: SecretValue
     ) throws(CLIError) -> Bool {
         let item = NewItem(
             itemClass, attributes: attributes, accessGroup: group, isSynchronizable: isCloud,
@@ -171,7 +171,7 @@ struct Logins {
     /// The item with this whole primary key; nil if there is none. A call that adds local items
     /// gets a shared one only if there is no local one: that one came by sync.
     func existing(
-        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue]
+        _ itemClass: ItemClass, _ attributes: ItemAttributes
     ) throws(CLIError) -> StoredItem? {
         let alike = try alike(itemClass, attributes)
         return alike.first { $0.isSynchronizable == isCloud } ?? (isCloud ? nil : alike.first)
@@ -182,7 +182,7 @@ struct Logins {
     ///
     /// - Parameter attributes: Those of the primary key that are missing have their default.
     func alike(
-        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue]
+        _ itemClass: ItemClass, _ attributes: ItemAttributes
     ) throws(CLIError) -> [StoredItem] {
         let group = try call { () throws(KeychainFailure) in
             try session.caller.group(writing: self.group, during: "store an item")
@@ -208,7 +208,7 @@ struct Logins {
     /// Gives an item that was found these attributes and this value; returns false if it was
     /// deleted, or has other attributes now.
     func change(
-        _ item: StoredItem, _ attributes: [Attribute: AttributeValue], value: SecretValue
+        _ item: StoredItem, _ attributes: ItemAttributes, value: SecretValue
     ) throws(CLIError) -> Bool {
         let isUnchanged = attributes.allSatisfy { item.attributes.has($0.key, $0.value) }
         if isUnchanged, try has(item, value) { return true }
@@ -278,7 +278,7 @@ struct Logins {
             let stored = try alike(item.itemClass, item.attributes)
                 .first { $0.isSynchronizable == item.isSynchronizable }
             // A stray keeps its name.
-            if let stored { item.attributes.merge(stored.primaryKey) { $1 } }
+            if let stored { item.attributes = item.attributes.overwritten(by: stored.primaryKey) }
             known.append((item, value))
         }
         try call { () throws(KeychainFailure) in try session.set(known) }
@@ -308,7 +308,7 @@ extension StoredItem {
     }
 
     /// The attributes that no two items have in common.
-    fileprivate var primaryKey: [Attribute: AttributeValue] {
+    fileprivate var primaryKey: ItemAttributes {
         attributes.filter { itemClass.primaryKeyAttributes.contains($0.key) }
     }
 
@@ -316,10 +316,10 @@ extension StoredItem {
     func text(_ attribute: Attribute) -> String? { attributes[attribute]?.asText }
 }
 
-extension [Attribute: AttributeValue] {
+extension ItemAttributes {
     /// The same with the server, port and protocol in the form that helpers write.
     var canonical: Self {
-        LoginPlace(self).map { merging($0.attributes) { $1 } } ?? self
+        LoginPlace(self).map { overwritten(by: $0.attributes) } ?? self
     }
 
     /// Whether an attribute has this value. Compares as searches do, whatever the types. Missing

@@ -324,7 +324,7 @@ struct ItemDetails: Hashable, Sendable {
     let group: String
     let isCloud: Bool
     let protectionClass: ProtectionClass
-    let attributes: [Attribute: AttributeValue]
+    let attributes: ItemAttributes
     let byteCount: Int?
 
     /// The account, as `list` shows it.

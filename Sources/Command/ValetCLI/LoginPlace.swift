@@ -55,7 +55,7 @@ package struct LoginPlace: Hashable, Sendable {
 
     /// The place that an item's attributes name, in its canonical form; nil without a server or
     /// protocol.
-    package init?(_ attributes: [Attribute: AttributeValue]) {
+    package init?(_ attributes: ItemAttributes) {
         guard let code = attributes[.protocol]?.asText, let server = attributes[.server]?.asText,
             let port = UInt16(exactly: attributes[.port]?.asNumber ?? 0)
         else { return nil }
@@ -64,8 +64,8 @@ package struct LoginPlace: Hashable, Sendable {
     }
 
     /// The attributes of an item for this place.
-    package var attributes: [Attribute: AttributeValue] {
-        var attributes: [Attribute: AttributeValue] = [
+    package var attributes: ItemAttributes {
+        var attributes: ItemAttributes = [
             .server: .text(server), .protocol: .text(Self.codes[scheme] ?? scheme),
             .port: .number(Int64(port)),
         ]

@@ -24,6 +24,9 @@ package struct AttributeList: Hashable, Sendable {
     /// Sets `value` for `tag`, in order, replacing an earlier value.
     package mutating func set(_ value: AttributeValue, for tag: UInt8) {
         // A list has about a dozen entries: a linear search costs less than a table.
+        guard let last = entries.last, last.tag >= tag else {
+            return entries.append(Entry(tag: tag, value: value))
+        }
         let index = entries.firstIndex { $0.tag >= tag } ?? entries.endIndex
         if index < entries.endIndex, entries[index].tag == tag { entries.remove(at: index) }
         entries.insert(Entry(tag: tag, value: value), at: index)

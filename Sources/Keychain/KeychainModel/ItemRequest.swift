@@ -11,7 +11,7 @@ package struct ItemQuery: Hashable, Sendable {
     package var itemClass: ItemClass
     /// Equality filters, without access group, synchronizable flag, protection class and access
     /// control: those have properties of their own or do not filter.
-    package var attributes: [Attribute: AttributeValue]
+    package var attributes: ItemAttributes
     /// The one group to search; nil for every group of the caller.
     package var accessGroup: AccessGroup?
     /// Local items, synchronized ones or both.
@@ -27,7 +27,7 @@ package struct ItemQuery: Hashable, Sendable {
 
     /// A search for all local items of a class in every group of the caller.
     package init(
-        _ itemClass: ItemClass, attributes: [Attribute: AttributeValue] = [:],
+        _ itemClass: ItemClass, attributes: ItemAttributes = [:],
         accessGroup: AccessGroup? = nil, synchronizable: Synchronizable = .localOnly
     ) {
         self.itemClass = itemClass
@@ -49,7 +49,7 @@ package struct NewItem: Hashable, Sendable {
     package var itemClass: ItemClass
     /// All attributes but access group, synchronizable flag and protection class; dates that are
     /// given are replaced by the time of adding.
-    package var attributes: [Attribute: AttributeValue]
+    package var attributes: ItemAttributes
     /// nil for the caller's default group.
     package var accessGroup: AccessGroup?
     /// Whether other devices may get the item.
@@ -63,7 +63,7 @@ package struct NewItem: Hashable, Sendable {
 
     /// An item of `itemClass`, by default local and `whenUnlocked` (spec/secitem.md §2.4).
     package init(
-        _ itemClass: ItemClass, attributes: [Attribute: AttributeValue],
+        _ itemClass: ItemClass, attributes: ItemAttributes,
         accessGroup: AccessGroup? = nil, isSynchronizable: Bool = false,
         protectionClass: ProtectionClass = .whenUnlocked
     ) {
@@ -78,7 +78,7 @@ package struct NewItem: Hashable, Sendable {
 /// The changes of an update; everything else of an item stays (spec/secitem.md §6).
 package struct ItemChanges: Hashable, Sendable {
     /// New values by attribute; other attributes stay.
-    package var attributes: [Attribute: AttributeValue]
+    package var attributes: ItemAttributes
     /// The group to move the item to; nil to leave it.
     package var accessGroup: AccessGroup?
     /// Makes the item synchronized or local; nil to leave it.
@@ -90,7 +90,7 @@ package struct ItemChanges: Hashable, Sendable {
 
     /// Changes only the given attributes.
     package init(
-        attributes: [Attribute: AttributeValue] = [:], accessGroup: AccessGroup? = nil,
+        attributes: ItemAttributes = [:], accessGroup: AccessGroup? = nil,
         isSynchronizable: Bool? = nil, protectionClass: ProtectionClass? = nil
     ) {
         self.attributes = attributes

@@ -61,7 +61,7 @@ extension NewItem {
     }
 }
 
-extension [Attribute: AttributeValue] {
+extension ItemAttributes {
     fileprivate func secItemDictionary(_ itemClass: ItemClass) -> [String: Any] {
         var dictionary: [String: Any] = [
             SecItemKey.itemClass: itemClass.code, SecItemKey.usesDataProtectionKeychain: true,

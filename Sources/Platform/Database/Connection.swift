@@ -50,6 +50,9 @@ package import ValetSystem
         return unsafe sqlite3_get_autocommit(database) == 0
     }
 
+    /// How many rows this connection has added, changed or deleted, in all its transactions.
+    package var changedRowCount: Int64 { unsafe sqlite3_total_changes64(database) }
+
     init(opening path: String, flags: Int32, deadline: Deadline) throws(SystemError) {
         guard sqlite3_threadsafe() != 0, sqlite3_libversion_number() >= 3_037_000 else {
             throw SystemError(

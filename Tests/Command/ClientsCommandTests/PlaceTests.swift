@@ -73,7 +73,7 @@ import ValetSystem
     }
 
     @Test func `of a stored item is read in any form, and written in one`() throws {
-        let stored: [Attribute: AttributeValue] = [
+        let stored: ItemAttributes = [
             .server: .bytes(Array("GitHub.Example".utf8)), .protocol: .text("htps"),
             .port: .number(443), .path: .text("Org/One"), .account: .text("Ann"),
         ]
@@ -91,9 +91,9 @@ import ValetSystem
             [.server: .text("A"), .protocol: .text("htps"), .port: .number(65536)],
             [.server: .text("A"), .protocol: .text("htps"), .port: .number(-1)],
             [.server: .bytes([0xFF]), .protocol: .text("htps")], [.service: .text("A")],
-        ] as [[Attribute: AttributeValue]])
+        ] as [ItemAttributes])
     func `of an item without a protocol, or with a wrong port, stays as it is`(
-        _ stored: [Attribute: AttributeValue]
+        _ stored: ItemAttributes
     ) {
         #expect(stored.canonical == stored)
     }

@@ -20,7 +20,7 @@ import ValetSealing
     }
 
     private func properties(
-        _ attributes: [Attribute: AttributeValue] = [:],
+        _ attributes: ItemAttributes = [:],
         protectionClass: ProtectionClass = .whenUnlocked
     ) -> NewItem {
         NewItem(

@@ -67,7 +67,7 @@ import ValetTestValues
     @Test func `What a backup contains keeps attributes of every type, byte for byte`() throws {
         let composed = "Zo\u{eb} \u{1f5dd}"
         let decomposed = "Zoe\u{308} \u{1f5dd}"
-        let attributes: [Attribute: AttributeValue] = [
+        let attributes: ItemAttributes = [
             .account: .text(composed), .service: .text(decomposed), .label: .text(""),
             .generic: .bytes([0, 255]), .comment: .bytes([]), .creator: .number(.min),
             .type: .number(-1), .isInvisible: .number(.max), .creationDate: .date(-0.0),

@@ -59,8 +59,8 @@ import ValetKeychainModel
         arguments: [
             [.account: .text("b")], [.service: .text("b")], [.syncViewHint: .text("b")],
             [.tokenID: .text("b")],
-        ] as [[Attribute: AttributeValue]])
-    func `Adding a different generic password succeeds`(_ change: [Attribute: AttributeValue])
+        ] as [ItemAttributes])
+    func `Adding a different generic password succeeds`(_ change: ItemAttributes)
         throws
     {
         try keychain.add(.generic("a"))
@@ -73,8 +73,8 @@ import ValetKeychainModel
             [.account: .text("b")], [.server: .text("b")], [.securityDomain: .text("b")],
             [.protocol: .text("http")], [.authenticationType: .text("form")], [.port: .number(1)],
             [.path: .text("/")], [.syncViewHint: .text("b")], [.tokenID: .text("b")],
-        ] as [[Attribute: AttributeValue]])
-    func `Adding a different internet password succeeds`(_ change: [Attribute: AttributeValue])
+        ] as [ItemAttributes])
+    func `Adding a different internet password succeeds`(_ change: ItemAttributes)
         throws
     {
         try keychain.add(.internet("a"))
@@ -88,8 +88,8 @@ import ValetKeychainModel
             [.label: .text("b")], [.generic: .bytes([1])], [.itemDescription: .text("b")],
             [.comment: .text("b")], [.creator: .number(1)], [.type: .number(1)],
             [.isInvisible: .number(1)], [.isNegative: .number(1)], [.alias: .text("b")],
-        ] as [[Attribute: AttributeValue]])
-    func `Adding an item compares nothing but its key`(_ change: [Attribute: AttributeValue]) throws
+        ] as [ItemAttributes])
+    func `Adding an item compares nothing but its key`(_ change: ItemAttributes) throws
     {
         try keychain.add(.generic("a"))
         #expect(failure { try keychain.add(.generic("a", change)) } == .duplicateItem)

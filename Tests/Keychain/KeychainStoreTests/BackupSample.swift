@@ -117,7 +117,7 @@ struct KnownItem: Hashable {
     let group: AccessGroup
     let isSynchronizable: Bool
     let protectionClass: ProtectionClass
-    let attributes: [Attribute: AttributeValue]
+    let attributes: ItemAttributes
     let value: [UInt8]?
 
     init(_ item: StoredItem) {

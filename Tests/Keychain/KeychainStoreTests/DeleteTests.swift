@@ -80,7 +80,7 @@ import ValetKeychainModel
     }
 
     @Test func `The tombstone of a synchronized item keeps the primary key and the dates`() throws {
-        let more: [Attribute: AttributeValue] = [.label: .text("l"), .syncViewHint: .text("h")]
+        let more: ItemAttributes = [.label: .text("l"), .syncViewHint: .text("h")]
         try keychain.add(.generic("a", more, isSynchronizable: true))
         try keychain.delete(.exact("a", .any))
         let row = try #require(try tombstones().first)

@@ -42,7 +42,7 @@ import ValetKeychainModel
 
     /// Searches that lead to item one in different ways, for local items of its class alone.
     private static let queries: [ItemQuery] = {
-        let attributes: [[Attribute: AttributeValue]] = [
+        let attributes: [ItemAttributes] = [
             [.account: .text("one"), .service: .text("service")], [.account: .text("one")],
             [.label: .text("l")], [.label: .text("l"), .service: .text("service")],
         ]
@@ -71,7 +71,7 @@ import ValetKeychainModel
         throws
     {
         try keychain.tamper(disguise.sql, one.parameter)
-        for attributes: [Attribute: AttributeValue] in [[:], [.service: .text("service")]] {
+        for attributes: ItemAttributes in [[:], [.service: .text("service")]] {
             var query = ItemQuery.generic(attributes, .localOnly)
             query.protectionClass = .whenUnlocked
             let found = try store.copy(query, .attributes, for: caller)

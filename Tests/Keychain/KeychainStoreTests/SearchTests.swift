@@ -13,7 +13,7 @@ import ValetKeychainModel
         try keychain.add(.generic("a", service: "s", [.label: .text("l"), .comment: .text("c")]))
         try keychain.add(.generic("b", service: "s", [.label: .text("l")]))
         try keychain.add(.generic("a", service: "t", [.label: .text("l")]))
-        let queries: [([Attribute: AttributeValue], Int)] = [
+        let queries: [(ItemAttributes, Int)] = [
             ([:], 3), ([.account: .text("a")], 2), ([.service: .text("s")], 2),
             ([.label: .text("l")], 3), ([.label: .text("l"), .account: .text("a")], 2),
             ([.label: .text("l"), .service: .text("s")], 2), ([.comment: .text("c")], 1),
@@ -94,7 +94,7 @@ import ValetKeychainModel
 
 /// Parts of the key that next to no query names: spec/secitem.md §2.3.
 @Suite struct `An item with a view hint or a token` {
-    static let variants: [[Attribute: AttributeValue]] = [
+    static let variants: [ItemAttributes] = [
         [.syncViewHint: .text("hint")], [.tokenID: .text("token")],
         [.syncViewHint: .text("hint"), .tokenID: .text("token")],
     ]
@@ -103,7 +103,7 @@ import ValetKeychainModel
 
     @Test(arguments: variants)
     func `A search without a view hint or token finds an item that has one`(
-        _ variant: [Attribute: AttributeValue]
+        _ variant: ItemAttributes
     ) throws {
         let item = try keychain.add(.generic("a", variant), "v")
         #expect(try keychain.value(.exact("a")) == "v")
@@ -116,18 +116,18 @@ import ValetKeychainModel
 
     @Test(arguments: variants)
     func `A search with a view hint or token finds its item once`(
-        _ variant: [Attribute: AttributeValue]
+        _ variant: ItemAttributes
     ) throws {
         let item = try keychain.add(.generic("a", variant), "v")
         var query = ItemQuery.exact("a")
-        query.attributes.merge(variant) { $1 }
+        query.attributes = query.attributes.overwritten(by: variant)
         #expect(try keychain.value(query) == "v")
         #expect(try keychain.items(query).map(\.reference) == [item.reference])
     }
 
     @Test(arguments: variants)
     func `A search with another view hint or token finds nothing`(
-        _ variant: [Attribute: AttributeValue]
+        _ variant: ItemAttributes
     ) throws {
         try keychain.add(.generic("a", variant))
         for attribute in variant.keys {
@@ -141,7 +141,7 @@ import ValetKeychainModel
 
     @Test(arguments: variants)
     func `An item with a view hint or token may exist beside the plain one`(
-        _ variant: [Attribute: AttributeValue]
+        _ variant: ItemAttributes
     ) throws {
         try keychain.add(.generic("a"), "plain")
         try keychain.add(.generic("a", variant), "variant")
@@ -173,12 +173,12 @@ import ValetKeychainModel
 @Suite struct `The index of a search` {
     let keychain = TestStore()
 
-    private static let more: [Attribute: AttributeValue] = [
+    private static let more: ItemAttributes = [
         .label: .text("l"), .generic: .bytes([1]), .comment: .text("c"), .creator: .number(5),
         .isInvisible: .number(1),
     ]
 
-    private func hasComeUponOthers(_ attributes: [Attribute: AttributeValue]) throws -> Bool {
+    private func hasComeUponOthers(_ attributes: ItemAttributes) throws -> Bool {
         try keychain.add(.generic("a", service: "wanted", Self.more))
         let other = try keychain.add(.generic("b", service: "other", [.label: .text("other")]))
         try keychain.tamper("UPDATE item SET protection = 99 WHERE number = ?1", other.parameter)
@@ -194,8 +194,8 @@ import ValetKeychainModel
             [.generic: .bytes([1])], [.comment: .text("c")], [.creator: .number(5)],
             [.isInvisible: .number(1)], [.account: .text("a"), .service: .text("wanted")],
             [.service: .text("wanted"), .label: .text("l")],
-        ] as [[Attribute: AttributeValue]])
-    func `A search entry leads only to what matches`(_ attributes: [Attribute: AttributeValue])
+        ] as [ItemAttributes])
+    func `A search entry leads only to what matches`(_ attributes: ItemAttributes)
         throws
     {
         #expect(try !hasComeUponOthers(attributes))

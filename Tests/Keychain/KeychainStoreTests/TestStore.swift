@@ -79,12 +79,13 @@ extension NewItem {
     /// A generic password.
     static func generic(
         _ account: String, service: String = "service",
-        _ more: [Attribute: AttributeValue] = [:], isSynchronizable: Bool = false,
+        _ more: ItemAttributes = [:], isSynchronizable: Bool = false,
         as protectionClass: ProtectionClass = .whenUnlocked
     ) -> NewItem {
         NewItem(
             .genericPassword,
-            attributes: [.account: .text(account), .service: .text(service)].merging(more) { $1 },
+            attributes: ([.account: .text(account), .service: .text(service)] as ItemAttributes)
+                .overwritten(by: more),
             isSynchronizable: isSynchronizable, protectionClass: protectionClass)
     }
 
@@ -97,12 +98,12 @@ extension NewItem {
 
     /// An internet password.
     static func internet(
-        _ account: String, _ more: [Attribute: AttributeValue] = [:]
+        _ account: String, _ more: ItemAttributes = [:]
     ) -> NewItem {
         NewItem(
             .internetPassword,
-            attributes: [.account: .text(account), .server: .text("example.com")]
-                .merging(more) { $1 })
+            attributes: ([.account: .text(account), .server: .text("example.com")] as ItemAttributes)
+                .overwritten(by: more))
     }
 }
 
@@ -119,7 +120,7 @@ extension ItemQuery {
 
     /// Generic passwords with these attributes.
     static func generic(
-        _ attributes: [Attribute: AttributeValue] = [:], _ synchronizable: Synchronizable = .any
+        _ attributes: ItemAttributes = [:], _ synchronizable: Synchronizable = .any
     ) -> ItemQuery {
         ItemQuery(.genericPassword, attributes: attributes, synchronizable: synchronizable)
     }

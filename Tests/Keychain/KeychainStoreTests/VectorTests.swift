@@ -153,7 +153,7 @@ extension Vector {
     /// What opening gives: the attributes of the file, and the defaults of the key.
     func content(valueByteCount: Int?) throws -> ItemContent {
         let itemClass = try #require(ItemClass(rawValue: try number("class")))
-        var attributes: [Attribute: AttributeValue] = [:]
+        var attributes: ItemAttributes = [:]
         for attribute in itemClass.primaryKeyAttributes
         where !Attribute.variants.contains(attribute) {
             attributes[attribute] = attribute.defaultValue

@@ -171,7 +171,7 @@ extension StoredItem {
     fileprivate static let sampleKeys: Set<String> = [
         "acct", "svce", "crtr", "cdat", "mdat", "agrp", "pdmn", "sync", "accc",
     ]
-    fileprivate static let sampleAttributes: [Attribute: AttributeValue] = [
+    fileprivate static let sampleAttributes: ItemAttributes = [
         .account: .text("a"), .service: .bytes([7]), .creator: .number(5),
         .creationDate: .date(1.5), .modificationDate: .date(2.5), .tokenID: .text(""),
     ]

@@ -175,7 +175,7 @@ struct EpochVerbs {
         for start in stride(from: 0, to: count, by: 1000) {
             try session.set(
                 (start..<min(count, start + 1000)).map { number in
-                    let attributes: [Attribute: AttributeValue] = [
+                    let attributes: ItemAttributes = [
                         .account: .text("filler \(number)"), .service: .text("fill"),
                     ]
                     return (

@@ -170,7 +170,7 @@ enum ExportFormat {
         guard !isCloud || !accessibility.isThisDeviceOnly else {
             throw refusal(number, "is shared between devices, but for this device only")
         }
-        var attributes: [Attribute: AttributeValue] = [:]
+        var attributes: ItemAttributes = [:]
         for (attribute, name) in Self.attributes where attribute.exists(in: itemClass) {
             attributes[attribute] = attribute.defaultValue
             guard let member = members.removeValue(forKey: name) else { continue }

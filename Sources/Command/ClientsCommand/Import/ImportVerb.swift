@@ -75,7 +75,7 @@ struct ImportVerb {
     /// The key that distinguishes items of a keychain. All items go to one group.
     private struct Key: Hashable {
         let itemClass: ItemClass
-        let attributes: [Attribute: AttributeValue]
+        let attributes: ItemAttributes
         let isCloud: Bool
 
         init(_ item: ImportedItem, in scope: Scope) {

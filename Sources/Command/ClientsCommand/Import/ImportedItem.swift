@@ -9,7 +9,7 @@ struct ImportedItem {
     /// What the source calls it.
     let source: String
     let itemClass: ItemClass
-    var attributes: [Attribute: AttributeValue]
+    var attributes: ItemAttributes
     let value: SecretValue
     /// When it can be read; nil for what the options say.
     var accessibility: ProtectionClass?
@@ -52,7 +52,7 @@ struct ImportedItem {
 
     /// An item whose attributes are known.
     init(
-        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], _ value: SecretValue,
+        _ itemClass: ItemClass, _ attributes: ItemAttributes, _ value: SecretValue,
         from source: String
     ) {
         self.source = source
@@ -68,7 +68,7 @@ struct ImportedItem {
     }
 
     /// The attributes that no two items have in common.
-    var primaryKey: [Attribute: AttributeValue] {
+    var primaryKey: ItemAttributes {
         attributes.filter { Self.primary.contains($0.key) && $0.key.exists(in: itemClass) }
     }
 

@@ -58,7 +58,7 @@ enum KeychainDump {
     private struct Entry {
         let line: Int
         var itemClass = ""
-        var attributes: [Attribute: AttributeValue] = [:]
+        var attributes: ItemAttributes = [:]
         var value: SecretValue?
 
         init(line: Int) { self.line = line }
@@ -117,7 +117,7 @@ enum KeychainDump {
     /// The item of docker's helper or of Git Credential Manager, as the helpers here name it; nil
     /// for other items.
     private static func ofHelper(
-        _ attributes: [Attribute: AttributeValue], _ value: SecretValue, _ name: String
+        _ attributes: ItemAttributes, _ value: SecretValue, _ name: String
     ) -> ImportedItem? {
         let account = attributes[.account]?.asText ?? ""
         if let service = attributes[.service]?.asText {

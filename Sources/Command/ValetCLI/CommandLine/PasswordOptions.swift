@@ -33,7 +33,7 @@ struct PasswordOptions: Hashable, Sendable {
 
     /// The class and attributes of the password, without its account.
     let itemClass: ItemClass
-    let attributes: [Attribute: AttributeValue]
+    let attributes: ItemAttributes
     /// The text before the key.
     let keyPrefix: String
 
@@ -58,7 +58,7 @@ struct PasswordOptions: Hashable, Sendable {
             throw Self.conflict(first, ItemOptions.identifier)
         }
         itemClass = internet == nil ? .genericPassword : .internetPassword
-        var attributes: [Attribute: AttributeValue] = [:]
+        var attributes: ItemAttributes = [:]
         if values.has(Self.keychainSwift) { attributes[.service] = .text("") }
         for (option, attribute) in [
             (Self.service, Attribute.service), (Self.server, .server), (Self.label, .label),

@@ -320,6 +320,7 @@ extension ConnectionPool {
     ///
     /// - Throws: ``SystemError``: `diskFull`, `inputOutput`. Then the transaction must end.
     package func reserveRoom(_ writer: RowWriter) throws(SystemError) {
+        guard writer.mayHaveGrown() else { return }
         let run = try writer.pageCount.start()
         let pageCount = try run.step() ? run.int64(0) : 0
         try run.finish()

@@ -23,7 +23,7 @@ package final class IndexHasher: Sendable {
     /// The hash of a primary key without its account; attributes that are missing count as their
     /// defaults.
     private func placeHash(
-        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], group: AccessGroup,
+        _ itemClass: ItemClass, _ attributes: ItemAttributes, group: AccessGroup,
         isSynchronizable: Bool
     ) -> IndexHash {
         var parts = LengthPrefixed(reservingByteCount: 256)
@@ -58,7 +58,7 @@ package final class IndexHasher: Sendable {
 
     /// Where the row of the item with these attributes is.
     package func place(
-        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], group: AccessGroup,
+        _ itemClass: ItemClass, _ attributes: ItemAttributes, group: AccessGroup,
         isSynchronizable: Bool
     ) -> ItemPlace {
         if itemClass == .genericPassword, case .text(let service)? = attributes[.service],
@@ -83,7 +83,7 @@ package final class IndexHasher: Sendable {
     }
 
     private func account(
-        _ attributes: [Attribute: AttributeValue], _ itemClass: ItemClass, group: AccessGroup
+        _ attributes: ItemAttributes, _ itemClass: ItemClass, group: AccessGroup
     ) -> IndexHash {
         attribute(.account, attributes[.account] ?? .text(""), itemClass, group: group)
     }
@@ -92,7 +92,7 @@ package final class IndexHasher: Sendable {
     package func place(of service: PasswordService, in group: AccessGroup) -> ServicePlace {
         services.place(of: service, in: group) {
             let itemClass = ItemClass.genericPassword
-            let name: [Attribute: AttributeValue] = [.service: .text(service.service)]
+            let name: ItemAttributes = [.service: .text(service.service)]
             var parts = LengthPrefixed(reservingByteCount: 192)
             parts.append(itemClass.rawValue)
             parts.append(Attribute.account.tag)
@@ -117,7 +117,7 @@ package final class IndexHasher: Sendable {
     ///
     /// - Parameter attributes: Their hint and token do not count.
     func plainKey(
-        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], group: AccessGroup,
+        _ itemClass: ItemClass, _ attributes: ItemAttributes, group: AccessGroup,
         isSynchronizable: Bool
     ) -> IndexHash {
         let plain = attributes.filter { !Attribute.variants.contains($0.key) }

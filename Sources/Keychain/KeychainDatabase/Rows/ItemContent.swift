@@ -8,7 +8,7 @@ package struct ItemContent: Hashable {
     /// The group that the item is in.
     package var accessGroup: AccessGroup
     /// The attributes that were set, the defaults of the primary key, and both dates.
-    package var attributes: [Attribute: AttributeValue]
+    package var attributes: ItemAttributes
     /// The size of the value in bytes; nil for an item without one.
     package var valueByteCount: Int?
 
@@ -17,7 +17,7 @@ package struct ItemContent: Hashable {
 
     /// The content of an item to write.
     package init(
-        accessGroup: AccessGroup, attributes: [Attribute: AttributeValue], valueByteCount: Int?
+        accessGroup: AccessGroup, attributes: ItemAttributes, valueByteCount: Int?
     ) {
         self.accessGroup = accessGroup
         self.attributes = attributes

@@ -188,6 +188,10 @@ package final class RowWriter: @unchecked Sendable {
     var lastAmpleSpace: Int64?
     /// The value of ``lastAmpleSpace`` after the commit.
     var ampleSpace: Int64?
+    /// Rows that were updated without another size since ``mayHaveGrown()`` was last asked.
+    var sameSizeCount: Int64 = 0
+    /// The connection's count of changed rows then.
+    private var askedChangeCount: Int64 = 0
     let place: Statement
     let addPlace: Statement
     let fewPlaces: Statement
@@ -242,6 +246,14 @@ package final class RowWriter: @unchecked Sendable {
         program = Statement("SELECT 1 FROM program WHERE id = ?1", on: connection)
         insertProgram = Statement(
             "INSERT INTO program (id, sealed) VALUES (?1, ?2)", on: connection)
+    }
+
+    /// Whether changes since the last call may have made the database longer: not if each of them
+    /// has left its row as long as it was. To ask SQLite costs as much as finding a row.
+    func mayHaveGrown() -> Bool {
+        let changeCount = connection.changedRowCount
+        defer { (askedChangeCount, sameSizeCount) = (changeCount, 0) }
+        return changeCount - askedChangeCount != sameSizeCount
     }
 
     // Without the mark, the number of the newest item would be used again after its deletion, and

@@ -20,7 +20,7 @@ package struct RowKind: Sendable {
 }
 
 /// The name and state of a row, bound to each of its sealed parts: docs/FORMAT.md §5.2.
-package struct RowHeader: Sendable {
+package struct RowHeader: Hashable, Sendable {
     /// The name of a part in its associated data.
     enum Part: Unicode.Scalar {
         case names = "N"

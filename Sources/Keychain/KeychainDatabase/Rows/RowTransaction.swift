@@ -40,7 +40,7 @@ package struct RowTransaction {
 
     /// The live row of the item with these attributes, or a tombstone in its place; nil for none.
     package func row(
-        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], group: AccessGroup,
+        _ itemClass: ItemClass, _ attributes: ItemAttributes, group: AccessGroup,
         isSynchronizable: Bool
     ) throws -> FoundRow? {
         try row(
@@ -122,14 +122,18 @@ package struct RowTransaction {
 
     /// Writes an item over the row from which it was read, under its next version. For a value
     /// under a password, it writes the box.
+    ///
+    /// - Parameter isFoundByName: Whether ``row(_:)`` has just found the row, as readers would.
     package func replace(
         _ old: SealedRow, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?,
-        after logicalTime: Int64 = 0
+        after logicalTime: Int64 = 0, isFoundByName: Bool = false
     ) throws {
         var row = try seal(item, over: old, kind, value: value)
         row.logicalTime = try time(after: max(old.logicalTime, logicalTime))
         row.changeNumber = try nextChangeNumber(kind.flags)
         try write(row, over: old, item)
+        if isFoundByName, row.isIndexedAs(old), item.index.others.isEmpty { return }
+        try checkIsFound(row, item)
     }
 
     /// Seals a row that the keys of the former epoch have opened, for a change of keys. Nothing
@@ -139,6 +143,7 @@ package struct RowTransaction {
         let item = hashed(opened.content, old.header.itemClass, old.header.flags)
         let row = try seal(item, over: old, old.header.kind, value: opened.value)
         try write(row, over: old, item)
+        try checkIsFound(row, item)
     }
 
     /// The next version of a row; times and numbers of changes are the old one's.
@@ -167,6 +172,7 @@ package struct RowTransaction {
             let run = try writer.updateSealed.start()
             try row.bindSealed(to: run)
             try run.finish()
+            if row.isAsLong(as: old) { writer.sameSizeCount += 1 }
         } else {
             let run = try writer.update.start()
             try row.bind(to: run)
@@ -177,7 +183,6 @@ package struct RowTransaction {
             }
             if row.placeID != old.placeID { try deletePlaceIfEmpty(old.placeID) }
         }
-        try checkIsFound(row, item)
     }
 
     /// Makes sure that readers find the written row: with a damaged index, they may not.

@@ -75,6 +75,18 @@ extension SealedRow {
         placeID == other.placeID && place == other.place && hashes == other.hashes
     }
 
+    /// Whether SQLite stores both in as many bytes, if both are found by the same searches.
+    func isAsLong(as other: SealedRow) -> Bool {
+        var header = header
+        header.version = other.header.version
+        // SQLite's integers have whole bytes: FORMAT of SQLite, §2.1.
+        return header == other.header && names.count == other.names.count
+            && secret?.count == other.secret?.count
+            && self.header.version.bitCount == other.header.version.bitCount
+            && changeNumber?.bitCount == other.changeNumber?.bitCount
+            && logicalTime.bitCount == other.logicalTime.bitCount
+    }
+
     /// Binds the number and the columns to write if no hash of the row changes.
     func bindSealed(to run: borrowing Statement.Run) throws(SystemError) {
         try run.bind(header.number, at: 1)
@@ -107,6 +119,10 @@ extension SealedRow {
         if let changeNumber { try run.bind(changeNumber, at: 14) } else { try run.bindNull(at: 14) }
         try run.bind(logicalTime, at: 15)
     }
+}
+
+extension Int64 {
+    fileprivate var bitCount: Int { bitWidth - leadingZeroBitCount }
 }
 
 extension Epoch {

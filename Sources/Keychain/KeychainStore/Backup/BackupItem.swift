@@ -60,10 +60,10 @@ extension Attribute {
 
 /// The attributes of an item in a backup, including its access group: docs/FORMAT.md §11.3.
 struct BackupAttributes {
-    let attributes: [Attribute: AttributeValue]
+    let attributes: ItemAttributes
     let accessGroup: AccessGroup
 
-    init(_ attributes: [Attribute: AttributeValue], _ accessGroup: AccessGroup) {
+    init(_ attributes: ItemAttributes, _ accessGroup: AccessGroup) {
         self.attributes = attributes
         self.accessGroup = accessGroup
     }
@@ -71,14 +71,13 @@ struct BackupAttributes {
     /// Nil for a list that is malformed, has an unknown tag, or lacks the access group.
     init?(encoded bytes: [UInt8]) {
         guard let list = AttributeList(encoded: bytes[...]) else { return nil }
-        var attributes: [Attribute: AttributeValue] = [:]
+        var attributes: ItemAttributes = [:]
         for entry in list.entries {
             guard let attribute = Attribute(tag: entry.tag) else { return nil }
             attributes[attribute] = entry.value
         }
-        guard case .text(let group) = attributes.removeValue(forKey: .accessGroup) else {
-            return nil
-        }
+        guard case .text(let group)? = attributes[.accessGroup] else { return nil }
+        attributes[.accessGroup] = nil
         self.init(attributes, AccessGroup(group))
     }
 

@@ -136,7 +136,7 @@ extension ItemTransaction {
         let item = try IndexedContent(content, sameKeyAs: old.row)
         let stored =
             kind.flags.contains(.password) ? try rows.boxed(value, old.row.header) : value
-        try rows.replace(old.row, kind, item, value: stored)
+        try rows.replace(old.row, kind, item, value: stored, isFoundByName: true)
     }
 
     /// Checks an addition; returns the group that it goes to.

@@ -19,7 +19,7 @@ package struct StoredItem: Sendable {
     /// The attributes that were set or defaulted, with their original types, and both dates. Access
     /// group, synchronizable flag and protection class are the properties above. Empty unless
     /// ``ItemParts/attributes`` was asked for.
-    package let attributes: [Attribute: AttributeValue]
+    package let attributes: ItemAttributes
     /// The value's size in bytes; nil for an item without a value. Known with the attributes.
     package let valueByteCount: Int?
     /// The value; nil for an item without one, or when it was not asked for.

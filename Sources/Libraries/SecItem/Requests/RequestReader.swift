@@ -26,7 +26,7 @@ struct RequestReader {
     let itemClass: ItemClass
     let reference: PersistentReference?
 
-    var attributes: [Attribute: AttributeValue] = [:]
+    var attributes: ItemAttributes = [:]
     var accessGroup: AccessGroup?
     var synchronizable: Synchronizable?
     var protectionClass: ProtectionClass?

@@ -154,7 +154,7 @@ final class FakeKeychain: ItemAccess, KeychainAccess {
         try fail()
         let found = matches(query)
         for index in found {
-            items[index].attributes.merge(changes.attributes) { $1 }
+            items[index].attributes = items[index].attributes.overwritten(by: changes.attributes)
             items[index].protectionClass = changes.protectionClass ?? items[index].protectionClass
             if let value {
                 values[index] = value.withBytes { span in span.indices.map { span[$0] } }

@@ -98,7 +98,7 @@ private struct Snapshot: Hashable {
     let group: String
     let isSynchronizable: Bool
     let protectionClass: ProtectionClass
-    let attributes: [Attribute: AttributeValue]
+    let attributes: ItemAttributes
     let value: Data?
 }
 

@@ -196,7 +196,7 @@ struct RawContent {
         return bytes + attributes + rest
     }
 
-    static func list(_ attributes: [Attribute: AttributeValue]) -> [UInt8] {
+    static func list(_ attributes: ItemAttributes) -> [UInt8] {
         var list = AttributeList()
         for (attribute, value) in attributes { list.set(value, for: attribute.tag) }
         return list.encoded
