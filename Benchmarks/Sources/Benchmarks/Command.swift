@@ -23,7 +23,8 @@ struct Command {
         serve      is one of several processes that write: scripts/benchmarks/suite.py
         memory     prints the KiB that reads of STORE with COUNT items take
         read, write, list
-                   reads or writes 10 items of STORE, or lists them, COUNT times: for profilers
+                   reads or writes 10 items of STORE, or lists them, COUNT times: for profilers;
+                   write --new adds COUNT items
         get        prints the microseconds of a read of COUNT items
         locked     prints those until a locked keychain answers: the median and the slowest
         gated, bound
@@ -91,7 +92,9 @@ struct Command {
         case "write":
             let subject = subject()
             for number in 0..<count {
-                try subject.store.set(subject.name(number % 10), sampleValue(number))
+                try subject.store.set(
+                    subject.name(addsItems ? 1_000_000 + number : number % 10),
+                    sampleValue(number))
             }
         case "list":
             let valet = ValetStore.named("benchmark")

@@ -28,8 +28,9 @@ static inline int valet_sqlite3_bind_copied_text(
    moment ago: that has to be on disk before the zeros. Otherwise a power cut may keep some of them,
    and old frames before them. */
 static inline int valet_sqlite3_lengthen(
-    sqlite3 *database, int kind, const void *zeros, int count, sqlite3_int64 target,
-    sqlite3_int64 *added) {
+    sqlite3 *database, int kind, sqlite3_int64 target, sqlite3_int64 *added) {
+    static unsigned char zeros[64 << 10];
+    const int count = sizeof zeros;
     sqlite3_file *file = 0;
     sqlite3_int64 size = 0, start;
     int code = sqlite3_file_control(database, "main", kind, &file);

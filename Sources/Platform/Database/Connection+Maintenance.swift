@@ -79,13 +79,9 @@ extension Connection {
         _ kind: Int32, to byteCount: Int64, _ operation: String
     ) throws(SystemError) -> Int {
         let database = unsafe try openDatabase(operation)
-        let zeros = [UInt8](repeating: 0, count: 64 << 10)
         var added: sqlite3_int64 = 0
-        let code = unsafe zeros.withUnsafeBytes { zeros in
-            unsafe valet_sqlite3_lengthen(
-                database, kind, zeros.baseAddress, Int32(zeros.count), byteCount, &added)
-        }
-        try check(code, operation)
+        try check(
+            unsafe valet_sqlite3_lengthen(database, kind, byteCount, &added), operation)
         return Int(clamping: added)
     }
 

@@ -18,20 +18,33 @@ import ValetSystem
     ]
     static let everything = indexes + ["program"]
     static let itemCount = 150
+    /// Items without attributes that searches look for. Their values are set in place.
+    static let plainCount = 15
+    static let rowCount = itemCount + plainCount + 1
 
-    let keychain = TestStore()
+    private static let sample = Result { try makeSample() }
+
+    let keychain: TestStore
 
     init() throws {
+        keychain = try TestStore(copying: Self.sample.get())
+    }
+
+    private static func makeSample() throws -> TestStore {
+        let keychain = TestStore()
         for number in 0..<Self.itemCount {
             try keychain.add(
                 .generic(
                     "a\(number)", [.label: .text("l\(number)")],
                     isSynchronizable: number % 10 == 0), "v\(number)")
         }
+        for number in 0..<Self.plainCount { try keychain.add(.generic("p\(number)"), "v") }
         try keychain.store.set(
             Addition(.generic("noted"), value: .text("v")),
             for: Caller(
                 applicationIdentifier: "app", accessGroups: ["one"], executablePath: "/bin/x"))
+        keychain.store.close()
+        return keychain
     }
 
     /// What the keychain gives for each item; nil for one that it refuses or does not find.
@@ -107,7 +120,7 @@ import ValetSystem
             #expect(finding.hint?.contains("run `valet doctor`") != true, "\(finding)")
         }
         let repair = try keychain.store.keychain.repairIndexes()
-        #expect(repair.rowCount == Self.itemCount + 1)
+        #expect(repair.rowCount == Self.rowCount)
         #expect(repair.supersededCount == 0)
         try checkAllIsWell()
     }
@@ -137,10 +150,12 @@ import ValetSystem
     ) throws {
         keychain.reopen()
         for page in try pages(of: name) { try flip(page: page, offset: offset) }
-        for number in 0..<Self.itemCount where number % 3 == 0 {
-            for account in ["a\(number)", "b\(number)"] {
+        for number in 0..<Self.plainCount {
+            for account in ["a\(9 * number)", "b\(number)", "p\(number)"] {
                 do throws(KeychainFailure) {
-                    let item = NewItem.generic(account, [.label: .text("l\(number)")])
+                    let isPlain = account.hasPrefix("p")
+                    let item = NewItem.generic(
+                        account, isPlain ? [:] : [.label: .text("l\(number)")])
                     try keychain.store.set(
                         Addition(item, value: .text("set")), for: keychain.caller)
                 } catch {
@@ -148,6 +163,8 @@ import ValetSystem
                     continue
                 }
                 #expect(try keychain.value(named: account) == "set")
+                // No search found this item before the write, either.
+                guard !account.hasPrefix("p") else { continue }
                 #expect(try keychain.value(.exact(account)) == "set")
                 #expect(
                     try keychain.items(.exact(account, group: "one")).map(\.text) == ["set"])
@@ -189,7 +206,7 @@ import ValetSystem
         #expect(try keychain.value(named: "a1") == "newer")
         let repair = try keychain.store.keychain.repairIndexes()
         #expect(repair.supersededCount == 1)
-        #expect(repair.rowCount == Self.itemCount + 1)
+        #expect(repair.rowCount == Self.rowCount)
         #expect(try keychain.value(named: "a1") == "newer")
         #expect(try keychain.store.keychain.status().quarantinedRowCount == 1)
         #expect(keychain.damage() == [])
@@ -257,7 +274,7 @@ import ValetSystem
     @Test func `A repair works beside programs that have the keychain open`() throws {
         let other = keychain.otherProcess()
         _ = try other.contains(.exact("a1"), for: keychain.caller)
-        #expect(try keychain.store.keychain.repairIndexes().rowCount == Self.itemCount + 1)
+        #expect(try keychain.store.keychain.repairIndexes().rowCount == Self.rowCount)
         #expect(try other.value(of: .exact("a1"), for: keychain.caller) != nil)
         try other.set(Addition(.generic("other"), value: .text("v")), for: keychain.caller)
         #expect(try keychain.value(named: "other") == "v")

@@ -24,6 +24,12 @@ final class TestStore: Sendable {
         store = ItemStore(KeychainLocation(folder: folder), clock: { clock.nanoseconds })
     }
 
+    /// A copy of another keychain, which no program has open.
+    convenience init(copying other: TestStore) throws {
+        self.init()
+        try FileManager.default.copyItem(atPath: other.folder, toPath: folder)
+    }
+
     deinit {
         store.close()
         try? FileManager.default.removeItem(atPath: folder)

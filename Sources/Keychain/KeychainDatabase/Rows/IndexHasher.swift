@@ -148,8 +148,11 @@ package final class IndexHasher: Sendable {
     }
 
     /// All hashes of an item.
+    ///
+    /// - Parameter known: Its place, if that has been computed.
     package func hashes(
-        _ itemClass: ItemClass, _ content: ItemContent, isSynchronizable: Bool
+        _ itemClass: ItemClass, _ content: ItemContent, isSynchronizable: Bool,
+        at known: ItemPlace? = nil
     ) -> IndexHashes {
         let group = content.accessGroup
         let values = content.attributes
@@ -166,7 +169,8 @@ package final class IndexHasher: Sendable {
                 itemClass, values, group: group, isSynchronizable: isSynchronizable)
         }
         return IndexHashes(
-            place: self.place(itemClass, values, group: group, isSynchronizable: isSynchronizable),
+            place: known
+                ?? self.place(itemClass, values, group: group, isSynchronizable: isSynchronizable),
             others: others)
     }
 

@@ -83,14 +83,15 @@ package struct RowTransaction {
 
     // Writing.
 
-    /// Content with its hashes.
+    /// Content with its hashes, in a place that may be known.
     package func hashed(
-        _ content: ItemContent, _ itemClass: ItemClass, _ flags: RowFlags
+        _ content: ItemContent, _ itemClass: ItemClass, _ flags: RowFlags,
+        at place: ItemPlace? = nil
     ) -> IndexedContent {
         IndexedContent(
             content,
             state.hasher.hashes(
-                itemClass, content, isSynchronizable: flags.contains(.synchronizable)))
+                itemClass, content, isSynchronizable: flags.contains(.synchronizable), at: place))
     }
 
     /// Adds a row. Its flags say to which pair of keys the value is sealed, and whether it is

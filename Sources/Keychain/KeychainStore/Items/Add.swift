@@ -70,14 +70,15 @@ extension ItemTransaction {
     ///
     /// - Returns: The item, or what the user has to provide first: then nothing has been written.
     func add(_ addition: Addition) throws -> ItemResult<StoredItem> {
-        try add(addition, prepare(addition, in: check(addition)))
+        let prepared = try prepare(addition, in: check(addition))
+        return try add(addition, prepared, over: rows.row(prepared.index.place))
     }
 
+    /// - Parameter existing: The row in its place.
     private func add(
-        _ addition: Addition, _ prepared: IndexedContent
+        _ addition: Addition, _ prepared: IndexedContent, over existing: FoundRow?
     ) throws -> ItemResult<StoredItem> {
         var prepared = prepared
-        let existing = try rows.row(prepared.index.place)
         let demand = try demandedProof(for: existing) ?? demandedPassword(for: addition, existing)
         if let demand { return .needsPerson(demand) }
         let predecessor = try rows.makeWay(over: existing)
@@ -91,9 +92,9 @@ extension ItemTransaction {
     func set(_ addition: Addition) throws {
         let item = addition.item
         let group = try check(addition)
-        let existing = try rows.row(
-            item.itemClass, item.attributes, group: group,
-            isSynchronizable: item.isSynchronizable)
+        let place = state.hasher.place(
+            item.itemClass, item.attributes, group: group, isSynchronizable: item.isSynchronizable)
+        let existing = try rows.row(place)
         if case .row(let row)? = existing, !row.header.flags.contains(.tombstone),
             let old = try rows.openIfTaken(row)
         {
@@ -106,7 +107,8 @@ extension ItemTransaction {
             try replace(old, value: addition.value, item.accessControl)
             return
         }
-        try checkThatNothingIsNeeded(add(addition, prepare(addition, in: group)))
+        let prepared = prepare(addition, in: group, at: place)
+        try checkThatNothingIsNeeded(add(addition, prepared, over: existing))
     }
 
     /// Adds an item for a call that cannot ask for anything.
@@ -152,7 +154,9 @@ extension ItemTransaction {
     }
 
     /// Completes the attributes of an addition.
-    private func prepare(_ addition: Addition, in group: AccessGroup) throws -> IndexedContent {
+    private func prepare(
+        _ addition: Addition, in group: AccessGroup, at place: ItemPlace? = nil
+    ) -> IndexedContent {
         let item = addition.item
         var attributes = item.attributes
         for attribute in item.itemClass.primaryKeyAttributes
@@ -165,7 +169,8 @@ extension ItemTransaction {
         let content = ItemContent(
             accessGroup: group, attributes: attributes,
             valueByteCount: addition.value?.byteCount)
-        return rows.hashed(content, item.itemClass, item.isSynchronizable ? .synchronizable : [])
+        return rows.hashed(
+            content, item.itemClass, item.isSynchronizable ? .synchronizable : [], at: place)
     }
 
     /// The password of the new value, if the call lacks it and the addition is no duplicate.
