@@ -124,11 +124,14 @@ var products: [Product] = [
     sync.swiftSettings = strict + [.define("SYNC_RULES", .when(configuration: .debug))]
     let database = library(
         "KeychainDatabase", ["Database", "KeychainModel", "Keys", "Sealing", "System", "TPM"])
-    // Tests set hundreds of passcodes, at the lowest cost. Releases, and builds of users, have no
-    // such switch.
+    let sealing = library("Sealing", ["CLinux", "CSodium", "System"])
+    // Tests set hundreds of passcodes, at a cost of their own. Releases, and builds of users, have
+    // no such switch.
     if isStrict {
-        database.swiftSettings =
-            strict + [.define("LOWEST_COST", .when(configuration: .debug))]
+        for target in [sealing, database] {
+            target.swiftSettings =
+                strict + [.define("LOWEST_COST", .when(configuration: .debug))]
+        }
     }
     products += [
         .library(name: "LocalAuthentication", targets: ["LocalAuthentication"]),
@@ -147,7 +150,7 @@ var products: [Product] = [
         system("CCurl"),
         system("CInterfaceHeader"),
         library("System", ["CLinux"]),
-        library("Sealing", ["CLinux", "CSodium", "System"]),
+        sealing,
         library("KeychainModel", ["System"]),
         library("Database", ["CSQLite", "System"]),
         library("UserPresence", ["CLinux", "Sealing", "System"]),

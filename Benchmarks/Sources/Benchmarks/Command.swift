@@ -92,9 +92,8 @@ struct Command {
         case "write":
             let subject = subject()
             for number in 0..<count {
-                try subject.store.set(
-                    subject.name(addsItems ? 1_000_000 + number : number % 10),
-                    sampleValue(number))
+                let place = addsItems ? 1_000_000 + number : number % 10
+                try subject.store.set(subject.name(place), sampleValue(number))
             }
         case "list":
             let valet = ValetStore.named("benchmark")

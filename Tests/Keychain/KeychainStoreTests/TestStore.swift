@@ -106,10 +106,8 @@ extension NewItem {
     static func internet(
         _ account: String, _ more: ItemAttributes = [:]
     ) -> NewItem {
-        NewItem(
-            .internetPassword,
-            attributes: ([.account: .text(account), .server: .text("example.com")] as ItemAttributes)
-                .overwritten(by: more))
+        let names: ItemAttributes = [.account: .text(account), .server: .text("example.com")]
+        return NewItem(.internetPassword, attributes: names.overwritten(by: more))
     }
 }
 

@@ -127,10 +127,10 @@ package struct RowTransaction {
     /// - Parameter isFoundByName: Whether ``row(_:)`` has just found the row, as readers would.
     package func replace(
         _ old: SealedRow, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?,
-        after logicalTime: Int64 = 0, isFoundByName: Bool = false
+        isFoundByName: Bool = false
     ) throws {
         var row = try seal(item, over: old, kind, value: value)
-        row.logicalTime = try time(after: max(old.logicalTime, logicalTime))
+        row.logicalTime = try time(after: old.logicalTime)
         row.changeNumber = try nextChangeNumber(kind.flags)
         try write(row, over: old, item)
         if isFoundByName, row.isIndexedAs(old), item.index.others.isEmpty { return }

@@ -119,10 +119,11 @@ extension ItemTransaction {
         flags.setGuard(try accessControl(of: content, in: flags))
         let kind = RowKind(
             protectionClass: changes.newClass ?? header.protectionClass, flags: flags)
+        var old = match.row
+        old.logicalTime = max(old.logicalTime, predecessor.logicalTime)
         try rows.replace(
-            match.row, kind, IndexedContent(content, item.index),
-            value: try rows.stored(match, changes, value: value),
-            after: predecessor.logicalTime)
+            old, kind, IndexedContent(content, item.index),
+            value: try rows.stored(match, changes, value: value))
         if !keepsKey { try markDeletion(match) }
     }
 
