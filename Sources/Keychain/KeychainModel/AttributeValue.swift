@@ -44,6 +44,7 @@ package enum AttributeInput: Hashable, Sendable {
 
 extension String {
     /// The text that has these UTF-8 bytes; nil for bytes that are not UTF-8.
+    @inlinable
     package init?(utf8 bytes: some Collection<UInt8>) {
         // Most texts are ASCII, and checking other ones takes the standard library long.
         if bytes.allSatisfy({ $0 < 0x80 }) {
