@@ -332,9 +332,9 @@ var products: [Product] = [
         tests(
             "ValetCLI",
             [
-                "CommandTestSupport", "KeyTestSupport", "KeychainDatabase", "KeychainModel",
-                "KeychainServices", "KeychainStore", "Sealing", "System", "TPM", "TestValues",
-                "UserPresence", "ValetCommand",
+                "CommandTestSupport", "Database", "KeyTestSupport", "KeychainDatabase",
+                "KeychainModel", "KeychainServices", "KeychainStore", "Sealing", "System", "TPM",
+                "TestValues", "UserPresence", "ValetCommand",
             ],
             exclude: ["scripts", "terminal.py"]),
         tests(

@@ -28,11 +28,7 @@ struct Logins {
     ///   the program that calls them waits, and has the terminal for itself.
     init(_ values: ParsedValues, _ context: Context, asks: Bool = true) throws(CLIError) {
         let requester = try ItemOptions.requester(values)
-        do throws(KeychainFailure) {
-            session = try KeychainSession.open(requester)
-        } catch {
-            throw CLIError(error)
-        }
+        session = try requesting(context.session(of: requester))
         self.context = context
         self.asks = asks
         group = requester.group

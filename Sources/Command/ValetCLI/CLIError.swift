@@ -2,9 +2,8 @@
 
 internal import Glibc
 package import ValetKeychainModel
-package import ValetKeychainStore
 package import ValetSystem
-package import ValetUserPresence
+internal import ValetUserPresence
 
 // `ValetCLI` turns a command line into requests to the keychain.
 //
@@ -82,17 +81,6 @@ package func requesting<R>(
         return try request()
     } catch {
         throw CLIError(error)
-    }
-}
-
-extension Context {
-    /// Runs `body`, which uses the keychain of `store`, and again with the passcode if `body` finds
-    /// the keychain locked.
-    package func unlocking<R>(
-        _ store: ItemStore, _ descriptor: PasscodeDescriptor?,
-        _ body: () throws(KeychainFailure) -> R
-    ) throws(CLIError) -> R {
-        try unlocking(store.keychain, descriptor, body)
     }
 }
 

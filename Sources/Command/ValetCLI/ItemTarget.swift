@@ -22,7 +22,7 @@ struct ItemSelection: Hashable, Sendable {
     }
 
     /// Reads the key. `keychain` is open for the application of this selection.
-    func target(in keychain: any ItemAccess) throws(CLIError) -> ItemTarget {
+    func target(in keychain: CommandKeychain) throws(CLIError) -> ItemTarget {
         let key = try key?.text()
         return ItemTarget(scope: scope, key: key, form: form(key), keychain: keychain)
     }
@@ -68,7 +68,9 @@ struct ItemTarget {
     /// The key on the command line; nil for a password that is found without its account.
     let key: String?
     let form: Form
-    let keychain: any ItemAccess
+    let keychain: CommandKeychain
+
+    var session: KeychainSession { keychain.session }
 
     /// The key in JSON and messages.
     var name: String { key ?? "" }
@@ -109,11 +111,11 @@ struct ItemTarget {
         switch form {
         case .secret:
             value = try onLocated { (name) throws(KeychainFailure) in
-                try keychain.value(of: name)
+                try session.value(of: name)
             }
         case .password:
             let reference = try details().reference
-            value = try requesting(keychain.value(of: ItemQuery(reference)))
+            value = try requesting(keychain.attempt(session.value(of: ItemQuery(reference))))
         }
         guard let value else {
             throw CLIError(.notFound, "\(title) in \(place) has no value")
@@ -124,7 +126,7 @@ struct ItemTarget {
     /// All that is stored beside the value.
     ///
     /// - Throws: Like ``value()``.
-    func details() throws(CLIError) -> ItemDetails {
+    func details() throws(CLIError) -> StoredItem {
         guard let found = try detailsIfAny() else {
             throw error(KeychainFailure(.itemNotFound, during: "find the item"))
         }
@@ -132,10 +134,10 @@ struct ItemTarget {
     }
 
     /// Like ``details()``; nil if there is no such item.
-    func detailsIfAny() throws(CLIError) -> ItemDetails? {
+    func detailsIfAny() throws(CLIError) -> StoredItem? {
         guard case .password(let query) = form else {
             guard let name = try located() else { return nil }
-            return try requesting(keychain.details(of: name.query)).first
+            return try requesting(keychain.items(name.query)).first
         }
         let found = try matches(query)
         guard found.count > 1 else { return found.first }
@@ -148,10 +150,10 @@ struct ItemTarget {
     }
 
     /// The passwords that match; if none does, those for the same server in its canonical form.
-    private func matches(_ query: ItemQuery) throws(CLIError) -> [ItemDetails] {
-        let found = try requesting(keychain.details(of: query))
+    private func matches(_ query: ItemQuery) throws(CLIError) -> [StoredItem] {
+        let found = try requesting(keychain.items(query))
         guard found.isEmpty, let other = query.canonical else { return found }
-        return try requesting(keychain.details(of: other))
+        return try requesting(keychain.items(other))
     }
 
     /// Whether there is such an item, damaged or not. Never reads the value.
@@ -169,7 +171,7 @@ struct ItemTarget {
         switch form {
         case .secret:
             guard let name = try located() else { return false }
-            return try requesting(keychain.contains(name))
+            return try requesting(keychain.attempt(session.contains(name)))
         case .password(let query): return try !matches(query).isEmpty
         }
     }
@@ -192,7 +194,7 @@ struct ItemTarget {
             scope: scope, key: key, form: .password(wanted), keychain: keychain)
         guard let existing = try other.detailsIfAny() else {
             do {
-                return try keychain.set(try newPassword(query), value: value)
+                return try keychain.attempt(session.set(newPassword(query), value: value))
             } catch {
                 throw unnamed(error)
             }
@@ -201,13 +203,14 @@ struct ItemTarget {
             protectionClass: scope.isAccessibilityChosen ? scope.accessibility : nil)
         changes.attributes[.label] = query.attributes[.label]
         _ = try requesting(
-            keychain.update(ItemQuery(existing.reference), changes, value: value))
+            keychain.attempt(
+                session.update(ItemQuery(existing.reference), changes, value: value)))
     }
 
     private func addPassword(_ value: SecretValue, _ query: ItemQuery) throws(CLIError) {
         do {
             // One step of the keychain: looking first would miss what another program adds.
-            try keychain.add(try newPassword(query), value: value)
+            _ = try keychain.attempt(session.add(newPassword(query), value: value))
         } catch {
             throw error.code == .duplicateItem ? alreadyThere : unnamed(error)
         }
@@ -241,11 +244,11 @@ struct ItemTarget {
     func delete() throws(CLIError) -> Int {
         guard case .password = form else {
             return try onLocated { (name) throws(KeychainFailure) in
-                try keychain.delete(name.query)
+                try session.delete(name.query)
             }
         }
         let reference = try details().reference
-        return try requesting(keychain.delete(ItemQuery(reference)))
+        return try requesting(keychain.attempt(session.delete(ItemQuery(reference))))
     }
 
     // MARK: - Errors
@@ -286,14 +289,14 @@ struct ItemTarget {
             let query = ItemQuery(
                 itemClass, attributes: [.account: .text(key)], synchronizable: .any)
             // An error, as for a locked class, counts as "not found".
-            return (try? keychain.details(of: query)) ?? []
+            return (try? keychain.items(query)) ?? []
         }
         // The one that differs least is the likeliest.
         let near = found.filter { $0.owner.name == scope.identifier }
         return (near + found).lazy.compactMap { self.hint(to: $0) }.first
     }
 
-    private func hint(to item: ItemDetails) -> String? {
+    private func hint(to item: StoredItem) -> String? {
         guard item.owner.kind != .enclaveValet else { return nil }
         guard item.owner.isValet else {
             let name = Escaping.printable(item.owner.name)
@@ -304,7 +307,7 @@ struct ItemTarget {
                 }
             return "another program stored it as a password: use '\(option)'"
         }
-        guard item.group == keychain.applicationIdentifier,
+        guard item.accessGroup.rawValue == keychain.applicationIdentifier,
             ProtectionClass.offered.contains(item.protectionClass)
         else { return nil }
         let identifier = item.owner.name
@@ -312,42 +315,8 @@ struct ItemTarget {
             return "it is in valet \(quoted(identifier)): use "
                 + "'--id \(Escaping.printable(identifier))'"
         }
-        let place = item.isCloud ? ", shared" : ", on this device"
+        let place = item.isSynchronizable ? ", shared" : ", on this device"
         return "it is stored otherwise (\(item.protectionClass.word)\(place)): leave out "
             + "'--accessibility', '--cloud' and '--local'"
-    }
-}
-
-/// An item of the keychain with its attributes, and without its value.
-struct ItemDetails: Hashable, Sendable {
-    let reference: PersistentReference
-    let group: String
-    let isCloud: Bool
-    let protectionClass: ProtectionClass
-    let attributes: ItemAttributes
-    let byteCount: Int?
-
-    /// The account, as `list` shows it.
-    var name: String { ListedItem.text(attributes[.account]) }
-
-    /// The valet, service or server.
-    var owner: ItemOwner {
-        switch reference.itemClass {
-        case .genericPassword:
-            ItemOwner(
-                service: ListedItem.text(attributes[.service]), group: AccessGroup(group))
-        case .internetPassword:
-            ItemOwner(kind: .internet, name: ListedItem.text(attributes[.server]))
-        }
-    }
-}
-
-extension ItemDetails {
-    /// The details of a stored item.
-    init(_ item: StoredItem) {
-        self.init(
-            reference: item.reference, group: item.accessGroup.rawValue,
-            isCloud: item.isSynchronizable, protectionClass: item.protectionClass,
-            attributes: item.attributes, byteCount: item.valueByteCount)
     }
 }

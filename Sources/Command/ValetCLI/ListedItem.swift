@@ -34,17 +34,12 @@ extension ListedItem {
     /// The line of a stored item.
     init(_ item: StoredItem) {
         name = Self.text(item.attributes[.account])
-        owner = ItemOwner(item)
+        owner = item.owner
         group = item.accessGroup.rawValue
         accessibility = item.protectionClass.word
         isCloud = item.isSynchronizable
         byteCount = item.valueByteCount
-        modified =
-            if case .date(let seconds) = item.attributes[.modificationDate] {
-                seconds
-            } else {
-                nil
-            }
+        modified = item.attributes[.modificationDate]?.date
         requirement = item.accessControl?.requirement
         label = Self.text(item.attributes[.label])
         id = item.reference.itemID
@@ -54,19 +49,12 @@ extension ListedItem {
     init(_ item: BackedUpItem, at place: UInt64) {
         let attributes = item.properties.attributes
         name = Self.text(attributes[.account])
-        owner =
-            switch item.properties.itemClass {
-            case .genericPassword:
-                ItemOwner(service: Self.text(attributes[.service]), group: item.accessGroup)
-            case .internetPassword:
-                ItemOwner(kind: .internet, name: Self.text(attributes[.server]))
-            }
+        owner = ItemOwner(item.properties.itemClass, attributes, in: item.accessGroup)
         group = item.accessGroup.rawValue
         accessibility = item.properties.protectionClass.word
         isCloud = item.properties.isSynchronizable
         byteCount = item.valueByteCount
-        modified =
-            if case .date(let seconds) = attributes[.modificationDate] { seconds } else { nil }
+        modified = attributes[.modificationDate]?.date
         label = Self.text(attributes[.label])
         id = stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: place >> $0) }
     }
@@ -190,14 +178,15 @@ package struct ItemOwner: Hashable, Sendable {
         self.name = name
     }
 
-    /// The owner of a stored item.
-    init(_ item: StoredItem) {
-        switch item.itemClass {
+    /// The owner of an item with these attributes.
+    init(
+        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], in group: AccessGroup
+    ) {
+        switch itemClass {
         case .genericPassword:
-            self.init(
-                service: ListedItem.text(item.attributes[.service]), group: item.accessGroup)
+            self.init(service: ListedItem.text(attributes[.service]), group: group)
         case .internetPassword:
-            self.init(kind: .internet, name: ListedItem.text(item.attributes[.server]))
+            self.init(kind: .internet, name: ListedItem.text(attributes[.server]))
         }
     }
 

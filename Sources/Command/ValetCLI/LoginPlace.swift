@@ -87,6 +87,12 @@ extension AttributeValue {
         }
     }
 
+    /// Seconds since 2001-01-01 00:00 UTC; nil for other values.
+    package var date: Double? {
+        guard case .date(let seconds) = self else { return nil }
+        return seconds
+    }
+
     /// The value as a number; nil for other values.
     package var asNumber: Int64? {
         guard case .number(let number) = self else { return nil }

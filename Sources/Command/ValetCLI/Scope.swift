@@ -77,7 +77,7 @@ package struct Scope: Hashable, Sendable {
 
 extension Scope {
     /// The valet in messages, with the application that `keychain` is opened for.
-    func place(of keychain: any ItemAccess) -> String {
+    func place(of keychain: CommandKeychain) -> String {
         requester.group == nil
             ? "\(self) of application \(quoted(keychain.applicationIdentifier))" : "\(self)"
     }

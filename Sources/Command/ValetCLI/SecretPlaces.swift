@@ -27,7 +27,7 @@ extension ItemTarget {
     ///
     /// - Throws: ``ExitCode/usage`` if there are several, and the command line does not choose one.
     func located() throws(CLIError) -> PasswordName? {
-        let found = try requesting(keychain.services(having: name, among: scope.services))
+        let found = try services()
         let chosen = found.filter(scope.allows)
         if let service = chosen.first {
             guard chosen.count == 1 else { throw ambiguous(chosen) }
@@ -36,9 +36,15 @@ extension ItemTarget {
         // A search for one name takes longer, but finds and reports items that a look misses.
         for service in scope.chosenServices {
             let name = PasswordName(name, in: service)
-            if try requesting(keychain.contains(name)) { return name }
+            if try requesting(keychain.attempt(session.contains(name))) { return name }
         }
         return nil
+    }
+
+    /// The services of the scope that have an item of that name, readable or not.
+    private func services() throws(CLIError) -> [PasswordService] {
+        try requesting(
+            keychain.attempt(session.services(having: name, among: scope.services)))
     }
 
     /// Whether devices share the secret; false for a password, and for none.
@@ -57,14 +63,15 @@ extension ItemTarget {
         for _ in 0..<Self.tryCount {
             guard let name = try located() else { break }
             do {
-                return try body(name)
+                return try keychain.attempt(body(name))
             } catch {
                 guard error.code == .itemNotFound else { throw CLIError(error) }
             }
         }
         do throws(KeychainFailure) {
             // This call gives the best reason why there is none.
-            _ = try keychain.value(of: PasswordName(name, in: scope.service))
+            _ = try keychain.attempt(
+                session.value(of: PasswordName(name, in: scope.service)))
             throw KeychainFailure(.itemNotFound, during: "find the item")
         } catch {
             throw self.error(error)
@@ -100,7 +107,7 @@ extension ItemTarget {
         let placement = Placement(name, value, among: scope.services) { found in
             scope.choice(among: found, ifAbsent: isOnlyIfAbsent)
         }
-        let (found, choice) = try requesting(keychain.place(placement))
+        let (found, choice) = try requesting(keychain.attempt(session.place(placement)))
         switch choice {
         case .set(let service): return StoredSecret(service: service, origin: nil)
         case .move(let old, let new): return StoredSecret(service: new, origin: old)
@@ -114,7 +121,7 @@ extension ItemTarget {
     ///
     /// - Throws: ``ExitCode/usage`` if there are several, and the command line does not choose one.
     func foreseen() throws(CLIError) -> (old: PasswordService, new: PasswordService)? {
-        let found = try requesting(keychain.services(having: name, among: scope.services))
+        let found = try services()
         switch scope.choice(among: found.map { Placement.Occupied($0) }, ifAbsent: false) {
         case .nothing: throw ambiguous(found)
         case .move(let old, let new): return (old, new)

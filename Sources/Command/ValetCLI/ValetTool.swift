@@ -34,10 +34,7 @@ package enum ValetTool {
 
     private static func main(_ body: (Context) -> ExitCode) -> Int32 {
         let terminal = Terminal.prepareProcess()
-        let code = body(
-            Context(console: terminal) { (requester) throws(KeychainFailure) in
-                try KeychainSession.open(requester)
-            })
+        let code = body(Context(console: terminal))
         // Moves the changes from the log into the database.
         ItemStore.closeAll(atExit: true)
         if code == .brokenPipe { Terminal.endByBrokenPipe() }

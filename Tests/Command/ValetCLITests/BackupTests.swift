@@ -32,7 +32,7 @@ import ValetUserPresence
     @Test func `valet backup create refuses a short passphrase without --weak`() throws {
         let bench = try BackupBench.withItem()
         let words = [bench.file, "--passphrase-fd", "3"]
-        #expect(bench.run(words: ["create"] + words, answering: ["öffnen!", "x"]) == .usage)
+        #expect(bench.run(["create"] + words, answering: ["öffnen!", "x"]) == .usage)
         #expect(bench.prompts.count == 1)
         #expect(!FileManager.default.fileExists(atPath: bench.file))
         #expect(bench.run("create", bench.file, "--weak", answering: "öffnen!") == .success)
@@ -80,7 +80,7 @@ import ValetUserPresence
     }
 
     private func run(_ verb: [String], _ answers: String...) -> ExitCode {
-        bench.run(words: verb + [bench.file], answering: answers)
+        bench.run(verb + [bench.file], answering: answers)
     }
 
     @Test(arguments: verbs)

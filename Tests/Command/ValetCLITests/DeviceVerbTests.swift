@@ -9,11 +9,11 @@ import ValetKeychainStore
 @testable import ValetCLI
 
 @Suite struct `valet device` {
-    private let bench: KeychainBench
+    private let bench: Bench
     private let keyPath: String
 
     init() throws {
-        bench = try KeychainBench()
+        bench = Bench()
         bench.add("secret")
         keyPath = bench.folder.path + "/given.key"
         try makeKey()
@@ -40,7 +40,7 @@ import ValetKeychainStore
     }
 
     @Test func `valet device status needs a keychain`() throws {
-        #expect(try KeychainBench().run("device", "status") == .notFound)
+        #expect(Bench().run("device", "status") == .notFound)
     }
 
     @Test func `valet device bind uses a key from a file, and says what programs need`() throws {
@@ -62,11 +62,11 @@ import ValetKeychainStore
     }
 
     @Test func `valet device bind keeps the passcode, and asks for it`() throws {
-        try bench.store.keychain.setPasscode(KeychainBench.passcode(KeychainBench.passcode))
-        bench.person.answers = ["wrong", KeychainBench.passcode]
+        try bench.store.keychain.setPasscode(Bench.passcode(Bench.passcode))
+        bench.person.answers = ["wrong", Bench.passcode]
         #expect(bench.run("device", "bind", "--key-file", keyPath) == .success)
         bench.reopen(deviceKeyPath: keyPath)
-        #expect(try bench.opens(with: KeychainBench.passcode))
+        #expect(try bench.opens(with: Bench.passcode))
         #expect(try bench.store.keychain.status().level == .passcode)
     }
 
@@ -161,7 +161,7 @@ import ValetKeychainStore
         ] as [([String], String)])
     func `valet device bind refuses contradictory options`(_ words: [String], _ message: String) {
         let bench = Bench()
-        #expect(bench.run(words: ["device", "bind"] + words) == .usage)
+        #expect(bench.run(["device", "bind"] + words) == .usage)
         #expect(bench.console.notes.first == "valet: error: \(message)")
     }
 
@@ -175,10 +175,10 @@ import ValetKeychainStore
     }
 
     @Test func `valet rotate needs the passcode`() throws {
-        try bench.store.keychain.setPasscode(KeychainBench.passcode(KeychainBench.passcode))
+        try bench.store.keychain.setPasscode(Bench.passcode(Bench.passcode))
         #expect(bench.run("rotate", "--passcode-fd", "3", lines: ["wrong"]) == .denied)
         #expect(
-            bench.run("rotate", "--passcode-fd", "3", lines: [KeychainBench.passcode]) == .success)
+            bench.run("rotate", "--passcode-fd", "3", lines: [Bench.passcode]) == .success)
         #expect(try bench.store.keychain.status().epoch == 3)
     }
 

@@ -24,7 +24,7 @@ import Testing
     private func url(_ path: String) -> URL { folder.appendingPathComponent(path) }
 
     private func initialise(_ program: String, _ words: String...) -> ExitCode {
-        bench.run(words: ["entitlements", "init", url(program).path] + words)
+        bench.run(["entitlements", "init", url(program).path] + words)
     }
 
     private func list(_ path: String) throws -> [String: String] {

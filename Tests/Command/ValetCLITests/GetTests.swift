@@ -57,12 +57,13 @@ import Testing
         #expect(bench.console.output == [0, 10])
     }
 
-    @Test func `valet get names the key and the valet that lacks it, and shows the hint`() {
+    @Test func `valet get names the key and the valet that lacks it, and shows the hint`() throws {
+        try bench.setItemAside()
         #expect(bench.run("get", "c", "--id", "x") == .notFound)
         #expect(
             bench.console.notes == [
                 "valet: error: no 'c' in valet 'x' of \(Bench.application)",
-                "valet: hint: look elsewhere",
+                Bench.setAside,
             ])
     }
 

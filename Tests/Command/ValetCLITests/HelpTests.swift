@@ -135,7 +135,7 @@ import ValetCommandTestSupport
     ])
     func `The help of a verb shows its other names`(_ words: [String], _ usage: String) {
         let bench = Bench()
-        #expect(bench.run(words: words) == .success)
+        #expect(bench.run(words) == .success)
         #expect(bench.console.outputText.contains("\n  \(usage)\n"))
     }
 

@@ -29,12 +29,11 @@ import ValetKeychainModel
         #expect(bench.console.outputText.contains("\nx "))
     }
 
-    @Test func `valet list shows internet passwords and passwords of other programs`() {
-        bench.keychain.items.append(
+    @Test func `valet list shows internet passwords and passwords of other programs`() throws {
+        try bench.add(
             NewItem(
                 .genericPassword,
                 attributes: [.service: .text("mail"), .account: .bytes([1, 0xAB])]))
-        bench.keychain.values.append([1])
         bench.run("list")
         #expect(bench.console.outputText.contains("\n0x01ab  mail     generic  "))
     }
@@ -47,17 +46,31 @@ import ValetKeychainModel
             item.accessControl = try AccessControl(.afterFirstUnlock, constraints)
             return item
         }
-        bench.keychain.items.append(try item("x", .userPresence))
-        bench.keychain.items.append(try item("y", [.biometryCurrentSet, .devicePasscode, .or]))
-        bench.keychain.items.append(try item("z", []))
-        bench.keychain.values += [[1], [1], [1]]
+        let bench = try Bench.withPasscode()
+        bench.run("remove", "secret", "--yes")
+        bench.run("set", "a", input: [1])
+        try bench.add(try item("x", .userPresence))
+        try bench.add(try item("y", [.biometryAny, .devicePasscode, .or]))
+        try bench.add(try item("z", []))
         bench.run("list")
         let text = bench.console.outputText
         #expect(text.contains("\nx     mail     generic  after-first-unlock (user-presence) "))
-        #expect(text.contains("after-first-unlock (biometry-current-set or device-passcode) "))
+        #expect(text.contains("after-first-unlock (biometry-any or device-passcode) "))
         #expect(text.contains("\nz     mail     generic  after-first-unlock  "))
         bench.run("list", "--json")
         #expect(bench.console.outputText.contains(#""requires":"user-presence""#))
+    }
+
+    @Test(
+        arguments: [
+            ([], nil), (.biometryCurrentSet, "biometry-current-set"),
+            ([.devicePasscode, .applicationPassword], "device-passcode and application-password"),
+            ([.devicePasscode, .companion, .or], "device-passcode or companion"),
+        ] as [(AccessControl.Constraints, String?)])
+    func `valet list has a word for everything that reading may require`(
+        _ constraints: AccessControl.Constraints, _ words: String?
+    ) throws {
+        #expect(try AccessControl(.afterFirstUnlock, constraints).requirement == words)
     }
 
     @Test func `valet list leaves out the canary`() {
@@ -105,16 +118,16 @@ import ValetKeychainModel
                 """)
     }
 
-    @Test func `valet list shows the other items if one is damaged, and reports it`() {
-        bench.keychain.omission = KeychainFailure(.damaged, during: "read items")
+    @Test func `valet list shows the other items if one is damaged, and reports it`() throws {
+        try bench.damageItems()
+        bench.run("set", "c", input: [1])
         #expect(bench.run("list") == .damaged)
-        #expect(bench.console.outputText.contains("\na "))
-        #expect(
-            bench.console.notes == [
-                "valet: error: the list is incomplete: could not read items: "
-                    + "the item is damaged",
-                "valet: hint: 'valet doctor' shows the damage",
-            ])
+        #expect(bench.console.outputText.contains("\nc "))
+        #expect(!bench.console.outputText.contains("\na "))
+        let notes = bench.console.notes
+        #expect(notes.count == 2)
+        #expect(notes[0].hasPrefix("valet: error: the list is incomplete: could not "))
+        #expect(notes[1].hasPrefix("valet: hint: "))
     }
 }
 

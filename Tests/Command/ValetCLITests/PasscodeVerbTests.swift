@@ -7,9 +7,9 @@ import ValetKeychainStore
 @testable import ValetCLI
 
 @Suite struct `valet passcode set` {
-    private let bench: KeychainBench
+    private let bench: Bench
 
-    init() throws { bench = try KeychainBench() }
+    init() throws { bench = Bench() }
 
     @Test func `valet passcode set asks a person twice`() throws {
         bench.add("secret")
@@ -88,7 +88,7 @@ import ValetKeychainStore
     }
 
     @Test func `valet passcode set does not ask if a passcode is set already`() throws {
-        let bench = try KeychainBench.withPasscode()
+        let bench = try Bench.withPasscode()
         #expect(bench.run("passcode", "set") == .failure)
         #expect(bench.person.prompts.isEmpty)
         #expect(
@@ -108,18 +108,18 @@ import ValetKeychainStore
 }
 
 @Suite struct `valet passcode change` {
-    private let bench: KeychainBench
+    private let bench: Bench
 
-    init() throws { bench = try KeychainBench.withPasscode() }
+    init() throws { bench = try Bench.withPasscode() }
 
     @Test func `valet passcode change asks for the old passcode, then twice for the new one`()
         throws
     {
-        bench.person.answers = [KeychainBench.passcode, "battery staple", "battery staple"]
+        bench.person.answers = [Bench.passcode, "battery staple", "battery staple"]
         #expect(bench.run("passcode", "change") == .success)
         #expect(bench.person.labels == ["Passcode", "New passcode", "New passcode, again"])
         #expect(try bench.opens(with: "battery staple"))
-        #expect(try !bench.opens(with: KeychainBench.passcode))
+        #expect(try !bench.opens(with: Bench.passcode))
         #expect(bench.canRead("secret"))
     }
 
@@ -127,7 +127,7 @@ import ValetKeychainStore
         #expect(
             bench.run(
                 "passcode", "change", "--passcode-fd", "3",
-                lines: [KeychainBench.passcode, "battery staple"]) == .success)
+                lines: [Bench.passcode, "battery staple"]) == .success)
         #expect(try bench.opens(with: "battery staple"))
     }
 
@@ -136,13 +136,13 @@ import ValetKeychainStore
         #expect(
             bench.run(
                 "passcode", "change", "--passcode-fd", "3", "--new-passcode-fd", "4",
-                lines: [KeychainBench.passcode]) == .success)
+                lines: [Bench.passcode]) == .success)
         #expect(try bench.opens(with: "battery staple"))
     }
 
     @Test func `valet passcode change lets a person mistype the old passcode twice`() throws {
         bench.person.answers =
-            ["wrong", "wrong", KeychainBench.passcode] + ["12345678", "12345678"]
+            ["wrong", "wrong", Bench.passcode] + ["12345678", "12345678"]
         #expect(bench.run("passcode", "change") == .success)
         #expect(bench.person.problems == ["wrong passcode", "wrong passcode"])
     }
@@ -152,28 +152,28 @@ import ValetKeychainStore
         #expect(bench.run("passcode", "change") == .denied)
         #expect(bench.person.answers == ["new passcode"])
         #expect(bench.console.notes == ["valet: error: wrong passcode"])
-        #expect(try bench.opens(with: KeychainBench.passcode))
+        #expect(try bench.opens(with: Bench.passcode))
     }
 
     @Test func `valet passcode change gives a descriptor one try`() throws {
         #expect(
             bench.run(
                 "passcode", "change", "--passcode-fd", "3",
-                lines: ["wrong", KeychainBench.passcode, "battery staple"]) == .denied)
-        #expect(try bench.opens(with: KeychainBench.passcode))
+                lines: ["wrong", Bench.passcode, "battery staple"]) == .denied)
+        #expect(try bench.opens(with: Bench.passcode))
     }
 
     @Test func `valet passcode change refuses a short new passcode`() throws {
         #expect(
             bench.run(
-                "passcode", "change", "--passcode-fd", "3", lines: [KeychainBench.passcode, "123"])
+                "passcode", "change", "--passcode-fd", "3", lines: [Bench.passcode, "123"])
                 == .usage)
-        #expect(try bench.opens(with: KeychainBench.passcode))
+        #expect(try bench.opens(with: Bench.passcode))
     }
 
     @Test(arguments: ["change", "remove"])
     func `valet passcode change and remove need a passcode`(_ verb: String) throws {
-        let bench = try KeychainBench()
+        let bench = Bench()
         #expect(bench.run("passcode", verb) == .notFound)
         bench.add("secret")
         #expect(bench.run("passcode", verb) == .failure)
@@ -183,10 +183,10 @@ import ValetKeychainStore
 }
 
 @Suite struct `valet passcode remove` {
-    private let bench: KeychainBench
+    private let bench: Bench
 
     init() throws {
-        bench = try KeychainBench.withPasscode()
+        bench = try Bench.withPasscode()
         bench.add("bound", as: .whenPasscodeSetThisDeviceOnly)
     }
 
@@ -196,7 +196,7 @@ import ValetKeychainStore
     {
         bench.console.isInputTerminal = true
         bench.console.answer = true
-        bench.person.answers = [KeychainBench.passcode]
+        bench.person.answers = [Bench.passcode]
         #expect(bench.run("passcode", "remove") == .success)
         #expect(
             bench.console.notes == [
@@ -218,17 +218,17 @@ import ValetKeychainStore
 
     @Test func `valet passcode remove is refused where nobody can be asked`() throws {
         #expect(
-            bench.run("passcode", "remove", "--passcode-fd", "3", lines: [KeychainBench.passcode])
+            bench.run("passcode", "remove", "--passcode-fd", "3", lines: [Bench.passcode])
                 == .usage)
         #expect(bench.console.notes.last == "valet: hint: '--yes' gives consent in advance")
-        #expect(try bench.opens(with: KeychainBench.passcode))
+        #expect(try bench.opens(with: Bench.passcode))
     }
 
     @Test func `valet passcode remove does not ask with --yes`() throws {
         #expect(
             bench.run(
                 "passcode", "remove", "--yes", "--passcode-fd", "3",
-                lines: [KeychainBench.passcode]) == .success)
+                lines: [Bench.passcode]) == .success)
         #expect(bench.console.questions.isEmpty)
         #expect(try bench.store.keychain.status().state == .noPasscode)
     }

@@ -9,10 +9,10 @@ import ValetKeychainStore
 @testable import ValetCLI
 
 @Suite struct `valet recovery` {
-    private let bench: KeychainBench
+    private let bench: Bench
 
     init() throws {
-        bench = try KeychainBench.withPasscode()
+        bench = try Bench.withPasscode()
         bench.add("bound", as: .whenPasscodeSetThisDeviceOnly)
         bench.add("local", as: .whenUnlockedThisDeviceOnly)
     }
@@ -22,7 +22,7 @@ import ValetKeychainStore
         #expect(
             bench.run(
                 ["recovery", "create", "--passcode-fd", "3"] + options,
-                lines: [KeychainBench.passcode]) == .success)
+                lines: [Bench.passcode]) == .success)
         return String(bench.console.outputText.dropLast())
     }
 
@@ -59,7 +59,7 @@ import ValetKeychainStore
 
     @Test func `valet recovery create keeps the earlier key without consent`() throws {
         let first = try create()
-        let lines = [KeychainBench.passcode]
+        let lines = [Bench.passcode]
         #expect(bench.run("recovery", "create", "--passcode-fd", "3", lines: lines) == .usage)
         #expect(bench.console.notes.last == "valet: hint: '--yes' gives consent in advance")
         bench.console.isInputTerminal = true
@@ -72,7 +72,7 @@ import ValetKeychainStore
 
     @Test func `valet recovery revoke keeps the key without consent`() throws {
         _ = try create()
-        let lines = [KeychainBench.passcode]
+        let lines = [Bench.passcode]
         #expect(bench.run("recovery", "revoke", "--passcode-fd", "3", lines: lines) == .usage)
         bench.console.isInputTerminal = true
         #expect(bench.run("recovery", "revoke", "--passcode-fd", "3", lines: lines) == .denied)
@@ -144,7 +144,7 @@ import ValetKeychainStore
         #expect(
             bench.console.notes.last
                 == "valet: error: mistyped: the check characters are wrong")
-        #expect(try bench.opens(with: KeychainBench.passcode))
+        #expect(try bench.opens(with: Bench.passcode))
         #expect(!bench.everything.contains(key))
     }
 
@@ -161,7 +161,7 @@ import ValetKeychainStore
         #expect(
             use(["--set-passcode", "--recovery-key-fd", "3"], [key, "battery staple"]) == .usage)
         #expect(bench.console.notes.last == "valet: hint: '--yes' gives consent in advance")
-        #expect(try bench.opens(with: KeychainBench.passcode))
+        #expect(try bench.opens(with: Bench.passcode))
     }
 
     @Test func `valet recovery use and revoke need a recovery key`() throws {
@@ -173,7 +173,7 @@ import ValetKeychainStore
     }
 
     @Test func `All verbs of valet recovery except create need a keychain`() throws {
-        let bench = try KeychainBench()
+        let bench = Bench()
         #expect(bench.run("recovery", "use", "--yes") == .notFound)
         #expect(bench.run("recovery", "revoke") == .notFound)
     }
@@ -182,7 +182,7 @@ import ValetKeychainStore
         let key = try create()
         #expect(
             bench.run(
-                "recovery", "revoke", "-y", "--passcode-fd", "3", lines: [KeychainBench.passcode])
+                "recovery", "revoke", "-y", "--passcode-fd", "3", lines: [Bench.passcode])
                 == .success)
         #expect(try !bench.store.keychain.status().hasRecoveryKey)
         #expect(use(["--yes", "--lower", "--recovery-key-fd", "3"], [key]) == .failure)

@@ -2,6 +2,7 @@
 
 import Testing
 import ValetKeychainModel
+import ValetKeychainStore
 
 @testable import ValetCLI
 
@@ -10,15 +11,16 @@ import ValetKeychainModel
 
     @Test func `valet remove removes one secret`() {
         #expect(bench.run("remove", "a", "--yes") == .success)
-        #expect(bench.keychain.values == [Array("two".utf8)])
+        #expect(bench.values == [Array("two".utf8)])
     }
 
-    @Test func `valet remove reports a missing key`() {
+    @Test func `valet remove reports a missing key`() throws {
+        try bench.setItemAside()
         #expect(bench.run("remove", "c") == .notFound)
         #expect(
             bench.console.notes == [
                 "valet: error: no 'c' in \(Bench.place)",
-                "valet: hint: look elsewhere",
+                Bench.setAside,
             ])
     }
 
@@ -31,14 +33,14 @@ import ValetKeychainModel
         bench.run("set", "a", "--id=other", input: [1])
         #expect(bench.run("remove", "--all", "--yes") == .success)
         #expect(bench.console.notes == ["valet: removed 2 secrets from \(Bench.place)"])
-        #expect(bench.keychain.items.count == 1)
+        #expect(bench.items.count == 1)
     }
 
     @Test func `valet remove --all removes the canary, but does not count it`() {
         bench.run("set", ServiceName.canaryAccount, input: [1])
         bench.run("remove", "--all", "-y")
         #expect(bench.console.notes == ["valet: removed 2 secrets from \(Bench.place)"])
-        #expect(bench.keychain.items.isEmpty)
+        #expect(bench.items.isEmpty)
     }
 
     @Test func `valet remove --all works for an empty valet`() {
@@ -53,22 +55,23 @@ import ValetKeychainModel
         bench.console.isInputTerminal = true
         #expect(bench.run("remove", "--all") == .denied)
         #expect(bench.console.questions == ["Remove 2 secrets from \(Bench.place)?"])
-        #expect(bench.keychain.items.count == 2)
+        #expect(bench.items.count == 2)
     }
 
     @Test func `valet remove --all removes everything after a yes`() {
         bench.console.isInputTerminal = true
         bench.console.answer = true
         #expect(bench.run("remove", "--all") == .success)
-        #expect(bench.keychain.items.isEmpty)
+        #expect(bench.items.isEmpty)
     }
 
     @Test(arguments: ["--yes", "-y"])
     func `valet remove does not ask with --yes`(_ option: String) {
         bench.console.isInputTerminal = true
         bench.run("remove", "a", option)
+        #expect(bench.console.questions.isEmpty)
         bench.run("remove", "--all", option)
-        #expect(bench.console.questions.isEmpty && bench.keychain.items.isEmpty)
+        #expect(bench.console.questions.isEmpty && bench.items.isEmpty)
     }
 
     @Test func `valet remove asks at a terminal before it removes one secret`() {
@@ -76,18 +79,18 @@ import ValetKeychainModel
         #expect(bench.run("remove", "a") == .denied)
         #expect(bench.console.questions == ["Remove 'a' from \(Bench.place)?"])
         #expect(bench.console.notes == ["valet: error: nothing was changed"])
-        #expect(bench.keychain.items.count == 2)
+        #expect(bench.items.count == 2)
         bench.console.answer = true
         #expect(bench.run("remove", "a") == .success)
-        #expect(bench.keychain.items.count == 1)
+        #expect(bench.items.count == 1)
     }
 
     @Test(arguments: [["a"], ["a", "--if-exists"], ["--all"]])
     func `valet remove refuses to remove without consent if there is no terminal`(_ words: [String])
     {
-        #expect(bench.run(words: ["remove"] + words) == .usage)
+        #expect(bench.run(["remove"] + words) == .usage)
         #expect(bench.console.notes.last == "valet: hint: '--yes' gives consent in advance")
-        #expect(bench.keychain.items.count == 2 && bench.console.questions.isEmpty)
+        #expect(bench.items.count == 2 && bench.console.questions.isEmpty)
     }
 
     @Test(arguments: [["a"], ["--all"]])
@@ -95,32 +98,36 @@ import ValetKeychainModel
         bench.console.isInputTerminal = true
         bench.console.answer = true
         bench.console.refusalToAsk = "questions are turned off"
-        #expect(bench.run(words: ["remove"] + words) == .usage)
+        #expect(bench.run(["remove"] + words) == .usage)
         #expect(
             bench.console.notes == [
                 "valet: error: this cannot be undone and needs your consent, but "
                     + "questions are turned off",
                 "valet: hint: '--yes' gives consent in advance",
             ])
-        #expect(bench.keychain.items.count == 2 && bench.console.questions.isEmpty)
+        #expect(bench.items.count == 2 && bench.console.questions.isEmpty)
     }
 
-    @Test func `valet remove --all --yes does not read names to count them`() {
+    @Test func `valet remove --all --yes does not read names to count them`() throws {
+        let bench = try Bench.withPasscode()
+        // Names of a locked keychain cannot be read, but its items can be removed.
+        try bench.store.keychain.lock()
+        #expect(bench.run("remove", "--all") == .locked)
         #expect(bench.run("remove", "--all", "--yes") == .success)
-        #expect(bench.keychain.listCount == 0 && bench.keychain.items.isEmpty)
+        #expect(bench.console.notes == ["valet: removed 1 secret from \(Bench.place)"])
     }
 
-    @Test func `valet remove asks before it removes a damaged secret`() {
-        bench.keychain.failure = KeychainFailure(.damaged, during: "look for an item")
+    @Test func `valet remove asks before it removes a damaged secret`() throws {
+        try bench.damageItems()
         #expect(bench.run("remove", "a") == .usage)
-        #expect(bench.run("remove", "a", "--yes") == .damaged)
+        #expect(bench.run("remove", "a", "--yes") == .success)
     }
 
-    @Test func `valet remove --all asks before it removes secrets too damaged to be listed`() {
-        bench.keychain.items = []
-        bench.keychain.values = []
-        bench.keychain.omission = KeychainFailure(.damaged, during: "list")
+    @Test func `valet remove --all asks before it removes secrets too damaged to be listed`() throws
+    {
+        try bench.damageItems()
         #expect(bench.run("remove", "--all") == .usage)
+        #expect(bench.run("remove", "--all", "--yes") == .success)
     }
 
     @Test func `valet remove writes a JSON object if asked to`() {
@@ -138,6 +145,6 @@ import ValetKeychainModel
 
     @Test func `valet remove refuses a key together with --all`() {
         #expect(bench.run("remove", "a", "--all") == .usage)
-        #expect(bench.keychain.items.count == 2)
+        #expect(bench.items.count == 2)
     }
 }

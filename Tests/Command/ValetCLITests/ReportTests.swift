@@ -3,51 +3,47 @@
 import Foundation
 import Glibc
 import Testing
+import ValetKeychainDatabase
 import ValetKeychainModel
-import ValetKeychainServices
 import ValetKeychainStore
-import ValetSealing
 
 @testable import ValetCLI
 
 @Suite struct `valet status` {
-    private let bench = Bench()
+    private let bench = Bench(home: "a\nb")
 
     @Test func `valet status shows a line for every known fact`() {
+        bench.add("k")
         #expect(bench.run("status") == .success)
+        let text = bench.console.outputText
         #expect(
-            bench.console.outputText == """
-                State:         noPasscode
-                Folder:        /tmp/a\\nb (far)
-                Read-only:     no
-
-                """)
+            text.hasPrefix(
+                "State:         noPasscode\nFolder:        \(bench.folder.path)/a\\nb\n"))
+        #expect(text.contains("\nProtection:    file (protects against other users"))
+        #expect(text.contains("\nRead-only:     no\n"))
+        #expect(!text.contains("Locks in:"))
     }
 
     @Test func `valet status writes a JSON object if asked to`() {
         bench.run("status", "--json")
-        #expect(
-            bench.console.outputText == """
-                {"state":"noPasscode","folder":"/tmp/a\\nb","epoch":null,"isReadOnly":false}
-
-                """)
+        let text = bench.console.outputText
+        #expect(text.hasPrefix("{\"state\":\"absent\",\"folder\":\"\(bench.folder.path)/a\\nb\","))
+        #expect(text.contains(#""epoch":null,"items":null,"#))
+        #expect(text.contains(#""isReadOnly":false,"#) && text.hasSuffix("}\n"))
     }
 }
 
 @Suite struct `valet status and the passcode` {
     private func add(
-        _ account: String, _ constraints: AccessControl.Constraints, to bench: KeychainBench
+        _ account: String, _ constraints: AccessControl.Constraints, to bench: Bench
     ) throws {
         var item = NewItem(.genericPassword, attributes: [.account: .text(account)])
         item.accessControl = try AccessControl(.whenUnlocked, constraints)
-        let session = KeychainSession(
-            bench.store, Caller(applicationIdentifier: "valet", accessGroups: []))
-        let value: [UInt8] = [1]
-        try session.add(item, value: SecretValue(copying: value.span))
+        try bench.add(item)
     }
 
     @Test func `valet status shows nothing about passcodes without one`() throws {
-        let bench = try KeychainBench()
+        let bench = Bench()
         bench.add("a")
         bench.run("status")
         #expect(!bench.console.outputText.contains("People"))
@@ -60,7 +56,7 @@ import ValetSealing
     @Test func `valet status shows who counts passcodes, and which items are bound or gated`()
         throws
     {
-        let bench = try KeychainBench.withPasscode()
+        let bench = try Bench.withPasscode()
         for account in ["a", "b"] { try add(account, .devicePasscode, to: bench) }
         try add("c", [.biometryAny, .devicePasscode], to: bench)
         try add("d", .userPresence, to: bench)
@@ -82,43 +78,58 @@ import ValetSealing
 }
 
 @Suite struct `valet doctor` {
-    private let bench = Bench()
+    private let bench = Bench(home: "a\"b")
 
-    @Test(
-        arguments: [
-            ([], ExitCode.success), ([.fine, .warning], .success), ([.fine, .broken], .failure),
-            ([.broken, .damage, .fine], .damaged),
-        ] as [([Finding.Severity], ExitCode)])
-    func `valet doctor's exit code is that of the worst finding`(
-        _ severities: [Finding.Severity], _ code: ExitCode
-    ) {
-        bench.keychain.findings = severities.map { Finding($0, "something") }
-        #expect(bench.run("doctor") == code)
+    /// Something beside the device key that a change of keys cannot erase.
+    private func makeStray() throws -> String {
+        let stray =
+            bench.store.location.deviceFolder + "/device.key." + String(repeating: "a", count: 32)
+        try FileManager.default.createSymbolicLink(
+            atPath: stray, withDestinationPath: "/dev/null")
+        return stray
     }
 
-    @Test func `valet doctor writes its findings with their hints`() {
-        bench.keychain.findings = [
-            Finding(.fine, "the files are safe", path: "/home/a"),
-            Finding(.warning, "another program", hint: "look"),
-        ]
+    private var severities: Set<Substring> {
+        Set(bench.console.outputText.split(separator: "\n").map { $0.prefix { $0 != ":" } })
+    }
+
+    @Test func `valet doctor's exit code is that of the worst finding`() throws {
+        bench.add("k")
+        #expect(bench.run("doctor") == .success && severities == ["fine"])
+        _ = try makeStray()
+        #expect(bench.run("doctor") == .success && severities.contains("warning"))
+        try bench.damageItems()
+        #expect(bench.run("doctor") == .damaged && severities.contains("damage"))
+        #expect(severities.contains("warning") && severities.contains("fine"))
+        bench.store.close()
+        try FileManager.default.removeItem(
+            atPath: bench.store.location.deviceFolder + "/device.key")
+        #expect(bench.run("doctor") == .failure && severities.contains("broken"))
+    }
+
+    @Test func `valet doctor writes its findings with their hints`() throws {
+        bench.add("k")
+        let stray = try makeStray()
         bench.run("doctor")
-        #expect(
-            bench.console.outputText == """
-                fine:    the files are safe (/home/a)
-                warning: another program
-                         -> look
-
-                """)
+        let lines = bench.console.outputText.split(separator: "\n")
+        let place = try #require(lines.firstIndex { $0.hasPrefix("warning: it has the name of") })
+        #expect(lines[place].hasSuffix(" (\(stray))"))
+        #expect(lines[place + 1].hasPrefix("         -> move it away"))
+        #expect(lines[0].hasPrefix("fine:    "))
     }
 
-    @Test func `valet doctor writes a JSON object if asked to`() {
-        bench.keychain.findings = [Finding(.damage, "a \"row\"", path: "/x")]
+    @Test func `valet doctor writes a JSON object if asked to`() throws {
+        bench.add("k")
+        let stray = try makeStray()
         bench.run("doctor", "--json")
+        #expect(bench.console.outputText.contains(#"a\"b/device"#))
+        let object = try JSONSerialization.jsonObject(with: Data(bench.console.output))
+        let findings = try #require((object as? [String: [[String: Any]]])?["findings"])
         #expect(
-            bench.console.outputText == #"""
-                {"findings":[{"severity":"damage","message":"a \"row\"","path":"/x","hint":null}]}
-
-                """#)
+            findings.allSatisfy { $0.keys.sorted() == ["hint", "message", "path", "severity"] })
+        let finding = try #require(findings.first { $0["severity"] as? String == "warning" })
+        #expect(finding["path"] as? String == stray)
+        #expect((finding["hint"] as? String)?.hasPrefix("move it away") == true)
     }
 
     @Test(
@@ -128,13 +139,15 @@ import ValetSealing
         ] as [(Bool, Bool?, ExitCode, Bool)])
     func `valet doctor discards a damaged log only with consent`(
         _ isTerminal: Bool, _ answer: Bool?, _ code: ExitCode, _ isDone: Bool
-    ) {
-        bench.keychain.damagedLogPath = "/k/log"
+    ) throws {
+        try bench.crash()
+        let log = bench.store.location.folder + "/keychain.db-wal.damaged"
         bench.console.isInputTerminal = isTerminal
         bench.console.answer = answer ?? false
         #expect(bench.run("doctor", "--discard-log") == code)
-        #expect((bench.keychain.damagedLogPath == nil) == isDone)
-        #expect(bench.console.notes.contains("valet: the damaged log is kept as /k/log") == isDone)
+        #expect(FileManager.default.fileExists(atPath: log) == isDone)
+        let note = "valet: the damaged log is kept as \(log)"
+        #expect(bench.console.notes.contains(note) == isDone)
         guard isDone else { return }
         #expect(bench.run("doctor", "--discard-log", "--yes") == .success)
         let nothing = "valet: the log is not damaged, and nothing was discarded"
@@ -151,12 +164,13 @@ import ValetSealing
         ] as [([String], Bool, Bool?, ExitCode, Int)])
     func `valet doctor deletes quarantined items only with consent`(
         _ options: [String], _ isTerminal: Bool, _ answer: Bool?, _ code: ExitCode, _ left: Int
-    ) {
-        bench.keychain.quarantinedRowCount = 2
+    ) throws {
+        try bench.setItemAside()
+        try bench.setItemAside()
         bench.console.isInputTerminal = isTerminal
         bench.console.answer = answer ?? false
-        #expect(bench.run(words: ["doctor"] + options) == code)
-        #expect(bench.keychain.quarantinedRowCount == left)
+        #expect(bench.run(["doctor"] + options) == code)
+        #expect(try bench.store.keychain.status().quarantinedRowCount == left)
         let note = "valet: deleted 2 damaged items that had been set aside"
         #expect(bench.console.notes.contains(note) == (left == 0))
     }
@@ -167,7 +181,8 @@ import ValetSealing
     func `valet doctor reports a keychain that cannot be opened as a finding`(
         _ failure: KeychainFailure.Code, _ code: ExitCode
     ) {
-        let context = Context(console: bench.console) { _ throws(KeychainFailure) in
+        var context = Context(console: bench.console)
+        context.own = { () throws(KeychainFailure) in
             throw KeychainFailure(failure, during: "open the keychain")
         }
         #expect(ValetTool.run(["doctor"], in: context) == code)
@@ -185,29 +200,38 @@ import ValetSealing
 
     @Test(arguments: KeychainFailure.Code.allCases)
     func `A failure of the keychain becomes an exit code`(_ code: KeychainFailure.Code) {
-        let bench = Bench()
-        bench.keychain.failure = KeychainFailure(code, during: "read an item")
-        #expect(bench.run("get", "k") == Self.codes[code] ?? .failure)
+        let failure = KeychainFailure(code, during: "read an item")
+        #expect(CLIError(failure).code == Self.codes[code] ?? .failure)
+    }
+
+    @Test func `A failure of the keychain becomes a line that no terminal acts on, and a hint`() {
+        let error = CLIError(
+            KeychainFailure(
+                KeychainFailure(.diskFull, during: "write", path: "/a\nb", hint: "make\u{7} room"),
+                systemError: ENOSPC))
+        #expect(
+            error.message
+                == "could not write: the disk is full (/a\\nb): No space left on device")
+        #expect(error.hint == "make\\u{7} room")
     }
 
     @Test(arguments: [
         ["set", "k"], ["get", "k"], ["contains", "k"], ["remove", "k", "--yes"],
         ["list"], ["remove", "--all"], ["set", "k", "--if-absent"], ["status"],
     ])
-    func `Every verb reports a failure of the keychain and writes nothing`(_ words: [String]) {
-        let bench = Bench()
-        bench.console.input = [1]
-        bench.keychain.failure = KeychainFailure(
-            KeychainFailure(.diskFull, during: "write", path: "/a\nb", hint: "make room"),
-            systemError: ENOSPC)
-        #expect(bench.run(words: words) == .failure)
+    func `Every verb reports a failure of the keychain and writes nothing`(_ words: [String]) throws
+    {
+        let bench = Bench(home: "a\nb")
+        bench.add("k")
+        bench.store.close()
+        let folder = bench.store.location.folder
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder)
+        #expect(bench.run(words) == .denied)
         #expect(bench.console.output.isEmpty)
-        #expect(
-            bench.console.notes == [
-                "valet: error: could not write: the disk is full (/a\\nb): "
-                    + "No space left on device",
-                "valet: hint: make room",
-            ])
+        let notes = bench.console.notes
+        #expect(notes.count == 2)
+        #expect(notes[0].hasPrefix("valet: error: could not "))
+        #expect(notes[0].contains("/a\\nb)") && notes[1].hasPrefix("valet: hint: "))
     }
 }
 

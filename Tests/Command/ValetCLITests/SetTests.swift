@@ -2,6 +2,7 @@
 
 import Testing
 import ValetKeychainModel
+import ValetKeychainStore
 
 @testable import ValetCLI
 
@@ -10,7 +11,7 @@ import ValetKeychainModel
 
     @Test func `valet set stores the exact bytes of standard input`() {
         #expect(bench.run("set", "k", input: [0, 255, 10, 10]) == .success)
-        #expect(bench.keychain.values == [[0, 255, 10, 10]])
+        #expect(bench.values == [[0, 255, 10, 10]])
     }
 
     @Test func `valet set writes nothing to standard output`() {
@@ -20,22 +21,19 @@ import ValetKeychainModel
 
     @Test func `valet set stores the item where a valet finds it`() {
         bench.run("set", "k", input: [1])
+        #expect(bench.items.map(\.itemClass) == [.genericPassword])
+        let attributes = bench.items.first?.attributes
+        #expect(attributes?[.account] == .text("k"))
         #expect(
-            bench.keychain.items == [
-                NewItem(
-                    .genericPassword,
-                    attributes: [
-                        .account: .text("k"),
-                        .service: .text(
-                            "VAL_VALValet_initWithIdentifier:accessibility:"
-                                + "_default_AccessibleWhenUnlocked"),
-                    ])
-            ])
+            attributes?[.service]
+                == .text(
+                    "VAL_VALValet_initWithIdentifier:accessibility:_default_AccessibleWhenUnlocked")
+        )
     }
 
     @Test func `valet set stores a group's item where the group's valet finds it`() {
         bench.run("set", "k", "--group", "TEAM.com.example.shared", input: [1])
-        let item = bench.keychain.items.first
+        let item = bench.items.first
         #expect(item?.accessGroup == AccessGroup("TEAM.com.example.shared"))
         #expect(
             item?.attributes[.service]
@@ -46,7 +44,7 @@ import ValetKeychainModel
 
     @Test func `valet set puts the identifier after the group in the service name`() {
         bench.run("set", "k", "--group=group.shared", "--id=x", "--cloud", input: [1])
-        let item = bench.keychain.items.first
+        let item = bench.items.first
         #expect(item?.isSynchronizable == true)
         #expect(
             item?.attributes[.service]
@@ -57,10 +55,11 @@ import ValetKeychainModel
 
     @Test(arguments: ProtectionClass.offered)
     func `valet set stores the item with the given accessibility`(_ accessibility: ProtectionClass)
+        throws
     {
+        let bench = try Bench.withPasscode()
         bench.run("set", "k", "--accessibility", accessibility.word, input: [1])
-        let item = bench.keychain.items.first
-        #expect(item?.protectionClass == accessibility)
+        #expect(bench.items.first { $0.name == "k" }?.protectionClass == accessibility)
     }
 
     @Test(arguments: [190 << 10, 192 << 10])
@@ -83,12 +82,12 @@ import ValetKeychainModel
 
     @Test func `valet set works for the given application`() {
         bench.run("set", "k", "--app=com.example.a", input: [1])
-        #expect(bench.keychain.requesters == [Requester(application: "com.example.a")])
+        #expect(bench.items.map(\.accessGroup) == [AccessGroup("com.example.a")])
     }
 
     @Test func `valet set reports that a newline was stored with a line of text`() {
         bench.run("set", "k", input: Array("abc\n".utf8))
-        #expect(bench.keychain.values == [Array("abc\n".utf8)])
+        #expect(bench.values == [Array("abc\n".utf8)])
         #expect(
             bench.console.notes == [
                 "valet: hint: the newline at the end was stored too: '--trim-newline' drops it"
@@ -104,7 +103,7 @@ import ValetKeychainModel
     @Test(arguments: [("abc\n", "abc"), ("abc\n\n", "abc\n"), ("abc", "abc")])
     func `valet set drops one newline with --trim-newline`(_ input: String, _ stored: String) {
         bench.run("set", "k", "--trim-newline", input: Array(input.utf8))
-        #expect(bench.keychain.values == [Array(stored.utf8)])
+        #expect(bench.values == [Array(stored.utf8)])
         #expect(bench.console.notes.isEmpty)
     }
 
@@ -116,7 +115,7 @@ import ValetKeychainModel
         #expect(
             bench.console.notes.first
                 == "valet: error: the secret is empty")
-        #expect(bench.keychain.items.isEmpty)
+        #expect(bench.items.isEmpty)
     }
 
     @Test func `valet set refuses more than 16 MiB`() {
@@ -128,7 +127,7 @@ import ValetKeychainModel
         #expect(bench.run("set", "k", "--if-absent", input: [1]) == .success)
         #expect(bench.run("set", "k", "--if-absent", input: [2]) == .alreadyThere)
         #expect(ExitCode.alreadyThere.rawValue == 73)
-        #expect(bench.keychain.values == [[1]])
+        #expect(bench.values == [[1]])
         #expect(
             bench.console.notes == [
                 "valet: error: 'k' exists in \(Bench.place) already, and stays",
@@ -139,7 +138,7 @@ import ValetKeychainModel
     @Test func `valet set replaces a secret without asking if there is no terminal`() {
         bench.run("set", "k", input: [1])
         #expect(bench.run("set", "k", input: [2]) == .success)
-        #expect(bench.keychain.values == [[2]])
+        #expect(bench.values == [[2]])
     }
 
     @Test func `valet set asks at a terminal before it replaces a secret`() {
@@ -147,20 +146,20 @@ import ValetKeychainModel
         bench.console.isInputTerminal = true
         #expect(bench.run("set", "k", input: [2]) == .denied)
         #expect(bench.console.questions == ["Replace 'k' in \(Bench.place)?"])
-        #expect(bench.keychain.values == [[1]])
+        #expect(bench.values == [[1]])
         bench.console.answer = true
         #expect(bench.run("set", "k", input: [2]) == .success)
         bench.console.questions = []
         #expect(bench.run("set", "k", "--yes", input: [3]) == .success)
         #expect(bench.console.questions == ["Secret for 'k'"])
-        #expect(bench.keychain.values == [[3]])
+        #expect(bench.values == [[3]])
     }
 
     @Test func `valet set does not ask for a secret that it would not store`() {
         bench.run("set", "k", input: [1])
         bench.console.isInputTerminal = true
         #expect(bench.run("set", "k", "--if-absent", input: [2]) == .alreadyThere)
-        #expect(bench.console.questions.isEmpty && bench.keychain.values == [[1]])
+        #expect(bench.console.questions.isEmpty && bench.values == [[1]])
     }
 
     @Test func `valet set does not ask for a secret if questions are off`() {
@@ -172,7 +171,7 @@ import ValetKeychainModel
                 "valet: error: cannot ask for the secret: questions are turned off",
                 "valet: hint: use standard input: 'valet set KEY < FILE'",
             ])
-        #expect(bench.console.questions.isEmpty && bench.keychain.values.isEmpty)
+        #expect(bench.console.questions.isEmpty && bench.values.isEmpty)
     }
 
     @Test func `valet set asks for the secret at a terminal`() {

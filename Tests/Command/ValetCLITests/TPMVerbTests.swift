@@ -11,11 +11,11 @@ import ValetTPM
 @Suite(.enabled(if: Swtpm.isThere, Comment(rawValue: Swtpm.missing)))
 struct `valet device, with a TPM` {
     private let swtpm: Swtpm
-    private let bench: KeychainBench
+    private let bench: Bench
 
     init() throws {
         swtpm = try Swtpm()
-        bench = try KeychainBench(tpm: swtpm.device)
+        bench = Bench(tpm: swtpm.device)
         bench.add("secret")
     }
 
@@ -45,8 +45,8 @@ struct `valet device, with a TPM` {
     }
 
     @Test func `valet device bind asks for the passcode, and binds it to the TPM`() throws {
-        try bench.store.keychain.setPasscode(KeychainBench.passcode(KeychainBench.passcode))
-        bench.person.answers = ["wrong", KeychainBench.passcode]
+        try bench.store.keychain.setPasscode(Bench.passcode(Bench.passcode))
+        bench.person.answers = ["wrong", Bench.passcode]
         try RawTPM(swtpm.socket).setLockoutAuthorization([7])
         #expect(bench.run("device", "bind", "--tpm") == .success)
         #expect(try bench.store.keychain.status().level == .tpmAndPasscode)
@@ -56,12 +56,12 @@ struct `valet device, with a TPM` {
         let text = "Tries counted: tpm (the TPM counts wrong passcodes"
         #expect(bench.console.outputText.contains(text))
         bench.run("lock", "--all")
-        bench.person.answers = ["wrong", KeychainBench.passcode]
+        bench.person.answers = ["wrong", Bench.passcode]
         #expect(bench.run("rotate") == .success)
         #expect(
             bench.person.problems.last?.hasPrefix("wrong passcode: the TPM allows") == true)
         #expect(try bench.store.keychain.status().state == .beforeFirstUnlock)
-        try bench.store.keychain.unlock(KeychainBench.passcode(KeychainBench.passcode))
+        try bench.store.keychain.unlock(Bench.passcode(Bench.passcode))
         #expect(bench.canRead("secret"))
     }
 
@@ -100,7 +100,7 @@ struct `valet device, with a TPM` {
 struct `valet recovery use, without the TPM` {
     @Test func `valet recovery use warns before it gives up a TPM that it cannot see`() throws {
         let swtpm = try Swtpm()
-        let bench = try KeychainBench(tpm: swtpm.device)
+        let bench = Bench(tpm: swtpm.device)
         bench.add("secret")
         #expect(bench.run("recovery", "create") == .success)
         let key = String(bench.console.outputText.dropLast())
@@ -122,14 +122,14 @@ struct `valet recovery use, without the TPM` {
 @Suite(.enabled(if: Swtpm.isThere, Comment(rawValue: Swtpm.missing)))
 struct `valet device, with a TPM whose lockout can be reset` {
     private let swtpm: Swtpm
-    private let bench: KeychainBench
+    private let bench: Bench
 
     init() throws {
         swtpm = try Swtpm()
-        bench = try KeychainBench(tpm: swtpm.device)
+        bench = Bench(tpm: swtpm.device)
         bench.add("secret")
-        try bench.store.keychain.setPasscode(KeychainBench.passcode(KeychainBench.passcode))
-        bench.person.answers = [KeychainBench.passcode]
+        try bench.store.keychain.setPasscode(Bench.passcode(Bench.passcode))
+        bench.person.answers = [Bench.passcode]
     }
 
     private static let warning =
@@ -185,7 +185,7 @@ struct `valet device, with a TPM whose lockout can be reset` {
     @Test func `valet passcode set warns of a resettable TPM lockout`() throws {
         bench.run("passcode", "remove", "--yes")
         #expect(bench.run("device", "bind", "--tpm", "--accept-resettable-lockout") == .success)
-        bench.person.answers = [KeychainBench.passcode, KeychainBench.passcode]
+        bench.person.answers = [Bench.passcode, Bench.passcode]
         #expect(bench.run("passcode", "set") == .success)
         #expect(bench.console.notes.contains(Self.warning))
     }
@@ -200,15 +200,15 @@ struct `valet device, with a TPM whose lockout can be reset` {
 }
 
 @Suite struct `valet device, without a TPM` {
-    private let bench: KeychainBench
+    private let bench: Bench
 
     init() throws {
-        bench = try KeychainBench()
+        bench = Bench()
         bench.add("secret")
     }
 
     @Test func `valet device bind says that there is no TPM before it asks for anything`() throws {
-        try bench.store.keychain.setPasscode(KeychainBench.passcode(KeychainBench.passcode))
+        try bench.store.keychain.setPasscode(Bench.passcode(Bench.passcode))
         #expect(bench.run("device", "bind", "--tpm") == .failure)
         #expect(bench.console.notes.first?.contains("could not look at the TPM") == true)
         let hint = bench.console.notes.last ?? ""

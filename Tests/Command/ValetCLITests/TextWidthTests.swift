@@ -44,7 +44,7 @@ import ValetKeychainModel
 
     private func lines(_ words: String..., columns: Int) -> [Substring] {
         bench.console.outputColumnCount = columns
-        bench.run(words: words)
+        bench.run(words)
         return bench.console.outputText.split(separator: "\n")
     }
 
@@ -61,7 +61,7 @@ import ValetKeychainModel
                 "after-first-unlock-this-device-only", input: [1])
         }
         bench.console.outputColumnCount = columns
-        bench.run(words: words)
+        bench.run(words)
         let lines = bench.console.outputText.split(separator: "\n").map(String.init)
         #expect(lines.count == 6)
         #expect(lines.allSatisfy { $0.width <= columns }, "\(lines)")

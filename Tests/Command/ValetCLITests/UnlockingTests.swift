@@ -2,136 +2,86 @@
 
 import Testing
 import ValetKeychainModel
+import ValetKeychainStore
 
 @testable import ValetCLI
 
 @Suite struct `A verb that finds the keychain locked` {
-    private static let verbs = [
-        ["get", "a"], ["contains", "a"], ["remove", "a", "--yes"], ["list"],
-        ["remove", "--all", "--yes"], ["set", "a"], ["set", "new", "--if-absent"],
-    ]
+    private let bench: Bench
+    private var person: ScriptedAnswers { bench.person }
 
-    private let bench = Bench.withTwoSecrets
-    private let person = ScriptedAnswers()
+    init() throws {
+        bench = try Bench.withPasscode()
+        bench.run("set", "a", input: Array("one".utf8))
+        try bench.store.keychain.lock()
+    }
 
-    private func run(_ words: [String], answeredBy source: ScriptedAnswers) -> ExitCode {
-        bench.console.notes = []
-        bench.console.input = [1]
-        let keychain = bench.keychain
-        var context = Context(console: bench.console) { (requester) throws(KeychainFailure) in
-            try keychain.open(requester)
+    @Test func `A verb does not ask for the passcode where programs share opened keys`() throws {
+        let script = """
+            export VALET_LOCK_STATE=kernel
+            printf v | "$0" set a; echo 'correct horse' >passcode
+            "$0" passcode set --passcode-fd 3 3<passcode 2>/dev/null
+            "$0" lock 2>/dev/null; exec 2>&1
+            for verb in 'get a' 'contains a' list 'set a' 'set new --if-absent'
+            do printf v | "$0" $verb; echo "code $?"; done
+            "$0" remove a --yes && "$0" remove --all --yes 2>/dev/null
+            echo "code $?"; "$0" lock --all 2>/dev/null
+            """
+        let outcome = try TestedCommand.withFolder { folder in
+            try TestedCommand.run("/bin/sh", ["-c", script, TestedCommand.path], in: folder)
         }
-        context.passcodes = { _ in source }
-        return ValetTool.run(words, in: context)
+        let lines = String(decoding: outcome.output, as: UTF8.self).split(separator: "\n")
+        #expect(lines.count == 5 * 3 + 1, "\(lines)")
+        for place in stride(from: 0, to: lines.count - 1, by: 3) {
+            #expect(lines[place].hasPrefix("valet: error: could not "))
+            #expect(lines[place + 1].contains("run `valet unlock`"))
+            #expect(lines[place + 2] == "code 75")
+        }
+        #expect(lines.last == "code 0")
     }
 
-    private func lock(byProcess: Bool) {
-        bench.keychain.failure = KeychainFailure(
-            KeychainFailure(.locked, during: "read items"), hint: "run `valet unlock`")
-        bench.keychain.passcode = byProcess ? "correct horse" : nil
-    }
-
-    @Test(arguments: verbs)
-    func `A verb does not ask for the passcode where programs share opened keys`(_ words: [String])
-    {
-        lock(byProcess: false)
-        person.answers = ["correct horse"]
-        #expect(run(words, answeredBy: person) == .locked)
-        #expect(person.prompts.isEmpty)
-        #expect(bench.console.notes.last == "valet: hint: run `valet unlock`")
-    }
-
-    @Test(arguments: verbs)
-    func `A verb unlocks a locked keychain where each process has its own keys`(_ words: [String]) {
-        lock(byProcess: true)
-        person.answers = ["correct horse"]
-        #expect(run(words, answeredBy: person) == .success)
-        #expect(person.prompts.count == 1)
+    @Test(
+        arguments: [
+            (["get", "a"], 1), (["list"], 1), (["set", "a"], 1),
+            (["set", "new", "--if-absent"], 1),
+            (["contains", "a"], 1), (["remove", "a", "--yes"], 0),
+            (["remove", "--all", "--yes"], 0),
+        ] as [([String], Int)])
+    func `A verb unlocks a locked keychain where each process has its own keys, if it has to`(
+        _ words: [String], _ count: Int
+    ) {
+        person.answers = [Bench.passcode]
+        #expect(bench.run(words, input: [1]) == .success)
+        #expect(person.prompts.count == count)
     }
 
     @Test func `A verb that finds the keychain locked fails after three wrong answers of a person`()
     {
-        lock(byProcess: true)
-        person.answers = ["1", "2", "3", "correct horse"]
-        #expect(run(["get", "a"], answeredBy: person) == .denied)
+        person.answers = ["1", "2", "3", Bench.passcode]
+        #expect(bench.run("get", "a") == .denied)
         #expect(person.problems == ["wrong passcode", "wrong passcode"])
     }
 
     @Test
     func `A verb that finds the keychain locked fails after one wrong answer of a descriptor`() {
-        lock(byProcess: true)
-        let lines = ScriptedAnswers(["1", "correct horse"], isInteractive: false)
-        #expect(run(["get", "a"], answeredBy: lines) == .denied)
-        #expect(lines.answers == ["correct horse"])
+        let lines = ScriptedAnswers(["1", Bench.passcode], isInteractive: false)
+        bench.person = lines
+        #expect(bench.run("get", "a") == .denied)
+        #expect(lines.answers == [Bench.passcode])
     }
 
-    @Test func `A verb that finds the keychain locked says what helps if it gets no answer`() {
-        lock(byProcess: true)
-        #expect(run(["get", "a"], answeredBy: person) == .locked)
+    @Test func `A verb that finds the keychain locked says what helps if it gets no answer`() throws
+    {
+        #expect(bench.run("get", "a") == .locked)
         #expect(bench.console.notes.last?.contains("$VALET_PASSCODE_FD") == true)
-        #expect(bench.keychain.unlockCount == 0)
+        #expect(try bench.store.keychain.status().state == .locked)
     }
 
     @Test(arguments: [["status"], ["doctor"]])
     func `status and doctor do not ask for the passcode of a locked keychain`(_ words: [String]) {
-        bench.keychain.passcode = "correct horse"
-        #expect(run(words, answeredBy: person) == .success)
+        person.answers = [Bench.passcode]
+        #expect(bench.run(words) == .success)
         #expect(person.prompts.isEmpty)
-    }
-}
-
-@Suite struct `A verb that finds the keychain locked at a terminal` {
-    private let bench = Bench.withTwoSecrets
-    private let person = ScriptedAnswers(["correct horse"])
-
-    private func run(typing lines: [String], _ words: [String] = ["get", "a"]) -> ExitCode {
-        bench.keychain.failure = KeychainFailure(.locked, during: "read items")
-        bench.keychain.passcode = "correct horse"
-        bench.keychain.sharesKeys = true
-        bench.console.canOffer = true
-        bench.console.lines = lines
-        bench.console.notes = []
-        bench.console.output = []
-        let keychain = bench.keychain
-        var context = Context(console: bench.console) { (requester) throws(KeychainFailure) in
-            try keychain.open(requester)
-        }
-        context.passcodes = { [person] _ in person }
-        return ValetTool.run(words, in: context)
-    }
-
-    @Test(
-        arguments: [
-            ("", .process), ("n", .process), ("u", .session(nil)),
-            ("8h", .session(.seconds(28_800))),
-        ] as [(String, UnlockReach)])
-    func `A verb at a terminal unlocks for as long as the user says`(
-        _ line: String, _ reach: UnlockReach
-    ) {
-        #expect(run(typing: [line]) == .success)
-        #expect(bench.console.outputText == "one")
-        #expect(bench.keychain.reaches == [reach])
-        #expect(bench.console.notes.isEmpty)
-    }
-
-    @Test func `A verb at a terminal asks for the passcode before it shows what is typed`() {
-        person.answers = []
-        #expect(run(typing: ["correct horse"]) == .locked)
-        #expect(bench.console.questions.isEmpty && person.prompts.count == 1)
-        #expect(bench.keychain.unlockCount == 0)
-    }
-
-    @Test func `A verb at a terminal asks again after an answer that it does not understand`() {
-        #expect(run(typing: ["what", "15m"]) == .success)
-        #expect(bench.keychain.reaches == [.session(.seconds(900))])
-    }
-
-    @Test(arguments: [[], ["x", "x", "x", "u"]] as [[String]])
-    func `A verb at a terminal unlocks for itself alone if nobody says for how long`(
-        _ lines: [String]
-    ) {
-        #expect(run(typing: lines) == .success)
-        #expect(bench.keychain.reaches == [.process])
     }
 }
 

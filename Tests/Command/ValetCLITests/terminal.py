@@ -546,19 +546,29 @@ def locked_and_offered(command):
         session.expect(b"Ctrl-D leaves it locked.\r\nPasscode: ")
         session.type(b"\x04")
         exits(session.finish()[1], 77)
-        for reply, is_open in ((b"\n", False), (b"1h\n", True)):
+        for replies, is_open, rest in (
+                ((b"\n",), False, b""), ((b"n\n",), False, b""), ((b"\x04",), False, b""),
+                ((b"x\n", b"x\n", b"x\n"), False, b""),
+                ((b"what\n", b"15m\n"), True, b"Locks in:      14m"), ((b"u\n",), True, b""),
+                ((b"8h\n",), True, b"Locks in:      7h59m")):
+            exits(Session(command, "lock").finish()[1], 0)
             session = Session(command, "get", "k")
             session.expect(b"The keychain is locked.")
             for word in (b"1\n", b"hunter2-hunter2\n"):
                 session.expect(b"Passcode: ")
                 session.type(word)
-            session.expect(b"'valet lock' (u)? ")
-            check(b"hunter2" not in session.output, session.output)
-            os.write(session.terminal, reply)
+            for reply in replies:
+                session.expect(b"'valet lock' (u)? ")
+                check(b"hunter2" not in session.output, session.output)
+                os.write(session.terminal, reply)
+                if reply[:1] in b"xw":
+                    session.expect(b"valet: answer with Enter, u or a time: 15m, 8h")
             output, status = session.finish()
             exits(status, 0)
             check(output.endswith(b"v\r\n"), output)
             exits(Session(command, "get", "k", "-n").finish()[1], 0 if is_open else 75)
+            report = Session(command, "status").finish()[0]
+            check(rest in report and (b"Locks in" in report) == bool(rest), report)
         exits(Session(command, "lock").finish()[1], 0)
         # A new value is written with the keys that this command alone has opened.
         session = Session("/bin/sh", "-c", 'printf new | "$0" set k', command)

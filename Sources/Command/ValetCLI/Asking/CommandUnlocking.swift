@@ -14,7 +14,7 @@ internal import ValetUserPresence
 /// keychain unlocked for longer.
 struct CommandUnlocking {
     let passcodes: any SecretSource
-    let keychain: any KeychainAccess
+    let keychain: Keychain
     let console: any Console
 
     /// Runs `body`. If the keychain is locked, unlocks it and runs `body` again.
@@ -25,10 +25,10 @@ struct CommandUnlocking {
             return try body()
         } catch {
             guard error.code == .locked else { throw error }
-            if try keychain.isUnlockedByProcess() {
+            if try keychain.status().isUnlockedByProcess {
                 try withPasscode("Unlock the keychain for this command.", after: error) {
                     (passcode) throws(KeychainFailure) in
-                    try keychain.unlock(passcode, .process)
+                    try keychain.unlock(passcode)
                 }
             } else {
                 guard console.canOffer, passcodes.isInteractive else { throw error }
@@ -37,30 +37,26 @@ struct CommandUnlocking {
                     try keychain.check(passcode)
                     return passcode
                 }
-                try keychain.unlock(passcode, reach())
+                try unlock(passcode)
             }
             return try body()
         }
     }
 
-    /// For whom to unlock, as the user at the terminal says.
-    private func reach() -> UnlockReach {
+    /// Unlocks for whom the user at the terminal says: for this process alone, or for all programs
+    /// that share opened keys, until they are locked or for a time.
+    private func unlock(_ passcode: KeychainPasscode) throws(KeychainFailure) {
         for _ in 0..<3 {
-            let answer: String
-            do {
-                answer = try console.askLine(Self.question)
-            } catch {
-                return .process
+            guard let answer = try? console.askLine(Self.question),
+                !["", "n", "N", "q"].contains(answer)
+            else { break }
+            let duration = DurationText.duration(answer)
+            if duration != nil || ["u", "U"].contains(answer) {
+                return try keychain.unlock(passcode, for: duration)
             }
-            switch answer {
-            case "", "n", "N", "q": return .process
-            case "u", "U": return .session(nil)
-            default:
-                if let duration = DurationText.duration(answer) { return .session(duration) }
-                console.note("valet: answer with Enter, u or a time: 15m, 8h")
-            }
+            console.note("valet: answer with Enter, u or a time: 15m, 8h")
         }
-        return .process
+        try keychain.unlockForThisProcess(passcode)
     }
 
     /// Runs `body` with the passcode. A person has three tries.

@@ -84,7 +84,7 @@ struct BackupCreateCommand: Command {
             }
         }
         // Refuses a backup that cannot be written before it asks for a passphrase.
-        try context.unlocking(store.keychain, options.passcode) { () throws(KeychainFailure) in
+        try context.unlocking(store, options.passcode) { () throws(KeychainFailure) in
             try store.keychain.checkBackup(request)
         }
         let secret = try passphrase.choose(allowingWeak: allowsWeak, context)
@@ -286,7 +286,7 @@ struct BackupRestoreCommand: Command {
     func run(in context: Context) throws(CLIError) -> ExitCode {
         let backup = try passphrase.open(context)
         let store = try requesting(context.store())
-        let report = try context.unlocking(store.keychain, options.passcode) {
+        let report = try context.unlocking(store, options.passcode) {
             () throws(KeychainFailure) -> RestoreReport? in
             do throws(KeychainFailure) {
                 return try store.keychain.restore(backup, policy, isDryRun: isDryRun)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetKeychainDatabase
-internal import ValetKeychainModel
+package import ValetKeychainModel
+package import ValetKeychainServices
 package import ValetKeychainStore
 internal import ValetSealing
 package import ValetUserPresence
@@ -22,8 +23,8 @@ protocol Command: Sendable {
 package struct Context {
     /// Where questions, results and notes go.
     package let console: any Console
-    /// Opens the keychain as a requester sees it.
-    let open: (Requester) throws(KeychainFailure) -> any ItemAccess
+    /// The keychain as the command itself sees it, an application like any other.
+    var own: () throws(KeychainFailure) -> KeychainSession = KeychainSession.current
     /// The keychain as a whole, for verbs that serve all its owners at once.
     var store: () throws(KeychainFailure) -> ItemStore = { () throws(KeychainFailure) in
         ItemStore(try .ofThisProcess())
@@ -44,22 +45,36 @@ package struct Context {
 
 /// Opening the keychain.
 extension Context {
-    /// The keychain as `requester` sees it. A verb that finds it locked unlocks it:
-    /// ``CommandUnlocking``.
-    func keychain(for requester: Requester) throws(CLIError) -> any ItemAccess {
-        UnlockingAccess(
-            try requesting(open(requester)), passcodes: passcodes(nil), console: console)
+    /// The session of `requester`. Only the command itself, a requester without application and
+    /// group, heeds `VALET_ENTITLEMENTS`.
+    package func session(of requester: Requester) throws(KeychainFailure) -> KeychainSession {
+        guard requester != Requester() else { return try own() }
+        let application = requester.application ?? Requester.defaultApplication
+        let groups = requester.group.map { [AccessGroup(application), $0] } ?? []
+        return KeychainSession(
+            try store(), Caller(applicationIdentifier: application, accessGroups: groups))
     }
 
-    /// Runs `body` on the keychain as a whole. Unlocks it if `body` finds it locked:
+    /// The keychain as `requester` sees it.
+    func keychain(for requester: Requester) throws(CLIError) -> CommandKeychain {
+        let session = try requesting(session(of: requester))
+        return CommandKeychain(session: session, unlocking: unlocking(session.store, nil))
+    }
+
+    private func unlocking(
+        _ store: ItemStore, _ descriptor: PasscodeDescriptor?
+    ) -> CommandUnlocking {
+        CommandUnlocking(
+            passcodes: passcodes(descriptor), keychain: store.keychain, console: console)
+    }
+
+    /// Runs `body`, which uses the keychain of `store`. Unlocks it if `body` finds it locked:
     /// ``CommandUnlocking``.
-    func unlocking<R>(
-        _ keychain: any KeychainAccess, _ descriptor: PasscodeDescriptor?,
+    package func unlocking<R>(
+        _ store: ItemStore, _ descriptor: PasscodeDescriptor?,
         _ body: () throws(KeychainFailure) -> R
     ) throws(CLIError) -> R {
-        let unlocking = CommandUnlocking(
-            passcodes: passcodes(descriptor), keychain: keychain, console: console)
-        return try requesting(unlocking.run(body))
+        try requesting(unlocking(store, descriptor).run(body))
     }
 
     /// The keychain as a whole. Nothing is opened yet.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetKeychainModel
+internal import ValetKeychainServices
 internal import ValetKeychainStore
 
 /// `valet doctor`.
@@ -79,7 +80,7 @@ struct DoctorCommand: Command {
     }
 
     private func discardLog(_ context: Context) throws(CLIError) {
-        let keychain = try requesting(context.open(Requester())).keychain
+        let keychain = try requesting(context.own()).store.keychain
         try context.console.requireConsent(
             to: "Continue without the changes that a damaged log has lost?", isGiven: isAgreed)
         let path = try requesting(keychain.discardDamagedLog())
@@ -89,9 +90,9 @@ struct DoctorCommand: Command {
     }
 
     private func repairIndexes(_ context: Context) throws(CLIError) {
-        let keychain = try requesting(context.open(Requester())).keychain
-        let repair = try context.unlocking(keychain, nil) { () throws(KeychainFailure) in
-            try keychain.repairIndexes()
+        let store = try requesting(context.own()).store
+        let repair = try context.unlocking(store, nil) { () throws(KeychainFailure) in
+            try store.keychain.repairIndexes()
         }
         let rows = repair.rowCount == 1 ? "1 row" : "\(repair.rowCount) rows"
         context.console.note("valet: rebuilt the indexes from \(rows)")
@@ -107,7 +108,7 @@ struct DoctorCommand: Command {
     }
 
     private func clearQuarantine(_ context: Context) throws(CLIError) {
-        let keychain = try requesting(context.open(Requester())).keychain
+        let keychain = try requesting(context.own()).store.keychain
         try context.console.requireConsent(
             to: "Delete the damaged items that were set aside, for good?", isGiven: isAgreed)
         let count = try requesting(keychain.clearQuarantine())
@@ -118,7 +119,7 @@ struct DoctorCommand: Command {
     /// A keychain that cannot be opened is a finding, not an error.
     private func findings(_ context: Context) -> [Finding] {
         do {
-            return try context.open(Requester()).keychain.diagnose()
+            return try context.own().store.keychain.diagnose()
         } catch {
             let isDamage = ExitCode(error.code) == .damaged
             return [Finding(isDamage ? .damage : .broken, "\(error)", hint: error.commandHint)]

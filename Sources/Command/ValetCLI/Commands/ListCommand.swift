@@ -123,10 +123,10 @@ struct ListCommand: Command {
         return .success
     }
 
-    /// The searches to make; nil for the items of every application.
-    private var queries: [ItemQuery]? {
+    /// The searches to make; nil stands for the items of every application.
+    private var queries: [ItemQuery?] {
         switch range {
-        case .everyone: return nil
+        case .everyone: return [nil]
         case .selection(let selection):
             return selection.queries.map { query in
                 var query = query
@@ -146,23 +146,23 @@ struct ListCommand: Command {
     }
 
     /// Says where secrets are if this list has none.
-    private func hint(_ keychain: any ItemAccess, _ console: any Console) throws(CLIError) {
+    private func hint(_ keychain: CommandKeychain, _ console: any Console) throws(CLIError) {
         if case .everyone = range {
             if pattern == nil { console.hint(Self.isEmpty) }
             return
         }
-        var everything = try requesting(keychain.everything())
-        while !everything.isAtEnd {
-            guard try requesting(everything.next()).contains(where: { !$0.isCanary }) else {
-                continue
-            }
-            let place = "application \(quoted(keychain.applicationIdentifier))"
-            console.hint(
-                "nothing of \(place) matches; 'valet list --all' shows what other applications and "
-                    + "valets have stored")
-            return
-        }
-        console.hint(Self.isEmpty)
+        var isThere = false
+        _ = try requesting(
+            keychain.forEachItem(nil) { _ in
+                isThere = true
+                return false
+            })
+        let place = "application \(quoted(keychain.applicationIdentifier))"
+        console.hint(
+            isThere
+                ? "nothing of \(place) matches; 'valet list --all' shows what other applications "
+                    + "and valets have stored"
+                : Self.isEmpty)
     }
 
     private static let isEmpty = "the keychain is empty: 'valet set KEY' stores a secret"
@@ -205,31 +205,32 @@ struct SearchCommand: Command {
         let listing = FilteredListing(keychain: keychain) { item in
             pattern.matches(item) || pattern.matches(item.group) || pattern.matches(item.label)
         }
-        let count = try listing.write(nil, format, context.console)
+        let count = try listing.write([nil], format, context.console)
         return count == 0 ? .notFound : .success
     }
 }
 
 /// The items of a keychain that a list shows.
 private struct FilteredListing {
-    let keychain: any ItemAccess
+    let keychain: CommandKeychain
     let matches: (ListedItem) -> Bool
 
-    /// Writes what `queries` find, with nil everything. Returns how many items were written.
+    /// Writes what `queries` find; nil stands for everything. Returns how many items were written.
     ///
     /// - Throws: ``ExitCode/damaged`` after the sound items were written.
     func write(
-        _ queries: [ItemQuery]?, _ format: ListFormat, _ console: any Console
+        _ queries: [ItemQuery?], _ format: ListFormat, _ console: any Console
     ) throws(CLIError) -> Int {
         var omission: KeychainFailure?
         var output = ListOutput(console: console, format: format)
         try output.write { (body) throws(CLIError) in
-            if let queries {
-                for query in queries {
-                    omission = try requesting(read(keychain.list(query), body)) ?? omission
-                }
-            } else {
-                omission = try requesting(read(keychain.everything(), body)) ?? omission
+            for query in queries {
+                let found = try requesting(
+                    keychain.forEachItem(query) { item in
+                        if matches(item) { body(item) }
+                        return true
+                    })
+                omission = found ?? omission
             }
         }
         guard let omission else { return output.count }
@@ -237,17 +238,6 @@ private struct FilteredListing {
         throw CLIError(
             error.code, "the list is incomplete: " + error.message,
             hint: error.hint ?? "'valet doctor' shows the damage")
-    }
-
-    /// Passes the items of `listing` to `body`, without canaries. Returns why items are missing.
-    private func read(
-        _ listing: any Listing, _ body: (ListedItem) -> Void
-    ) throws(KeychainFailure) -> KeychainFailure? {
-        var listing = listing
-        while !listing.isAtEnd {
-            for item in try listing.next() where !item.isCanary && matches(item) { body(item) }
-        }
-        return listing.omission
     }
 }
 

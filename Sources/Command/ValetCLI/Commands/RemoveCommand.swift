@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetKeychainModel
+internal import ValetKeychainServices
 
 /// `valet remove KEY` and `valet remove --all`.
 struct RemoveCommand: Command {
@@ -127,7 +128,7 @@ struct RemoveCommand: Command {
             var canary = query
             canary.attributes[.account] = .text(ServiceName.canaryAccount)
             let hasCanary =
-                selection.password == nil ? try requesting(keychain.hasAny(canary)) : false
+                selection.password == nil ? try requesting(has(canary, keychain)) : false
             count += max(0, try deleteAll(query, keychain) - (hasCanary ? 1 : 0))
         }
         if !writesJSON { console.note("valet: removed \(Self.counted(count)) from \(place)") }
@@ -137,27 +138,37 @@ struct RemoveCommand: Command {
     /// How many secrets some searches find, how many of them are shared, and whether some are
     /// missing.
     private func secrets(
-        in queries: [ItemQuery], _ keychain: any ItemAccess
+        in queries: [ItemQuery], _ keychain: CommandKeychain
     ) throws(KeychainFailure) -> (count: Int, sharedCount: Int, isPartial: Bool) {
         var (count, sharedCount, isPartial) = (0, 0, false)
         for query in queries {
-            var listing = try keychain.list(query)
-            while !listing.isAtEnd {
-                for item in try listing.next() where !item.isCanary {
-                    count += 1
-                    if item.isCloud { sharedCount += 1 }
-                }
+            let omission = try keychain.forEachItem(query) { item in
+                count += 1
+                if item.isCloud { sharedCount += 1 }
+                return true
             }
-            isPartial = isPartial || listing.omission != nil
+            isPartial = isPartial || omission != nil
         }
         return (count, sharedCount, isPartial)
     }
 
+    /// Whether an item matches, damaged or not.
+    private func has(
+        _ query: ItemQuery, _ keychain: CommandKeychain
+    ) throws(KeychainFailure) -> Bool {
+        do {
+            return try !keychain.items(query).isEmpty
+        } catch {
+            guard error.code == .damaged else { throw error }
+            return true
+        }
+    }
+
     private func deleteAll(
-        _ query: ItemQuery, _ keychain: any ItemAccess
+        _ query: ItemQuery, _ keychain: CommandKeychain
     ) throws(CLIError) -> Int {
         do {
-            return try keychain.delete(query)
+            return try keychain.attempt(keychain.session.delete(query))
         } catch {
             if error.code == .itemNotFound { return 0 }
             throw CLIError(error)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetKeychainModel
+internal import ValetKeychainServices
 internal import ValetSealing
 
 /// `valet set KEY`.
@@ -163,7 +164,8 @@ extension ItemTarget {
             guard let (old, new) = try foreseen() else { return }
             if isOnlyIfAbsent {
                 // A damaged secret does not count: the new one replaces it.
-                let isSound = try? keychain.contains(PasswordName(name, in: old))
+                let name = PasswordName(name, in: old)
+                let isSound = try? keychain.attempt(session.contains(name))
                 if isSound == true { throw alreadyThere }
                 return
             }

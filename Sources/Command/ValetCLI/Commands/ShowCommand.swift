@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetKeychainModel
+internal import ValetKeychainStore
 
 /// `valet show KEY`.
 struct ShowCommand: Command {
@@ -61,11 +62,11 @@ struct ShowCommand: Command {
         let member: String
         let title: String
         let help: String
-        let value: @Sendable (ItemDetails) -> JSON
+        let value: @Sendable (StoredItem) -> JSON
 
         init(
             _ member: String, _ title: String, _ help: String,
-            _ value: @escaping @Sendable (ItemDetails) -> JSON
+            _ value: @escaping @Sendable (StoredItem) -> JSON
         ) {
             (self.member, self.title, self.help, self.value) = (member, title, help, value)
         }
@@ -82,7 +83,7 @@ struct ShowCommand: Command {
     private static let fields: [Field] = [
         Field("name", "Name", "the key, or the account") { .string($0.name) },
         Field("application", "Application", "the application, or the group that shares the item") {
-            .string($0.group)
+            .string($0.accessGroup.rawValue)
         },
         Field("kind", "Kind", ItemOwner.Kind.allCases.map(\.rawValue).joined(separator: ", ")) {
             .string($0.owner.kind.rawValue)
@@ -103,17 +104,13 @@ struct ShowCommand: Command {
             .string($0.protectionClass.word)
         },
         Field("requires", "Requires", "what reading requires, as user-presence; null if nothing") {
-            item in
-            guard case .accessControl(let bytes) = item.attributes[.accessControl] else {
-                return .null
-            }
-            return .text(AccessControl(encoded: bytes)?.requirement)
+            .text($0.accessControl?.requirement)
         },
         Field("cloud", "Cloud", "whether the devices of a circle share the item") {
-            .flag($0.isCloud)
+            .flag($0.isSynchronizable)
         },
         Field("byteCount", "Size", "the size of the value in bytes; null without a value") {
-            .number($0.byteCount)
+            .number($0.valueByteCount)
         },
         Field("label", "Label", "the label, or null", .label),
         Field("description", "Description", "the kind of item, or null", .itemDescription),

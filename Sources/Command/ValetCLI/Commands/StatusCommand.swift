@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
 
 /// `valet status`.
 struct StatusCommand: Command {
@@ -46,9 +48,8 @@ struct StatusCommand: Command {
     }
 
     func run(in context: Context) throws(CLIError) -> ExitCode {
-        let keychain = try requesting(context.open(Requester())).keychain
-        let report = try requesting(keychain.report())
-        try report.write(to: context.console, asJSON: writesJSON)
+        let status = try requesting(context.own().store.keychain.status())
+        try StatusReport(status).write(to: context.console, asJSON: writesJSON)
         return .success
     }
 }

@@ -3,6 +3,7 @@
 import Foundation
 import ValetKeychainDatabase
 import ValetKeychainModel
+import ValetKeychainServices
 import ValetKeychainStore
 import ValetSealing
 import ValetSystem
@@ -52,16 +53,19 @@ final class BackupBench {
     /// Runs `valet backup WORDS`.
     @discardableResult
     func run(_ words: String..., answering answers: String...) -> ExitCode {
-        run(words: words, answering: answers)
+        run(words, answering: answers)
     }
 
     @discardableResult
-    func run(words: [String], answering answers: [String]) -> ExitCode {
+    func run(_ words: [String], answering answers: [String]) -> ExitCode {
         self.answers = answers
         prompts = []
         console.output = []
         console.notes = []
-        var context = Context(console: console) { (_) throws(KeychainFailure) in FakeKeychain() }
+        var context = Context(console: console)
+        context.own = { [store] in
+            KeychainSession(store, Caller(applicationIdentifier: "valet", accessGroups: []))
+        }
         context.store = { [store] in store }
         context.passcodes = { [passcodes] _ in passcodes }
         context.otherSecrets = { [unowned self] in Someone(bench: self, isInteractive: $0 == nil) }

@@ -58,39 +58,3 @@ final class FakeConsole: Console {
 
     func show(_ text: String) { shown += text }
 }
-
-/// A command that runs against a keychain in memory.
-struct Bench {
-    static let application = "application 'valet'"
-    /// The default valet in messages.
-    static let place = "valet 'default' of \(application)"
-
-    let console = FakeConsole()
-    let keychain = FakeKeychain()
-
-    /// Runs a command line; returns what it exits with.
-    @discardableResult
-    func run(_ words: String..., input: [UInt8]? = nil) -> ExitCode {
-        run(words: words, input: input)
-    }
-
-    @discardableResult
-    func run(words: [String], input: [UInt8]? = nil) -> ExitCode {
-        if let input { console.input = input }
-        console.output = []
-        console.notes = []
-        let keychain = keychain
-        let context = Context(console: console) { (requester) throws(KeychainFailure) in
-            try keychain.open(requester)
-        }
-        return ValetTool.run(words, in: context)
-    }
-
-    /// A bench whose keychain has secrets "a" and "b" in the default valet.
-    static var withTwoSecrets: Bench {
-        let bench = Bench()
-        bench.run("set", "a", input: Array("one".utf8))
-        bench.run("set", "b", input: Array("two".utf8))
-        return bench
-    }
-}

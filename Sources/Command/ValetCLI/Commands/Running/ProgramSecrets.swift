@@ -2,6 +2,7 @@
 
 internal import Glibc
 internal import ValetKeychainModel
+internal import ValetKeychainServices
 internal import ValetSealing
 internal import ValetSystem
 internal import ValetUserPresence
@@ -123,7 +124,8 @@ struct ProgramSecrets {
                     hint: "choose with '--accessibility', '--cloud' or '--local'")
             }
             let name = PasswordName(item.name, in: Self.service(of: item, in: scope))
-            guard let value = try requesting(keychain.value(of: name)) else {
+            let found = try requesting(keychain.attempt(keychain.session.value(of: name)))
+            guard let value = found else {
                 leaveOut(item.name, "it has no value")
                 continue
             }
@@ -144,20 +146,21 @@ struct ProgramSecrets {
     }
 
     private static func items(
-        _ keychain: any ItemAccess, _ scope: Scope
+        _ keychain: CommandKeychain, _ scope: Scope
     ) throws(CLIError) -> [ListedItem] {
         let all = ItemQuery(
             .genericPassword, accessGroup: scope.requester.group, synchronizable: .any)
-        var listing = try requesting(keychain.list(all))
         var items: [ListedItem] = []
-        while !listing.isAtEnd {
-            items += try requesting(listing.next()).filter { item in
-                !item.isCanary && item.owner.name == scope.identifier ?? ""
+        let omission = try requesting(
+            keychain.forEachItem(all) { item in
+                let isWanted =
+                    item.owner.name == scope.identifier ?? ""
                     && (item.owner.kind == .valet || item.owner.kind == .cloudValet)
                     && scope.allows(service(of: item, in: scope))
-            }
-        }
-        if let omission = listing.omission { throw CLIError(omission) }
+                if isWanted { items.append(item) }
+                return true
+            })
+        if let omission { throw CLIError(omission) }
         return items
     }
 

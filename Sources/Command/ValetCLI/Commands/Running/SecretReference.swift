@@ -125,7 +125,7 @@ struct SecretReference: Hashable, Sendable {
 final class ReferenceResolver {
     private let context: Context
     private let defaults: ParsedValues
-    private var keychains: [Requester: any ItemAccess] = [:]
+    private var keychains: [Requester: CommandKeychain] = [:]
 
     /// - Parameter defaults: The options that choose the valet of a reference that is a key alone.
     init(_ context: Context, _ defaults: ParsedValues = ParsedValues()) {
@@ -140,7 +140,7 @@ final class ReferenceResolver {
     }
 
     /// The keychain as `requester` sees it.
-    func keychain(for requester: Requester) throws(CLIError) -> any ItemAccess {
+    func keychain(for requester: Requester) throws(CLIError) -> CommandKeychain {
         if let keychain = keychains[requester] { return keychain }
         let keychain = try context.keychain(for: requester)
         keychains[requester] = keychain
