@@ -44,6 +44,11 @@ extension Console {
         try write(Array((isOutputTerminal ? Escaping.harmless(text) : text).utf8).span)
     }
 
+    /// Writes the exact bytes of a secret to standard output.
+    package func write(_ secret: SecretValue) throws(CLIError) {
+        try secret.withBytes { (bytes: Span<UInt8>) throws(CLIError) in try write(bytes) }
+    }
+
     /// Asks a question; true if the answer is "y". Fails without an answer within a minute.
     package func confirm(_ question: String) throws(CLIError) -> Bool {
         try confirm(question, within: .seconds(60))
@@ -66,17 +71,21 @@ extension Console {
         return refusalToAsk
     }
 
-    /// Asks for consent to a change that cannot be undone, unless it is given in advance.
+    /// Asks for consent, unless it is given in advance.
     ///
+    /// - Parameters:
+    ///   - reason: Why consent is needed.
+    ///   - refusal: The error for a no.
     /// - Throws: ``ExitCode/usage`` if the question cannot be asked, ``ExitCode/denied`` for a no.
-    package func requireConsent(to question: String, isGiven: Bool) throws(CLIError) {
+    package func requireConsent(
+        to question: String, isGiven: Bool, because reason: String = "this cannot be undone",
+        hint: String = "'--yes' gives consent in advance", refusal: String = "nothing was changed"
+    ) throws(CLIError) {
         guard !isGiven else { return }
         if let obstacle = obstacleToAsking {
-            throw .usage(
-                "this cannot be undone and needs your consent, but \(obstacle)",
-                hint: "'--yes' gives consent in advance")
+            throw .usage("\(reason) and needs your consent, but \(obstacle)", hint: hint)
         }
-        guard try confirm(question) else { throw CLIError(.denied, "nothing was changed") }
+        guard try confirm(question) else { throw CLIError(.denied, refusal) }
     }
 
     /// Writes a hint.

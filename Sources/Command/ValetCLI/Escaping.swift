@@ -65,7 +65,6 @@ package enum Escaping {
         }
         return result
     }
-
 }
 
 extension Unicode.Scalar {
@@ -111,35 +110,22 @@ package enum TerminalText {
         }
         return true
     }
-
-    /// Whether `bytes` are UTF-8.
-    static func isUTF8(_ bytes: Span<UInt8>) -> Bool {
-        (try? UTF8Span(validating: bytes)) != nil
-    }
 }
 
 extension Console {
     /// Writes a secret to standard output: its exact bytes, and a newline at a terminal.
     ///
-    /// - Throws: As ``requireShowable(_:isForced:)``.
+    /// - Throws: ``ExitCode/failure`` if standard output is a terminal and would act on them or
+    ///   hide parts, unless `isForced`.
     package func writeSecret(
         _ bytes: Span<UInt8>, isForced: Bool = false
     ) throws(CLIError) {
-        try requireShowable(bytes, isForced: isForced)
+        guard !isOutputTerminal || isForced || TerminalText.isShowable(bytes) else {
+            throw CLIError(
+                .failure, "the secret is not plain text, and standard output is a terminal",
+                hint: "redirect the output, or use '--force'")
+        }
         try write(bytes)
         if isOutputTerminal { try write("\n") }
-    }
-
-    /// Checks that `bytes`, which others may have written, can go to standard output as they are.
-    ///
-    /// - Throws: ``ExitCode/failure`` if standard output is a terminal and would act on them or
-    ///   hide parts, unless `isForced`.
-    package func requireShowable(
-        _ bytes: Span<UInt8>, isForced: Bool = false
-    ) throws(CLIError) {
-        guard isOutputTerminal, !isForced, !TerminalText.isShowable(bytes) else { return }
-        throw CLIError(
-            .failure, "the secret is not plain text, and standard output is a terminal",
-            hint: "redirect the output, or use '--force'")
     }
 }

@@ -30,11 +30,6 @@ package indirect enum JSON: Hashable, Sendable {
         .object(members.map { Member(name: $0.key, value: $0.value) })
     }
 
-    /// An object with these members, in order. No two have the same name.
-    static func object(uniqueMembers members: [(String, JSON)]) -> JSON {
-        .object(members.map { Member(name: $0.0, value: $0.1) })
-    }
-
     /// The value in the form of RFC 8259, on one line. Escapes all characters that a terminal could
     /// act on.
     var encoded: String {

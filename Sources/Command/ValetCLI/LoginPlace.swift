@@ -18,13 +18,6 @@ package struct LoginPlace: Hashable, Sendable {
     /// Without the slash at its start; nil for any when searching.
     package let path: String?
 
-    /// The protocols whose names in items differ from those in URLs (`kSecAttrProtocol…`).
-    private static let codes = [
-        "ftp": "ftp ", "https": "htps", "imaps": "imps", "ipp": "ipp ", "irc": "irc ",
-        "ldaps": "ldps", "nntps": "ntps", "pop3s": "pops", "smb": "smb ", "socks": "sox ",
-        "ssh": "ssh ", "telnet": "teln", "telnets": "tels",
-    ]
-
     /// The ports of the protocols (IANA's registry of services).
     private static let ports: [String: UInt16] = [
         "ftp": 21, "ftps": 990, "git": 9418, "http": 80, "https": 443, "imap": 143, "imaps": 993,
@@ -46,7 +39,7 @@ package struct LoginPlace: Hashable, Sendable {
     /// The place of a server whose port is known apart; 0 for none.
     package init?(scheme: String, server: String, port: UInt16, path: String?) {
         let scheme = HostName.lowercased(scheme)
-        guard !Self.codes.values.contains(scheme), !scheme.isEmpty else { return nil }
+        guard NetworkProtocol.name(scheme) == scheme, !scheme.isEmpty else { return nil }
         self.scheme = scheme
         self.server = HostName.canonical(server)
         self.port = port == Self.ports[scheme] ? 0 : port
@@ -59,14 +52,15 @@ package struct LoginPlace: Hashable, Sendable {
         guard let code = attributes[.protocol]?.asText, let server = attributes[.server]?.asText,
             let port = UInt16(exactly: attributes[.port]?.asNumber ?? 0)
         else { return nil }
-        let scheme = Self.codes.first { $0.value == code }?.key ?? code
-        self.init(scheme: scheme, server: server, port: port, path: attributes[.path]?.asText)
+        self.init(
+            scheme: NetworkProtocol.name(code), server: server, port: port,
+            path: attributes[.path]?.asText)
     }
 
     /// The attributes of an item for this place.
-    package var attributes: ItemAttributes {
-        var attributes: ItemAttributes = [
-            .server: .text(server), .protocol: .text(Self.codes[scheme] ?? scheme),
+    package var attributes: [Attribute: AttributeValue] {
+        var attributes: [Attribute: AttributeValue] = [
+            .server: .text(server), .protocol: .text(NetworkProtocol.known(scheme) ?? scheme),
             .port: .number(Int64(port)),
         ]
         if let path { attributes[.path] = .text(path) }

@@ -9,7 +9,7 @@ struct SecretJSON {
 
     /// Writes the object and a newline.
     func write(_ bytes: Span<UInt8>, to console: any Console) throws(CLIError) {
-        let isText = TerminalText.isUTF8(bytes)
+        let isText = (try? UTF8Span(validating: bytes)) != nil
         let encoding = isText ? "utf-8" : "base64"
         try console.write(
             "{\"name\":\(JSON.string(key).encoded),\"byteCount\":\(bytes.count),"
@@ -31,12 +31,10 @@ struct SecretJSON {
         _ piece: Span<UInt8>, isText: Bool, to console: any Console
     ) throws(CLIError) {
         guard isText else {
-            return try Base64.encoded(piece).withBytes { (text) throws(CLIError) in
-                try console.write(text)
-            }
+            return try console.write(Base64.encoded(piece))
         }
         var output = SecretText(capacity: piece.count + 64)
         output.appendJSON(piece)
-        try output.withBytes { (text) throws(CLIError) in try console.write(text) }
+        try console.write(output.value())
     }
 }

@@ -10,13 +10,15 @@ struct StatusReport: Sendable {
     struct Field: Sendable {
         /// The member of the JSON object.
         let member: String
-        /// The start of the line of text.
-        let label: String
+        /// The start of the line of text; nil for a fact without one.
+        let label: String?
         let value: JSON
         /// An explanation of the value.
-        var remark: String?
-        /// Whether the fact has a line of text.
-        var isShownAsText = true
+        let remark: String?
+
+        init(_ member: String, _ label: String?, _ value: JSON, _ remark: String? = nil) {
+            (self.member, self.label, self.value, self.remark) = (member, label, value, remark)
+        }
     }
 
     var fields: [Field]
@@ -29,16 +31,16 @@ struct StatusReport: Sendable {
         }
         var text = ""
         for field in fields {
-            guard field.isShownAsText, let value = Self.text(field.value) else { continue }
+            guard let label = field.label, let value = Self.text(field.value) else { continue }
             let remark = field.remark.map { " (\($0))" } ?? ""
-            text += (field.label + ":").padded(to: 15) + value + remark + "\n"
+            text += (label + ":").padded(to: 15) + value + remark + "\n"
         }
         try console.write(text)
     }
 
     private static func text(_ value: JSON) -> String? {
         switch value {
-        case .string(let text): Escaping.printable(text)
+        case .string(let text): text.isEmpty ? nil : Escaping.printable(text)
         case .integer(let digits): digits
         case .boolean(let flag): flag ? "yes" : "no"
         case .null, .array, .object: nil
@@ -52,24 +54,20 @@ extension StatusReport {
         fields =
             [
                 Field(
-                    member: "state", label: "State", value: .text(status.state.rawValue),
-                    remark: status.needsRecovery ? Self.remarkOnRecovery : nil),
-                Field(member: "folder", label: "Folder", value: .text(status.folder)),
-                Field(member: "deviceKey", label: "Device key", value: .text(status.deviceKeyPath)),
+                    "state", "State", .text(status.state.rawValue),
+                    status.needsRecovery ? Self.remarkOnRecovery : nil),
+                Field("folder", "Folder", .text(status.folder)),
+                Field("deviceKey", "Device key", .text(status.deviceKeyPath)),
                 Field(
-                    member: "level", label: "Protection", value: .text(status.level?.rawValue),
-                    remark: status.level == .file ? Self.remarkOnFiles : nil),
-                Field(member: "keychainID", label: "Keychain", value: .text(status.keychainID)),
-                Field(member: "format", label: "Format", value: .number(status.formatVersion)),
-                Field(member: "epoch", label: "Epoch", value: .number(status.epoch)),
-                Field(member: "items", label: "Items", value: .number(status.itemCount)),
-                Field(
-                    member: "quarantinedRows", label: "Quarantined",
-                    value: .number(status.quarantinedRowCount)),
-                Field(
-                    member: "byteCount", label: "Size in bytes",
-                    value: .number(status.fileByteCount)),
-                Field(member: "isReadOnly", label: "Read-only", value: .flag(status.isReadOnly)),
+                    "level", "Protection", .text(status.level?.rawValue),
+                    status.level == .file ? Self.remarkOnFiles : nil),
+                Field("keychainID", "Keychain", .text(status.keychainID)),
+                Field("format", "Format", .number(status.formatVersion)),
+                Field("epoch", "Epoch", .number(status.epoch)),
+                Field("items", "Items", .number(status.itemCount)),
+                Field("quarantinedRows", "Quarantined", .number(status.quarantinedRowCount)),
+                Field("byteCount", "Size in bytes", .number(status.fileByteCount)),
+                Field("isReadOnly", "Read-only", .flag(status.isReadOnly)),
             ] + Self.keyFields(status) + Self.passcodeFields(status) + Self.tpmFields(status)
     }
 
@@ -78,28 +76,19 @@ extension StatusReport {
         func flag(_ flag: Bool) -> JSON { status.keychainID == nil ? .null : .flag(flag) }
         return [
             Field(
-                member: "lockState", label: "Opened keys", value: .text(status.lockStateProvider),
-                remark: status.lockStateReason.map(Escaping.printable)),
+                "lockState", "Opened keys", .text(status.lockStateProvider),
+                status.lockStateReason.map(Escaping.printable)),
+            Field("lockStateReason", nil, .text(status.lockStateReason)),
+            Field("lockStateWarning", "Warning", .text(status.lockStateWarning)),
+            Field("locksIn", "Locks in", .text(status.remaining.map(DurationText.text))),
             Field(
-                member: "lockStateReason", label: "", value: .text(status.lockStateReason),
-                isShownAsText: false),
+                "autoLock", "Auto-lock", .text(status.autoLock.map(DurationText.text)),
+                "without use"),
+            Field("recoveryKey", "Recovery key", flag(status.hasRecoveryKey)),
+            Field("needsRecovery", nil, flag(status.needsRecovery)),
             Field(
-                member: "lockStateWarning", label: "Warning",
-                value: .text(status.lockStateWarning)),
-            Field(
-                member: "locksIn", label: "Locks in",
-                value: .text(status.remaining.map(DurationText.text))),
-            Field(
-                member: "autoLock", label: "Auto-lock",
-                value: .text(status.autoLock.map(DurationText.text)),
-                remark: "without use"),
-            Field(member: "recoveryKey", label: "Recovery key", value: flag(status.hasRecoveryKey)),
-            Field(
-                member: "needsRecovery", label: "", value: flag(status.needsRecovery),
-                isShownAsText: false),
-            Field(
-                member: "isErasePending", label: "Erasure", value: flag(status.isErasePending),
-                remark: "old keys may still be on the disk", isShownAsText: status.isErasePending),
+                "isErasePending", status.isErasePending ? "Erasure" : nil,
+                flag(status.isErasePending), "old keys may still be on the disk"),
         ]
     }
 
@@ -120,42 +109,23 @@ extension StatusReport {
     ]
 
     static func passcodeFields(_ status: KeychainStatus) -> [Field] {
-        let place = CountingPlace(status.level)
+        let place: (name: String, remark: String)? =
+            switch status.level {
+            case .passcode: ("software", "no TPM counts wrong passcodes")
+            case .tpmAndPasscode where status.tpm?.isLockoutResettable == true:
+                ("tpm", "the TPM counts wrong passcodes, but its lockout authorization is empty")
+            case .tpmAndPasscode: ("tpm", "the TPM counts wrong passcodes")
+            case .file, .credential, .tpm, nil: nil
+            }
         return [
+            Field("people", "Tries counted", .text(place?.name), place?.remark),
             Field(
-                member: "people", label: "Tries counted", value: .text(place?.rawValue),
-                remark: place?.remark(status.tpm)),
+                "passcodeBound", "By passcode", .number(status.passcodeBoundCount),
+                "only the passcode opens these items"),
             Field(
-                member: "passcodeBound", label: "By passcode",
-                value: .number(status.passcodeBoundCount),
-                remark: "only the passcode opens these items"),
-            Field(
-                member: "fingerprintGated", label: "By finger",
-                value: .number(status.fingerprintGatedCount),
-                remark: "programs check a finger for these items; no key comes from it"),
+                "fingerprintGated", "By finger", .number(status.fingerprintGatedCount),
+                "programs check a finger for these items; no key comes from it"),
         ]
-    }
-
-    /// Where wrong passcodes are counted.
-    private enum CountingPlace: String {
-        case software, tpm
-
-        init?(_ level: ProtectionLevel?) {
-            switch level {
-            case .passcode: self = .software
-            case .tpmAndPasscode: self = .tpm
-            case .file, .credential, .tpm, nil: return nil
-            }
-        }
-
-        func remark(_ tpm: TPMSummary?) -> String {
-            switch self {
-            case .software: "no TPM counts wrong passcodes"
-            case .tpm where tpm?.isLockoutResettable == true:
-                "the TPM counts wrong passcodes, but its lockout authorization is empty"
-            case .tpm: "the TPM counts wrong passcodes"
-            }
-        }
     }
 }
 
@@ -171,42 +141,30 @@ extension StatusReport {
     ]
 
     static func tpmFields(_ status: KeychainStatus) -> [Field] {
-        let tpm = status.tpm
-        let key = tpm.map {
-            $0.hasPersistentStorageRootKey ? "persistent" : "made-for-each-use"
-        }
-        let tries = tpm.map {
-            $0.isLockedOut ? "locked out" : "of \($0.tryLimit) wrong passcodes"
+        let pcrs =
+            status.pcrs.isEmpty ? nil : status.pcrs.map(String.init).joined(separator: ",")
+        let registers = Field("pcrs", "PCRs", .text(pcrs), "measurements of the machine's start")
+        guard let tpm = status.tpm else {
+            return [registers] + tpmSchema.dropFirst().map { Field($0.0, nil, .null) }
         }
         return [
+            registers,
             Field(
-                member: "pcrs", label: "PCRs",
-                value: .text(
-                    status.pcrs.isEmpty ? nil : status.pcrs.map(String.init).joined(separator: ",")
-                ), remark: "measurements of the machine's start"),
-            Field(member: "storageRootKey", label: "TPM key", value: .text(key)),
+                "storageRootKey", "TPM key",
+                .text(tpm.hasPersistentStorageRootKey ? "persistent" : "made-for-each-use")),
             Field(
-                member: "triesLeft", label: "TPM tries", value: .number(tpm?.triesLeft),
-                remark: tries),
+                "triesLeft", "TPM tries", .number(tpm.triesLeft),
+                tpm.isLockedOut ? "locked out" : "of \(tpm.tryLimit) wrong passcodes"),
             Field(
-                member: "forgivesIn", label: "TPM recovery",
-                value: .text(tpm.map { DurationText.text($0.recoveryInterval) }),
-                remark: "until it allows one more wrong passcode"),
-            lockoutField(tpm),
-        ]
-    }
-}
-
-extension StatusReport {
-    /// Whether anyone can reset the TPM's count of wrong passcodes.
-    private static func lockoutField(_ tpm: TPMSummary?) -> Field {
-        Field(
-            member: "lockoutAuthorization", label: "TPM lockout",
-            value: .text(tpm.map { $0.isLockoutResettable ? "empty" : "set" }),
-            remark: tpm.map {
-                $0.isLockoutResettable
+                "forgivesIn", "TPM recovery", .text(DurationText.text(tpm.recoveryInterval)),
+                "until it allows one more wrong passcode"),
+            // Whether anyone can reset the TPM's count of wrong passcodes.
+            Field(
+                "lockoutAuthorization", "TPM lockout",
+                .text(tpm.isLockoutResettable ? "empty" : "set"),
+                tpm.isLockoutResettable
                     ? "another system on this machine can reset the count of wrong passcodes"
-                    : "resetting the count of wrong passcodes needs it"
-            })
+                    : "resetting the count of wrong passcodes needs it"),
+        ]
     }
 }

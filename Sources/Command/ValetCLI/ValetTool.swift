@@ -70,7 +70,7 @@ package enum ValetTool {
             if name != LockCommand.declaration.name { try checkSettings() }
             let command = frequent ?? commands.first { $0.declaration.name == name }
             guard let command else { return try context.added.run(name, values, context) }
-            return try command.init(values).run(in: context)
+            return try command.run(values, in: context)
         }
         return .success
     }

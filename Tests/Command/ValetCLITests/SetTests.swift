@@ -196,12 +196,8 @@ import ValetKeychainStore
         ),
     ])
     func `valet set refuses options that no valet can have`(_ words: [String], _ message: String) {
-        let error = #expect(throws: CLIError.self) {
-            guard case .run(_, let values) = try parser.parse(words) else { return }
-            _ = try SetCommand(values)
-        }
-        #expect(error?.code == .usage && error?.message == message)
+        #expect(bench.run(words, input: [1]) == .usage)
+        #expect(bench.console.notes.first == "valet: error: \(message)")
+        #expect(bench.items.isEmpty)
     }
-
-    private let parser = CommandLineParser(verbs: ValetTool.table(adding: .none).verbs)
 }

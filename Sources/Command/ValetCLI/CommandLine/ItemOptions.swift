@@ -159,11 +159,9 @@ enum ItemSelector: Hashable, Sendable {
             } catch {
                 throw CLIError(error, asking: Self.name)
             }
-            let text: String? = line.withBytes { bytes in
-                guard TerminalText.isUTF8(bytes) else { return nil }
-                return String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
+            guard let text = line.withBytes({ $0.text }) else {
+                throw .usage("the name is not UTF-8")
             }
-            guard let text else { throw .usage("the name is not UTF-8") }
             return text
         }
     }

@@ -89,8 +89,8 @@ struct PasswordOptions: Hashable, Sendable {
     }
 }
 
-/// The protocols of internet passwords, by the names that people use; SecItem stores four
-/// characters.
+/// The protocols of internet passwords, by their names in URLs; items have four characters
+/// (`kSecAttrProtocol…`).
 enum NetworkProtocol {
     private static let codes: [(name: String, code: String)] = [
         ("ftp", "ftp "), ("ftps", "ftps"), ("http", "http"), ("https", "htps"), ("imap", "imap"),
@@ -104,13 +104,15 @@ enum NetworkProtocol {
     ///
     /// - Throws: ``ExitCode/usage`` for other words.
     static func code(_ word: String) throws(CLIError) -> String {
-        let name = word.lowercased()
-        if let known = codes.first(where: { $0.name == name }) { return known.code }
+        if let known = known(word.lowercased()) { return known }
         if word.utf8.count == 4, word.utf8.allSatisfy({ 0x20..<0x7F ~= $0 }) { return word }
         throw .usage(
             "'--protocol' does not take \(quoted(word))",
             hint: "it takes \(codes.map(\.name).joined(separator: ", ")), or four characters")
     }
+
+    /// The four characters for a name; nil for other names.
+    static func known(_ name: String) -> String? { codes.first { $0.name == name }?.code }
 
     /// The name for four characters; the characters themselves if they have none.
     static func name(_ code: String) -> String {

@@ -7,7 +7,7 @@ internal import ValetKeychainStore
 internal import ValetUserPresence
 
 /// `valet backup create FILE`.
-struct BackupCreateCommand: Command {
+enum BackupCreateCommand: Command {
     private static let force = OptionDeclaration(
         name: "force", letter: "f", help: "replace an existing file")
     private static let weak = OptionDeclaration(
@@ -56,24 +56,15 @@ struct BackupCreateCommand: Command {
             ("valet backup create - | ssh host 'cat > keychain.backup'", "On another machine."),
         ])
 
-    private let passphrase: Passphrase
-    private let options: KeyOptions
-    private let request: BackupRequest
-    private let allowsWeak: Bool
-    private let writesJSON: Bool
-
-    init(_ values: ParsedValues) throws(CLIError) {
-        passphrase = try Passphrase(values)
-        options = try KeyOptions(values)
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
+        let passphrase = try Passphrase(values)
+        let options = try KeyOptions(values)
         var request = BackupRequest(path: passphrase.path)
-        request.isReplacing = values.has(Self.force)
-        request.skipsDamaged = values.has(Self.skipDamaged)
-        self.request = request
-        allowsWeak = values.has(Self.weak)
-        writesJSON = values.has(ItemOptions.json)
-    }
-
-    func run(in context: Context) throws(CLIError) -> ExitCode {
+        request.isReplacing = values.has(force)
+        request.skipsDamaged = values.has(skipDamaged)
+        let writesJSON = values.has(ItemOptions.json)
         let store = try requesting(context.store())
         if request.path == BackupOptions.stream {
             guard !context.console.isOutputTerminal, !writesJSON else {
@@ -87,7 +78,7 @@ struct BackupCreateCommand: Command {
         try context.unlocking(store, options.passcode) { () throws(KeychainFailure) in
             try store.keychain.checkBackup(request)
         }
-        let secret = try passphrase.choose(allowingWeak: allowsWeak, context)
+        let secret = try passphrase.choose(allowingWeak: values.has(weak), context)
         let report = try requesting(store.keychain.backUp(request, passphrase: secret))
         if writesJSON {
             try context.console.write(report.json(path: request.path))
@@ -119,7 +110,7 @@ extension BackupReport {
 }
 
 /// `valet backup list FILE`.
-struct BackupListCommand: Command {
+enum BackupListCommand: Command {
     static let declaration = CommandDeclaration(
         name: "backup list", abstract: "list the items of a backup by name, never their values",
         aliases: ["ls"],
@@ -136,17 +127,12 @@ struct BackupListCommand: Command {
             ("valet backup list keychain.backup --json | jq -r .items[].name", "The names."),
         ])
 
-    private let passphrase: Passphrase
-    private let format: ListFormat
-
-    init(_ values: ParsedValues) throws(CLIError) {
-        passphrase = try Passphrase(values)
-        format = ListFormat(
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
+        let format = ListFormat(
             form: values.has(ItemOptions.json) ? .json : .table, showsApplications: true)
-    }
-
-    func run(in context: Context) throws(CLIError) -> ExitCode {
-        let backup = try passphrase.open(context)
+        let backup = try Passphrase(values).open(context)
         var output = ListOutput(console: context.console, format: format)
         try output.write { (body) throws(CLIError) in
             var place: UInt64 = 0
@@ -161,7 +147,7 @@ struct BackupListCommand: Command {
 }
 
 /// `valet backup verify FILE`.
-struct BackupVerifyCommand: Command {
+enum BackupVerifyCommand: Command {
     static let declaration = CommandDeclaration(
         name: "backup verify", abstract: "check that a backup can be restored",
         discussion: [
@@ -179,31 +165,24 @@ struct BackupVerifyCommand: Command {
         exitCodes: [(.success, "the backup is intact")] + BackupOptions.readingExitCodes,
         examples: [("valet backup verify keychain.backup", "Run this from time to time.")])
 
-    private let passphrase: Passphrase
-    private let writesJSON: Bool
-
-    init(_ values: ParsedValues) throws(CLIError) {
-        passphrase = try Passphrase(values)
-        writesJSON = values.has(ItemOptions.json)
-    }
-
-    func run(in context: Context) throws(CLIError) -> ExitCode {
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
+        let passphrase = try Passphrase(values)
         let backup = try passphrase.open(context)
         let count = try requesting(backup.verify())
         try StatusReport(fields: [
-            .init(member: "path", label: "Backup", value: .string(passphrase.path)),
-            .init(member: "items", label: "Items", value: .number(count)),
-            .init(
-                member: "made", label: "Made",
-                value: .text(Timestamp.text(secondsSince2001: backup.date))),
-            .init(member: "keychainID", label: "Keychain", value: .string(backup.keychainID)),
-        ]).write(to: context.console, asJSON: writesJSON)
+            .init("path", "Backup", .string(passphrase.path)),
+            .init("items", "Items", .number(count)),
+            .init("made", "Made", .text(Timestamp.text(secondsSince2001: backup.date))),
+            .init("keychainID", "Keychain", .string(backup.keychainID)),
+        ]).write(to: context.console, asJSON: values.has(ItemOptions.json))
         return .success
     }
 }
 
 /// `valet backup restore FILE`.
-struct BackupRestoreCommand: Command {
+enum BackupRestoreCommand: Command {
     private static let policies: [(option: OptionDeclaration, policy: RestorePolicy)] = [
         (
             OptionDeclaration(
@@ -267,23 +246,16 @@ struct BackupRestoreCommand: Command {
             ),
         ])
 
-    private let passphrase: Passphrase
-    private let options: KeyOptions
-    private let policy: RestorePolicy?
-    private let isDryRun: Bool
-    private let writesJSON: Bool
-
-    init(_ values: ParsedValues) throws(CLIError) {
-        passphrase = try Passphrase(values)
-        options = try KeyOptions(values)
-        let chosen = Self.policies.filter { values.has($0.option) }
-        guard chosen.count <= 1 else { throw Self.choice("expected one of") }
-        policy = chosen.first?.policy
-        isDryRun = values.has(Self.dryRun)
-        writesJSON = values.has(ItemOptions.json)
-    }
-
-    func run(in context: Context) throws(CLIError) -> ExitCode {
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
+        let passphrase = try Passphrase(values)
+        let options = try KeyOptions(values)
+        let chosen = policies.filter { values.has($0.option) }
+        guard chosen.count <= 1 else { throw choice("expected one of") }
+        let policy = chosen.first?.policy
+        let isDryRun = values.has(dryRun)
+        let writesJSON = values.has(ItemOptions.json)
         let backup = try passphrase.open(context)
         let store = try requesting(context.store())
         let report = try context.unlocking(store, options.passcode) {
@@ -296,16 +268,16 @@ struct BackupRestoreCommand: Command {
             }
         }
         guard let report else {
-            throw Self.choice("the keychain has items of the backup already: expected one of")
+            throw choice("the keychain has items of the backup already: expected one of")
         }
         var shown = StatusReport(fields: [
-            .init(member: "added", label: "Added", value: .number(report.addedCount)),
-            .init(member: "replaced", label: "Replaced", value: .number(report.replacedCount)),
-            .init(member: "kept", label: "Kept", value: .number(report.keptCount)),
-            .init(member: "repaired", label: "Repaired", value: .number(report.repairedCount)),
+            .init("added", "Added", .number(report.addedCount)),
+            .init("replaced", "Replaced", .number(report.replacedCount)),
+            .init("kept", "Kept", .number(report.keptCount)),
+            .init("repaired", "Repaired", .number(report.repairedCount)),
         ])
         if writesJSON {
-            shown.fields.append(.init(member: "dryRun", label: "", value: .flag(isDryRun)))
+            shown.fields.append(.init("dryRun", nil, .flag(isDryRun)))
         } else if isDryRun {
             context.console.note("valet: nothing was changed; a restore would do this:")
         }

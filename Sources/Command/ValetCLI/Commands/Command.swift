@@ -7,16 +7,14 @@ package import ValetKeychainStore
 internal import ValetSealing
 package import ValetUserPresence
 
-/// One verb. `ValetTool` makes it from the command line and runs it.
+/// One verb. `ValetTool` runs it.
 protocol Command: Sendable {
     /// What the verb takes and does.
     static var declaration: CommandDeclaration { get }
-    /// Reads the values of a command line.
+    /// Does the work.
     ///
     /// - Throws: ``ExitCode/usage`` for values that contradict each other.
-    init(_ values: ParsedValues) throws(CLIError)
-    /// Does the work.
-    func run(in context: Context) throws(CLIError) -> ExitCode
+    static func run(_ values: ParsedValues, in context: Context) throws(CLIError) -> ExitCode
 }
 
 /// The console, keychain and sources of secrets that verbs work with; tests replace them.

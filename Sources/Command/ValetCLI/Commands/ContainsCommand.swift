@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// `valet contains KEY`.
-struct ContainsCommand: Command {
+enum ContainsCommand: Command {
     static let declaration = CommandDeclaration(
         name: "contains", abstract: "check whether a secret exists: exit code 0 or 44",
         synonyms: ["exists", "has"],
@@ -20,18 +20,12 @@ struct ContainsCommand: Command {
             )
         ])
 
-    private let selection: ItemSelection
-    private let writesJSON: Bool
-
-    init(_ values: ParsedValues) throws(CLIError) {
-        selection = try ItemOptions.selection(values)
-        writesJSON = values.has(ItemOptions.json)
-    }
-
-    func run(in context: Context) throws(CLIError) -> ExitCode {
-        let target = try selection.target(context)
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
+        let target = try ItemOptions.selection(values).target(context)
         let isThere = try target.contains()
-        if writesJSON {
+        if values.has(ItemOptions.json) {
             try context.console.write(
                 .object(["name": .string(target.name), "contains": .flag(isThere)]))
         }

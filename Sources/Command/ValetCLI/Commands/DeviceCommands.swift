@@ -24,7 +24,7 @@ enum DeviceGroup {
 }
 
 /// `valet device status`.
-struct DeviceStatusCommand: Command {
+enum DeviceStatusCommand: Command {
     static let declaration = CommandDeclaration(
         name: "device status", abstract: "show where the device key is kept",
         discussion: [
@@ -43,13 +43,9 @@ struct DeviceStatusCommand: Command {
             ("valet device status", "Shows where the key is kept, and whether it is available.")
         ])
 
-    private let writesJSON: Bool
-
-    init(_ values: ParsedValues) throws(CLIError) {
-        writesJSON = values.has(ItemOptions.json)
-    }
-
-    func run(in context: Context) throws(CLIError) -> ExitCode {
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
         let status = try requesting(context.store().keychain.status())
         guard status.state != .absent else {
             throw CLIError(
@@ -57,25 +53,22 @@ struct DeviceStatusCommand: Command {
         }
         let isAvailable = status.state != .incomplete && status.state != .keyUnavailable
         let fields: [StatusReport.Field] = [
+            .init("source", "Device key", .text(status.deviceKeySource?.name)),
+            .init("path", "Path", .text(status.deviceKeyPath)),
             .init(
-                member: "source", label: "Device key", value: .text(status.deviceKeySource?.name)),
-            .init(member: "path", label: "Path", value: .text(status.deviceKeyPath)),
-            .init(
-                member: "isAvailable", label: "Available", value: .flag(isAvailable),
-                remark: status.needsRecovery ? StatusReport.remarkOnRecovery : nil),
-            .init(member: "level", label: "Protection", value: .text(status.level?.rawValue)),
-            .init(
-                member: "needsRecovery", label: "", value: .flag(status.needsRecovery),
-                isShownAsText: false),
+                "isAvailable", "Available", .flag(isAvailable),
+                status.needsRecovery ? StatusReport.remarkOnRecovery : nil),
+            .init("level", "Protection", .text(status.level?.rawValue)),
+            .init("needsRecovery", nil, .flag(status.needsRecovery)),
         ]
         try StatusReport(fields: fields + StatusReport.tpmFields(status))
-            .write(to: context.console, asJSON: writesJSON)
+            .write(to: context.console, asJSON: values.has(ItemOptions.json))
         return .success
     }
 }
 
 /// `valet device bind`.
-struct DeviceBindCommand: Command {
+enum DeviceBindCommand: Command {
     private static let credential = OptionDeclaration(
         name: "credential", help: "the systemd credential valet.device-key")
     private static let keyFile = OptionDeclaration(
@@ -145,17 +138,12 @@ struct DeviceBindCommand: Command {
             ("valet device bind --own-file --lower", "Back to a file of its own."),
         ])
 
-    private let options: KeyOptions
-    private let place: DeviceKeySource
-    private let path: String?
-    private let registers: [Int]?
-    private let acceptsResettableLockout: Bool
-
-    init(_ values: ParsedValues) throws(CLIError) {
-        options = try KeyOptions(values)
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
+        let options = try KeyOptions(values)
         let places: [(OptionDeclaration, DeviceKeySource)] = [
-            (Self.credential, .credential), (Self.keyFile, .keyFile), (Self.tpm, .tpm),
-            (Self.ownFile, .ownFile),
+            (credential, .credential), (keyFile, .keyFile), (tpm, .tpm), (ownFile, .ownFile),
         ]
         let chosen = places.filter { values.has($0.0) || values.isGiven($0.0) }
         guard let place = chosen.first?.1, chosen.count == 1 else {
@@ -163,20 +151,12 @@ struct DeviceBindCommand: Command {
                 "expected one of '--credential', '--key-file', '--tpm' and '--own-file'",
                 hint: "'valet device bind --help' explains them")
         }
-        self.place = place
-        path = try Self.path(values)
-        registers = try Self.registers(values)
-        guard registers == nil || place == .tpm else {
-            throw .usage("'--pcrs' needs '--tpm'")
-        }
-        acceptsResettableLockout = values.has(Self.acceptance)
-        guard !acceptsResettableLockout || place == .tpm else {
+        let (path, registers) = (try path(values), try registers(values))
+        guard registers == nil || place == .tpm else { throw .usage("'--pcrs' needs '--tpm'") }
+        guard !values.has(acceptance) || place == .tpm else {
             throw .usage("'--accept-resettable-lockout' needs '--tpm'")
         }
-    }
-
-    func run(in context: Context) throws(CLIError) -> ExitCode {
-        let store = try store(context)
+        let store = try store(context, path)
         try requesting(store.keychain.checkDeviceKey())
         let protection = Protection(try requesting(store.keychain.status()))
         try protection.check(
@@ -185,7 +165,14 @@ struct DeviceBindCommand: Command {
         // Asks about the TPM before it asks for the passcode.
         if place == .tpm {
             let tpm = try requesting(store.keychain.tpmSummary())
-            if tpm.isLockoutResettable { try acceptLockout(on: context.console) }
+            if tpm.isLockoutResettable {
+                context.console.warnOfResettableLockout()
+                try context.console.requireConsent(
+                    to: "Bind to this TPM anyway?", isGiven: values.has(acceptance),
+                    because: "this TPM does not limit guesses",
+                    hint: TPMSummary.lockoutHint
+                        + "; or accept it with '--accept-resettable-lockout'")
+            }
         }
         let passcode = try context.dialogue(options.passcode).passcode(
             of: store, for: "The keychain's passcode, to bind it to another device key.")
@@ -201,22 +188,10 @@ struct DeviceBindCommand: Command {
         return .success
     }
 
-    /// Warns that the TPM does not limit guesses, and asks whether to accept that.
-    private func acceptLockout(on console: any Console) throws(CLIError) {
-        console.warnOfResettableLockout()
-        guard !acceptsResettableLockout else { return }
-        if let obstacle = console.obstacleToAsking {
-            throw .usage(
-                "this TPM does not limit guesses and needs your consent, but \(obstacle)",
-                hint: TPMSummary.lockoutHint + "; or accept it with '--accept-resettable-lockout'")
-        }
-        guard try console.confirm("Bind to this TPM anyway?") else {
-            throw CLIError(.denied, "nothing was changed")
-        }
-    }
-
     /// The keychain as a program sees it whose variable names the path.
-    private func store(_ context: Context) throws(CLIError) -> ItemStore {
+    private static func store(
+        _ context: Context, _ path: String?
+    ) throws(CLIError) -> ItemStore {
         let store = try requesting(context.store())
         guard let path else { return store }
         if let known = store.location.deviceKeyPath {
@@ -260,7 +235,7 @@ struct DeviceBindCommand: Command {
 }
 
 /// `valet device unbind`.
-struct DeviceUnbindCommand: Command {
+enum DeviceUnbindCommand: Command {
     static let declaration = CommandDeclaration(
         name: "device unbind", abstract: "take the device key out of the TPM",
         discussion: [
@@ -280,13 +255,10 @@ struct DeviceUnbindCommand: Command {
         ],
         examples: [("valet device unbind --lower", "Before you give the machine away.")])
 
-    private let options: KeyOptions
-
-    init(_ values: ParsedValues) throws(CLIError) {
-        options = try KeyOptions(values)
-    }
-
-    func run(in context: Context) throws(CLIError) -> ExitCode {
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
+        let options = try KeyOptions(values)
         let (store, status) = try context.usableStore()
         guard status.deviceKeySource == .tpm else {
             throw CLIError(

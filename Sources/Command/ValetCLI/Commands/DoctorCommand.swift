@@ -5,7 +5,7 @@ internal import ValetKeychainServices
 internal import ValetKeychainStore
 
 /// `valet doctor`.
-struct DoctorCommand: Command {
+enum DoctorCommand: Command {
     private static let discardsLog = OptionDeclaration(
         name: "discard-log", help: "first set a damaged log aside, with the changes it has lost")
     private static let repairsIndexes = OptionDeclaration(
@@ -47,29 +47,18 @@ struct DoctorCommand: Command {
         ],
         examples: [("valet doctor", "Run this when something seems wrong.")])
 
-    private let writesJSON: Bool
-    private let discards: Bool
-    private let repairs: Bool
-    private let clears: Bool
-    private let isAgreed: Bool
-
-    init(_ values: ParsedValues) throws(CLIError) {
-        writesJSON = values.has(ItemOptions.json)
-        discards = values.has(Self.discardsLog)
-        repairs = values.has(Self.repairsIndexes)
-        clears = values.has(Self.clearsQuarantine)
-        isAgreed = values.has(KeyOptions.yes)
-        guard clears || discards || !isAgreed else {
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
+        let isAgreed = values.has(KeyOptions.yes)
+        guard values.has(clearsQuarantine) || values.has(discardsLog) || !isAgreed else {
             throw .usage("'--yes' needs '--discard-log' or '--clear-quarantine'")
         }
-    }
-
-    func run(in context: Context) throws(CLIError) -> ExitCode {
-        if discards { try discardLog(context) }
-        if repairs { try repairIndexes(context) }
-        if clears { try clearQuarantine(context) }
+        if values.has(discardsLog) { try discardLog(context, isAgreed: isAgreed) }
+        if values.has(repairsIndexes) { try repairIndexes(context) }
+        if values.has(clearsQuarantine) { try clearQuarantine(context, isAgreed: isAgreed) }
         let findings = findings(context)
-        if writesJSON {
+        if values.has(ItemOptions.json) {
             try context.console.write(.object(["findings": .array(findings.map(\.json))]))
         } else {
             try context.console.write(findings.map(\.text).joined())
@@ -79,7 +68,7 @@ struct DoctorCommand: Command {
         return severities.contains(.broken) ? .failure : .success
     }
 
-    private func discardLog(_ context: Context) throws(CLIError) {
+    private static func discardLog(_ context: Context, isAgreed: Bool) throws(CLIError) {
         let keychain = try requesting(context.own()).store.keychain
         try context.console.requireConsent(
             to: "Continue without the changes that a damaged log has lost?", isGiven: isAgreed)
@@ -89,7 +78,7 @@ struct DoctorCommand: Command {
                 ?? "valet: the log is not damaged, and nothing was discarded")
     }
 
-    private func repairIndexes(_ context: Context) throws(CLIError) {
+    private static func repairIndexes(_ context: Context) throws(CLIError) {
         let store = try requesting(context.own()).store
         let repair = try context.unlocking(store, nil) { () throws(KeychainFailure) in
             try store.keychain.repairIndexes()
@@ -107,7 +96,7 @@ struct DoctorCommand: Command {
         }
     }
 
-    private func clearQuarantine(_ context: Context) throws(CLIError) {
+    private static func clearQuarantine(_ context: Context, isAgreed: Bool) throws(CLIError) {
         let keychain = try requesting(context.own()).store.keychain
         try context.console.requireConsent(
             to: "Delete the damaged items that were set aside, for good?", isGiven: isAgreed)
@@ -117,7 +106,7 @@ struct DoctorCommand: Command {
     }
 
     /// A keychain that cannot be opened is a finding, not an error.
-    private func findings(_ context: Context) -> [Finding] {
+    private static func findings(_ context: Context) -> [Finding] {
         do {
             return try context.own().store.keychain.diagnose()
         } catch {

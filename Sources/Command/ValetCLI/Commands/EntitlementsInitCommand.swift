@@ -4,7 +4,7 @@ internal import ValetKeychainModel
 internal import ValetKeychainServices
 
 /// `valet entitlements init PROGRAM IDENTIFIER`.
-struct EntitlementsInitCommand: Command {
+enum EntitlementsInitCommand: Command {
     static let group = GroupDeclaration(
         name: "entitlements", abstract: "set the identifier of a program",
         discussion: [
@@ -51,27 +51,33 @@ struct EntitlementsInitCommand: Command {
         ],
         examples: group.examples)
 
-    private let program: String
-    private let identifier: String
-    private let name: String?
-    private let version: String?
-    private let isReplacing: Bool
-
-    init(_ values: ParsedValues) throws(CLIError) {
-        guard let program = values[Self.program], !program.isEmpty else {
-            throw .usage("PROGRAM is empty")
-        }
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
+        guard let path = values[program], !path.isEmpty else { throw .usage("PROGRAM is empty") }
         let identifier = values[Self.identifier] ?? ""
-        guard !identifier.isEmpty, identifier.utf8.allSatisfy(Self.isAllowed) else {
+        guard !identifier.isEmpty, identifier.utf8.allSatisfy(isAllowed) else {
             throw .usage(
                 "IDENTIFIER must be letters, digits, hyphens and periods",
                 hint: "use a reversed domain name: com.example.mail")
         }
-        self.program = program
-        self.identifier = identifier
-        name = try Self.printable(values, Self.name)
-        version = try Self.printable(values, Self.version)
-        isReplacing = values.has(Self.force)
+        let (name, version) = (try printable(values, name), try printable(values, version))
+        let isReplacing = values.has(force)
+        guard let program = BundleInformation.program(at: path) else {
+            throw CLIError(
+                .notFound, "there is no program at \(quoted(path))",
+                hint: "build it first, and give the path of the executable")
+        }
+        let present = BundleInformation.existingPath(ofProgram: program)
+        if let present, !isReplacing { throw alreadyThere(present) }
+        var information = BundleInformation(identifier: identifier, program: program)
+        if let name { information.name = name }
+        if let version { information.version = version }
+        let list = BundleInformation.pathToCreate(forProgram: program)
+        let isWritten = try requesting(information.write(to: list, replacing: isReplacing))
+        guard isWritten else { throw alreadyThere(list) }
+        context.console.note("valet: wrote \(quoted(list))")
+        return .success
     }
 
     /// The value of an option. XML cannot represent control characters.
@@ -83,24 +89,6 @@ struct EntitlementsInitCommand: Command {
             throw .usage("the value of '\(option.spelling)' has control characters")
         }
         return text
-    }
-
-    func run(in context: Context) throws(CLIError) -> ExitCode {
-        guard let program = BundleInformation.program(at: program) else {
-            throw CLIError(
-                .notFound, "there is no program at \(quoted(program))",
-                hint: "build it first, and give the path of the executable")
-        }
-        let present = BundleInformation.existingPath(ofProgram: program)
-        if let present, !isReplacing { throw Self.alreadyThere(present) }
-        var information = BundleInformation(identifier: identifier, program: program)
-        if let name { information.name = name }
-        if let version { information.version = version }
-        let path = BundleInformation.pathToCreate(forProgram: program)
-        let isWritten = try requesting(information.write(to: path, replacing: isReplacing))
-        guard isWritten else { throw Self.alreadyThere(path) }
-        context.console.note("valet: wrote \(quoted(path))")
-        return .success
     }
 
     private static func alreadyThere(_ path: String) -> CLIError {

@@ -3,7 +3,7 @@
 internal import ValetSealing
 
 /// `valet get KEY`.
-struct GetCommand: Command {
+enum GetCommand: Command {
     static let declaration = CommandDeclaration(
         name: "get", abstract: "write a secret to standard output",
         aliases: ["cat"], synonyms: ["print"],
@@ -33,25 +33,17 @@ struct GetCommand: Command {
             ),
         ])
 
-    private let selection: ItemSelection
-    private let isForced: Bool
-    private let writesJSON: Bool
-
-    init(_ values: ParsedValues) throws(CLIError) {
-        selection = try ItemOptions.selection(values)
-        isForced = values.has(ItemOptions.force)
-        writesJSON = values.has(ItemOptions.json)
-    }
-
-    func run(in context: Context) throws(CLIError) -> ExitCode {
-        let target = try selection.target(context)
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
+        let target = try ItemOptions.selection(values).target(context)
         let value = try target.value()
         let console = context.console
         try value.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
-            if writesJSON {
+            if values.has(ItemOptions.json) {
                 try SecretJSON(key: target.name).write(bytes, to: console)
             } else {
-                try console.writeSecret(bytes, isForced: isForced)
+                try console.writeSecret(bytes, isForced: values.has(ItemOptions.force))
             }
         }
         return .success

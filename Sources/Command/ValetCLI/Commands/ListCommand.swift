@@ -5,7 +5,7 @@
 internal import ValetKeychainModel
 
 /// `valet list [PATTERN]`.
-struct ListCommand: Command {
+enum ListCommand: Command {
     fileprivate static let pattern = ArgumentDeclaration(
         name: "PATTERN", help: "part of a name or owner, or a pattern with * and ?",
         isRequired: false)
@@ -63,37 +63,54 @@ struct ListCommand: Command {
             ("valet list --names 'db-*'", "The names that start with db-."),
         ])
 
-    private enum Range {
-        case application
-        case selection(ItemSelection)
-        case everyone
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
+        let scope = try ItemOptions.scope(values)
+        let queries = try queries(values, scope)
+        let pattern = values[pattern].map(NamePattern.init)
+        let format = try format(values, showingApplications: values.has(everyone))
+        let keychain = try context.keychain(for: scope.requester)
+        let count = try keychain.write(queries, format, context.console) { item in
+            pattern?.matches(item) ?? true
+        }
+        guard count == 0, format.form == .table else { return .success }
+        if !values.has(everyone) {
+            try hint(keychain, context.console)
+        } else if pattern == nil {
+            context.console.hint(isEmpty)
+        }
+        return .success
     }
 
-    private let scope: Scope
-    private let range: Range
-    private let pattern: NamePattern?
-    private let format: ListFormat
-
-    init(_ values: ParsedValues) throws(CLIError) {
-        scope = try ItemOptions.scope(values)
+    /// The searches to make; nil stands for the items of every application.
+    private static func queries(
+        _ values: ParsedValues, _ scope: Scope
+    ) throws(CLIError) -> [ItemQuery?] {
         let password = try PasswordOptions(values)
-        if values.has(Self.everyone) {
+        if values.has(everyone) {
             let narrow = (ItemOptions.all + PasswordOptions.all).first {
                 $0 != ItemOptions.json && (values.isGiven($0) || values.has($0))
             }
-            if let narrow {
-                throw .usage("'--all' and '\(narrow.spelling)' exclude each other")
-            }
-            range = .everyone
-        } else if values.isGiven(ItemOptions.identifier) || password != nil {
-            let account = values[PasswordOptions.account].map(ItemSelector.argument)
-            range = .selection(
-                ItemSelection(scope: scope, key: account, password: password))
-        } else {
-            range = .application
+            guard let narrow else { return [nil] }
+            throw .usage("'--all' and '\(narrow.spelling)' exclude each other")
         }
-        pattern = values[Self.pattern].map(NamePattern.init)
-        format = try Self.format(values, showingApplications: values.has(Self.everyone))
+        if values.isGiven(ItemOptions.identifier) || password != nil {
+            let selection = ItemSelection(scope: scope, key: nil, password: password)
+            return selection.queries.map { query in
+                var query = query
+                if let account = values[PasswordOptions.account] {
+                    query.attributes[.account] = .text(account)
+                }
+                return query
+            }
+        }
+        return ItemClass.allCases.map {
+            var query = ItemQuery(
+                $0, accessGroup: scope.requester.group, synchronizable: scope.synchronizable)
+            if scope.isAccessibilityChosen { query.protectionClass = scope.accessibility }
+            return query
+        }
     }
 
     /// What the options say about the output.
@@ -113,44 +130,10 @@ struct ListCommand: Command {
         return format
     }
 
-    func run(in context: Context) throws(CLIError) -> ExitCode {
-        let keychain = try context.keychain(for: scope.requester)
-        let listing = FilteredListing(keychain: keychain) { item in
-            pattern?.matches(item) ?? true
-        }
-        let count = try listing.write(queries, format, context.console)
-        if count == 0, format.form == .table { try hint(keychain, context.console) }
-        return .success
-    }
-
-    /// The searches to make; nil stands for the items of every application.
-    private var queries: [ItemQuery?] {
-        switch range {
-        case .everyone: return [nil]
-        case .selection(let selection):
-            return selection.queries.map { query in
-                var query = query
-                if case .argument(let account) = selection.key {
-                    query.attributes[.account] = .text(account)
-                }
-                return query
-            }
-        case .application:
-            return ItemClass.allCases.map {
-                var query = ItemQuery(
-                    $0, accessGroup: scope.requester.group, synchronizable: scope.synchronizable)
-                if scope.isAccessibilityChosen { query.protectionClass = scope.accessibility }
-                return query
-            }
-        }
-    }
-
     /// Says where secrets are if this list has none.
-    private func hint(_ keychain: CommandKeychain, _ console: any Console) throws(CLIError) {
-        if case .everyone = range {
-            if pattern == nil { console.hint(Self.isEmpty) }
-            return
-        }
+    private static func hint(
+        _ keychain: CommandKeychain, _ console: any Console
+    ) throws(CLIError) {
         var isThere = false
         _ = try requesting(
             keychain.forEachItem(nil) { _ in
@@ -162,14 +145,14 @@ struct ListCommand: Command {
             isThere
                 ? "nothing of \(place) matches; 'valet list --all' shows what other applications "
                     + "and valets have stored"
-                : Self.isEmpty)
+                : isEmpty)
     }
 
     private static let isEmpty = "the keychain is empty: 'valet set KEY' stores a secret"
 }
 
 /// `valet search PATTERN`.
-struct SearchCommand: Command {
+enum SearchCommand: Command {
     private static let pattern = ArgumentDeclaration(
         name: "PATTERN", help: "part of a name, owner, application or label, or a pattern")
 
@@ -192,42 +175,35 @@ struct SearchCommand: Command {
             ("valet search '*.example.com' --names", "Names alone, for scripts."),
         ])
 
-    private let pattern: NamePattern
-    private let format: ListFormat
-
-    init(_ values: ParsedValues) throws(CLIError) {
-        pattern = NamePattern(values[Self.pattern] ?? "")
-        format = try ListCommand.format(values, showingApplications: true)
-    }
-
-    func run(in context: Context) throws(CLIError) -> ExitCode {
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
+        let pattern = NamePattern(values[pattern] ?? "")
+        let format = try ListCommand.format(values, showingApplications: true)
         let keychain = try context.keychain(for: Requester())
-        let listing = FilteredListing(keychain: keychain) { item in
+        let count = try keychain.write([nil], format, context.console) { item in
             pattern.matches(item) || pattern.matches(item.group) || pattern.matches(item.label)
         }
-        let count = try listing.write([nil], format, context.console)
         return count == 0 ? .notFound : .success
     }
 }
 
-/// The items of a keychain that a list shows.
-private struct FilteredListing {
-    let keychain: CommandKeychain
-    let matches: (ListedItem) -> Bool
-
-    /// Writes what `queries` find; nil stands for everything. Returns how many items were written.
+extension CommandKeychain {
+    /// Writes those of the items that `queries` find which `isShown` accepts; nil stands for all
+    /// items. Returns how many were written.
     ///
     /// - Throws: ``ExitCode/damaged`` after the sound items were written.
-    func write(
-        _ queries: [ItemQuery?], _ format: ListFormat, _ console: any Console
+    fileprivate func write(
+        _ queries: [ItemQuery?], _ format: ListFormat, _ console: any Console,
+        _ isShown: (ListedItem) -> Bool
     ) throws(CLIError) -> Int {
         var omission: KeychainFailure?
         var output = ListOutput(console: console, format: format)
         try output.write { (body) throws(CLIError) in
             for query in queries {
                 let found = try requesting(
-                    keychain.forEachItem(query) { item in
-                        if matches(item) { body(item) }
+                    forEachItem(query) { item in
+                        if isShown(item) { body(item) }
                         return true
                     })
                 omission = found ?? omission

@@ -6,7 +6,7 @@ internal import ValetKeychainModel
 internal import ValetKeychainStore
 
 /// `valet unlock`.
-struct UnlockCommand: Command {
+enum UnlockCommand: Command {
     private static let duration = OptionDeclaration(
         name: "for", valueName: "DURATION",
         help: "lock again after that time: 90s, 15m, 8h, 2d, 1h30m (default: never)")
@@ -58,27 +58,20 @@ struct UnlockCommand: Command {
             ),
         ])
 
-    private let options: KeyOptions
-    private let duration: Duration?
-    private let autoLock: Duration?
-    private let isInsisting: Bool
-
-    init(_ values: ParsedValues) throws(CLIError) {
-        isInsisting = values.has(Self.insist)
-        duration = try DurationText.value(of: Self.duration, in: values)
-        autoLock = try DurationText.value(of: Self.autoLock, in: values)
-        options = try KeyOptions(values)
-    }
-
-    func run(in context: Context) throws(CLIError) -> ExitCode {
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
+        let duration = try DurationText.value(of: duration, in: values)
+        let autoLock = try DurationText.value(of: autoLock, in: values)
+        let options = try KeyOptions(values)
         let (store, status) = try context.usableStore()
         guard status.lockStateProvider != nil else {
             context.console.note("valet: the keychain has no passcode and is always unlocked")
             return .success
         }
-        try Self.checkIsShared(status)
+        try checkIsShared(status)
         try context.dialogue(options.passcode).withPasscode(
-            for: "Unlock the keychain.", insisting: isInsisting
+            for: "Unlock the keychain.", insisting: values.has(insist)
         ) { (passcode) throws(KeychainFailure) in
             try store.keychain.unlock(passcode, for: duration, autoLock: autoLock)
         }
@@ -87,7 +80,7 @@ struct UnlockCommand: Command {
         context.noteSetAside(
             (unlocked.quarantinedRowCount ?? 0) - (status.quarantinedRowCount ?? 0))
         // The kernel may have had no room.
-        try Self.checkIsShared(unlocked)
+        try checkIsShared(unlocked)
         let time = duration.map { " for " + DurationText.text($0) } ?? ""
         let idle = autoLock.map { ", and locks after \(DurationText.text($0)) without use" } ?? ""
         context.console.note("valet: the keychain is unlocked\(time)\(idle)")
@@ -106,7 +99,7 @@ struct UnlockCommand: Command {
 }
 
 /// `valet lock`.
-struct LockCommand: Command {
+enum LockCommand: Command {
     private static let all = OptionDeclaration(
         name: "all", help: "also lock the items that stay readable after the first unlock")
     private static let wait = OptionDeclaration(
@@ -141,18 +134,14 @@ struct LockCommand: Command {
             ("valet lock", "When you leave."), ("valet lock --all --wait", "Before a log-out."),
         ])
 
-    private let takesAll: Bool
-    private let waits: Bool
-
-    init(_ values: ParsedValues) throws(CLIError) {
-        takesAll = values.has(Self.all)
-        waits = values.has(Self.wait)
-    }
-
-    func run(in context: Context) throws(CLIError) -> ExitCode {
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
+        let takesAll = values.has(all)
         // Locks before it looks at anything: no report is worth an open key.
         let store = try requesting(context.store())
-        try requesting(store.keychain.lock(all: takesAll, waiting: waits, orEveryKeychain: true))
+        try requesting(
+            store.keychain.lock(all: takesAll, waiting: values.has(wait), orEveryKeychain: true))
         // An unknown state, as during a change of keys, is no failure of the lock.
         let state = (try? store.keychain.status())?.state
         let outcome =

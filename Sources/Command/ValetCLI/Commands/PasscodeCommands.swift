@@ -23,7 +23,7 @@ enum PasscodeGroup {
 }
 
 /// `valet passcode set`.
-struct PasscodeSetCommand: Command {
+enum PasscodeSetCommand: Command {
     static let declaration = CommandDeclaration(
         name: "passcode set", abstract: "set the first passcode",
         discussion: [
@@ -53,13 +53,10 @@ struct PasscodeSetCommand: Command {
             ),
         ])
 
-    private let options: KeyOptions
-
-    init(_ values: ParsedValues) throws(CLIError) {
-        options = try KeyOptions(values)
-    }
-
-    func run(in context: Context) throws(CLIError) -> ExitCode {
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
+        let options = try KeyOptions(values)
         let (store, status) = try context.usableStore(creating: true)
         guard status.lockStateProvider == nil else {
             throw CLIError(
@@ -83,7 +80,7 @@ struct PasscodeSetCommand: Command {
 }
 
 /// `valet passcode change`.
-struct PasscodeChangeCommand: Command {
+enum PasscodeChangeCommand: Command {
     static let declaration = CommandDeclaration(
         name: "passcode change", abstract: "change the passcode",
         discussion: [
@@ -116,13 +113,10 @@ struct PasscodeChangeCommand: Command {
             ),
         ])
 
-    private let options: KeyOptions
-
-    init(_ values: ParsedValues) throws(CLIError) {
-        options = try KeyOptions(values)
-    }
-
-    func run(in context: Context) throws(CLIError) -> ExitCode {
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
+        let options = try KeyOptions(values)
         let store = try context.storeWithPasscode()
         let dialogue = context.dialogue(options.passcode, new: options.newPasscode)
         let old = try dialogue.currentPasscode(
@@ -139,7 +133,7 @@ struct PasscodeChangeCommand: Command {
 }
 
 /// `valet passcode remove`.
-struct PasscodeRemoveCommand: Command {
+enum PasscodeRemoveCommand: Command {
     static let declaration = CommandDeclaration(
         name: "passcode remove", abstract: "remove the passcode, and the items that need it",
         discussion: [
@@ -163,17 +157,14 @@ struct PasscodeRemoveCommand: Command {
             ("valet passcode remove --yes --passcode-fd 3", "For scripts."),
         ])
 
-    private let options: KeyOptions
-
-    init(_ values: ParsedValues) throws(CLIError) {
-        options = try KeyOptions(values)
-    }
-
-    func run(in context: Context) throws(CLIError) -> ExitCode {
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
+        let options = try KeyOptions(values)
         let store = try context.storeWithPasscode()
         let count = try requesting(store.keychain.itemsThatNeedPasscode())
         context.console.note(
-            "valet: without a passcode, \(Self.loss(count)), and the keychain cannot be locked")
+            "valet: without a passcode, \(loss(count)), and the keychain cannot be locked")
         try context.console.requireConsent(
             to: "Remove the passcode?", isGiven: options.isAgreed)
         let passcode = try context.dialogue(options.passcode).currentPasscode(

@@ -27,7 +27,7 @@ enum RecoveryGroup {
 }
 
 /// `valet recovery create`.
-struct RecoveryCreateCommand: Command {
+enum RecoveryCreateCommand: Command {
     static let declaration = CommandDeclaration(
         name: "recovery create", abstract: "make a recovery key, and show it once",
         discussion: [
@@ -50,13 +50,10 @@ struct RecoveryCreateCommand: Command {
             ("valet recovery create | lpr", "Prints it."),
         ])
 
-    private let options: KeyOptions
-
-    init(_ values: ParsedValues) throws(CLIError) {
-        options = try KeyOptions(values)
-    }
-
-    func run(in context: Context) throws(CLIError) -> ExitCode {
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
+        let options = try KeyOptions(values)
         let (store, status) = try context.usableStore(creating: true)
         if status.hasRecoveryKey {
             try context.console.requireConsent(
@@ -73,7 +70,7 @@ struct RecoveryCreateCommand: Command {
                 (known) throws(KeychainFailure) in
                 // The consent covers the key of that moment, not one that was made since.
                 if known != nil, known != status.recoveryPublicKey, !options.isAgreed {
-                    throw Self.otherKey
+                    throw otherKey
                 }
                 isReplacing = known != nil
             }
@@ -83,7 +80,7 @@ struct RecoveryCreateCommand: Command {
         if isReplacing {
             context.console.note("valet: the earlier recovery key no longer opens the keychain")
         }
-        try Self.write(text, to: context.console)
+        try write(text, to: context.console)
         guard context.console.isOutputTerminal else { return .success }
         context.console.note(
             "valet: write this down and keep it apart from the machine: it is shown once, and "
@@ -170,14 +167,20 @@ struct RecoveryUseCommand: Command {
     private let setsPasscode: Bool
     private let place: DeviceKeySource?
 
-    init(_ values: ParsedValues) throws(CLIError) {
+    private init(_ values: ParsedValues) throws(CLIError) {
         options = try KeyOptions(values)
         keyDescriptor = try KeyOptions.descriptor(Self.keyDescriptor, values)
         setsPasscode = values.has(Self.setsPasscode) || options.newPasscode != nil
         place = values[Self.deviceKey].flatMap(DeviceKeySource.init(name:))
     }
 
-    func run(in context: Context) throws(CLIError) -> ExitCode {
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
+        try RecoveryUseCommand(values).use(context)
+    }
+
+    private func use(_ context: Context) throws(CLIError) -> ExitCode {
         let store = try requesting(context.store())
         let status = try requesting(store.keychain.status())
         try check(status)
@@ -301,7 +304,7 @@ struct RecoveryUseCommand: Command {
 }
 
 /// `valet recovery revoke`.
-struct RecoveryRevokeCommand: Command {
+enum RecoveryRevokeCommand: Command {
     static let declaration = CommandDeclaration(
         name: "recovery revoke", abstract: "make the recovery key invalid",
         discussion: [
@@ -319,13 +322,10 @@ struct RecoveryRevokeCommand: Command {
         ],
         examples: [("valet recovery revoke", "When the paper was lost.")])
 
-    private let options: KeyOptions
-
-    init(_ values: ParsedValues) throws(CLIError) {
-        options = try KeyOptions(values)
-    }
-
-    func run(in context: Context) throws(CLIError) -> ExitCode {
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
+        let options = try KeyOptions(values)
         let (store, status) = try context.usableStore()
         guard status.hasRecoveryKey else {
             throw CLIError(.failure, "the keychain has no recovery key")

@@ -4,7 +4,7 @@ internal import ValetKeychainModel
 internal import ValetKeychainServices
 
 /// `valet remove KEY` and `valet remove --all`.
-struct RemoveCommand: Command {
+enum RemoveCommand: Command {
     private static let all = OptionDeclaration(
         name: "all", help: "remove every secret of the valet")
     private static let ifExists = OptionDeclaration(
@@ -41,53 +41,43 @@ struct RemoveCommand: Command {
             ("valet remove --all --id staging", "Empties a valet."),
         ])
 
-    private enum Target {
-        case one(ItemSelection)
-        case everything(ItemSelection)
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
+        let count = try remove(values, context)
+        if values.has(ItemOptions.json) {
+            try context.console.write(.object(["removed": .number(count)]))
+        }
+        return .success
     }
 
-    private let target: Target
-    private let isFineIfAbsent: Bool
-    private let isAgreed: Bool
-    private let writesJSON: Bool
-
-    init(_ values: ParsedValues) throws(CLIError) {
+    private static func remove(
+        _ values: ParsedValues, _ context: Context
+    ) throws(CLIError) -> Int {
         let naming = PasswordOptions.naming.contains { values.isGiven($0) }
         let hasKey =
             values[ItemOptions.optionalKey] != nil || values.isGiven(ItemOptions.keyDescriptor)
             || values.isGiven(PasswordOptions.account)
-        switch (hasKey, values.has(Self.all)) {
+        switch (hasKey, values.has(all)) {
         case (false, true):
-            target = .everything(
-                ItemSelection(
-                    scope: try ItemOptions.scope(values), key: nil,
-                    password: try PasswordOptions(values)))
+            let selection = ItemSelection(
+                scope: try ItemOptions.scope(values), key: nil,
+                password: try PasswordOptions(values))
+            return try removeEverything(selection, values, context)
         case (true, true): throw .usage("KEY and '--all' exclude each other")
         case (false, false) where !naming:
             throw .usage(
                 "expected KEY, the name of the secret, or '--all'",
-                hint: "usage: \(Self.declaration.usage)")
-        case (_, false): target = .one(try ItemOptions.selection(values))
+                hint: "usage: \(declaration.usage)")
+        case (_, false):
+            return try remove(try ItemOptions.selection(values).target(context), values, context)
         }
-        isFineIfAbsent = values.has(Self.ifExists)
-        isAgreed = values.has(KeyOptions.yes)
-        writesJSON = values.has(ItemOptions.json)
     }
 
-    func run(in context: Context) throws(CLIError) -> ExitCode {
-        let count =
-            switch target {
-            case .one(let selection): try remove(selection, context)
-            case .everything(let selection): try removeEverything(selection, context)
-            }
-        if writesJSON { try context.console.write(.object(["removed": .number(count)])) }
-        return .success
-    }
-
-    private func remove(
-        _ selection: ItemSelection, _ context: Context
+    private static func remove(
+        _ target: ItemTarget, _ values: ParsedValues, _ context: Context
     ) throws(CLIError) -> Int {
-        let target = try selection.target(context)
+        let (isAgreed, isFineIfAbsent) = (values.has(KeyOptions.yes), values.has(ifExists))
         let isThere = isAgreed && !isFineIfAbsent ? true : try target.exists()
         if !isThere, isFineIfAbsent { return 0 }
         if isThere, !isAgreed {
@@ -105,20 +95,20 @@ struct RemoveCommand: Command {
         }
     }
 
-    private func removeEverything(
-        _ selection: ItemSelection, _ context: Context
+    private static func removeEverything(
+        _ selection: ItemSelection, _ values: ParsedValues, _ context: Context
     ) throws(CLIError) -> Int {
         let (console, scope) = (context.console, selection.scope)
         let keychain = try context.keychain(for: scope.requester)
         let form: ItemTarget.Form =
             selection.password == nil ? .secret : .password(selection.queries[0])
         let place = ItemTarget(scope: scope, key: nil, form: form, keychain: keychain).place
-        if !isAgreed {
+        if !values.has(KeyOptions.yes) {
             let found = try requesting(secrets(in: selection.queries, keychain))
             // Damaged secrets are not listed, but are removed with the others.
             if found.count > 0 || found.isPartial {
                 try console.requireConsent(
-                    to: "Remove \(Self.counted(found.count, shared: found.sharedCount)) from "
+                    to: "Remove \(counted(found.count, shared: found.sharedCount)) from "
                         + "\(place)?", isGiven: false)
             }
         }
@@ -131,13 +121,15 @@ struct RemoveCommand: Command {
                 selection.password == nil ? try requesting(has(canary, keychain)) : false
             count += max(0, try deleteAll(query, keychain) - (hasCanary ? 1 : 0))
         }
-        if !writesJSON { console.note("valet: removed \(Self.counted(count)) from \(place)") }
+        if !values.has(ItemOptions.json) {
+            console.note("valet: removed \(counted(count)) from \(place)")
+        }
         return count
     }
 
     /// How many secrets some searches find, how many of them are shared, and whether some are
     /// missing.
-    private func secrets(
+    private static func secrets(
         in queries: [ItemQuery], _ keychain: CommandKeychain
     ) throws(KeychainFailure) -> (count: Int, sharedCount: Int, isPartial: Bool) {
         var (count, sharedCount, isPartial) = (0, 0, false)
@@ -153,7 +145,7 @@ struct RemoveCommand: Command {
     }
 
     /// Whether an item matches, damaged or not.
-    private func has(
+    private static func has(
         _ query: ItemQuery, _ keychain: CommandKeychain
     ) throws(KeychainFailure) -> Bool {
         do {
@@ -164,7 +156,7 @@ struct RemoveCommand: Command {
         }
     }
 
-    private func deleteAll(
+    private static func deleteAll(
         _ query: ItemQuery, _ keychain: CommandKeychain
     ) throws(CLIError) -> Int {
         do {

@@ -4,7 +4,7 @@ internal import ValetKeychainModel
 internal import ValetKeychainStore
 
 /// `valet rotate`.
-struct RotateCommand: Command {
+enum RotateCommand: Command {
     static let declaration = CommandDeclaration(
         name: "rotate", abstract: "give the keychain new keys",
         discussion: [
@@ -24,13 +24,10 @@ struct RotateCommand: Command {
         exitCodes: [KeyOptions.noKeychain, KeyOptions.damagedItems, KeyOptions.wrongPasscode],
         examples: [("valet rotate", "After a copy of the device key was lost.")])
 
-    private let options: KeyOptions
-
-    init(_ values: ParsedValues) throws(CLIError) {
-        options = try KeyOptions(values)
-    }
-
-    func run(in context: Context) throws(CLIError) -> ExitCode {
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
+        let options = try KeyOptions(values)
         let (store, _) = try context.usableStore()
         let passcode = try context.dialogue(options.passcode).passcode(
             of: store, for: "The keychain's passcode, to give it new keys.")

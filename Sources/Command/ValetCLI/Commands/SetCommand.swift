@@ -5,7 +5,7 @@ internal import ValetKeychainServices
 internal import ValetSealing
 
 /// `valet set KEY`.
-struct SetCommand: Command {
+enum SetCommand: Command {
     /// The largest value that a keychain takes: 16 MiB.
     static let maximumByteCount = 16 << 20
 
@@ -59,22 +59,11 @@ struct SetCommand: Command {
             ("valet set tls-key --app com.example.server < key.pem", "For another program."),
         ])
 
-    private let selection: ItemSelection
-    private let trimsNewline: Bool
-    private let isOnlyIfAbsent: Bool
-    private let isAgreed: Bool
-    private let writesJSON: Bool
-
-    init(_ values: ParsedValues) throws(CLIError) {
-        selection = try ItemOptions.selection(values)
-        trimsNewline = values.has(Self.trimNewline)
-        isOnlyIfAbsent = values.has(Self.ifAbsent)
-        isAgreed = values.has(Self.yes)
-        writesJSON = values.has(ItemOptions.json)
-    }
-
-    func run(in context: Context) throws(CLIError) -> ExitCode {
-        let target = try selection.target(context)
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
+        let target = try ItemOptions.selection(values).target(context)
+        let isOnlyIfAbsent = values.has(ifAbsent)
         if context.console.isInputTerminal, let refusal = context.console.refusalToAsk {
             throw .usage(
                 "cannot ask for the secret: \(refusal)",
@@ -83,10 +72,10 @@ struct SetCommand: Command {
         // Asks about replacing before the user types a secret.
         if context.console.isInputTerminal {
             try target.askAboutReplacing(
-                isOnlyIfAbsent: isOnlyIfAbsent, isAgreed: isAgreed, context.console)
+                isOnlyIfAbsent: isOnlyIfAbsent, isAgreed: values.has(yes), context.console)
         }
         let input = try readInput(for: target, context.console)
-        let value = trimsNewline ? input.withoutTextMarks : input
+        let value = values.has(trimNewline) ? input.withoutTextMarks : input
         guard value.byteCount > 0 else {
             throw .usage(
                 "the secret is empty",
@@ -98,19 +87,23 @@ struct SetCommand: Command {
                 "valet: moved \(target.title): it was \(origin.place), and is \(service.place)")
         }
         target.noteIfTooLargeToTravel(value, stored, context.console)
-        if writesJSON {
+        if values.has(ItemOptions.json) {
             try context.console.write(
                 .object([
                     "name": .string(target.name), "byteCount": .number(value.byteCount),
                     "moved": .flag(stored?.origin != nil),
                 ]))
         }
-        if !context.console.isInputTerminal { hintAtTextMarks(of: value, context.console) }
+        if !context.console.isInputTerminal {
+            hintAtTextMarks(of: value, values.has(trimNewline), context.console)
+        }
         return .success
     }
 
     /// Names the marks that an editor may have added to the secret.
-    private func hintAtTextMarks(of value: SecretValue, _ console: any Console) {
+    private static func hintAtTextMarks(
+        of value: SecretValue, _ trimsNewline: Bool, _ console: any Console
+    ) {
         if value.isWideText {
             console.note("valet: warning: the secret begins as UTF-16 text does")
             console.hint("programs expect UTF-8: convert it with 'iconv -f UTF-16 -t UTF-8'")
@@ -123,13 +116,13 @@ struct SetCommand: Command {
         }
     }
 
-    private func readInput(
+    private static func readInput(
         for target: ItemTarget, _ console: any Console
     ) throws(CLIError) -> SecretValue {
         if console.isInputTerminal {
             return try console.askTwice("Secret for \(target.title)")
         }
-        let input = try console.readInput(atMost: Self.maximumByteCount)
+        let input = try console.readInput(atMost: maximumByteCount)
         guard SpareMemory.has(4, copiesOf: input.byteCount) else {
             throw CLIError(.failure, "out of memory")
         }

@@ -4,7 +4,7 @@ internal import ValetKeychainModel
 internal import ValetKeychainStore
 
 /// `valet show KEY`.
-struct ShowCommand: Command {
+enum ShowCommand: Command {
     static let declaration = CommandDeclaration(
         name: "show", abstract: "show what is stored beside a secret, not its value",
         synonyms: ["info", "describe"],
@@ -23,38 +23,18 @@ struct ShowCommand: Command {
             ("valet show --app Mailer --server mail.example.com", "Of an internet password."),
         ])
 
-    private let selection: ItemSelection
-    private let writesJSON: Bool
-
-    init(_ values: ParsedValues) throws(CLIError) {
-        selection = try ItemOptions.selection(values)
-        writesJSON = values.has(ItemOptions.json)
-    }
-
-    func run(in context: Context) throws(CLIError) -> ExitCode {
-        let item = try selection.target(context).details()
-        let shown = Self.fields.map { (field: $0, value: $0.value(item)) }
-        if writesJSON {
-            let members = shown.map { ($0.field.member, $0.value) }
-            try context.console.write(.object(uniqueMembers: members))
-            return .success
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
+        let item = try ItemOptions.selection(values).target(context).details()
+        let report = StatusReport(
+            fields: fields.map { .init($0.member, $0.title, $0.value(item)) })
+        let writesJSON = values.has(ItemOptions.json)
+        try report.write(to: context.console, asJSON: writesJSON)
+        if !writesJSON, context.console.isErrorTerminal {
+            context.console.hint("'valet get' writes the value")
         }
-        for (field, value) in shown {
-            guard let text = Self.text(value) else { continue }
-            try context.console.write(
-                (field.title + ":").padded(to: 15) + Escaping.printable(text) + "\n")
-        }
-        if context.console.isErrorTerminal { context.console.hint("'valet get' writes the value") }
         return .success
-    }
-
-    private static func text(_ value: JSON) -> String? {
-        switch value {
-        case .string(let text): text.isEmpty ? nil : text
-        case .integer(let digits): digits
-        case .boolean(let flag): flag ? "yes" : "no"
-        case .null, .array, .object: nil
-        }
     }
 
     /// One attribute of an item.

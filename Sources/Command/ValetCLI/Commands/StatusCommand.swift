@@ -5,7 +5,7 @@ internal import ValetKeychainServices
 internal import ValetKeychainStore
 
 /// `valet status`.
-struct StatusCommand: Command {
+enum StatusCommand: Command {
     static let declaration = CommandDeclaration(
         name: "status", abstract: "show where the keychain is and how it is protected",
         discussion: [
@@ -41,15 +41,11 @@ struct StatusCommand: Command {
         ] + StatusReport.passcodeSchema + StatusReport.tpmSchema,
         examples: [("valet status --json | jq -r .level", "The level of protection.")])
 
-    private let writesJSON: Bool
-
-    init(_ values: ParsedValues) throws(CLIError) {
-        writesJSON = values.has(ItemOptions.json)
-    }
-
-    func run(in context: Context) throws(CLIError) -> ExitCode {
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
         let status = try requesting(context.own().store.keychain.status())
-        try StatusReport(status).write(to: context.console, asJSON: writesJSON)
+        try StatusReport(status).write(to: context.console, asJSON: values.has(ItemOptions.json))
         return .success
     }
 }

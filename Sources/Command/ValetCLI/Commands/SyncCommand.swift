@@ -2,16 +2,18 @@
 
 /// `valet sync` becomes the program `valet-sync`, which declares its verbs and carries them out, so
 /// that `valet` need not link what talks to a network.
-struct SyncCommand: Command {
+enum SyncCommand: Command {
     static let declaration = CommandDeclaration(
         name: "sync", abstract: "share iCloud valets between your devices",
         examples: [("valet sync --help", "Lists its verbs.")])
 
     private static let program = "valet-sync"
 
-    init(_ values: ParsedValues) {}
-
-    func run(in context: Context) throws(CLIError) -> ExitCode { throw Self.missing }
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
+        throw missing
+    }
 
     /// Lets the program take over a command line that is for it, or asks for its help.
     ///

@@ -5,7 +5,7 @@
 internal import ValetSealing
 
 /// `valet inject`.
-struct InjectCommand: Command {
+enum InjectCommand: Command {
     private static let format = OptionDeclaration(
         name: "format", valueName: "FORMAT",
         help: "what the template is: any text, or a .env file, whose values are quoted anew",
@@ -34,15 +34,9 @@ struct InjectCommand: Command {
             )
         ])
 
-    private let isDotenv: Bool
-    private let isForced: Bool
-
-    init(_ values: ParsedValues) {
-        isDotenv = values[Self.format] == "dotenv"
-        isForced = values.has(Self.force)
-    }
-
-    func run(in context: Context) throws(CLIError) -> ExitCode {
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
         let console = context.console
         guard !console.isInputTerminal else {
             throw .usage(
@@ -52,22 +46,20 @@ struct InjectCommand: Command {
         let template = try console.readInput(atMost: SetCommand.maximumByteCount)
         let resolver = ReferenceResolver(context)
         let texts =
-            isDotenv
+            values[format] == "dotenv"
             ? try lines(of: template, resolver) : [try resolver.fill(template).value]
         let isShowable = texts.allSatisfy { $0.withBytes(TerminalText.isShowable) }
-        guard isForced || isShowable || !console.isOutputTerminal else {
+        guard values.has(force) || isShowable || !console.isOutputTerminal else {
             throw CLIError(
                 .failure, "the output is not text, and standard output is a terminal",
                 hint: "redirect the output, or use '--force'")
         }
-        for text in texts {
-            try text.withBytes { (bytes: Span<UInt8>) throws(CLIError) in try console.write(bytes) }
-        }
+        for text in texts { try console.write(text) }
         return .success
     }
 
     /// The lines of a `.env` file with its references filled.
-    private func lines(
+    private static func lines(
         of template: SecretValue, _ resolver: ReferenceResolver
     ) throws(CLIError) -> [SecretValue] {
         let variables = try Dotenv.variables(
@@ -83,7 +75,7 @@ struct InjectCommand: Command {
 }
 
 /// `valet read REF`.
-struct ReadCommand: Command {
+enum ReadCommand: Command {
     private static let reference = ArgumentDeclaration(
         name: "REF", help: "the secret: valet://APP/ID/KEY, valet:KEY or KEY")
     private static let force = OptionDeclaration(
@@ -99,18 +91,12 @@ struct ReadCommand: Command {
         exitCodes: [(.notFound, ExitCode.notFound.explanation)],
         examples: [("valet read valet://Mailer/Mailer/smtp", "As 'get' with --app and --id.")])
 
-    private let reference: String
-    private let isForced: Bool
-
-    init(_ values: ParsedValues) throws(CLIError) {
-        reference = values[Self.reference] ?? ""
-        isForced = values.has(Self.force)
-    }
-
-    func run(in context: Context) throws(CLIError) -> ExitCode {
-        let value = try ReferenceResolver(context).value(of: reference)
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
+        let value = try ReferenceResolver(context).value(of: values[reference] ?? "")
         try value.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
-            try context.console.writeSecret(bytes, isForced: isForced)
+            try context.console.writeSecret(bytes, isForced: values.has(force))
         }
         return .success
     }

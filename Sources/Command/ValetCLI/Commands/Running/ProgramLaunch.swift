@@ -77,17 +77,7 @@ struct CallersSignals {
     static func memoryFile(_ value: SecretValue) throws(CLIError) -> Int32 {
         let file = valet_make_memory_file()
         guard file >= 0 else { throw failure("make a file in memory") }
-        let isWritten = value.withBytes { bytes in
-            var rest = bytes
-            while !rest.isEmpty {
-                let count = unsafe rest.withUnsafeBytes {
-                    unsafe write(file, $0.baseAddress, $0.count)
-                }
-                if count < 0 { return false }
-                rest = rest.extracting(droppingFirst: count)
-            }
-            return true
-        }
+        let isWritten = value.withBytes { FileDescriptor.write($0, to: file) } == 0
         // Others could not read it anyway; the program itself only reads it.
         guard isWritten, fchmod(file, 0o400) == 0, lseek(file, 0, SEEK_SET) == 0,
             valet_seal_memory_file(file) == 0

@@ -5,7 +5,7 @@ internal import ValetSealing
 internal import ValetUserPresence
 
 /// `valet run -- COMMAND`.
-struct RunCommand: Command {
+enum RunCommand: Command {
     private static let environment = OptionDeclaration(
         name: "env", valueName: "NAME=REF", help: "set a variable to a secret; may be repeated",
         isRepeatable: true)
@@ -76,37 +76,9 @@ struct RunCommand: Command {
             ("valet run --all-from deploy -- ./deploy", "With every secret of a valet."),
         ])
 
-    /// A name, and the reference to its value.
-    private struct Assignment: Hashable {
-        let name: String
-        let reference: String
-    }
-
-    private let environment: [Assignment]
-    private let environmentFiles: [String]
-    private let valets: [String]
-    private let resolvesInherited: Bool
-    private let files: [Assignment]
-    private let input: String?
-    private let isMasking: Bool
-    private let wordCount: Int
-    private let values: ParsedValues
-
-    init(_ values: ParsedValues) throws(CLIError) {
-        environment = try Self.assignments(Self.environment, values)
-        files = try Self.assignments(Self.file, values)
-        environmentFiles = values.list(Self.environmentFile)
-        valets = values.list(Self.valet)
-        resolvesInherited = values.has(Self.inherited)
-        input = values[Self.input]
-        isMasking = values.has(Self.mask)
-        wordCount = values.programWords.count
-        self.values = values
-    }
-
     private static func assignments(
         _ option: OptionDeclaration, _ values: ParsedValues
-    ) throws(CLIError) -> [Assignment] {
+    ) throws(CLIError) -> [(name: String, reference: String)] {
         try values.list(option).map { (text) throws(CLIError) in
             let sides = text.split(separator: "=", maxSplits: 1).map(String.init)
             guard sides.count == 2, VariableName.isValid(sides[0]) else {
@@ -114,24 +86,26 @@ struct RunCommand: Command {
                     "'\(option.spelling)' does not take \(quoted(text))",
                     hint: "it takes NAME=REF: '\(option.spelling) TOKEN=valet://APP/ID/KEY'")
             }
-            return Assignment(name: sides[0], reference: sides[1])
+            return (sides[0], sides[1])
         }
     }
 
-    func run(in context: Context) throws(CLIError) -> ExitCode {
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
         let signals = try context.signals()
-        guard isMasking else {
-            let launch = try prepare(in: context).launch
+        guard values.has(mask) else {
+            let launch = try prepare(values, context).launch
             throw launch.error(launch.become(signals))
         }
         // No secret is in memory any more when this process ends.
-        try supervise(in: context, signals).repeatHere()
+        try supervise(values, context, signals).repeatHere()
     }
 
-    private func supervise(
-        in context: Context, _ signals: CallersSignals
+    private static func supervise(
+        _ values: ParsedValues, _ context: Context, _ signals: CallersSignals
     ) throws(CLIError) -> ProgramEnding {
-        let program = try prepare(in: context)
+        let program = try prepare(values, context)
         for _ in program.secrets.filter({ !OutputMask.hides($0) }) {
             context.console.note(
                 "valet: warning: a secret, or a line of one, is too short or too long to be hidden")
@@ -141,20 +115,25 @@ struct RunCommand: Command {
     }
 
     /// Reads all secrets. Later sources replace variables of the same name.
-    private func prepare(in context: Context) throws(CLIError) -> ProgramSecrets {
-        let readsInput = environmentFiles.contains("-")
+    private static func prepare(
+        _ values: ParsedValues, _ context: Context
+    ) throws(CLIError) -> ProgramSecrets {
+        let environment = try assignments(environment, values)
+        let files = try assignments(file, values)
+        let readsInput = values.list(environmentFile).contains("-")
         guard !readsInput || PasscodeDescriptor.variableText() != "0" else {
             throw .usage(
                 "'--env-file -' and $\(PasscodeDescriptor.variable) both read standard input")
         }
         let resolver = ReferenceResolver(context, values)
-        var program = ProgramSecrets(ProgramLaunch(lastWords: wordCount), resolver, context)
-        for identifier in valets {
+        let launch = ProgramLaunch(lastWords: values.programWords.count)
+        var program = ProgramSecrets(launch, resolver, context)
+        for identifier in values.list(valet) {
             var scope = try ItemOptions.scope(values)
             scope.identifier = identifier
             try program.setAll(of: scope)
         }
-        for path in environmentFiles { try program.read(path) }
+        for path in values.list(environmentFile) { try program.read(path) }
         for entry in environment {
             try program.set(entry.name, to: try program.value(of: entry.reference))
         }
@@ -162,10 +141,10 @@ struct RunCommand: Command {
             let value = try program.value(of: entry.reference)
             program.launch.set(entry.name, toFile: try ProgramLaunch.memoryFile(value))
         }
-        let input = try input.map { (reference) throws(CLIError) in
+        let input = try values[input].map { (reference) throws(CLIError) in
             try program.value(of: reference)
         }
-        try program.takeInherited(resolving: resolvesInherited)
+        try program.takeInherited(resolving: values.has(inherited))
         ItemStore.closeAll()
         // The program must not get the passcode that this command has read, or could have read.
         PasscodeDescriptor.keepFromPrograms(hasReadInput: readsInput)
