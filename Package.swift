@@ -220,8 +220,8 @@ var products: [Product] = [
         library(
             "ClientsCommand",
             [
-                "Database", "KeychainModel", "KeychainServices", "KeychainStore", "Sealing",
-                "System", "UserPresence", "ValetCLI",
+                "KeychainModel", "KeychainServices", "KeychainStore", "Sealing", "System",
+                "ValetCLI",
             ]),
         program("ValetCommand", ["ClientsCommand", "ValetCLI"]),
         program(

@@ -2,6 +2,7 @@
 
 internal import ValetCLI
 internal import ValetSealing
+internal import ValetSystem
 
 /// An access key of AWS, with the token and expiration of a temporary key: the value of an item.
 /// `aws-credentials` and imports read and write it.
@@ -41,19 +42,15 @@ struct AWSKeySet {
     ///
     /// - Parameter name: What the JSON is called in errors.
     init(parsing text: SecretValue, called name: String) throws(CLIError) {
-        // The names differ in their first letter, and in that of the token.
-        try JSONDocument(text, called: name).forEachRow(
-            """
-            SELECT iif(lower(key) = 'token', 'sessiontoken', lower(key)), type,
-                CAST(atom AS TEXT), iif(type = 'integer' OR type = 'real',
-                    CAST(atom AS INTEGER), 0)
-            FROM document, json_tree(document.text)
-            WHERE json_tree.path IN ('$', '$.Credentials', '$.AccessKey', '$.roleCredentials')
-                AND lower(key) IN ('accesskeyid', 'secretaccesskey', 'sessiontoken', 'token',
-                    'expiration', 'accountid', 'version')
-                AND json_tree.type <> 'null'
-            """
-        ) { row throws(CLIError) in try read(row, called: name) }
+        var reader = try JSONReader(text, called: name)
+        try reader.document { (key, reader) throws(CLIError) in
+            guard ["Credentials", "AccessKey", "roleCredentials"].contains(key),
+                reader.kind == .object
+            else { return try read(key, &reader, called: name) }
+            try reader.object(isUnique: false) { (key, reader) throws(CLIError) in
+                try read(key, &reader, called: name)
+            }
+        }
         guard [.id, .secret].allSatisfy({ (members[$0]?.byteCount ?? 0) > 0 }) else {
             throw .usage(
                 "\(name) has no AccessKeyId or no SecretAccessKey, or an empty one",
@@ -62,49 +59,53 @@ struct AWSKeySet {
         }
     }
 
+    /// Reads a member. The names differ in their first letter, and in that of the token.
     private mutating func read(
-        _ row: borrowing JSONDocument.Row, called name: String
+        _ key: String, _ reader: inout JSONReader, called name: String
     ) throws(CLIError) {
-        let key = try row.text(0)
-        let type = try row.text(1) ?? ""
-        guard key != "version" else {
-            guard type == "integer", row.number(3) == 1 else {
+        let key = HostName.lowercased(key)
+        let member =
+            key == "token" ? .token : Member.allCases.first { $0.rawValue.lowercased() == key }
+        guard member != nil || key == "version" else { return }
+        var (text, word) = (SecretValue?.none, "")
+        switch reader.kind {
+        case .string: text = try reader.string()
+        case .number, .literal: word = try reader.word()
+        case .object, .array: break
+        }
+        guard word != "null" else { return }
+        guard let member else {
+            guard word == "1" else {
                 throw .usage("\(name) has a Version that is not the number 1")
             }
             return
         }
-        guard let member = Member.allCases.first(where: { $0.rawValue.lowercased() == key })
-        else { return }
         guard members[member] == nil else {
             throw .usage("\(name) has two members \(member.rawValue)")
         }
         if member == .expiration {
-            try read(type, try row.text(2) ?? "", row.number(3), called: name)
+            try setEnd(text?.publicText, word, called: name)
         } else {
-            guard type == "text" else {
+            guard let text else {
                 throw .usage("\(name) has a member \(member.rawValue) that is not a string")
             }
-            members[member] = try row.secret(2)
+            members[member] = text
         }
     }
 
     /// Reads an expiration: ISO 8601, or seconds or milliseconds since 1970. Without it, temporary
     /// keys would be returned without end.
-    private mutating func read(
-        _ type: String, _ text: String, _ number: Int64, called name: String
+    private mutating func setEnd(
+        _ text: String?, _ word: String, called name: String
     ) throws(CLIError) {
-        let time: ISOTime? =
-            switch type {
-            case "text": ISOTime(text)
-            case "integer", "real": ISOTime(sinceEpoch: number)
-            default: nil
-            }
-        guard let time else {
+        let number = Int64(word) ?? Double(word).flatMap { Int64(exactly: $0.rounded(.towardZero)) }
+        guard let time = text.flatMap(ISOTime.init) ?? number.flatMap(ISOTime.init(sinceEpoch:))
+        else {
             throw .usage(
                 "\(name) has an Expiration that is not a time",
                 hint: "expected ISO 8601, such as 2030-01-31T12:00:00Z")
         }
-        set(time, writtenAs: text)
+        set(time, writtenAs: text ?? "")
     }
 
     /// Keeps a text that every tool reads unchanged.

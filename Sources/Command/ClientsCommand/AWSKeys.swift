@@ -59,8 +59,7 @@ struct AWSKeys {
                 .failure, "the keys \(quoted(profile)) have expired",
                 hint: "'valet aws-credentials store' stores new ones")
         }
-        let text = keys.encoded
-        try text.withBytes { (bytes: Span<UInt8>) throws(CLIError) in try console.write(bytes) }
+        try console.write(keys.encoded)
         try console.write("\n")
     }
 
@@ -71,7 +70,7 @@ struct AWSKeys {
             try logins.checkIsUnlocked()
             keys = try ask()
         } else {
-            let input = try console.readInput(atMost: ClientsTool.maximumByteCount)
+            let input = try console.readInput(atMost: ClientVerb.maximumByteCount)
             keys = try AWSKeySet(parsing: input, called: "the input")
         }
         var attributes = Self.attributes(profile)

@@ -26,12 +26,24 @@ package enum ClientVerb: String, CaseIterable, Sendable {
         }
     }
 
+    /// More than git, docker or the tools of AWS send in one call.
+    static let maximumByteCount = 1 << 20
+
     /// All verbs, for the program `valet`.
     package static var all: AddedVerbs {
         AddedVerbs(allCases.map(\.declaration), groups: [AWSHelp.group]) {
             (name, values, context) throws(CLIError) in
-            guard let verb = ClientVerb(rawValue: name) else { return .failure }
-            return try ClientsTool.run(verb, values, context)
+            switch ClientVerb(rawValue: name) {
+            case .gitCredential: return try GitCredentials(values, context).run()
+            case .dockerCredential: return DockerCredentials.run(values, context)
+            case .importItems: return try ImportVerb(values, context).run()
+            case .exportItems: return try ExportVerb(values, context).run()
+            case .awsGet: try AWSKeys(values, context).write()
+            case .awsStore: try AWSKeys(values, context).store()
+            case .awsRemove: try AWSKeys(values, context).remove()
+            case nil: return .failure
+            }
+            return .success
         }
     }
 

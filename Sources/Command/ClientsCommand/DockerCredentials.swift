@@ -76,18 +76,15 @@ struct DockerCredentials {
         answer.append(",\"Secret\":")
         secret.withBytes { answer.appendJSONString($0) }
         answer.append("}\n")
-        try answer.withBytes { (bytes: Span<UInt8>) throws(CLIError) in try console.write(bytes) }
+        try console.write(answer.value())
     }
 
     private func store() throws(CLIError) {
-        let input = try console.readInput(atMost: ClientsTool.maximumByteCount)
+        let input = try console.readInput(atMost: ClientVerb.maximumByteCount)
         var members: [String: SecretValue] = [:]
-        try JSONDocument(input, called: "the input").forEachRow(
-            """
-            SELECT key, atom FROM document, json_each(document.text) WHERE json_each.type = 'text'
-            """
-        ) { row throws(CLIError) in
-            if let key = try row.text(0) { members[key] = try row.secret(1) }
+        var reader = try JSONReader(input, called: "the input")
+        try reader.document { (name, reader) throws(CLIError) in
+            if reader.kind == .string { members[name] = try reader.string() }
         }
         guard let url = members["ServerURL"]?.publicText, !url.isEmpty else {
             throw Self.noServer
@@ -157,14 +154,14 @@ struct DockerCredentials {
             answer.appendJSONString(account.username)
         }
         answer.append("}\n")
-        try answer.withBytes { (bytes: Span<UInt8>) throws(CLIError) in try console.write(bytes) }
+        try console.write(answer.value())
     }
 
     // MARK: Registries
 
     /// The input of docker for `get` and `erase`: only the URL.
     private func serverURL() throws(CLIError) -> String {
-        let input = try console.readInput(atMost: ClientsTool.maximumByteCount)
+        let input = try console.readInput(atMost: ClientVerb.maximumByteCount)
         guard let text = input.publicText else {
             throw CLIError(.failure, "the server URL is not UTF-8")
         }

@@ -26,7 +26,9 @@ struct ExportVerb {
         guard writesVariables || values[ExportHelp.format] == "json" else {
             throw .usage("expected '--format json' or '--format dotenv'")
         }
-        try requireConsent()
+        try console.requireConsent(
+            to: "Write all secrets in the clear?", isGiven: values.has(KeyOptions.yes),
+            because: "an export shows all secrets", refusal: "nothing was exported")
         var left: [(name: String, reason: String)] = []
         let (items, isDamaged) = try items(ofOneValet: writesVariables || isOneValetChosen)
         warn(of: items)
@@ -40,18 +42,6 @@ struct ExportVerb {
         let total = isDamaged ? "more than \(items.count)" : "\(items.count)"
         console.note("valet: exported \(items.count - left.count) of \(total) items")
         return left.isEmpty && !isDamaged ? .success : .failure
-    }
-
-    private func requireConsent() throws(CLIError) {
-        guard !values.has(KeyOptions.yes) else { return }
-        if let obstacle = console.obstacleToAsking {
-            throw .usage(
-                "an export shows all secrets and needs your consent, but \(obstacle)",
-                hint: "'--yes' gives consent in advance")
-        }
-        guard try console.confirm("Write all secrets in the clear?") else {
-            throw CLIError(.denied, "nothing was exported")
-        }
     }
 
     /// Warns of a file that others can read, and of an export that no import takes.
@@ -133,15 +123,13 @@ struct ExportVerb {
                 continue
             }
             let line = Dotenv.line(name, value)
-            let isShown = try line.text.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
-                guard !console.isOutputTerminal || TerminalText.isShowable(bytes) else {
-                    return false
-                }
-                try console.write(bytes)
-                return true
+            let isSafe = line.text.withBytes(TerminalText.isShowable)
+            guard !console.isOutputTerminal || isSafe else {
+                left.append((name, "a terminal would act on it: redirect the output"))
+                continue
             }
-            if !isShown { left.append((name, "a terminal would act on it: redirect the output")) }
-            if isShown, !line.isPortable { unportable.append(quoted(name)) }
+            try console.write(line.text)
+            if !line.isPortable { unportable.append(quoted(name)) }
         }
         guard !unportable.isEmpty else { return }
         console.note(
@@ -165,9 +153,7 @@ struct ExportVerb {
                 continue
             }
             try console.write(separator + "\n")
-            try object.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
-                try console.write(bytes)
-            }
+            try console.write(object)
             separator = ","
         }
         try console.write("\n]}\n")

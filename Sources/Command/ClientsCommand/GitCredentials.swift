@@ -38,7 +38,7 @@ struct GitCredentials {
     }
 
     private func request() throws(CLIError) -> GitRequest {
-        let input = try console.readInput(atMost: ClientsTool.maximumByteCount)
+        let input = try console.readInput(atMost: ClientVerb.maximumByteCount)
         return try input.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
             try GitRequest(parsing: bytes)
         }

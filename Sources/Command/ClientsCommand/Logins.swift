@@ -60,14 +60,7 @@ struct Logins {
         if attributes[.server] != nil, attributes[.securityDomain] == nil {
             query.attributes = attributes.filter { $0.key == .server }
         }
-        let found = try call { () throws(KeychainFailure) -> FoundItems<StoredItem>? in
-            do throws(KeychainFailure) {
-                return try session.attributes(of: query)
-            } catch {
-                guard error.code == .itemNotFound else { throw error }
-                return nil
-            }
-        }
+        let found = try call(unless: .itemNotFound, session.attributes(of: query))
         let wanted = (found?.items ?? []).filter { item in
             attributes.allSatisfy { item.attributes.has($0.key, $0.value) }
         }
@@ -105,23 +98,14 @@ struct Logins {
 
     /// The value of an item; nil if it has none, or was deleted.
     func value(of item: StoredItem) throws(CLIError) -> SecretValue? {
-        try call { () throws(KeychainFailure) -> SecretValue? in
-            do throws(KeychainFailure) {
-                return try session.value(of: ItemQuery(item.reference))
-            } catch {
-                guard error.code == .itemNotFound else { throw error }
-                return nil
-            }
-        }
+        try call(unless: .itemNotFound, session.value(of: ItemQuery(item.reference))) ?? nil
     }
 
     /// Those of `services` that have an item of this name, readable or not.
     func services(
         having name: String, among services: [PasswordService]
     ) throws(CLIError) -> [PasswordService] {
-        try call { () throws(KeychainFailure) in
-            try session.services(having: name, among: services)
-        }
+        try call(session.services(having: name, among: services))
     }
 
     /// Stores an item. An item with the same whole primary key gets the value, and keeps the rest.
@@ -139,9 +123,7 @@ struct Logins {
                 itemClass, attributes: stored.primaryKey, accessGroup: group,
                 isSynchronizable: stored.isSynchronizable,
                 protectionClass: stored.protectionClass)
-            return try succeeds(unless: .duplicateItem) { () throws(KeychainFailure) in
-                try session.set(item, value: value)
-            }
+            return try call(unless: .duplicateItem, session.set(item, value: value)) != nil
         }
     }
 
@@ -152,9 +134,7 @@ struct Logins {
         let item = NewItem(
             itemClass, attributes: attributes, accessGroup: group, isSynchronizable: isCloud,
             protectionClass: accessibility)
-        return try succeeds(unless: .duplicateItem) { () throws(KeychainFailure) in
-            try session.add(item, value: value)
-        }
+        return try call(unless: .duplicateItem, session.add(item, value: value)) != nil
     }
 
     /// Tries a change again if another program was faster. `body` returns false then.
@@ -180,9 +160,7 @@ struct Logins {
     func alike(
         _ itemClass: ItemClass, _ attributes: ItemAttributes
     ) throws(CLIError) -> [StoredItem] {
-        let group = try call { () throws(KeychainFailure) in
-            try session.caller.group(writing: self.group, during: "store an item")
-        }
+        let group = try call(session.caller.group(writing: self.group, during: "store an item"))
         let exact = try items(itemClass, attributes).filter {
             $0.accessGroup == group && $0.attributes.hasPrimaryKey(of: attributes, itemClass)
         }
@@ -211,59 +189,38 @@ struct Logins {
         var query = ItemQuery(item.reference)
         query.attributes = item.primaryKey
         query.attributes[.label] = item.attributes[.label]
-        return try succeeds(unless: .itemNotFound) { () throws(KeychainFailure) in
-            try session.update(query, ItemChanges(attributes: attributes), value: value)
-        }
+        let changes = ItemChanges(attributes: attributes)
+        return try call(unless: .itemNotFound, session.update(query, changes, value: value)) != nil
     }
 
     /// Fails before the user types a value that could not be stored now.
     func checkIsUnlocked() throws(CLIError) {
         // $VALET_PASSCODE_FD opens the keychain for calls about items.
         _ = try items(.genericPassword, [.service: .text("")])
-        try call { () throws(KeychainFailure) in
-            guard try session.store.keychain.availability().isAvailable(accessibility) else {
-                throw KeychainFailure(
-                    .locked, during: "store an item", hint: "run `valet unlock`")
-            }
+        try call(requireAvailable())
+    }
+
+    private func requireAvailable() throws(KeychainFailure) {
+        guard try session.store.keychain.availability().isAvailable(accessibility) else {
+            throw KeychainFailure(.locked, during: "store an item", hint: "run `valet unlock`")
         }
     }
 
     /// Deletes an item. It is no error if the item was deleted already.
     func delete(_ item: StoredItem) throws(CLIError) {
-        _ = try succeeds(unless: .itemNotFound) { () throws(KeychainFailure) in
-            try session.delete(ItemQuery(item.reference))
-        }
+        _ = try call(unless: .itemNotFound, session.delete(ItemQuery(item.reference)))
     }
 
     /// Deletes an item, unless it was changed since it was found.
     func deleteUnchanged(_ item: StoredItem) throws(CLIError) {
         let version = ItemVersion(item.reference, modificationDate: item.changed)
-        _ = try succeeds(unless: .itemNotFound) { () throws(KeychainFailure) in
-            try session.perform(ItemTransfer(deletions: [version]))
-        }
-    }
-
-    /// Runs `body`; returns false if it fails with that code.
-    private func succeeds(
-        unless code: KeychainFailure.Code, _ body: () throws(KeychainFailure) -> Void
-    ) throws(CLIError) -> Bool {
-        try call { () throws(KeychainFailure) in
-            do throws(KeychainFailure) {
-                try body()
-                return true
-            } catch {
-                guard error.code == code else { throw error }
-                return false
-            }
-        }
+        _ = try call(unless: .itemNotFound, session.perform(ItemTransfer(deletions: [version])))
     }
 
     /// Adds items: all or none.
     func add(_ items: [(item: NewItem, value: SecretValue)]) throws(CLIError) {
         let additions = items.map { Addition($0.item, value: $0.value) }
-        try call { () throws(KeychainFailure) in
-            try session.perform(ItemTransfer(additions: additions))
-        }
+        try call(session.perform(ItemTransfer(additions: additions)))
     }
 
     /// Adds items, or gives existing ones their values: all or none.
@@ -277,13 +234,16 @@ struct Logins {
             if let stored { item.attributes = item.attributes.overwritten(by: stored.primaryKey) }
             known.append((item, value))
         }
-        try call { () throws(KeychainFailure) in try session.set(known) }
+        try call(session.set(known))
     }
 
-    private func call<R>(_ body: () throws(KeychainFailure) -> R) throws(CLIError) -> R {
-        guard !asks else { return try context.unlocking(session.store, nil, body) }
+    /// Makes a request of the keychain.
+    private func call<R>(
+        _ request: @autoclosure () throws(KeychainFailure) -> R
+    ) throws(CLIError) -> R {
+        guard !asks else { return try context.unlocking(session.store, nil, request) }
         do {
-            return try body()
+            return try request()
         } catch {
             guard error.code == .locked,
                 (try? session.store.keychain.availability())?.isOfProcess == true
@@ -294,14 +254,26 @@ struct Logins {
                     + "through a file descriptor, and its number in $VALET_PASSCODE_FD")
         }
     }
+
+    /// Makes a request; returns nil if it fails with that code.
+    private func call<R>(
+        unless code: KeychainFailure.Code, _ request: @autoclosure () throws(KeychainFailure) -> R
+    ) throws(CLIError) -> R? {
+        func result() throws(KeychainFailure) -> R? {
+            do {
+                return try request()
+            } catch {
+                guard error.code == code else { throw error }
+                return nil
+            }
+        }
+        return try call(result())
+    }
 }
 
 extension StoredItem {
     /// When the item was changed.
-    fileprivate var changed: Double? {
-        guard case .date(let seconds)? = attributes[.modificationDate] else { return nil }
-        return seconds
-    }
+    fileprivate var changed: Double? { attributes[.modificationDate]?.date }
 
     /// The attributes that no two items have in common.
     fileprivate var primaryKey: ItemAttributes {

@@ -7,9 +7,6 @@ internal import ValetSealing
 extension SecretValue {
     var isUTF8: Bool { withBytes { (try? UTF8Span(validating: $0)) != nil } }
 
-    /// A copy as text, for parts that are not secret; nil if the bytes are not UTF-8.
-    var publicText: String? { withBytes { $0.text } }
-
     /// A copy of a part.
     func part(_ range: Range<Int>) -> SecretValue {
         withBytes { SecretValue(copying: $0.extracting(range)) }

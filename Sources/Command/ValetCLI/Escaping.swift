@@ -3,6 +3,7 @@
 // Text that is safe to show: `Escaping` makes it, `TerminalText` recognizes it. Names and values
 // may come from attackers, and a terminal acts on some characters and hides others.
 
+package import ValetSealing
 internal import ValetSystem
 internal import ValetUserPresence
 
@@ -127,5 +128,35 @@ extension Console {
         }
         try write(bytes)
         if isOutputTerminal { try write("\n") }
+    }
+}
+
+extension SecretValue {
+    /// The bytes without percent signs (RFC 3986 §2.1); nil for one without two digits behind it.
+    package var percentDecoded: SecretValue? {
+        withBytes { bytes in
+            var text = SecretText(capacity: max(bytes.count, 1))
+            var index = 0
+            while index < bytes.count {
+                guard bytes[index] == UInt8(ascii: "%") else {
+                    text.append(bytes[index])
+                    index += 1
+                    continue
+                }
+                guard index + 2 < bytes.count, let high = bytes[index + 1].hexadecimalValue,
+                    let low = bytes[index + 2].hexadecimalValue
+                else { return nil }
+                text.append(high << 4 | low)
+                index += 3
+            }
+            return text.value()
+        }
+    }
+}
+
+extension UInt8 {
+    /// The value of a hexadecimal digit in ASCII; nil for other bytes.
+    package var hexadecimalValue: UInt8? {
+        Character(Unicode.Scalar(self)).hexDigitValue.map(UInt8.init)
     }
 }

@@ -2,8 +2,8 @@
 
 internal import Glibc
 internal import ValetCLinux
-internal import ValetSealing
-internal import ValetSystem
+package import ValetSealing
+package import ValetSystem
 internal import ValetUserPresence
 
 /// The console of this process: its three standard streams, and the user's terminal.
@@ -177,9 +177,7 @@ struct Terminal: Console {
             let count = line.lineByteCount
             // The end of the input is no answer.
             guard line.byteCount > 0 else { return "n" }
-            return line.value(byteCount: count).withBytes { bytes in
-                String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
-            }
+            return line.value(byteCount: count).publicText ?? "\u{FFFD}"
         } catch {
             throw Self.unanswered(error)
         }
@@ -195,17 +193,16 @@ struct Terminal: Console {
     }
 
     func readInput(atMost byteCount: Int) throws(CLIError) -> SecretValue {
-        var input = SecretInput(capacity: 64 << 10)
+        let input: SecretValue
         do {
-            while input.byteCount <= byteCount, try input.read(from: 0) > 0 {}
+            input = try SecretValue.read(from: 0, atMost: byteCount)
         } catch {
             throw CLIError(error)
         }
         guard input.byteCount <= byteCount else {
             throw .usage("the secret is larger than \(byteCount >> 20) MiB")
         }
-        let count = input.byteCount
-        return input.value(byteCount: count)
+        return input
     }
 
     func write(_ bytes: Span<UInt8>) throws(CLIError) {
@@ -295,4 +292,21 @@ struct Terminal: Console {
         var request = pollfd(fd: descriptor, events: Int16(events), revents: 0)
         _ = unsafe poll(&request, 1, -1)
     }
+}
+
+extension SecretValue {
+    /// What a descriptor brings up to its end, or a little more than `limit` bytes.
+    ///
+    /// - Throws: `timedOut` at the deadline; `descriptorUnreadable`.
+    package static func read(
+        from descriptor: Int32, atMost limit: Int, until deadline: Deadline = .never
+    ) throws(SystemError) -> SecretValue {
+        var input = SecretInput(capacity: 4 << 10)
+        while input.byteCount <= limit, try input.read(from: descriptor, until: deadline) > 0 {}
+        let count = input.byteCount
+        return input.value(byteCount: count)
+    }
+
+    /// A copy as text, for parts that are not secret; nil if the bytes are not UTF-8.
+    package var publicText: String? { withBytes { $0.text } }
 }

@@ -3,7 +3,6 @@
 #define VALET_CSQLITE_SHIM_H
 
 #include <sqlite3.h>
-#include <string.h>
 
 /* sqlite3_db_config is variadic, which Swift does not import. */
 static inline int valet_sqlite3_set_flag(sqlite3 *database, int option, int value) {
@@ -116,40 +115,6 @@ static inline int valet_sqlite3_read_log(
     if (!log || !log->pMethods) return SQLITE_CANTOPEN;
     code = log->pMethods->xRead(log, bytes, count, offset);
     return code == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : code;
-}
-
-/* SQLite's own allocator, for the functions below. A static variable of a function: Swift does not
-   emit variables of a header. */
-static inline sqlite3_mem_methods *valet_usual_memory(void) {
-    static sqlite3_mem_methods methods;
-    return &methods;
-}
-
-static inline void valet_wiping_free(void *memory) {
-    if (!memory) return;
-    explicit_bzero(memory, (size_t)valet_usual_memory()->xSize(memory));
-    valet_usual_memory()->xFree(memory);
-}
-
-static inline void *valet_wiping_realloc(void *memory, int count) {
-    int old = valet_usual_memory()->xSize(memory);
-    void *other = valet_usual_memory()->xMalloc(count);
-    if (!other) return 0;
-    memcpy(other, memory, (size_t)(old < count ? old : count));
-    valet_wiping_free(memory);
-    return other;
-}
-
-/* Makes SQLite wipe all memory that it frees. Fails once SQLite has been used. sqlite3_config is
-   variadic, which Swift does not import. */
-static inline int valet_sqlite3_wipe_freed_memory(void) {
-    sqlite3_mem_methods wiping;
-    int code = sqlite3_config(SQLITE_CONFIG_GETMALLOC, valet_usual_memory());
-    if (code != SQLITE_OK) return code;
-    wiping = *valet_usual_memory();
-    wiping.xFree = valet_wiping_free;
-    wiping.xRealloc = valet_wiping_realloc;
-    return sqlite3_config(SQLITE_CONFIG_MALLOC, &wiping);
 }
 
 #endif

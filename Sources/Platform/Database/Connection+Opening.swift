@@ -129,17 +129,6 @@ extension Connection {
             deadline: .never)
     }
 
-    /// Makes SQLite wipe all memory that it frees, in this process. Programs that pass secrets to
-    /// SQLite call it before anything else.
-    ///
-    /// - Throws: `misuse` once SQLite has been used.
-    package static func wipeFreedMemory() throws(SystemError) {
-        let code = valet_sqlite3_wipe_freed_memory()
-        guard code == SQLITE_OK else {
-            throw SystemError(sqlite: code, during: "configure SQLite", path: nil, systemError: 0)
-        }
-    }
-
     private convenience init(
         existing name: String, in directory: PrivateDirectory, for access: Access,
         deadline: Deadline, isImmutable: Bool

@@ -120,9 +120,10 @@ func text(_ value: SecretValue?) -> String? { value?.publicText }
     ])
     func `What is not strict JSON without null bytes is refused`(_ text: String) {
         let error = #expect(throws: CLIError.self) {
-            _ = try JSONDocument(secret(text), called: "it")
+            var reader = try JSONReader(secret(text), called: "it")
+            try reader.document { (_, _) throws(CLIError) in }
         }
-        #expect(error?.message == "it is not JSON")
+        #expect(error?.code == .usage && error?.message.hasPrefix("it is not JSON") == true)
     }
 
     @Test(arguments: [
@@ -144,9 +145,10 @@ func text(_ value: SecretValue?) -> String? { value?.publicText }
         document.appendJSONString(characters)
         document.append(",\"b\":\"\\ud83d\\udd11\\\\u0000\"}")
         var found: [String] = []
-        try JSONDocument(document.value(), called: "it").forEachRow(
-            "SELECT value FROM document, json_each(document.text)"
-        ) { row throws(CLIError) in found.append(try row.text(0) ?? "nothing") }
+        var reader = try JSONReader(document.value(), called: "it")
+        try reader.document { (_, reader) throws(CLIError) in
+            found.append(try reader.string().publicText ?? "nothing")
+        }
         #expect(found == [characters, "\u{1F511}\\u0000"])
     }
 
@@ -163,11 +165,9 @@ func text(_ value: SecretValue?) -> String? { value?.publicText }
             _ = try? GitRequest(parsing: bytes.span)
             _ = GitSecret(parsing: SecretValue(copying: bytes.span))
             _ = try? DockerCredentials.place(String(decoding: bytes, as: UTF8.self))
-            if let document = try? JSONDocument(SecretValue(copying: bytes.span), called: "it") {
-                try? document.forEachRow(
-                    "SELECT key, atom FROM document, json_tree(document.text)"
-                ) { row throws(CLIError) in _ = (try row.text(0), try row.secret(1)) }
-            }
+            let value = SecretValue(copying: bytes.span)
+            _ = try? AWSKeySet(parsing: value, called: "it")
+            _ = try? DockerConfig.items(in: value)
         }
     }
 }

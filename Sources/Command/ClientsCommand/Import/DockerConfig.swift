@@ -8,61 +8,59 @@ internal import ValetSealing
 enum DockerConfig {
     /// The items: each registry becomes a password as `docker-credential-valet` stores it.
     static func items(in text: SecretValue) throws(CLIError) -> ImportedItems {
-        let document = try JSONDocument(text, called: "the configuration")
+        var (registries, older) = ([Registry](), [Registry]())
+        var (isOlder, hasHeaders) = (true, false)
+        var helpers: [(registries: String, name: String)] = []
+        var store: SecretValue?
+        var reader = try JSONReader(text, called: "the configuration")
+        try reader.document { (name, reader) throws(CLIError) in
+            switch (name, reader.kind) {
+            case ("auths", let kind):
+                isOlder = false
+                guard kind == .object else { return }
+                try reader.object { (url, reader) throws(CLIError) in
+                    if let registry = try Registry(url, &reader) { registries.append(registry) }
+                }
+            case ("credHelpers", .object):
+                try reader.object { (url, reader) throws(CLIError) in
+                    guard reader.kind == .string else { return }
+                    helpers.append((url, try reader.string().publicText ?? ""))
+                }
+            case ("credsStore", .string): store = try reader.string()
+            case ("HttpHeaders", .object): hasHeaders = true
+            default: if let registry = try Registry(name, &reader) { older.append(registry) }
+            }
+        }
         var found = ImportedItems()
-        var registries: [Registry] = []
-        var places: [String: Int] = [:]
-        try document.forEachRow(
-            """
-            SELECT entry.key, member.key, iif(member.type = 'text', member.atom, NULL)
-            FROM document,
-                json_each(text, iif(json_type(text, '$.auths') IS NULL, '$', '$.auths')) AS entry
-                LEFT JOIN json_each(iif(entry.type = 'object', entry.value, '{}')) AS member
-            WHERE entry.type = 'object'
-                AND (json_type(text, '$.auths') IS NOT NULL OR
-                    json_type(entry.value, '$.auth') = 'text')
-            """
-        ) { row throws(CLIError) in
-            let url = try row.text(0) ?? ""
-            let place = places[url] ?? registries.count
-            if place == registries.count {
-                registries.append(Registry(url: url))
-                places[url] = place
-            }
-            if let member = try row.text(1), let value = try row.secret(2) {
-                registries[place].members[member] = value
-            }
+        let read = isOlder ? older.filter { $0.members["auth"] != nil } : registries
+        for registry in read { try registry.add(to: &found) }
+        if let store { helpers.append(("all other registries", store.publicText ?? "")) }
+        for (source, name) in helpers {
+            found.skip(source, "the helper \(quoted(name)) keeps its passwords")
         }
-        for registry in registries { try registry.add(to: &found) }
-        try nameOthers(document, &found)
+        if hasHeaders { found.skip("HttpHeaders", "headers are not imported") }
         return found
-    }
-
-    /// Names entries that are not imported.
-    private static func nameOthers(
-        _ document: JSONDocument, _ found: inout ImportedItems
-    ) throws(CLIError) {
-        try document.forEachRow(
-            """
-            SELECT key, atom FROM document, json_each(text, '$.credHelpers')
-            UNION ALL SELECT 'all other registries', json_extract(text, '$.credsStore')
-            FROM document WHERE json_type(text, '$.credsStore') = 'text'
-            UNION ALL SELECT 'HttpHeaders', NULL
-            FROM document WHERE json_type(text, '$.HttpHeaders') = 'object'
-            """
-        ) { row throws(CLIError) in
-            let helper = try row.text(1).map { "the helper \(quoted($0)) keeps its passwords" }
-            found.skip(try row.text(0) ?? "", helper ?? "headers are not imported")
-        }
     }
 
     /// An entry of "auths".
     private struct Registry {
         let url: String
-        var members: [String: SecretValue] = [:]
+        /// Those that are strings.
+        let members: [String: SecretValue]
 
         /// docker's name for the account of an identity token.
         private static let tokenAccount = "<token>"
+
+        /// Reads an entry; nil for one that is not an object.
+        init?(_ url: String, _ reader: inout JSONReader) throws(CLIError) {
+            guard reader.kind == .object else { return nil }
+            self.url = url
+            var members: [String: SecretValue] = [:]
+            try reader.object { (name, reader) throws(CLIError) in
+                if reader.kind == .string { members[name] = try reader.string() }
+            }
+            self.members = members
+        }
 
         func add(to found: inout ImportedItems) throws(CLIError) {
             if hasSecret("registrytoken") { found.skip(url, "registry tokens are not imported") }

@@ -37,9 +37,11 @@ enum GitStore {
         // The line may be a password in a wrong place: it is not shown.
         let malformed = Found.skipped("it is not an address with a user name and a password")
         guard let parts = Parts(line) else { return malformed }
-        guard let scheme = parts.scheme.publicText, let host = decoded(parts.host)?.publicText,
-            let path = decoded(parts.path)?.publicText, let user = decoded(parts.user)?.publicText,
-            let password = decoded(parts.password)
+        guard let scheme = parts.scheme.publicText,
+            let host = parts.host.percentDecoded?.publicText,
+            let path = parts.path.percentDecoded?.publicText,
+            let user = parts.user.percentDecoded?.publicText,
+            let password = parts.password.percentDecoded
         else { return .skipped("one of its parts is not text") }
         let isWhole = [host, path, user].allSatisfy(GitRequest.isSafe)
         guard isWhole, GitSecret(parsing: password)?.isAlone == true else {
@@ -75,39 +77,6 @@ enum GitStore {
             password = SecretValue(copying: rest.extracting((colon + 1)..<at))
             host = SecretValue(copying: rest.extracting((at + 1)..<end))
             path = SecretValue(copying: rest.extracting(first..<last))
-        }
-    }
-
-    /// The bytes without `%` escapes; nil for an escape that is cut or has no digits.
-    private static func decoded(_ value: SecretValue) -> SecretValue? {
-        value.withBytes { bytes in
-            var text = SecretText(capacity: max(bytes.count, 1))
-            var index = 0
-            while index < bytes.count {
-                guard bytes[index] == UInt8(ascii: "%") else {
-                    text.append(bytes[index])
-                    index += 1
-                    continue
-                }
-                guard index + 2 < bytes.count, let high = bytes[index + 1].hexadecimalValue,
-                    let low = bytes[index + 2].hexadecimalValue
-                else { return nil }
-                text.append(high << 4 | low)
-                index += 3
-            }
-            return text.value()
-        }
-    }
-}
-
-extension UInt8 {
-    /// The value of a hexadecimal digit in ASCII; nil for other bytes.
-    var hexadecimalValue: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        default: nil
         }
     }
 }

@@ -4,7 +4,6 @@ internal import Glibc
 internal import ValetCLI
 internal import ValetSealing
 internal import ValetSystem
-internal import ValetUserPresence
 
 /// Chooses the reader for what the options of `valet import` name, and gets its input. Sources are
 /// read, never changed.
@@ -114,20 +113,19 @@ struct ImportSource {
     }
 
     private func read(_ path: String) throws(CLIError) -> SecretValue {
-        var input = SecretInput(capacity: 64 << 10)
+        let input: SecretValue
         do {
             let file = try PathAndFile.open(path)
-            while input.byteCount <= Self.maximumByteCount, try input.read(from: file.number) > 0 {}
+            input = try SecretValue.read(from: file.number, atMost: Self.maximumByteCount)
         } catch  where error.systemError == ENOENT {
             throw CLIError(.notFound, "there is no file \(quoted(path))")
         } catch {
             throw CLIError(.failure, "could not read \(quoted(path)): \(error)")
         }
-        let count = input.byteCount
-        guard count <= Self.maximumByteCount else {
+        guard input.byteCount <= Self.maximumByteCount else {
             throw .usage("\(quoted(path)) is larger than \(Self.maximumByteCount >> 20) MiB")
         }
-        return input.value(byteCount: count)
+        return input
     }
 }
 

@@ -68,14 +68,9 @@ struct ImportedItem {
     }
 
     /// The attributes that no two items have in common.
-    var primaryKey: ItemAttributes {
-        attributes.filter { Self.primary.contains($0.key) && $0.key.exists(in: itemClass) }
+    var primaryKey: [Attribute: AttributeValue] {
+        attributes.filter { itemClass.primaryKeyAttributes.contains($0.key) }
     }
-
-    private static let primary: Set<Attribute> = [
-        .account, .service, .server, .protocol, .port, .path, .securityDomain,
-        .authenticationType,
-    ]
 
     /// The name of a secret of `service`; nil for other items.
     func name(in service: PasswordService) -> String? {
@@ -87,23 +82,12 @@ struct ImportedItem {
 
     /// The item as it is shown: its kind, its owner, and its name.
     var description: (kind: String, owner: String, name: String) {
-        func text(_ attribute: Attribute) -> String { attributes[attribute]?.shown ?? "" }
+        func text(_ attribute: Attribute) -> String { attributes[attribute]?.asText ?? "" }
         switch itemClass {
         case .genericPassword:
             let owner = ItemOwner(service: text(.service), group: AccessGroup(""))
             return (owner.kind.rawValue, owner.name, text(.account))
         case .internetPassword: return ("internet", text(.server), text(.account))
-        }
-    }
-}
-
-extension AttributeValue {
-    /// The value as text; nil for other values.
-    fileprivate var shown: String? {
-        switch self {
-        case .text(let text): text
-        case .bytes(let bytes): String(utf8: bytes)
-        default: nil
         }
     }
 }

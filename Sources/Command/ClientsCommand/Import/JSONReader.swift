@@ -3,9 +3,8 @@
 internal import ValetCLI
 internal import ValetSealing
 
-/// Reads JSON with secrets (RFC 8259) from its start to its end, and copies only the strings that
-/// are asked for. So a document of any shape takes no more memory than its text. The other readers
-/// of JSON use ``JSONDocument``, for documents that are small.
+/// Reads JSON with secrets (RFC 8259, without null bytes) from its start to its end, and copies only
+/// the strings that are asked for. So a document of any shape takes no more memory than its text.
 ///
 /// A position is before a value. Each function that reads one leaves the position behind it.
 struct JSONReader {
@@ -41,6 +40,15 @@ struct JSONReader {
         case let byte? where byte == UInt8(ascii: "-") || 0x30...0x39 ~= byte: .number
         default: .literal
         }
+    }
+
+    /// Reads a whole document. `body` gets the members of an object, also those of one name; other
+    /// documents have none.
+    mutating func document(
+        _ body: (String, inout JSONReader) throws(CLIError) -> Void
+    ) throws(CLIError) {
+        if kind == .object { try object(isUnique: false, body) } else { try skip() }
+        try checkEnd()
     }
 
     /// Checks that nothing follows the value that was read.
@@ -111,7 +119,10 @@ struct JSONReader {
             try array { (reader) throws(CLIError) in
                 if try reader.skip() { hasContent = true }
             }
-        case .string: hasContent = try !takeString().range.isEmpty
+        case .string:
+            let (range, hasEscapes) = try takeString()
+            if hasEscapes { _ = try unescaped(range) }
+            hasContent = !range.isEmpty
         case .number, .literal: hasContent = !["null", "false", "0"].contains(try word())
         }
         return hasContent
@@ -276,9 +287,7 @@ struct JSONReader {
         guard place + 4 <= bytes.count else { return nil }
         var code: UInt32 = 0
         for index in place..<place + 4 {
-            guard let digit = Character(Unicode.Scalar(bytes[index])).hexDigitValue else {
-                return nil
-            }
+            guard let digit = bytes[index].hexadecimalValue else { return nil }
             code = code << 4 | UInt32(digit)
         }
         return code

@@ -4,7 +4,6 @@ internal import Glibc
 internal import ValetCLI
 internal import ValetSealing
 internal import ValetSystem
-internal import ValetUserPresence
 
 /// The store of `pass`, the password manager: a folder of files that gpg decrypts. Each file
 /// becomes a secret with its path as name.
@@ -76,26 +75,19 @@ struct PassStore {
             Environment.ofProcess.value(variable).map { "\(variable)=\($0)" }
         }
         let deadline = Deadline(after: Self.patience)
-        var output = SecretInput(capacity: 4 << 10)
         do {
             let child = try ChildProcess(
                 path: gpg,
                 arguments: ["--quiet", "--batch", "--decrypt", "--", "\(folder)/\(name)"],
                 environment: environment)
-            while case .ready = WaitLimit(until: deadline).wait(for: child.output),
-                try output.read(from: child.output) > 0
-            {
-                // ``ImportedItems`` skips it.
-                if output.byteCount > Self.maximumByteCount { break }
-            }
-            if child.exitCode(before: deadline) == 0 {
-                let count = output.byteCount
-                return output.value(byteCount: count)
-            }
+            // ``ImportedItems`` skips a larger one.
+            let output = try SecretValue.read(
+                from: child.output, atMost: Self.maximumByteCount, until: deadline)
+            return child.exitCode(before: deadline) == 0 ? output : nil
         } catch {
+            guard error.code != .timedOut else { return nil }
             throw CLIError(.failure, "gpg cannot be run: \(error)")
         }
-        return nil
     }
 }
 

@@ -5,7 +5,6 @@ internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetSealing
 internal import ValetSystem
-internal import ValetUserPresence
 
 /// Collects the variables of a program, and the secrets in them. ``RunCommand`` makes one.
 struct ProgramSecrets {
@@ -86,9 +85,10 @@ struct ProgramSecrets {
             throw CLIError(.failure, "could not open \(name): \(cause)")
         }
         defer { close(file) }
-        var input = SecretInput(capacity: 4096)
+        let input: SecretValue
         do {
-            try input.readAll(from: file, atMost: limit, within: Self.patience)
+            let deadline = Deadline(after: Self.patience)
+            input = try SecretValue.read(from: file, atMost: limit, until: deadline)
         } catch {
             guard error.code == .timedOut else { throw CLIError(error).at(name) }
             throw CLIError(
@@ -98,8 +98,7 @@ struct ProgramSecrets {
         guard input.byteCount <= limit else {
             throw .usage("\(name) is larger than \(limit >> 20) MiB")
         }
-        let count = input.byteCount
-        return input.value(byteCount: count)
+        return input
     }
 
     // MARK: Whole valets

@@ -85,16 +85,6 @@ struct SecretReference: Hashable, Sendable {
             "\(quoted(text)) is not a reference to a secret", hint: "a reference is \(form)")
     }
 
-    /// The value of a digit. `UInt8(_:radix:)` would take a sign, too.
-    private static func hexadecimalDigit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
-    }
-
     /// Whether ``scheme`` is at a position of a text.
     static func hasScheme(_ bytes: Span<UInt8>, at position: Int) -> Bool {
         let length = scheme.utf8.count
@@ -104,20 +94,10 @@ struct SecretReference: Hashable, Sendable {
         return zip(scheme.utf8, position..<position + length).allSatisfy { $0 == bytes[$1] }
     }
 
-    /// The text without percent signs; nil if they are malformed.
+    /// The text without percent signs; nil if they are malformed, or a null byte is in it.
     private static func decoded(_ text: Substring) -> String? {
-        var (bytes, rest) = ([UInt8](), Array(text.utf8)[...])
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            let digits = rest.prefix(2).compactMap(hexadecimalDigit)
-            guard digits.count == 2, digits != [0, 0] else { return nil }
-            bytes.append(digits[0] << 4 | digits[1])
-            rest = rest.dropFirst(2)
-        }
-        return String(utf8: bytes)
+        let text = SecretValue(copying: Array(text.utf8).span).percentDecoded?.publicText
+        return text?.utf8.contains(0) == true ? nil : text
     }
 }
 
@@ -192,10 +172,9 @@ final class ReferenceResolver {
         guard text.withBytes({ SecretReference.hasScheme($0, at: 0) }) else {
             return try fill(text, at: place)
         }
-        let reference = text.withBytes { bytes in
-            String(utf8: bytes.indices.map { bytes[$0] })
+        guard let reference = text.publicText else {
+            throw CLIError.usage("a reference is not UTF-8").at(place)
         }
-        guard let reference else { throw CLIError.usage("a reference is not UTF-8").at(place) }
         do {
             let value = try value(of: reference)
             return FilledText(value: value, secrets: [value])
