@@ -25,8 +25,7 @@ struct AWSKeys {
         console = context.console
     }
 
-    /// The attributes that name the keys of a profile.
-    static func attributes(_ profile: String) -> ItemAttributes {
+    static func attributes(_ profile: String) -> [Attribute: AttributeValue] {
         [.service: service, .account: .text(profile)]
     }
 
@@ -48,7 +47,6 @@ struct AWSKeys {
         return item
     }
 
-    /// Writes the keys as the process has to.
     func write() throws(CLIError) {
         guard let value = try logins.value(of: try item()) else {
             throw CLIError(.notFound, "the keys \(quoted(profile)) have no value")
@@ -63,7 +61,6 @@ struct AWSKeys {
         try console.write("\n")
     }
 
-    /// Stores keys from the terminal or a pipe.
     func store() throws(CLIError) {
         let keys: AWSKeySet
         if console.isInputTerminal {
@@ -90,7 +87,6 @@ struct AWSKeys {
         return keys
     }
 
-    /// Removes the keys.
     func remove() throws(CLIError) {
         try logins.delete(try item())
     }

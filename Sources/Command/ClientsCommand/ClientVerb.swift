@@ -13,7 +13,6 @@ package enum ClientVerb: String, CaseIterable, Sendable {
     case importItems = "import"
     case exportItems = "export"
 
-    /// What the verb takes and does.
     var declaration: CommandDeclaration {
         switch self {
         case .gitCredential: ClientHelp.gitCredential
@@ -61,18 +60,14 @@ package enum ClientVerb: String, CaseIterable, Sendable {
     }
 }
 
-/// The options and help that the verbs for clients share.
 enum ClientOptions {
-    /// What the client wants.
     static let operation = ArgumentDeclaration(
         name: "OPERATION", help: "what the client asks for")
-    /// When a new item can be read.
     static let accessibility = OptionDeclaration(
         name: "accessibility", valueName: "CLASS",
         help: "when passwords that this call adds can be read",
         defaultValue: ItemOptions.accessibility.defaultValue,
         choices: ItemOptions.accessibility.choices)
-    /// Whether new items are shared between devices.
     static let cloud = OptionDeclaration(
         name: "cloud", help: "share passwords that this call adds, with 'valet sync'")
 
@@ -85,7 +80,6 @@ enum ClientOptions {
         + "$VALET_PASSCODE_FD brings the passcode."
 }
 
-/// The declarations of the verbs that git and docker call.
 enum ClientHelp {
     static let gitCredential = CommandDeclaration(
         name: "git-credential", abstract: "keep passwords for git",
@@ -126,9 +120,7 @@ enum ClientHelp {
         examples: [("valet docker-credential list", "Shows the accounts, as JSON.")])
 }
 
-/// The declarations of the verbs of `aws-credentials`.
 enum AWSHelp {
-    /// A set of keys.
     static let profile = ArgumentDeclaration(
         name: "PROFILE", help: "a name for the keys, such as that of the profile")
 

@@ -20,7 +20,6 @@ struct DockerCredentials {
     private static let noServer = CLIError(.failure, "no credentials server URL")
     private static let noUsername = CLIError(.failure, "no credentials username")
 
-    /// Does what docker asks for.
     static func run(_ values: ParsedValues, _ context: Context) -> ExitCode {
         let operation = values[ClientOptions.operation] ?? ""
         do {

@@ -20,7 +20,6 @@ struct ExportVerb {
         logins = try Logins(values, context)
     }
 
-    /// Exports.
     func run() throws(CLIError) -> ExitCode {
         let writesVariables = values[ExportHelp.format] == "dotenv"
         guard writesVariables || values[ExportHelp.format] == "json" else {

@@ -257,7 +257,6 @@ struct GitSecret {
         self.refreshToken = refreshToken
     }
 
-    /// Whether it is only a password.
     var isAlone: Bool { authtype == nil && expiry == nil && refreshToken == nil }
 
     /// Whether git must not use it any more.

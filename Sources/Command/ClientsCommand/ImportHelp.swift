@@ -4,30 +4,23 @@ internal import ValetCLI
 
 // The declarations of `import` and `export`. ``ClientVerb`` lists them.
 
-/// What `valet import` takes.
 enum ImportHelp {
-    /// Which program or format the secrets come from.
     static let from = OptionDeclaration(
         name: "from", valueName: "SOURCE", help: "where the secrets come from",
         choices: [
             "secret-service", "pass", "netrc", "dotenv", "json", "csv", "macos-dump",
             "git-credentials", "docker-config", "aws-credentials", "aws-csv",
         ])
-    /// The input.
     static let file = ArgumentDeclaration(
         name: "FILE",
         help: "what to read: a file, or for pass the folder of the store; '-' is standard input",
         isRequired: false)
-    /// Whether to change nothing.
     static let dryRun = OptionDeclaration(
         name: "dry-run", letter: "n", help: "change nothing, and show what an import would do")
-    /// Whether the source wins.
     static let replace = OptionDeclaration(
         name: "replace", help: "if an item exists with another value, give it that of the source")
-    /// Whether the keychain wins.
     static let skipExisting = OptionDeclaration(
         name: "skip-existing", help: "if an item exists with another value, keep it")
-    /// Whether to leave out what cannot be read.
     static let skipUnreadable = OptionDeclaration(
         name: "skip-unreadable",
         help: "leave out what cannot be read, such as entries of pass for other keys and locked "
@@ -94,9 +87,7 @@ enum ImportHelp {
         ])
 }
 
-/// What `valet export` takes.
 enum ExportHelp {
-    /// The form of the output.
     static let format = OptionDeclaration(
         name: "format", valueName: "FORMAT", help: "the form of the output",
         choices: ["json", "dotenv"])

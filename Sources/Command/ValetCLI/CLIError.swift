@@ -19,7 +19,6 @@ package struct CLIError: Error, Hashable, Sendable {
     /// What helps.
     package let hint: String?
 
-    /// An error that ends the process.
     package init(_ code: ExitCode, _ message: String, hint: String? = nil) {
         self.code = code
         self.message = message
@@ -31,14 +30,12 @@ package struct CLIError: Error, Hashable, Sendable {
         CLIError(code, "\(place): \(message)", hint: hint)
     }
 
-    /// The error for a wrong command line.
     package static func usage(_ message: String, hint: String? = nil) -> CLIError {
         CLIError(.usage, message, hint: hint)
     }
 }
 
 extension CLIError {
-    /// The error for a failure of the keychain.
     package init(_ failure: KeychainFailure) {
         var message = failure.description
         if failure.systemError != 0 {

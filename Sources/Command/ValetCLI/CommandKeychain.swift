@@ -10,7 +10,6 @@ struct CommandKeychain {
     let session: KeychainSession
     let unlocking: CommandUnlocking
 
-    /// The application whose items these are.
     var applicationIdentifier: String { session.caller.applicationIdentifier }
 
     /// Makes a request of ``session``. If the keychain is locked, unlocks it and asks again.

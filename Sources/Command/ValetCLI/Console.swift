@@ -19,7 +19,6 @@ package protocol Console {
     var takesColour: Bool { get }
     /// Whether a person at a terminal can be offered something that was not asked for.
     var canOffer: Bool { get }
-    /// Asks a question, and returns the line that is typed.
     func askLine(_ question: String) throws(CLIError) -> String
 
     /// All of standard input.
@@ -59,7 +58,6 @@ extension Console {
         try write(json.encoded + "\n")
     }
 
-    /// Writes an error and its hint.
     package func report(_ error: CLIError) {
         note("valet: error: \(error.message)")
         if let hint = error.hint { self.hint(hint) }
@@ -88,7 +86,6 @@ extension Console {
         guard try confirm(question) else { throw CLIError(.denied, refusal) }
     }
 
-    /// Writes a hint.
     package func hint(_ hint: String) {
         note("valet: hint: \(hint)")
     }

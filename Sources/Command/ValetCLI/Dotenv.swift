@@ -5,7 +5,6 @@
 
 package import ValetSealing
 
-/// A variable of a `.env` file.
 package struct DotenvVariable: Sendable {
     /// Letters, digits, `_`, `.` and `-`: not always a name that a shell takes.
     package let name: String
@@ -26,7 +25,6 @@ package struct DotenvVariable: Sendable {
     }
 }
 
-/// Reads and writes `.env` files.
 package enum Dotenv {
     /// What the writer appends to a value that looks like a reference and cannot be in single
     /// quotes.
@@ -145,7 +143,6 @@ private struct ValueForm {
     }
 }
 
-/// A place in a `.env` file.
 private struct DotenvReader {
     /// What the file is called in errors, and their code.
     let source: String
@@ -328,7 +325,6 @@ private struct DotenvReader {
     }
 }
 
-/// Names of environment variables.
 package enum VariableName {
     /// Whether a shell takes the name: letters, digits and `_`, not a digit first.
     package static func isValid(_ name: some StringProtocol) -> Bool {

@@ -83,7 +83,6 @@ struct ItemTarget {
         }
     }
 
-    /// The item in messages.
     var title: String {
         guard case .password(let query) = form else { return quoted(name) }
         let parts = Self.named.compactMap { attribute, word in

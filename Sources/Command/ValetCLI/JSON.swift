@@ -17,13 +17,10 @@ package indirect enum JSON: Hashable, Sendable {
     case array([JSON])
     case object([Member])
 
-    /// A string, or null.
     package static func text(_ text: String?) -> JSON { text.map(JSON.string) ?? .null }
-    /// A whole number, or null.
     package static func number(_ number: (some BinaryInteger)?) -> JSON {
         number.map { .integer(String($0)) } ?? .null
     }
-    /// True or false.
     package static func flag(_ flag: Bool) -> JSON { .boolean(flag) }
     /// An object with these members, in order.
     package static func object(_ members: KeyValuePairs<String, JSON>) -> JSON {

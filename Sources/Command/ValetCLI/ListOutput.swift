@@ -4,7 +4,6 @@
 
 internal import ValetKeychainModel
 
-/// The format of a list.
 struct ListFormat {
     enum Form: Hashable {
         case table, json

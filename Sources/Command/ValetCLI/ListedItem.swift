@@ -6,7 +6,6 @@ package import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSealing
 
-/// One line of `list`.
 struct ListedItem: Hashable, Sendable {
     /// The account: text, data as "0x" and hexadecimal digits, or a decimal number.
     var name: String
@@ -21,7 +20,6 @@ struct ListedItem: Hashable, Sendable {
     var modified: Double?
     /// What reading the value requires; nil if nothing.
     var requirement: String?
-    /// What programs show for the item; empty without a label.
     var label = ""
     /// Distinguishes items that look alike: the id of a stored item, or the position in a backup.
     var id: [UInt8] = []
@@ -31,7 +29,6 @@ struct ListedItem: Hashable, Sendable {
 }
 
 extension ListedItem {
-    /// The line of a stored item.
     init(_ item: StoredItem) {
         name = Self.text(item.attributes[.account])
         owner = item.owner
@@ -71,7 +68,6 @@ extension ListedItem {
     }
 }
 
-/// Items in a table and as JSON.
 extension ListedItem {
     /// The JSON members in `--help`.
     static let schema: [(member: String, help: String)] = [
@@ -147,12 +143,10 @@ package struct ItemOwner: Hashable, Sendable {
         case internet
     }
 
-    /// Which kind of owner it is.
     package let kind: Kind
     /// A valet's identifier (empty for a group's valet without one), a service or a server.
     package let name: String
 
-    /// Whether the owner is a valet.
     var isValet: Bool { kind != .generic && kind != .internet }
 
     /// The owner of generic passwords with `service` in `group`.
@@ -172,7 +166,6 @@ package struct ItemOwner: Hashable, Sendable {
         self.init(kind: .generic, name: service)
     }
 
-    /// The owner called `name`.
     package init(kind: Kind, name: String) {
         self.kind = kind
         self.name = name

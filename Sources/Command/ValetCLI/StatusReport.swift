@@ -6,7 +6,6 @@ internal import ValetKeychainStore
 /// Facts that a verb shows, in order: lines of text, or members of a JSON object. `status` shows
 /// all of a keychain; `device status`, `backup verify` and `backup restore` show their own.
 struct StatusReport: Sendable {
-    /// One fact.
     struct Field: Sendable {
         /// The member of the JSON object.
         let member: String
@@ -49,7 +48,6 @@ struct StatusReport: Sendable {
 }
 
 extension StatusReport {
-    /// The facts of a keychain's status.
     init(_ status: KeychainStatus) {
         fields =
             [

@@ -142,11 +142,8 @@ struct Terminal: Console {
         unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"
     }
 
-    /// Whether standard input is a terminal.
     package var isInputTerminal: Bool { isatty(0) == 1 }
-    /// Whether standard output is a terminal.
     package var isOutputTerminal: Bool { isatty(1) == 1 }
-    /// Whether standard error is a terminal.
     package var isErrorTerminal: Bool { isatty(2) == 1 }
 
     var outputColumnCount: Int? {

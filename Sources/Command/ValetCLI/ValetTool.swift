@@ -6,7 +6,6 @@ internal import ValetKeychainStore
 internal import ValetSystem
 internal import ValetUserPresence
 
-/// The `valet` command.
 package enum ValetTool {
     /// Runs the command line of `valet`, and returns its exit code.
     ///
@@ -133,7 +132,6 @@ package enum ValetTool {
             verbs: commands.map { $0.declaration } + added.verbs, groups: groups + added.groups)
     }
 
-    /// The whole command.
     private static let declaration = ToolDeclaration(
         abstract: "store secrets in an encrypted keychain",
         discussion: [

@@ -62,7 +62,6 @@ enum AWSProfiles {
         return name.isEmpty ? nil : name.text
     }
 
-    /// A section of a file.
     private struct Profile {
         let name: String
         private var settings: [Setting: SecretValue] = [:]
@@ -192,7 +191,6 @@ enum AWSProfiles {
         }
     }
 
-    /// A row of the console's CSV.
     private struct Row {
         let source: String
         var user: String?

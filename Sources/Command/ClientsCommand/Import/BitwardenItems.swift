@@ -25,7 +25,6 @@ struct BitwardenItems {
         return found
     }
 
-    /// Reads the next item.
     mutating func add(_ reader: inout JSONReader) throws(CLIError) {
         count += 1
         guard reader.kind == .object else {

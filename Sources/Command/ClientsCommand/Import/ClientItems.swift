@@ -38,7 +38,6 @@ extension ImportedItem {
         self.init(place, account: account, kind: .standard, value, from: source)
     }
 
-    /// Keys of AWS with the name of a profile.
     init(profile: String, _ keys: AWSKeySet, from source: String) {
         self.init(.genericPassword, AWSKeys.attributes(profile), keys.encoded, from: source)
         attributes[.label] = AWSKeys.label(profile)

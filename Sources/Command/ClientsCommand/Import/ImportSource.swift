@@ -21,7 +21,6 @@ struct ImportSource {
         self.context = context
     }
 
-    /// All that the source offers.
     func read() throws(CLIError) -> ImportedItems {
         switch values[ImportHelp.from] {
         case "secret-service":
@@ -129,7 +128,6 @@ struct ImportSource {
     }
 }
 
-/// The encoding of an input.
 enum InputText {
     /// The text as UTF-8 without a byte order mark. Text with the mark of UTF-16 is converted.
     ///

@@ -47,7 +47,6 @@ struct ImportVerb {
         }
     }
 
-    /// Imports.
     func run() throws(CLIError) -> ExitCode {
         let isDryRun = values.has(ImportHelp.dryRun)
         let found = try ImportSource(values, scope, context).read()
@@ -284,7 +283,6 @@ struct ImportVerb {
 }
 
 extension ImportedItem {
-    /// The item to add.
     fileprivate func newItem(in scope: Scope) -> NewItem {
         NewItem(
             itemClass, attributes: attributes, accessGroup: scope.requester.group,

@@ -50,7 +50,6 @@ struct ImportedItem {
         self.value = value
     }
 
-    /// An item whose attributes are known.
     init(
         _ itemClass: ItemClass, _ attributes: ItemAttributes, _ value: SecretValue,
         from source: String
@@ -61,7 +60,6 @@ struct ImportedItem {
         self.value = value
     }
 
-    /// How a password for a server is used.
     enum Kind: String {
         case standard = "dflt"
         case form
@@ -92,7 +90,6 @@ struct ImportedItem {
     }
 }
 
-/// All that a source offers.
 struct ImportedItems {
     var items: [ImportedItem] = []
     /// The items that cannot be imported, and why.

@@ -104,10 +104,8 @@ struct LoginItems {
         self.scope = scope
     }
 
-    /// Notes a part that is not imported.
     mutating func skip(_ source: String, _ reason: String) { found.skip(source, reason) }
 
-    /// Adds an entry.
     mutating func add(_ login: ImportedLogin) throws(CLIError) {
         try found.checkCount()
         var login = login

@@ -108,7 +108,6 @@ struct SecretService: ~Copyable {
         CLIError(.failure, "\(error)", hint: error.hint)
     }
 
-    /// A property with paths of objects.
     private func objects(
         _ property: String, of interface: String, at path: String
     ) throws(CLIError) -> [String] {

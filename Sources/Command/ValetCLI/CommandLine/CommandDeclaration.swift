@@ -27,7 +27,6 @@ package struct CommandDeclaration: Sendable {
     var exitCodes: [(code: ExitCode, help: String)] = []
     var examples: [(command: String, help: String)] = []
 
-    /// Makes a declaration from its parts, which the properties explain.
     package init(
         name: String, abstract: String, aliases: [String] = [], synonyms: [String] = [],
         discussion: [String] = [], arguments: [ArgumentDeclaration] = [],
@@ -79,7 +78,6 @@ package struct ArgumentDeclaration: Hashable, Sendable {
     /// Options with which the value may be missing.
     var dispensers: [OptionDeclaration] = []
 
-    /// Makes a declaration from its parts, which the properties explain.
     package init(
         name: String, help: String, isRequired: Bool = true, alternative: OptionDeclaration? = nil,
         dispensers: [OptionDeclaration] = []
@@ -106,7 +104,6 @@ package struct OptionDeclaration: Hashable, Sendable {
     /// Verbs of other tools that do the same. They lead to a hint.
     var synonyms: [String] = []
 
-    /// Makes a declaration from its parts, which the properties explain.
     package init(
         name: String, letter: Character? = nil, valueName: String? = nil, help: String,
         defaultValue: String? = nil, choices: [String] = [], isRepeatable: Bool = false,
@@ -145,7 +142,6 @@ package struct GroupDeclaration: Sendable {
     /// The verb that the group's name alone stands for, by its last word.
     var defaultVerb: String?
 
-    /// Makes a declaration from its parts, which the properties explain.
     package init(
         name: String, abstract: String, discussion: [String] = [],
         examples: [(command: String, help: String)] = [], defaultVerb: String? = nil

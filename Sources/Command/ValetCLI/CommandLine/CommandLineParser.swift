@@ -86,7 +86,6 @@ struct CommandLineParser: Sendable {
     }
 }
 
-/// Errors about verbs.
 extension CommandLineParser {
     private func missing(in group: String?) -> CLIError {
         let names = table.words(in: group).joined(separator: ", ")
@@ -150,7 +149,6 @@ extension CommandLineParser {
 /// A word of a command line, safe to show in a message.
 package func quoted(_ word: String) -> String { "'\(Escaping.printable(word))'" }
 
-/// A command line that was read.
 enum ParsedCommandLine: Hashable, Sendable {
     /// The help of a verb or a group; nil for the whole command.
     case help(verb: String?)

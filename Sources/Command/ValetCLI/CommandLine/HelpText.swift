@@ -8,7 +8,6 @@ struct HelpText {
 
     private var lines: [String] = []
 
-    /// The help of one verb.
     static func text(for verb: CommandDeclaration) -> String {
         var help = HelpText()
         help.lines.append("valet \(verb.name) - \(verb.abstract)")
@@ -22,7 +21,6 @@ struct HelpText {
         return help.finished
     }
 
-    /// The help of a group of verbs.
     static func text(for group: GroupDeclaration, in table: VerbTable) -> String {
         var help = HelpText()
         help.lines.append("valet \(group.name) - \(group.abstract)")
@@ -35,7 +33,6 @@ struct HelpText {
         return help.finished
     }
 
-    /// The help of the whole command.
     static func text(for tool: ToolDeclaration, in table: VerbTable) -> String {
         var help = HelpText()
         help.lines.append("valet - \(tool.abstract)")

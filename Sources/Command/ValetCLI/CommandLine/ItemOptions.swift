@@ -18,36 +18,28 @@ package enum ItemOptions {
         name: "key-fd", valueName: "N",
         help: "read KEY from file descriptor N, one line: other users can see arguments")
 
-    /// The valet.
     package static let identifier = OptionDeclaration(
         name: "id", valueName: "IDENTIFIER",
         help: "the identifier of the valet (default: 'default'; with --group: none)")
-    /// The application whose items these are.
     package static let application = OptionDeclaration(
         name: "app", valueName: "APPLICATION-IDENTIFIER",
         help: "the application that owns the secret (default: valet)")
-    /// The access group.
     package static let group = OptionDeclaration(
         name: "group", valueName: "PREFIX.GROUP",
         help: "the access group that shares the secret, with its prefix")
-    /// When secrets can be read.
     package static let accessibility = OptionDeclaration(
         name: "accessibility", valueName: "CLASS",
         help: "when the secret can be read; not needed to find one that exists",
         defaultValue: ProtectionClass.whenUnlocked.word,
         choices: ProtectionClass.offered.map(\.word))
-    /// Whether it is an iCloud valet.
     package static let cloud = OptionDeclaration(
         name: "cloud",
         help: "the secret is in an iCloud valet: 'valet sync' shares it between your devices; not "
             + "needed to find one that exists")
-    /// Whether it is not an iCloud valet.
     package static let local = OptionDeclaration(
         name: "local", help: "the secret stays on this device, and is not shared")
-    /// JSON instead of text.
     package static let json = OptionDeclaration(name: "json", help: "write one JSON object")
 
-    /// Bytes of any kind, even to a terminal.
     package static let force = OptionDeclaration(
         name: "force", letter: "f", help: "write bytes of any kind, even to a terminal")
 
@@ -111,7 +103,6 @@ package enum ItemOptions {
         return ItemSelection(scope: try scope(values), key: key, password: password)
     }
 
-    /// The application and group that the options choose.
     package static func requester(_ values: ParsedValues) throws(CLIError) -> Requester {
         var requester = Requester(application: values[application])
         if let name = values[group] {

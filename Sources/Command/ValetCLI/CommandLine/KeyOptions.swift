@@ -6,7 +6,6 @@ package import ValetUserPresence
 /// The options that verbs about passcodes and keys share: their declarations and help, and, as a
 /// value, those of one command line.
 package struct KeyOptions: Sendable {
-    /// The keychain's passcode.
     package static let passcodeDescriptor = OptionDeclaration(
         name: "passcode-fd", valueName: "N",
         help: "read the passcode from file descriptor N: one line, without the newline")
@@ -16,19 +15,15 @@ package struct KeyOptions: Sendable {
             + "descriptor)")
     static let weak = OptionDeclaration(
         name: "weak", help: "accept a passcode of fewer than 8 characters")
-    /// Consent in advance.
     package static let yes = OptionDeclaration(name: "yes", letter: "y", help: "do not ask first")
     static let lower = OptionDeclaration(
         name: "lower", help: "accept weaker protection than before")
     static let skipDamaged = OptionDeclaration(
         name: "skip-damaged", help: "set damaged items aside for good, instead of failing")
 
-    /// What `--passcode-fd` names.
     package let passcode: PasscodeDescriptor?
-    /// What `--new-passcode-fd` names.
     let newPasscode: PasscodeDescriptor?
     let allowsWeak: Bool
-    /// Whether consent was given in advance.
     package let isAgreed: Bool
     let allowsLowering: Bool
     let skipsDamaged: Bool

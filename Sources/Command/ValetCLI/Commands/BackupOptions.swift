@@ -44,7 +44,6 @@ enum BackupOptions {
         + "pass it through --passphrase-fd. It is never read from the command line or the "
         + "environment. It counts exactly as typed, up to 1,024 bytes."
 
-    /// Help of verbs that need an unlocked keychain.
     static let unlockingDiscussion =
         "Where each program unlocks the keychain for itself, the command also asks for its "
         + "passcode, or reads it from a file descriptor: --passcode-fd, else $VALET_PASSCODE_FD."

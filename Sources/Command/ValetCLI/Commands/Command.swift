@@ -9,7 +9,6 @@ package import ValetUserPresence
 
 /// One verb. `ValetTool` runs it.
 protocol Command: Sendable {
-    /// What the verb takes and does.
     static var declaration: CommandDeclaration { get }
     /// Does the work.
     ///

@@ -7,7 +7,6 @@ internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetKeychainStore
 
-/// The group `valet device`.
 enum DeviceGroup {
     static let declaration = GroupDeclaration(
         name: "device", abstract: "choose where the device key is kept",

@@ -5,7 +5,6 @@
 internal import ValetKeychainModel
 internal import ValetKeychainStore
 
-/// The group `valet passcode`.
 enum PasscodeGroup {
     static let declaration = GroupDeclaration(
         name: "passcode", abstract: "protect the keychain with a passcode",

@@ -8,7 +8,6 @@ internal import ValetKeychainStore
 internal import ValetSealing
 internal import ValetUserPresence
 
-/// The group `valet recovery`.
 enum RecoveryGroup {
     static let declaration = GroupDeclaration(
         name: "recovery", abstract: "keep a key on paper for a lost passcode or device key",

@@ -43,7 +43,6 @@ struct MaskedStream {
             ? .max : kind == S_IFIFO ? Self.pieceByteCount.pipe : Self.pieceByteCount.other
     }
 
-    /// Whether output waits for its receiver.
     var isPending: Bool { !pending.isEmpty }
     /// Whether nothing more can come, and everything was written.
     var isDone: Bool { source < 0 && pending.isEmpty }
@@ -55,7 +54,6 @@ struct MaskedStream {
             : pollfd(fd: source, events: Int16(POLLIN), revents: 0)
     }
 
-    /// The descriptors that it uses.
     var descriptors: [Int32] { [source, target] }
 
     /// Reads or writes once, after the wait for ``request``. Returns how many bytes were read.
@@ -71,7 +69,6 @@ struct MaskedStream {
         source = -1
     }
 
-    /// Drops the pending output.
     mutating func giveUp() {
         pending.removeAll()
         end()

@@ -10,7 +10,6 @@ internal import ValetCLinux
 /// program that led its session could not be stopped, and its end would close the terminal for all
 /// programs that it has started.
 struct ProgramProcess {
-    /// The program.
     let identifier: pid_t
     /// Brings a status as `waitpid` reports it whenever the program was stopped or has ended; −1
     /// if it is a child of this process.

@@ -30,7 +30,6 @@ struct ProgramSecrets {
         return value
     }
 
-    /// Sets a variable.
     mutating func set(_ name: String, to value: SecretValue) throws(CLIError) {
         try value.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
             try launch.set(name, to: bytes)
@@ -163,7 +162,6 @@ struct ProgramSecrets {
         return items
     }
 
-    /// The service that a listed item of the valet is in.
     private static func service(of item: ListedItem, in scope: Scope) -> PasswordService {
         var own = scope
         own.isCloud = item.isCloud
