@@ -25,7 +25,7 @@ struct AWSKeys {
         console = context.console
     }
 
-    static func attributes(_ profile: String) -> [Attribute: AttributeValue] {
+    static func attributes(_ profile: String) -> ItemAttributes {
         [.service: service, .account: .text(profile)]
     }
 

@@ -173,7 +173,7 @@ package struct ItemOwner: Hashable, Sendable {
 
     /// The owner of an item with these attributes.
     init(
-        _ itemClass: ItemClass, _ attributes: [Attribute: AttributeValue], in group: AccessGroup
+        _ itemClass: ItemClass, _ attributes: ItemAttributes, in group: AccessGroup
     ) {
         switch itemClass {
         case .genericPassword:

@@ -58,8 +58,8 @@ package struct LoginPlace: Hashable, Sendable {
     }
 
     /// The attributes of an item for this place.
-    package var attributes: [Attribute: AttributeValue] {
-        var attributes: [Attribute: AttributeValue] = [
+    package var attributes: ItemAttributes {
+        var attributes: ItemAttributes = [
             .server: .text(server), .protocol: .text(NetworkProtocol.known(scheme) ?? scheme),
             .port: .number(Int64(port)),
         ]

@@ -66,7 +66,7 @@ struct ImportedItem {
     }
 
     /// The attributes that no two items have in common.
-    var primaryKey: [Attribute: AttributeValue] {
+    var primaryKey: ItemAttributes {
         attributes.filter { itemClass.primaryKeyAttributes.contains($0.key) }
     }
 
