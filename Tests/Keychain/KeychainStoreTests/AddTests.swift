@@ -89,8 +89,7 @@ import ValetKeychainModel
             [.comment: .text("b")], [.creator: .number(1)], [.type: .number(1)],
             [.isInvisible: .number(1)], [.isNegative: .number(1)], [.alias: .text("b")],
         ] as [ItemAttributes])
-    func `Adding an item compares nothing but its key`(_ change: ItemAttributes) throws
-    {
+    func `Adding an item compares nothing but its key`(_ change: ItemAttributes) throws {
         try keychain.add(.generic("a"))
         #expect(failure { try keychain.add(.generic("a", change)) } == .duplicateItem)
     }

@@ -3,8 +3,9 @@
 internal import ValetCLI
 internal import ValetSealing
 
-/// Reads JSON with secrets (RFC 8259, without null bytes) from its start to its end, and copies only
-/// the strings that are asked for. So a document of any shape takes no more memory than its text.
+/// Reads JSON with secrets (RFC 8259, without null bytes) from its start to its end, and copies
+/// only the strings that are asked for. So a document of any shape takes no more memory than its
+/// text.
 ///
 /// A position is before a value. Each function that reads one leaves the position behind it.
 struct JSONReader {

@@ -141,15 +141,7 @@ enum DeviceBindCommand: Command {
         _ values: ParsedValues, in context: Context
     ) throws(CLIError) -> ExitCode {
         let options = try KeyOptions(values)
-        let places: [(OptionDeclaration, DeviceKeySource)] = [
-            (credential, .credential), (keyFile, .keyFile), (tpm, .tpm), (ownFile, .ownFile),
-        ]
-        let chosen = places.filter { values.has($0.0) || values.isGiven($0.0) }
-        guard let place = chosen.first?.1, chosen.count == 1 else {
-            throw .usage(
-                "expected one of '--credential', '--key-file', '--tpm' and '--own-file'",
-                hint: "'valet device bind --help' explains them")
-        }
+        let place = try place(values)
         let (path, registers) = (try path(values), try registers(values))
         guard registers == nil || place == .tpm else { throw .usage("'--pcrs' needs '--tpm'") }
         guard !values.has(acceptance) || place == .tpm else {
@@ -181,10 +173,21 @@ enum DeviceBindCommand: Command {
                 passcode, movingDeviceKeyTo: place, boundTo: registers, epoch)
         }
         context.console.note("valet: the device key now comes from \(place.name)")
-        if let requirement = place.requirement(path: path) {
-            context.console.hint(requirement)
-        }
+        place.requirement(path: path).map(context.console.hint)
         return .success
+    }
+
+    private static func place(_ values: ParsedValues) throws(CLIError) -> DeviceKeySource {
+        let places: [(OptionDeclaration, DeviceKeySource)] = [
+            (credential, .credential), (keyFile, .keyFile), (tpm, .tpm), (ownFile, .ownFile),
+        ]
+        let chosen = places.filter { values.has($0.0) || values.isGiven($0.0) }
+        guard let place = chosen.first?.1, chosen.count == 1 else {
+            throw .usage(
+                "expected one of '--credential', '--key-file', '--tpm' and '--own-file'",
+                hint: "'valet device bind --help' explains them")
+        }
+        return place
     }
 
     /// The keychain as a program sees it whose variable names the path.
