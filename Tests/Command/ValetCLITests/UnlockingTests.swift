@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import ValetKeychainDatabase
 import ValetKeychainModel
 import ValetKeychainStore
 
 @testable import ValetCLI
 
 @Suite struct `A verb that finds the keychain locked` {
-    private let bench: Bench
-    private var person: ScriptedAnswers { bench.person }
-
-    init() throws {
-        bench = try Bench.withPasscode()
+    /// A bench whose keychain is locked.
+    private static func bench() throws -> Bench {
+        let bench = try Bench.withPasscode()
         bench.run("set", "a", input: Array("one".utf8))
         try bench.store.keychain.lock()
+        return bench
+    }
+
+    /// A bench in a process that shares no opened keys, which is this one from now on.
+    private static func aloneBench() throws -> Bench {
+        LockStates.keepInThisProcess()
+        return try bench()
     }
 
     @Test func `A verb does not ask for the passcode where programs share opened keys`() throws {
@@ -40,48 +46,68 @@ import ValetKeychainStore
         #expect(lines.last == "code 0")
     }
 
-    @Test(
-        arguments: [
-            (["get", "a"], 1), (["list"], 1), (["set", "a"], 1),
-            (["set", "new", "--if-absent"], 1),
-            (["contains", "a"], 1), (["remove", "a", "--yes"], 0),
-            (["remove", "--all", "--yes"], 0),
-        ] as [([String], Int)])
-    func `A verb unlocks a locked keychain where each process has its own keys, if it has to`(
-        _ words: [String], _ count: Int
-    ) {
-        person.answers = [Bench.passcode]
-        #expect(bench.run(words, input: [1]) == .success)
-        #expect(person.prompts.count == count)
+    @Test
+    func `A verb unlocks a locked keychain where each process has its own keys, if it has to`()
+        async
+    {
+        await #expect(processExitsWith: .success) {
+            let verbs: [([String], Int)] = [
+                (["get", "a"], 1), (["list"], 1), (["set", "a"], 1),
+                (["set", "new", "--if-absent"], 1), (["contains", "a"], 1),
+                (["remove", "a", "--yes"], 0), (["remove", "--all", "--yes"], 0),
+                (["status"], 0), (["doctor"], 0),
+            ]
+            for (words, count) in verbs {
+                let bench = try Self.aloneBench()
+                bench.person.answers = [Bench.passcode]
+                #expect(bench.run(words, input: [1]) == .success, "\(words)")
+                #expect(bench.person.prompts.count == count, "\(words)")
+            }
+        }
     }
 
     @Test func `A verb that finds the keychain locked fails after three wrong answers of a person`()
+        async
     {
-        person.answers = ["1", "2", "3", Bench.passcode]
-        #expect(bench.run("get", "a") == .denied)
-        #expect(person.problems == ["wrong passcode", "wrong passcode"])
+        await #expect(processExitsWith: .success) {
+            let bench = try Self.aloneBench()
+            bench.person.answers = ["1", "2", "3", Bench.passcode]
+            #expect(bench.run("get", "a") == .denied)
+            #expect(bench.person.problems == ["wrong passcode", "wrong passcode"])
+        }
     }
 
     @Test
-    func `A verb that finds the keychain locked fails after one wrong answer of a descriptor`() {
-        let lines = ScriptedAnswers(["1", Bench.passcode], isInteractive: false)
-        bench.person = lines
-        #expect(bench.run("get", "a") == .denied)
-        #expect(lines.answers == [Bench.passcode])
+    func `A verb that finds the keychain locked fails after one wrong answer of a descriptor`()
+        async
+    {
+        await #expect(processExitsWith: .success) {
+            let bench = try Self.aloneBench()
+            let lines = ScriptedAnswers(["1", Bench.passcode], isInteractive: false)
+            bench.person = lines
+            #expect(bench.run("get", "a") == .denied)
+            #expect(lines.answers == [Bench.passcode])
+        }
     }
 
-    @Test func `A verb that finds the keychain locked says what helps if it gets no answer`() throws
+    @Test func `A verb that finds the keychain locked says what helps if it gets no answer`() async
     {
-        #expect(bench.run("get", "a") == .locked)
-        #expect(bench.console.notes.last?.contains("$VALET_PASSCODE_FD") == true)
-        #expect(try bench.store.keychain.status().state == .locked)
+        await #expect(processExitsWith: .success) {
+            let bench = try Self.aloneBench()
+            #expect(bench.run("get", "a") == .locked)
+            #expect(bench.console.notes.last?.contains("$VALET_PASSCODE_FD") == true)
+            #expect(try bench.store.keychain.status().state == .locked)
+        }
     }
 
     @Test(arguments: [["status"], ["doctor"]])
-    func `status and doctor do not ask for the passcode of a locked keychain`(_ words: [String]) {
-        person.answers = [Bench.passcode]
+    func `status and doctor do not ask for the passcode of a locked keychain`(
+        _ words: [String]
+    ) throws {
+        let bench = try Self.bench()
+        bench.person.answers = [Bench.passcode]
         #expect(bench.run(words) == .success)
-        #expect(person.prompts.isEmpty)
+        #expect(bench.person.prompts.isEmpty)
     }
 }
 

@@ -416,7 +416,7 @@ def of_docker(world):
             ("store", '{"ServerURL":"a","Username":"u","Secret":1}', "no credentials secret"),
             ("store", "nonsense", "the input is not JSON"),
             ("store", '{"ServerURL":"a","Username":"u","Secret":"\\u0000"}', "not JSON"),
-            ("store", '{"ServerURL":"a","Username":"u","Secret":"\\ud800"}', "not UTF-8"),
+            ("store", '{"ServerURL":"a","Username":"u","Secret":"\\ud800"}', "not JSON"),
             ("get", "ftp://a", "is not the address of a registry"),
             ("get", "https://u:hunter2@a/", "is not the address of a registry"),
             ("nonsense", "", "unknown action")):

@@ -14,8 +14,7 @@ import ValetUserPresence
 
 @testable import ValetCLI
 
-/// A command that runs against a real keychain in a temporary folder. It keeps opened keys in this
-/// process alone. Its clock stands still.
+/// A command that runs against a real keychain in a temporary folder. Its clock stands still.
 final class Bench {
     static let passcode = "correct horse"
     static let application = "application 'valet'"
@@ -37,12 +36,8 @@ final class Bench {
     private(set) var store: ItemStore
     private let tpm: TPMDevice
 
-    /// Before any passcode is set: where somebody has logged in, keys would be in the kernel.
-    private static let areKeysOfProcess: Void = LockStates.keepInThisProcess()
-
     /// - Parameter home: The name of the keychain's folder.
     init(tpm: TPMDevice = TPMDevice(.device(path: "/dev/no-such-tpm")), home: String = "home") {
-        Self.areKeysOfProcess
         self.tpm = tpm
         store = Self.store(KeychainLocation(folder: folder.path + "/" + home, tpm: tpm))
         #expect(throws: Never.self) {
