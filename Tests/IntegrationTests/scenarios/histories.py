@@ -9,7 +9,8 @@ import os
 import time
 
 from passcodes import ALONE, SHARED
-from support import CRASH_TEST, EVERY_USER, Failure, expect, mount, private_mounts, scenario
+from support import (CRASH_TEST, EVERY_USER, Failure, expect, mount, need_root, private_mounts,
+                     scenario)
 
 WORD = "word"
 # Hides the runtime folders, so that sharing files go to the keychain's folder.
@@ -110,10 +111,7 @@ def raced(world):
     Some processes share keys through another folder, from another namespace, or not at all."""
     is_root = os.geteuid() == 0
     if is_root:
-        private_mounts()
-        os.makedirs("/run/user", exist_ok=True)
-        mount("-t", "tmpfs", "tmpfs", "/run/user")
-        os.mkdir(f"/run/user/{os.geteuid()}", 0o700)
+        private_runtime_folder()
     hiding, namespace = (HIDING, NAMESPACE) if is_root else ((), ())
     before = prepare(world)
     roles = [
@@ -135,6 +133,37 @@ def raced(world):
     for agent in agents:
         agent.end()
     report(records, before)
+
+
+@scenario
+def slept_through(world):
+    """A process that slept through an unlock and a lock notices the next unlock."""
+    need_root()
+    private_runtime_folder()
+    prepare(world)
+    reader = world.agent(env=SHARED)
+    # Its keys are in a keyring of its own, so that no other process ends them.
+    apart = world.agent(env=SHARED, prefix=NAMESPACE)
+    hidden = world.agent(env=SHARED, prefix=HIDING)
+    apart.do(f"app unlock {WORD}")
+    reader.do("get key")
+    reader.do("lock")
+    expect(reader.ask("get key").startswith("error locked"), "the lock")
+    for verb in (f"app unlock {WORD}", "lock", f"app unlock {WORD}"):
+        hidden.do(verb)
+    time.sleep(2 * LOOK / 1e9)
+    expect(reader.do("get key") == "value", "the second unlock")
+    reader.do("lock all")
+    for agent in (reader, apart, hidden):
+        agent.end()
+
+
+def private_runtime_folder():
+    """Gives this process and its children an empty runtime folder of their own."""
+    private_mounts()
+    os.makedirs("/run/user", exist_ok=True)
+    mount("-t", "tmpfs", "tmpfs", "/run/user")
+    os.mkdir(f"/run/user/{os.geteuid()}", 0o700)
 
 
 @scenario(script=CRASH_TEST)

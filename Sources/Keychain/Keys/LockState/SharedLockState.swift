@@ -143,7 +143,7 @@ extension SharedLockState {
         }
         // Another program may keep a replaced key alive, and a killed unlock may have left earlier
         // keys.
-        guard geteuid() == last.user, try areNamed(last) else { return false }
+        guard geteuid() == last.user, try areNamed(last, under: marks) else { return false }
         memory.value.remembered.withLock { remembered in
             if remembered?.keys === last.keys { remembered?.lastSearch = moment }
         }
@@ -151,13 +151,18 @@ extension SharedLockState {
     }
 
     /// Whether the sharing files name the keys of `last`, and no others that would open.
-    private func areNamed(_ last: Remembered) throws(KeychainFailure) -> Bool {
+    ///
+    /// - Parameter marks: Those of now. A lock that this process slept through has changed the mark
+    ///   that the keys of a later unlock are bound to.
+    private func areNamed(
+        _ last: Remembered, under marks: LockMarks
+    ) throws(KeychainFailure) -> Bool {
         let binding = try binding()
         let files = try places.files(of: binding, for: .reading)
         for scope in KeyScope.allCases {
             let expected = scope == .whileUnlocked ? last.unlocked : last.firstUnlock
             let named = files.compactMap { $0.contents?[scope] }.first {
-                binding.sharingID($0.key, scope, last.marks[scope]) == $0.id
+                binding.sharingID($0.key, scope, marks[scope]) == $0.id
             }
             guard named?.serial == expected?.key else { return false }
         }
