@@ -5,13 +5,10 @@
 /// An item has about a dozen at most, so a search from the first to the last costs less than a
 /// table would.
 package struct ItemAttributes: Hashable, Sendable {
-    /// By strictly rising tags.
     private var entries: [AttributeList.Entry] = []
 
-    /// No attributes.
     package init() {}
 
-    /// The value of an attribute; nil if it is not set.
     package subscript(attribute: Attribute) -> AttributeValue? {
         get {
             let tag = attribute.tag
@@ -31,7 +28,6 @@ package struct ItemAttributes: Hashable, Sendable {
         }
     }
 
-    /// The attributes for which `isKept` is true.
     package func filter(_ isKept: (Element) throws -> Bool) rethrows -> ItemAttributes {
         var kept = ItemAttributes()
         for element in self where try isKept(element) { kept[element.key] = element.value }
@@ -60,7 +56,6 @@ extension ItemAttributes: RandomAccessCollection {
         return (attribute, entry.value)
     }
 
-    /// The attributes that are set.
     package var keys: [Attribute] { map(\.key) }
 }
 

@@ -28,7 +28,6 @@ extension KeychainFailure.Code {
 }
 
 extension KeychainFailure {
-    /// The refusal of a migration.
     package static func migration(_ code: Code) -> KeychainFailure {
         KeychainFailure(code, during: "migrate items")
     }
@@ -38,30 +37,20 @@ extension KeychainFailure {
     package var migrationErrorNumber: Int? { Code.ofMigrations.firstIndex(of: code) }
 }
 
-/// The value of a migrated item.
 package protocol MigratableValue {
-    /// Whether it has no bytes.
     var isEmpty: Bool { get }
-    /// Whether both have the same bytes.
     func isEqual(to other: Self) -> Bool
 }
 
-/// An item that a search for migration found.
 package protocol MigratableItem {
-    /// What values are kept in.
     associatedtype Value: MigratableValue
 
-    /// The account; nil unless it is text.
     var accountText: String? { get }
-    /// The service; nil unless it is text.
     var serviceText: String? { get }
-    /// The name of the group that the item is in.
     var groupName: String? { get }
-    /// Whether other devices may get the item.
     var isSynchronizable: Bool { get }
     /// When the value may be read; nil if that is unknown.
     var knownClass: ProtectionClass? { get }
-    /// nil for an item without a value.
     var value: Value? { get }
 }
 
@@ -76,33 +65,27 @@ extension MigratableItem {
             && [groupName.map { AccessGroup($0) }, nil].contains(valet.accessGroup)
     }
 
-    /// Whether the item has that key and that value already.
     fileprivate func has(_ key: String, _ value: Value) -> Bool {
         accountText?.hasSameBytes(as: key) == true && self.value?.isEqual(to: value) == true
     }
 
-    /// Whether the item belongs to `valet` already.
     fileprivate func belongs(to valet: PasswordService) -> Bool {
         isNamed(as: valet) && knownClass == valet.protectionClass
     }
 }
 
-/// The changes that a migration makes in one step.
 package struct MigrationPlan<Item: MigratableItem> {
     /// A key and its value, as the caller has changed them; nil leaves the item out.
     package typealias Transform = (Item, Item.Value) throws -> (key: String, value: Item.Value)?
 
-    /// Items to store.
     package var additions: [(item: NewItem, value: Item.Value)] = []
     /// Items that keep their name and get the protection class and the access control of `item`.
     package var changes: [(found: Item, item: NewItem)] = []
-    /// Items to remove.
     package var removals: [Item] = []
     /// The keys of the additions, under which nothing may be stored yet. Those that removals free
     /// are not among them.
     package private(set) var addedKeys: Set<ExactName> = []
 
-    /// These changes.
     package init(
         additions: [(item: NewItem, value: Item.Value)] = [],
         changes: [(found: Item, item: NewItem)] = [], removals: [Item] = []
@@ -144,7 +127,6 @@ package struct MigrationPlan<Item: MigratableItem> {
         if removing { removals += items.filter { $0.isCanary && !$0.belongs(to: place) } }
     }
 
-    /// Whether there is nothing to do.
     package var isEmpty: Bool { additions.isEmpty && changes.isEmpty && removals.isEmpty }
 
     /// Makes the changes with `perform`, if nothing is stored under an added key.

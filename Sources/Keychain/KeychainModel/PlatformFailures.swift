@@ -15,7 +15,6 @@ extension KeychainFailure {
         self.init(failure, systemError: error.systemError ?? 0)
     }
 
-    /// The same failure, with its cause.
     package init(_ failure: KeychainFailure, cause: SystemError.Code) {
         self.init(failure, causeName: cause.name)
     }

@@ -23,7 +23,6 @@ extension KeychainFailure {
         KeychainFailure(.invalidRequest, during: "make the call", message: message, hint: hint)
     }
 
-    /// The failure of a call whose argument has that fault.
     static func argument(_ code: Code) -> KeychainFailure {
         KeychainFailure(code, during: "make the call")
     }
@@ -37,7 +36,6 @@ extension KeychainFailure {
     }
 }
 
-/// The last failure of a thread, as `valet_last_error` reports it.
 struct LastError {
     let status: valet_status
     let domain: Int32
@@ -62,7 +60,6 @@ struct LastError {
 }
 
 extension AdvisedCall {
-    /// The function's name.
     fileprivate var nameInC: String? {
         switch self {
         case .configure: "valet_configure"

@@ -19,7 +19,6 @@ final class OpenValet: Sendable {
         items = identity.items
     }
 
-    /// Stores a value; does not ask the user.
     func set(_ key: String, _ value: SecretValue, _ options: CallOptions) throws(KeychainFailure) {
         try refuseRetired()
         let session = try options.session()
@@ -72,7 +71,6 @@ final class OpenValet: Sendable {
         return KeyList(keys.filter { !ServiceName.isCanary($0) })
     }
 
-    /// Makes the next read ask the user, and ends an open question.
     func requirePrompt() throws(KeychainFailure) {
         guard identity.kind == .singlePromptSecureEnclaveValet else {
             throw .invalid("only a single-prompt valet remembers that the user was asked")
@@ -80,7 +78,6 @@ final class OpenValet: Sendable {
         proof.value.forget()
     }
 
-    /// How a read may ask the user.
     func policy(_ options: CallOptions) -> AuthenticationPolicy {
         let remembers = identity.kind == .singlePromptSecureEnclaveValet
         return AuthenticationPolicy(
@@ -88,7 +85,6 @@ final class OpenValet: Sendable {
             authenticator: remembers ? proof.value.authenticator : nil)
     }
 
-    /// Refuses to store what only older versions stored.
     func refuseRetired() throws(KeychainFailure) {
         guard identity.accessibility.isRetired else { return }
         throw .invalid(
@@ -97,7 +93,6 @@ final class OpenValet: Sendable {
     }
 }
 
-/// Whether the keychain works for a valet.
 extension OpenValet {
     /// Tries to read a canary item, and stores it if it does not exist. Does not ask the user.
     func canAccess(_ options: CallOptions) throws(KeychainFailure) -> Bool {
@@ -124,14 +119,11 @@ extension OpenValet {
     }
 }
 
-/// What the user has proved to one valet, until the valet forgets it.
 private final class RememberedProof: Sendable {
     private let current = Lock(ContextAuthenticator(.ofProcess, store: nil))
 
-    /// Keeps all that the user has proved so far.
     var authenticator: ContextAuthenticator { current.withLock { $0 } }
 
-    /// Forgets what was proved, and ends an open question.
     func forget() {
         let forgotten = current.withLock { current in
             defer { current = ContextAuthenticator(.ofProcess, store: nil) }
@@ -142,7 +134,6 @@ private final class RememberedProof: Sendable {
 }
 
 extension CallOptions {
-    /// The session of this process, for one call.
     func session() throws(KeychainFailure) -> KeychainSession {
         let session = try KeychainSession.current()
         return deadline.map { session.ending(at: $0) } ?? session

@@ -94,5 +94,4 @@ public let kCFBooleanFalse: CFBoolean! = NSNumber(value: false)
 @safe nonisolated(unsafe) public let kCFBundleExecutableKey: CFString! = constant(
     "CFBundleExecutable")
 
-/// The object of a constant's text.
 func constant(_ text: String) -> CFString { NSString(string: text) }

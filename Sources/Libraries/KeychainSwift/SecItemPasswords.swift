@@ -11,7 +11,6 @@ internal import ValetKeychainModel
 struct SecItemPasswords: PasswordKeychain {
     let functions: any SecItemFunctions
 
-    /// The keychain behind these functions.
     init(_ functions: any SecItemFunctions = PlatformSecItem()) {
         self.functions = functions
     }
@@ -75,7 +74,6 @@ struct SecItemPasswords: PasswordKeychain {
 }
 
 extension SecItemPasswords {
-    /// An item that a new one replaces.
     private struct OwnItem {
         let reference: Data
         let isSynchronizable: Bool

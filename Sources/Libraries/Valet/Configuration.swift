@@ -5,7 +5,6 @@ internal import ValetKeychainModel
 /// The identity of a valet in the public types: its name, accessibility and kind. Its
 /// ``identity`` gives the service, group and class of its items.
 struct Configuration: Hashable, Sendable {
-    /// How the service of a valet's items is named.
     enum Naming: Hashable, Sendable {
         case standard(Identifier)
         case sharedGroup(SharedGroupIdentifier, Identifier?)
@@ -25,14 +24,12 @@ struct Configuration: Hashable, Sendable {
     let accessibility: Accessibility
     let kind: Kind
 
-    /// A valet whose items stay on this machine.
     init(_ naming: Naming, _ accessibility: Accessibility) {
         self.naming = naming
         self.accessibility = accessibility
         kind = .local
     }
 
-    /// A valet whose items iCloud synchronizes.
     init(cloud naming: Naming, _ accessibility: CloudAccessibility) {
         self.naming = naming
         self.accessibility = accessibility.accessibility
@@ -58,10 +55,8 @@ struct Configuration: Hashable, Sendable {
         }
     }
 
-    /// The items of the valet.
     var sandbox: PasswordService { identity.items }
 
-    /// The same valet in the terms that all interfaces share.
     var identity: ValetIdentity {
         let name = naming.name
         switch kind {

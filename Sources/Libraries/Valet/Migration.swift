@@ -140,10 +140,7 @@ extension Valet {
     }
 }
 
-/// What migrations take from their callers. The rules about keys and values are those of
-/// `MigrationPlan`.
 enum Migration {
-    /// The key and value that a caller's function makes of an item.
     static func pair(
         _ item: FoundItem, _ value: Data,
         _ transform: (MigratableKeyValuePair<AnyHashable>) throws ->
@@ -207,7 +204,7 @@ extension KeychainBackend {
                     try contains(name, authentication())
                 },
                 search: { query throws(KeychainFailure) in
-                    try copy(query, withValues: false)
+                    try copy(query, withValues: false, nil)
                 })
         }
     }

@@ -135,8 +135,7 @@ extension SecureEnclaveValet {
     public func migrateObjects(
         matching query: [String: AnyHashable], removeOnCompletion: Bool
     ) throws {
-        let items = try enclave.backend.find(try Migration.dictionary(query))
-        try enclave.migrate(items, removing: removeOnCompletion)
+        try enclave.migrate(matching: query, removing: removeOnCompletion)
     }
 
     /// Copies the items of the ``SinglePromptSecureEnclaveValet`` with the same identifier, group
@@ -164,6 +163,6 @@ extension SecureEnclaveValet {
     ///   - removeOnCompletion: Whether to remove the copied items from the other valet.
     /// - Throws: The errors of ``migrateObjects(matching:removeOnCompletion:)``.
     public func migrateObjects(from valet: Valet, removeOnCompletion: Bool) throws {
-        try enclave.migrate(try enclave.backend.find(valet.query), removing: removeOnCompletion)
+        try enclave.migrate(from: valet, removing: removeOnCompletion)
     }
 }

@@ -28,7 +28,6 @@ public final class Valet: NSObject, Sendable {
 
     let configuration: Configuration
     let sandbox: PasswordService
-    /// Finds all items.
     let query: ItemQuery
     let backend: any KeychainBackend
 

@@ -102,7 +102,7 @@ extension Valet {
         try check(key)
         guard !object.isEmpty else { throw .emptyValue }
         try translating { () throws(KeychainFailure) in
-            try backend.set(sandbox.item(key), value: object)
+            try backend.set(sandbox.item(key), value: object, nil)
         }
     }
 
@@ -112,7 +112,7 @@ extension Valet {
     public func object(forKey key: String) throws(KeychainError) -> Data {
         try check(key)
         do throws(KeychainFailure) {
-            guard let value = try backend.value(of: PasswordName(key, in: sandbox)) else {
+            guard let value = try backend.value(of: PasswordName(key, in: sandbox), nil) else {
                 throw KeychainFailure(.itemNotFound, during: "read an item")
             }
             return value
@@ -148,7 +148,7 @@ extension Valet {
     public func containsObject(forKey key: String) throws(KeychainError) -> Bool {
         try check(key)
         return try translating { () throws(KeychainFailure) in
-            try backend.contains(PasswordName(key, in: sandbox))
+            try backend.contains(PasswordName(key, in: sandbox), nil)
         }
     }
 
@@ -161,7 +161,7 @@ extension Valet {
     /// - Throws: `missingEntitlement`, `couldNotAccessKeychain`.
     public func allKeys() throws(KeychainError) -> Set<String> {
         try translating { () throws(KeychainFailure) in
-            Set(try backend.accounts(of: sandbox).filter { !ServiceName.isCanary($0) })
+            Set(try backend.accounts(of: sandbox, nil).filter { !ServiceName.isCanary($0) })
         }
     }
 
@@ -256,7 +256,7 @@ extension Valet {
         query.protectionClass = nil
         query.attributes = [.account: .text(key)]
         query.limit = 100
-        guard let items = try? backend.copy(query, withValues: false) else { return nil }
+        guard let items = try? backend.copy(query, withValues: false, nil) else { return nil }
         return Accessibility.allCases.first { accessibility in
             let service = configuration.identity.service(accessibility.protectionClass)
             return accessibility != self.accessibility

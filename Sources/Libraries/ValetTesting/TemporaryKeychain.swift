@@ -37,7 +37,7 @@ public final class TemporaryKeychain: Sendable {
     /// The folder of the files, which the first write creates: mode 0700, with an unguessable name.
     public let folder: String
     private let session: KeychainSession
-    private let script: FailureScript
+    private let lifetime: KeychainLifetime
 
     /// Creates an empty keychain. Forbids calls outside of temporary keychains as
     /// ``forbidOthers()`` does, unless ``allowOthers()`` was called. Writes nothing before the
@@ -56,7 +56,7 @@ public final class TemporaryKeychain: Sendable {
         folder = Self.place(storage) + "/valet-testing-" + UUID().uuidString
         let groups = accessGroups.filter { $0 != applicationIdentifier } + [applicationIdentifier]
         let store = ItemStore(KeychainLocation(folder: folder))
-        script = FailureScript { [folder] in
+        lifetime = KeychainLifetime { [folder] in
             store.close()
             try? FileManager.default.removeItem(atPath: folder)
         }
@@ -65,11 +65,11 @@ public final class TemporaryKeychain: Sendable {
             Caller(
                 applicationIdentifier: applicationIdentifier,
                 accessGroups: groups.map(AccessGroup.init)),
-            script: script)
+            script: FailureScript(lifetime))
     }
 
     deinit {
-        script.end()
+        lifetime.end()
     }
 
     /// Runs `body` with this keychain in effect.
@@ -98,7 +98,7 @@ public final class TemporaryKeychain: Sendable {
     /// calls fail with `invalidRequest`. Releasing the object does the same. The files of a killed
     /// process stay.
     public func remove() {
-        script.end()
+        lifetime.end()
     }
 
     /// Keeps all further calls of this process away from the user's keychain: calls without a

@@ -312,7 +312,7 @@ import ValetTestSupport
     /// spec/secitem.md §9.5, §10.6.
     @Test func `A guarded item that needs a passcode is not added without one`() throws {
         let keychain = LockableKeychain()
-        let service = SecItemService { () throws(KeychainFailure) in keychain.session }
+        let service = keychain.session
         for protection in [
             kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly, kSecAttrAccessibleWhenUnlocked,
         ] {

@@ -16,9 +16,7 @@ internal import ValetUserPresence
 /// or two seconds later if a pinentry has to be ended.
 struct PresenceAuthentication {
     let question: SecretQuestion
-    /// The title of the button that asks for the passcode instead of a finger.
     let fallbackTitle: String?
-    /// The passcode that the application has set.
     let credential: SecretValue?
     let store: ItemStore
 
@@ -109,22 +107,23 @@ extension PresenceAuthentication {
             until: deadline)
         cancellation.listen { notice.cancel() }
         defer { cancellation.stopListening() }
-        let answer = reader.verify(
-            enrolment, until: deadline, cancellation: notice.waiting, tell: notice.tell)
-        let outcome = notice.finish()
-        switch answer {
-        // The finger came first, so an answer to the notice no longer counts.
-        case .recognised(let enrolled): return enrolled
-        case .failed(let failure): throw refusal(failure, outcome)
+        do {
+            let enrolled = try reader.verify(
+                enrolment, until: deadline, cancellation: notice.waiting, tell: notice.tell)
+            // The finger came first, so an answer to the notice no longer counts.
+            _ = notice.finish()
+            return enrolled
+        } catch {
+            throw refusal(error, notice.finish())
         }
     }
 
     private func refusal(
-        _ failure: BiometryFailure, _ outcome: FingerNotice.Outcome?
+        _ error: SystemError, _ outcome: FingerNotice.Outcome?
     ) -> KeychainFailure {
         let isEnded = cancellation.isCancelled
-        guard failure == .cancelled, !isEnded, let outcome else {
-            return .refused(failure, isEnded: isEnded)
+        guard error.code == .cancelled, !isEnded, let outcome else {
+            return .refused(finger: error, isEnded: isEnded)
         }
         return switch outcome {
         case .passcode: .refused(.passcodePreferred)
@@ -212,7 +211,6 @@ extension PresenceAuthentication {
         return credential == nil ? ways : [passcode] + ways
     }
 
-    /// Why there is no way.
     private func reason(
         against demands: [AccessControl], _ reader: BiometryState
     ) -> SystemError.Code {

@@ -36,7 +36,6 @@ extension ValetKeychain {
 }
 
 extension KeychainSession {
-    /// Waits until items of `protectionClass` can be read.
     package func waitUntilAvailable(
         for protectionClass: ProtectionClass, deadline: ContinuousClock.Instant
     ) async throws(KeychainFailure) {
@@ -56,7 +55,6 @@ extension KeychainSession {
     }
 }
 
-/// One call that waits until items of a protection class can be read.
 private struct AvailabilityWait: Sendable {
     static let operation = "wait for the keychain"
 
@@ -134,7 +132,6 @@ private struct AvailabilityWait: Sendable {
         return found.isOfProcess && found.fault == nil && GivenPasscode.isThere
     }
 
-    /// The event of an update for a waiting call; nil to go on waiting.
     private func event(of update: AvailabilityUpdates.Element) -> Event? {
         switch update {
         case .failure(let failure): return failure.code == .timedOut ? nil : .failed(failure)

@@ -28,7 +28,6 @@ extension KeychainSession {
 /// only those that were undone in between.
 package struct AccountChanges: AsyncSequence, Sendable {
     package typealias Element = AccountChange
-    /// Why the sequence ended.
     package typealias Failure = KeychainFailure
 
     fileprivate let session: KeychainSession
@@ -36,10 +35,8 @@ package struct AccountChanges: AsyncSequence, Sendable {
     fileprivate let signals: ItemSignals
     fileprivate let snapshot: ServiceSnapshot
 
-    /// Begins with the writes since the sequence was made.
     package func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 
-    /// Reads the changes one by one.
     package struct AsyncIterator: AsyncIteratorProtocol {
         private let session: KeychainSession
         private let service: PasswordService
@@ -56,12 +53,10 @@ package struct AccountChanges: AsyncSequence, Sendable {
             snapshot = changes.snapshot
         }
 
-        /// Waits for the next change; nil once the task was cancelled.
         package mutating func next() async throws(KeychainFailure) -> AccountChange? {
             try await next(isolation: #isolation)
         }
 
-        /// Waits for the next change; nil once the task was cancelled.
         package mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(KeychainFailure) -> AccountChange? {

@@ -8,12 +8,10 @@ internal import ValetSystem
 /// The declarations of an application about itself in the `Info.plist` from which Foundation makes
 /// `Bundle.main`. ``IdentityResolver`` reads it; `valet entitlements init` writes it.
 package struct BundleInformation: Hashable, Sendable {
-    /// `CFBundleIdentifier`.
     package var identifier: String?
     /// `CFBundleExecutable`: the only program that the list is about; nil for every program beside
     /// it.
     package var executable: String?
-    /// `CFBundleName`.
     package var name: String?
     /// `CFBundleVersion` and `CFBundleShortVersionString`.
     package var version: String?
@@ -101,7 +99,6 @@ extension BundleInformation {
         }
     }
 
-    /// The property list as XML.
     private var propertyList: String {
         let values = [
             ("CFBundleExecutable", executable), ("CFBundleIdentifier", identifier),

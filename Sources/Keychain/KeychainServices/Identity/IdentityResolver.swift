@@ -58,7 +58,6 @@ struct IdentityResolver {
         return try Entitlements(propertyList: bytes, path: path)
     }
 
-    /// The paths of entitlements, in the order of the search.
     private var paths: [String] {
         guard let executablePath, let name = executableName else { return [] }
         return ["\(executablePath).entitlements", perUserPath(name), perMachinePath(name)]
@@ -134,7 +133,6 @@ extension IdentityResolver {
         "VALET_ENTITLEMENTS", "XDG_CONFIG_HOME", "HOME", "SNAP_INSTANCE_NAME", "SNAP_NAME",
     ]
 
-    /// The resolver of the running process.
     static func ofThisProcess(_ environment: (String) -> String?) -> IdentityResolver {
         var values: [String: String] = [:]
         for variable in variables { values[variable] = environment(variable) }

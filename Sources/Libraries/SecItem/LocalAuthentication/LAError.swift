@@ -141,7 +141,6 @@ extension LAError.Code {
     /// The name that older code has for ``companionNotAvailable``.
     public static var watchNotAvailable: LAError.Code { .companionNotAvailable }
 
-    /// One sentence for a person.
     var explanation: String {
         switch self {
         case .authenticationFailed: "Authentication failed."

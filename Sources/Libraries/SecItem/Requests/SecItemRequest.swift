@@ -4,56 +4,37 @@ internal import Foundation
 internal import ValetKeychainModel
 internal import ValetKeychainServices
 
-/// A dictionary of `SecItemAdd`, as a typed request. ``SecItemService`` makes these requests.
-struct AddRequest: Hashable {
+// The dictionaries of the calls in `SecItem.swift`, as typed requests.
+
+struct AddRequest {
     var item: NewItem
     var value: Data?
     var returning: ReturnedParts
-    var interaction: Interaction
+    var policy: AuthenticationPolicy
 }
 
-/// A dictionary of `SecItemCopyMatching`, as a typed request.
-struct CopyRequest: Hashable {
+struct CopyRequest {
     var search: SearchRequest
     var returning: ReturnedParts
     /// Whether the result is an array even if it holds one object.
     var isList: Bool
 }
 
-/// The dictionaries of `SecItemUpdate`, as a typed request.
-struct UpdateRequest: Hashable {
+struct UpdateRequest {
     var search: SearchRequest
     var changes: ItemChanges
     var value: Data?
 }
 
 /// The items of a call; for `SecItemDelete`, all of the request.
-struct SearchRequest: Hashable {
+struct SearchRequest {
     var query: ItemQuery
     /// False for searches that no item can match, such as one with limit 0.
     var canMatch: Bool
-    var interaction: Interaction
-}
+    var policy: AuthenticationPolicy
 
-/// Whether the user may be asked, and with what words (spec/secitem.md §10.5).
-struct Interaction: Hashable {
-    var userInterface: AuthenticationPolicy.UserInterface = .allow
-    var prompt: String?
-    /// The context that asks; nil for a new one that remembers nothing.
-    var context: Context?
-
-    /// A context, which equals only itself.
-    struct Context: Hashable {
-        let object: any AuthenticationContext
-
-        static func == (left: Context, right: Context) -> Bool { left.object === right.object }
-
-        func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(object)) }
-    }
-
-    /// The policy for a session.
-    var policy: AuthenticationPolicy {
-        AuthenticationPolicy(userInterface, reason: prompt, authenticator: context?.object)
+    func checkThatItCanMatch(_ call: SecItemCall) throws(KeychainFailure) {
+        if !canMatch { throw call.failure(.itemNotFound, "no item can match") }
     }
 }
 
@@ -97,12 +78,11 @@ extension AddRequest {
         item.accessControl = contents.storedAccessControl
         value = contents.value
         returning = contents.returning
-        interaction = contents.interaction
+        policy = contents.policy
     }
 }
 
 extension CopyRequest {
-    /// The request in `dictionary`.
     init(
         _ dictionary: NSDictionary, checking check: GroupCheck = { _ in }
     ) throws(KeychainFailure) {
@@ -141,7 +121,6 @@ extension CopyRequest {
 }
 
 extension UpdateRequest {
-    /// The request in both dictionaries.
     init(_ query: NSDictionary, _ changes: NSDictionary) throws(KeychainFailure) {
         let contents = try RequestReader(query, for: .update)
         try contents.refuseMatchKeys()
@@ -172,7 +151,6 @@ extension SearchRequest {
 }
 
 extension RequestReader {
-    /// The search without a limit.
     fileprivate var search: SearchRequest {
         var query = ItemQuery(itemClass, attributes: attributes, accessGroup: accessGroup)
         query.reference = reference
@@ -187,7 +165,7 @@ extension RequestReader {
             case nil: reference == nil ? .localOnly : .any
             }
         return SearchRequest(
-            query: query, canMatch: synchronizable != .neither, interaction: interaction)
+            query: query, canMatch: synchronizable != .neither, policy: policy)
     }
 
     /// The flag to store; nil if the dictionary has none.
@@ -209,17 +187,15 @@ extension RequestReader {
     }
 
     fileprivate func refuseSkipping() throws(KeychainFailure) {
-        if interaction.userInterface == .skip {
+        if policy.userInterface == .skip {
             throw invalid("kSecUseAuthenticationUISkip is for searches only")
         }
     }
 }
 
-/// The four calls on items.
 enum SecItemCall: CaseIterable {
     case add, copyMatching, update, delete
 
-    /// The operation, as failures name it.
     var operation: String {
         switch self {
         case .add: "add an item"
