@@ -50,7 +50,7 @@ public struct KeychainFailure: Error, Hashable, Sendable {
     package private(set) var advice: Advice?
     /// The name that the platform's modules have for the cause, where a caller has to tell causes
     /// apart.
-    private(set) var causeName: String?
+    var causeName: String?
 
     /// A failure of `operation`.
     public init(
@@ -68,11 +68,6 @@ public struct KeychainFailure: Error, Hashable, Sendable {
     public init(_ failure: KeychainFailure, systemError: Int32) {
         self = failure
         self.systemError = systemError
-    }
-
-    init(_ failure: KeychainFailure, causeName: String) {
-        self = failure
-        self.causeName = causeName
     }
 
     package init(_ failure: KeychainFailure, during operation: String) {

@@ -16,7 +16,8 @@ extension KeychainFailure {
     }
 
     package init(_ failure: KeychainFailure, cause: SystemError.Code) {
-        self.init(failure, causeName: cause.name)
+        self = failure
+        causeName = cause.name
     }
 
     /// The cause, where a caller has to tell causes apart.

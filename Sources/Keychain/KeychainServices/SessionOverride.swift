@@ -46,24 +46,14 @@ package enum SessionOverride {
         _ session: KeychainSession, _ body: () throws(E) -> R
     ) throws(E) -> R {
         begin()
-        let result = $session.withValue(session) {
-            Result { () throws(E) -> R in try body() }
-        }
-        return try result.get()
+        return try $session.binding(session, body)
     }
 
     package static func with<R, E: Error>(
         _ session: KeychainSession, _ body: () async throws(E) -> R
     ) async throws(E) -> R {
         begin()
-        let result: Result<R, E> = await $session.withValue(session) {
-            do throws(E) {
-                return .success(try await body())
-            } catch {
-                return .failure(error)
-            }
-        }
-        return try result.get()
+        return try await $session.binding(session, body)
     }
 
     fileprivate static var isUsed: Bool { rule.load(ordering: .relaxed) != unused }
@@ -85,6 +75,29 @@ package enum SessionOverride {
 
     package static func scriptHasChanged() {
         AvailabilityWatcher.current.value.subscriptions.sendAgain()
+    }
+}
+
+extension TaskLocal {
+    /// Like `withValue`, with the type of the error.
+    package func binding<R, E: Error>(
+        _ value: Value, _ body: () throws(E) -> R
+    ) throws(E) -> R {
+        let result = withValue(value) { Result { () throws(E) -> R in try body() } }
+        return try result.get()
+    }
+
+    package func binding<R, E: Error>(
+        _ value: Value, _ body: () async throws(E) -> R
+    ) async throws(E) -> R {
+        let result: Result<R, E> = await withValue(value) {
+            do throws(E) {
+                return .success(try await body())
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
     }
 }
 

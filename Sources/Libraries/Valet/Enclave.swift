@@ -117,11 +117,8 @@ extension Enclave: Equatable {
 
 extension Enclave: CustomStringConvertible {
     var description: String {
-        let kind =
-            switch configuration.kind {
-            case .singlePromptEnclave: "SinglePromptSecureEnclaveValet"
-            case .enclave, .local, .cloud: "SecureEnclaveValet"
-            }
+        let asksOnce = configuration.kind == .singlePromptSecureEnclaveValet
+        let kind = asksOnce ? "SinglePromptSecureEnclaveValet" : "SecureEnclaveValet"
         let access = "\(configuration.accessibility)\(accessControl)"
         return "\(configuration.identifier) \(access) (\(kind))"
     }

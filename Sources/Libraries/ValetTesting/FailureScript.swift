@@ -117,17 +117,21 @@ final class ActiveFailure: Sendable {
     }
 
     /// Runs `body` with `failures` in effect in addition to those that already are.
-    static func adding<R>(_ failures: [ScriptedFailure], _ body: () -> R) -> R {
+    static func adding<R, E: Error>(
+        _ failures: [ScriptedFailure], _ body: () throws(E) -> R
+    ) throws(E) -> R {
         let new = failures.map(ActiveFailure.init)
         defer { end(new) }
-        return $all.withValue(all + new) { body() }
+        return try $all.binding(all + new, body)
     }
 
     /// Runs `body` with `failures` in effect in addition to those that already are.
-    static func adding<R>(_ failures: [ScriptedFailure], _ body: () async -> R) async -> R {
+    static func adding<R, E: Error>(
+        _ failures: [ScriptedFailure], _ body: () async throws(E) -> R
+    ) async throws(E) -> R {
         let new = failures.map(ActiveFailure.init)
         defer { end(new) }
-        return await $all.withValue(all + new) { await body() }
+        return try await $all.binding(all + new, body)
     }
 
     private static func end(_ failures: [ActiveFailure]) {

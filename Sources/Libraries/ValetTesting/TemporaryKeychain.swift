@@ -75,23 +75,17 @@ public final class TemporaryKeychain: Sendable {
     /// Runs `body` with this keychain in effect.
     @discardableResult
     public func use<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
-        let result: Result<R, E> = Self.$inEffect.withValue(self) {
-            Result { () throws(E) -> R in try SessionOverride.with(session, body) }
+        try Self.$inEffect.binding(self) { () throws(E) -> R in
+            try SessionOverride.with(session, body)
         }
-        return try result.get()
     }
 
     /// Runs `body` with this keychain in effect.
     @discardableResult
     public func use<R, E: Error>(_ body: () async throws(E) -> R) async throws(E) -> R {
-        let result: Result<R, E> = await Self.$inEffect.withValue(self) {
-            do throws(E) {
-                return .success(try await SessionOverride.with(session, body))
-            } catch {
-                return .failure(error)
-            }
+        try await Self.$inEffect.binding(self) { () async throws(E) -> R in
+            try await SessionOverride.with(session, body)
         }
-        return try result.get()
     }
 
     /// Ends the keychain, and removes its files once the last call under way has returned. Later
