@@ -20,7 +20,11 @@ extension KeychainFailure.Code {
     package static let migratedItemStays = Self(
         "migratedItemStays", status: -25291, "an item could not be removed from its old place")
 
-    /// All of them. Their places are the raw values of `MigrationError` and of `valet.h`.
+    /// No finger is enrolled that an item could be bound to.
+    static let notBound = Self(
+        "notBound", status: authenticationFailed.status, authenticationFailed.explanation)
+
+    /// All refusals. Their places are the raw values of `MigrationError` and of `valet.h`.
     package static let ofMigrations: [Self] = [
         .invalidMigrationQuery, .migratedKeyInvalid, .migratedValueInvalid, .migratedKeysEqual,
         .migratedKeyExists, .migratedItemStays,
@@ -28,6 +32,15 @@ extension KeychainFailure.Code {
 }
 
 extension KeychainFailure {
+    /// The same failure, of a call that stores. Such a call does not ask the user, so a failed
+    /// authentication means that the item could not be bound to a finger.
+    package var ofStoring: KeychainFailure {
+        guard code == .authenticationFailed else { return self }
+        let failure = KeychainFailure(
+            .notBound, during: operation, message: message, path: path)
+        return KeychainFailure(failure, advice: advice)
+    }
+
     package static func migration(_ code: Code) -> KeychainFailure {
         KeychainFailure(code, during: "migrate items")
     }
@@ -76,7 +89,8 @@ extension MigratableItem {
 
 package struct MigrationPlan<Item: MigratableItem> {
     /// A key and its value, as the caller has changed them; nil leaves the item out.
-    package typealias Transform = (Item, Item.Value) throws -> (key: String, value: Item.Value)?
+    package typealias Transform =
+        (Item, Item.Value) throws(KeychainFailure) -> (key: String, value: Item.Value)?
 
     package var additions: [(item: NewItem, value: Item.Value)] = []
     /// Items that keep their name and get the protection class and the access control of `item`.
@@ -102,11 +116,11 @@ package struct MigrationPlan<Item: MigratableItem> {
     /// The canary is never copied; it is removed with the other items. Items without a value stay
     /// where they are.
     ///
-    /// - Throws: ``KeychainFailure`` and the errors of `transform`. An empty value is refused
-    ///   before `transform` is called.
+    /// - Throws: ``KeychainFailure``, also of `transform`. An empty value is refused before
+    ///   `transform` is called.
     package init(
         _ items: [Item], into valet: ValetIdentity, removing: Bool, _ transform: Transform
-    ) throws {
+    ) throws(KeychainFailure) {
         let place = valet.items
         let others = items.filter { !$0.isCanary }
         for (source, key, value) in try Self.pairs(from: others, transform) {
@@ -117,7 +131,7 @@ package struct MigrationPlan<Item: MigratableItem> {
                 continue
             }
             guard !source.belongs(to: place) else {
-                throw KeychainFailure.migration(.migratedKeyExists)
+                throw .migration(.migratedKeyExists)
             }
             changes.append((source, valet.item(key)))
         }
@@ -131,26 +145,21 @@ package struct MigrationPlan<Item: MigratableItem> {
 
     /// Makes the changes with `perform`, if nothing is stored under an added key.
     ///
-    /// - Parameters:
-    ///   - hasAny: Whether something is stored under one of the keys.
-    ///   - failing: Makes the error of a call that stores.
-    /// - Throws: ``KeychainFailure``; the errors of `hasAny` and `failing`.
+    /// - Parameter hasAny: Whether something is stored under one of the keys.
     package func carryOut(
-        unless hasAny: (_ keys: Set<ExactName>) throws -> Bool,
-        failing: (KeychainFailure) -> any Error, _ perform: (Self) throws(KeychainFailure) -> Void
-    ) throws {
+        unless hasAny: (_ keys: Set<ExactName>) throws(KeychainFailure) -> Bool,
+        _ perform: (Self) throws(KeychainFailure) -> Void
+    ) throws(KeychainFailure) {
         guard !isEmpty else { return }
-        guard try addedKeys.isEmpty || !hasAny(addedKeys) else {
-            throw KeychainFailure.migration(.migratedKeyExists)
-        }
+        if !addedKeys.isEmpty, try hasAny(addedKeys) { throw .migration(.migratedKeyExists) }
         do {
             try perform(self)
         } catch {
             switch error.code {
-            case .duplicateItem: throw KeychainFailure.migration(.migratedKeyExists)
+            case .duplicateItem: throw .migration(.migratedKeyExists)
             // Only an item to change or remove can be missing.
-            case .itemNotFound: throw KeychainFailure.migration(.migratedItemStays)
-            default: throw failing(error)
+            case .itemNotFound: throw .migration(.migratedItemStays)
+            default: throw error.ofStoring
             }
         }
     }
@@ -172,20 +181,22 @@ package struct MigrationPlan<Item: MigratableItem> {
     /// Leaves out items without a value. `transform` gets all others, whatever their account is.
     private static func pairs(
         from items: [Item], _ transform: Transform
-    ) throws -> [(source: Item, key: String, value: Item.Value)] {
+    ) throws(KeychainFailure) -> [(source: Item, key: String, value: Item.Value)] {
         let found = items.compactMap { item in item.value.map { (item, $0) } }
         let invalidValue = KeychainFailure.migration(.migratedValueInvalid)
         guard found.allSatisfy({ !$1.isEmpty }) else { throw invalidValue }
         var keys: Set<ExactName> = []
-        return try found.compactMap { item, value in
-            guard let pair = try transform(item, value) else { return nil }
-            guard !pair.key.isEmpty else { throw KeychainFailure.migration(.migratedKeyInvalid) }
+        var pairs: [(source: Item, key: String, value: Item.Value)] = []
+        for (item, value) in found {
+            guard let pair = try transform(item, value) else { continue }
+            guard !pair.key.isEmpty else { throw .migration(.migratedKeyInvalid) }
             guard !pair.value.isEmpty else { throw invalidValue }
             guard keys.insert(ExactName(pair.key)).inserted else {
-                throw KeychainFailure.migration(.migratedKeysEqual)
+                throw .migration(.migratedKeysEqual)
             }
-            return (item, pair.key, pair.value)
+            pairs.append((item, pair.key, pair.value))
         }
+        return pairs
     }
 }
 

@@ -39,17 +39,11 @@ extension OpenValet {
         let items = try options.explaining { () throws(KeychainFailure) in
             try session.copy(query, [.attributes, .value], policy).itemsUnlessDamaged()
         }
-        do {
-            let plan = try MigrationPlan(items, into: identity, removing: removing, transform)
-            try plan.carryOut(
-                unless: { try hasAny($0, session) }, failing: { $0.ofStoring }
-            ) { plan throws(KeychainFailure) in
-                try session.perform(ItemTransfer(plan))
-            }
-        } catch let failure as KeychainFailure {
-            throw failure
-        } catch {
-            throw KeychainFailure(.internalFault, during: "migrate items")
+        let plan = try MigrationPlan(items, into: identity, removing: removing, transform)
+        try plan.carryOut { (keys) throws(KeychainFailure) in
+            try hasAny(keys, session)
+        } _: { (plan) throws(KeychainFailure) in
+            try session.perform(ItemTransfer(plan))
         }
     }
 

@@ -29,9 +29,7 @@ public typealias KeychainFailure = ValetKeychainModel.KeychainFailure
 #if !(canImport(Darwin) || VALET_APPLE_BRANCHES)
     /// The keychain of this process: the application's identity and the lock state.
     public typealias ValetKeychain = ValetKeychainServices.ValetKeychain
-#endif
 
-#if !(canImport(Darwin) || VALET_APPLE_BRANCHES)
     extension ValetKeychain {
         /// Waits until items of an accessibility can be read.
         ///

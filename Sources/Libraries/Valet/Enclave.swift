@@ -47,7 +47,7 @@ struct Enclave: Sendable {
             try backend.set(
                 configuration.identity.item(key), value: object, authentication())
         } catch {
-            throw KeychainError(storing: error)
+            throw KeychainError(error.ofStoring)
         }
     }
 

@@ -40,9 +40,9 @@ struct PresenceAuthentication {
                 // A question for the passcode may follow, and needs time.
                 let leavesTime = hasOther || way.factors.contains(.passcode)
                 let time = deadline.remaining / (leavesTime ? 2 : 1)
-                let finger = try proveFinger(
-                    of: way.enrolment, orPasscode: hasOther, until: Deadline(after: time))
-                proof = merged(proof, finger)
+                let enrolled = try enrolmentOfFinger(
+                    way.enrolment, orPasscode: hasOther, until: Deadline(after: time))
+                proof = merged(proof, try store.presenceProof(fingerprint: enrolled))
             } catch {
                 guard error.leavesPasscode, hasOther else { throw error }
                 return merged(proof, try provePasscode())
@@ -71,14 +71,6 @@ struct PresenceAuthentication {
 }
 
 extension PresenceAuthentication {
-    /// - Parameter hasOther: Whether the user may choose the passcode instead.
-    func proveFinger(
-        of enrolment: [UInt8]?, orPasscode hasOther: Bool, until deadline: Deadline
-    ) throws(KeychainFailure) -> PresenceProof {
-        let enrolled = try enrolmentOfFinger(enrolment, orPasscode: hasOther, until: deadline)
-        return try store.presenceProof(fingerprint: enrolled)
-    }
-
     func provePasscode() throws(KeychainFailure) -> PresenceProof {
         if let credential {
             let copy = credential.withBytes { SecretBytes(copying: $0) }
@@ -96,6 +88,8 @@ extension PresenceAuthentication {
     }
 
     /// The fingers that were enrolled when one of them matched.
+    ///
+    /// - Parameter hasOther: Whether the user may choose the passcode instead.
     private func enrolmentOfFinger(
         _ enrolment: [UInt8]?, orPasscode hasOther: Bool, until deadline: Deadline
     ) throws(KeychainFailure) -> [UInt8] {
