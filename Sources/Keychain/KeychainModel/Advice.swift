@@ -20,9 +20,7 @@ package enum Advice: Hashable, Sendable {
             return advice + (alternative.map { ", or " + $0 } ?? "")
         }
     }
-}
 
-extension Advice {
     /// The advice in the words of the command, which has none of these calls.
     package var commandText: String? { text { _ in nil } }
 }

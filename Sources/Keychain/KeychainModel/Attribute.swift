@@ -66,9 +66,7 @@ package enum Attribute: String, CaseIterable, Hashable, Sendable {
         default: nil
         }
     }
-}
 
-extension Attribute {
     /// The attribute's number in rows, hashes and backups: docs/FORMAT.md §5.3.
     package var tag: UInt8 {
         switch self {

@@ -15,7 +15,14 @@ package struct AttributeList: Hashable, Sendable {
     }
 
     package subscript(tag: UInt8) -> AttributeValue? {
-        entries.first { $0.tag == tag }?.value
+        get { entries.first { $0.tag == tag }?.value }
+        set {
+            if let newValue {
+                set(newValue, for: tag)
+            } else {
+                entries.removeAll { $0.tag == tag }
+            }
+        }
     }
 
     /// Sets `value` for `tag`, in order, replacing an earlier value.

@@ -15,11 +15,8 @@ package enum ItemClass: UInt8, CaseIterable, Hashable, Sendable {
     }
 
     package init?(code: String) {
-        switch code {
-        case "genp": self = .genericPassword
-        case "inet": self = .internetPassword
-        default: return nil
-        }
+        guard let match = Self.allCases.first(where: { $0.code == code }) else { return nil }
+        self = match
     }
 
     /// The attributes that, with access group and synchronizable flag, make an item unique.

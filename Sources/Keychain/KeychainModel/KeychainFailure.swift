@@ -89,9 +89,7 @@ public struct KeychainFailure: Error, Hashable, Sendable {
         self = failure
         self.advice = advice
     }
-}
 
-extension KeychainFailure {
     /// The failure for an access control that requires a finger, while none is enrolled.
     package static func noFinger(
         during operation: String, _ message: String
@@ -109,9 +107,7 @@ extension KeychainFailure: CustomStringConvertible {
         let place = path.map { " (\($0))" } ?? ""
         return "could not \(operation): \(message)\(place)"
     }
-}
 
-extension KeychainFailure {
     /// The `OSStatus` that the SecItem functions return. No other code maps failures to statuses.
     public var status: Int32 { code.status }
 }

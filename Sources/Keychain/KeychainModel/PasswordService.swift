@@ -50,9 +50,7 @@ package struct PasswordService: Hashable, Sendable {
             accessGroup: accessGroup, isSynchronizable: isSynchronizable,
             protectionClass: protectionClass)
     }
-}
 
-extension PasswordService {
     /// Whether the keychain works for these items: reads the canary, or stores and reads it.
     ///
     /// - Parameters:

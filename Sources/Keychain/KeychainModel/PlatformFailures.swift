@@ -37,9 +37,7 @@ extension SystemError {
         let number = sqliteCode.map { ", sqlite \($0)" } ?? ""
         return "\(step)\(code.meaning.explanation)\(number)"
     }
-}
 
-extension SystemError {
     /// The hint for access that the kernel denied.
     fileprivate var hintOnDenial: String? {
         guard code == .cannotOpen, systemError == EACCES || systemError == EPERM else { return nil }

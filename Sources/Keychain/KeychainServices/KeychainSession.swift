@@ -235,9 +235,7 @@ package struct KeychainSession: Sendable {
             try store.delete(query, for: caller)
         }
     }
-}
 
-extension KeychainSession {
     /// Runs `body`, a call for items, and keeps its failure as the thread's last one. Calls that
     /// meet a locked keychain run again if `$VALET_PASSCODE_FD` unlocks it.
     @inline(__always)
@@ -391,30 +389,10 @@ extension KeychainSession {
         _ name: PasswordName, _ policy: AuthenticationPolicy = AuthenticationPolicy()
     ) throws(KeychainFailure) -> Bool {
         try asking(.contains(name.query)) { () throws(KeychainFailure) in
-            try looking(policy) { (enrolment) throws(KeychainFailure) in
-                try store.contains(name, for: caller, enrolment: enrolment)
+            try authenticating(policy, .naming, "look for an item") {
+                (access) throws(KeychainFailure) in
+                try store.contains(name, for: caller, enrolment: access.enrolment)
             }
-        }
-    }
-
-    /// Whether an item matches. Opens no value, and does not ask the user.
-    package func contains(
-        _ query: ItemQuery, _ policy: AuthenticationPolicy = AuthenticationPolicy()
-    ) throws(KeychainFailure) -> Bool {
-        try asking(.contains(query)) { () throws(KeychainFailure) in
-            try looking(policy) { (enrolment) throws(KeychainFailure) in
-                try store.contains(query, for: caller, enrolment: enrolment)
-            }
-        }
-    }
-
-    private func looking(
-        _ policy: AuthenticationPolicy,
-        _ body: (PresenceAccess.Enrolment) throws(KeychainFailure) -> ItemResult<Bool>
-    ) throws(KeychainFailure) -> Bool {
-        try authenticating(policy, .naming, "look for an item") {
-            (access) throws(KeychainFailure) in
-            try body(access.enrolment)
         }
     }
 }

@@ -36,9 +36,7 @@ public enum ValetKeychain {
         let groups = Entitlements.ordered(accessGroups + [applicationIdentifier])
         try ApplicationIdentity.configure(applicationIdentifier, groups)
     }
-}
 
-extension ValetKeychain {
     /// How far the keychain can be used now. Creates nothing and does not ask the user.
     ///
     /// Takes about ten microseconds once the keychain is in use.

@@ -24,7 +24,8 @@ package func valet_migrate(
                 source, removing: removing, options, MigrationPlan<StoredItem>.keep)
         }
         let function = unsafe PairFunction(map: map, context: given.context)
-        try valet.migrate(source, removing: removing, options) { item, value throws(KeychainFailure) in
+        try valet.migrate(source, removing: removing, options) {
+            (item, value) throws(KeychainFailure) in
             try unsafe function.transformed(item, value)
         }
     }

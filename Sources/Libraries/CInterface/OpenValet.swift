@@ -91,9 +91,7 @@ final class OpenValet: Sendable {
             "the accessibility is retired, and nothing more can be stored with it",
             hint: "open the valet with another one, and migrate the items to it")
     }
-}
 
-extension OpenValet {
     /// Tries to read a canary item, and stores it if it does not exist. Does not ask the user.
     func canAccess(_ options: CallOptions) throws(KeychainFailure) -> Bool {
         let session = try options.session()

@@ -71,9 +71,7 @@ struct SecItemPasswords: PasswordKeychain {
         query.limit = 1
         return plain(query.searchDictionary)
     }
-}
 
-extension SecItemPasswords {
     private struct OwnItem {
         let reference: Data
         let isSynchronizable: Bool

@@ -130,9 +130,7 @@ public func SecRandomCopyBytes(
 extension KeychainSession {
     /// Returns what `SecItemAdd` stores in its result.
     package func add(_ attributes: NSDictionary) throws(KeychainFailure) -> AnyObject? {
-        let request = try AddRequest(attributes) { (group) throws(KeychainFailure) in
-            _ = try caller.group(writing: group, during: SecItemCall.add.operation)
-        }
+        let request = try AddRequest(attributes, of: caller)
         let value = try SecretValue.copy(ofAny: request.value)
         let item = try add(request.item, value: value, request.policy, .demanding)
         return SecItemResult(returning: request.returning, isList: false)
@@ -161,11 +159,8 @@ extension KeychainSession {
     }
 
     private func copyRequest(_ query: NSDictionary) throws(KeychainFailure) -> CopyRequest {
-        let call = SecItemCall.copyMatching
-        let request = try CopyRequest(query) { (group) throws(KeychainFailure) in
-            _ = try caller.groups(searching: group, during: call.operation)
-        }
-        try request.search.checkThatItCanMatch(call)
+        let request = try CopyRequest(query, of: caller)
+        try request.search.checkThatItCanMatch(.copyMatching)
         return request
     }
 

@@ -101,9 +101,7 @@ struct SecItemKeychain: KeychainBackend {
     func delete(_ query: ItemQuery) throws(KeychainFailure) {
         try functions.check(functions.delete(query.dictionary), "delete items")
     }
-}
 
-extension SecItemKeychain {
     /// Sets all items. The system has no transactions: if an item fails, those before it are set
     /// back. An item that cannot be set back keeps its new value.
     func set(_ items: [(item: NewItem, value: Data)]) throws(KeychainFailure) {
@@ -140,9 +138,7 @@ extension SecItemKeychain {
             try? delete(item.query)
         }
     }
-}
 
-extension SecItemKeychain {
     /// The items that a dictionary finds. Reads values one by one, because the keychains of older
     /// systems do not return several values at once.
     func items(

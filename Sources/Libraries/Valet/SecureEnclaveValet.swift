@@ -29,9 +29,7 @@ extension SecureEnclaveValet {
         let enclave = Enclave(naming, accessControl, asksOnce: false, backend: Platform.backend)
         return Platform.registry.valet(enclave.configuration) { SecureEnclaveValet(enclave) }
     }
-}
 
-extension SecureEnclaveValet {
     /// Returns whether the keychain works here, whatever the access control. Tries a canary item
     /// that can be read without asking the user.
     ///
@@ -121,9 +119,7 @@ extension SecureEnclaveValet {
     public func removeAllObjects() throws(KeychainError) {
         try enclave.removeAll()
     }
-}
 
-extension SecureEnclaveValet {
     /// Copies the generic passwords that a query finds into this valet.
     ///
     /// - Parameters:

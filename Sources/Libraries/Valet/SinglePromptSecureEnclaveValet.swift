@@ -31,9 +31,7 @@ extension SinglePromptSecureEnclaveValet {
             SinglePromptSecureEnclaveValet(enclave)
         }
     }
-}
 
-extension SinglePromptSecureEnclaveValet {
     /// Returns whether the keychain works here, whatever the access control. Tries a canary item
     /// that can be read without asking the user. ``allKeys(userPrompt:)`` leaves the canary
     /// out.

@@ -51,7 +51,8 @@ public final class Valet: NSObject, Sendable {
 
     /// The identifier, the accessibility and the kind.
     public override var description: String {
-        "\(identifier) \(accessibility) (\(configuration.kind == .synchronizableValet ? "iCloud" : "Valet"))"
+        let isCloud = configuration.kind == .synchronizableValet
+        return "\(identifier) \(accessibility) (\(isCloud ? "iCloud" : "Valet"))"
     }
 }
 

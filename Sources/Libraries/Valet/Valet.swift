@@ -92,9 +92,7 @@ extension Valet {
             Valet(configuration, backend: Platform.backend)
         }
     }
-}
 
-extension Valet {
     /// Stores `object` under `key` and replaces what was stored there. On return it is on disk.
     ///
     /// - Throws: `emptyKey`, `emptyValue`, `missingEntitlement`, `couldNotAccessKeychain`.
@@ -186,10 +184,7 @@ extension Valet {
     private func check(_ key: String) throws(KeychainError) {
         guard !key.isEmpty else { throw .emptyKey }
     }
-}
 
-/// Several values in one call.
-extension Valet {
     /// Returns the bytes that are stored under each of `keys`, as they were at one moment.
     ///
     /// Apple's keychain has no transactions: there the values are read one after the other.
@@ -221,9 +216,7 @@ extension Valet {
             try backend.set(objects.map { (item: sandbox.item($0.key), value: $0.value) })
         }
     }
-}
 
-extension Valet {
     /// Returns whether the keychain works here. Tries to read a canary item, and stores it if it
     /// does not exist. ``allKeys()`` leaves the canary out.
     ///

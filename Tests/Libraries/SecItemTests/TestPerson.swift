@@ -147,6 +147,15 @@ struct GuardedCalls {
         return try #require(made)
     }
 
+    /// The name of an item of ``add(_:_:_:_:)``.
+    static func name(_ account: String) -> PasswordName {
+        PasswordName(
+            account,
+            in: PasswordService(
+                service: "", accessGroup: nil, isSynchronizable: false,
+                protectionClass: .whenUnlockedThisDeviceOnly))
+    }
+
     static func item(_ account: String, _ more: NSDictionary = [:]) -> NSDictionary {
         [kSecClass: kSecClassGenericPassword, kSecAttrAccount: account] + more
     }

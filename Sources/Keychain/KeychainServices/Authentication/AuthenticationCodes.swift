@@ -88,9 +88,7 @@ extension KeychainFailure {
         default: false
         }
     }
-}
 
-extension KeychainFailure {
     /// The failure of `operation` when no passcode could be read.
     init(asking error: SystemError, during operation: String) {
         let code: Code =

@@ -68,9 +68,7 @@ struct PresenceAuthentication {
     private func merged(_ known: PresenceProof?, _ newer: PresenceProof) -> PresenceProof {
         known?.adding(newer) ?? newer
     }
-}
 
-extension PresenceAuthentication {
     func provePasscode() throws(KeychainFailure) -> PresenceProof {
         if let credential {
             let copy = credential.withBytes { SecretBytes(copying: $0) }

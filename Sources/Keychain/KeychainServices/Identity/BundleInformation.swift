@@ -25,9 +25,7 @@ package struct BundleInformation: Hashable, Sendable {
         name = executable
         version = "1.0"
     }
-}
 
-extension BundleInformation {
     /// Reads a property list. Keys that do not name the application do not matter.
     ///
     /// - Throws: `invalidRequest` if it is not a property list, or if a name has a wrong type, is
@@ -77,9 +75,7 @@ extension BundleInformation {
     private static func folder(of path: String) -> String {
         String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
     }
-}
 
-extension BundleInformation {
     /// Writes the property list, all of it or nothing. Everybody may read it, whatever the umask,
     /// and only the user may write it: programs refuse a list that others can write.
     ///

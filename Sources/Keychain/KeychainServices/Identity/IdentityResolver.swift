@@ -125,9 +125,7 @@ struct IdentityResolver {
     }
 
     static let operation = "identify the application"
-}
 
-extension IdentityResolver {
     /// The variables that name an application, or the folders to search.
     private static let variables = [
         "VALET_ENTITLEMENTS", "XDG_CONFIG_HOME", "HOME", "SNAP_INSTANCE_NAME", "SNAP_NAME",

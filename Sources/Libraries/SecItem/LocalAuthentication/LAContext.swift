@@ -212,9 +212,7 @@ extension LAContext: AuthenticationContext {
     package var asking: any Authenticator { authenticator }
 
     package var hasEnrolledFinger: Bool { !authenticator.enrolments.isEmpty }
-}
 
-extension LAContext {
     /// Gets proof for `demands` within the time that the user has.
     func prove(
         _ demands: [AccessControl], reason: String

@@ -87,9 +87,7 @@ public struct LAError: CustomNSError, Hashable, Sendable {
 
     /// One sentence.
     public var localizedDescription: String { _nsError.localizedDescription }
-}
 
-extension LAError {
     /// ``Code/authenticationFailed``
     public static var authenticationFailed: Code { .authenticationFailed }
     /// ``Code/userCancel``
@@ -199,9 +197,7 @@ extension LAError: _ObjectiveCBridgeable {
     public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> LAError {
         source.map(LAError.init(_nsError:)) ?? LAError(.authenticationFailed)
     }
-}
 
-extension LAError {
     /// The error of a context's calls for the failure that it would be for a call for items.
     init(_ failure: KeychainFailure) {
         let code: Code =

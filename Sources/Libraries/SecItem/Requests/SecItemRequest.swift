@@ -3,69 +3,27 @@
 internal import Foundation
 internal import ValetKeychainModel
 internal import ValetKeychainServices
+internal import ValetKeychainStore
 
-// The dictionaries of the calls in `SecItem.swift`, as typed requests.
+// The dictionaries of the calls in `SecItem.swift`, as typed requests: how each call reads its
+// dictionaries, and what it refuses (spec/secitem.md §3.3). Whether the caller may use the group is
+// checked after the dictionary, and before its class (§3.10).
 
 struct AddRequest {
     var item: NewItem
     var value: Data?
     var returning: ReturnedParts
     var policy: AuthenticationPolicy
-}
 
-struct CopyRequest {
-    var search: SearchRequest
-    var returning: ReturnedParts
-    /// Whether the result is an array even if it holds one object.
-    var isList: Bool
-}
-
-struct UpdateRequest {
-    var search: SearchRequest
-    var changes: ItemChanges
-    var value: Data?
-}
-
-/// The items of a call; for `SecItemDelete`, all of the request.
-struct SearchRequest {
-    var query: ItemQuery
-    /// False for searches that no item can match, such as one with limit 0.
-    var canMatch: Bool
-    var policy: AuthenticationPolicy
-
-    func checkThatItCanMatch(_ call: SecItemCall) throws(KeychainFailure) {
-        if !canMatch { throw call.failure(.itemNotFound, "no item can match") }
-    }
-}
-
-/// The parts that a call returns: the `kSecReturn…` flags that are true.
-struct ReturnedParts: OptionSet, Hashable {
-    let rawValue: UInt8
-
-    static let data = ReturnedParts(rawValue: 1)
-    static let attributes = ReturnedParts(rawValue: 2)
-    /// An object. Passwords have none, but the result becomes a dictionary with the class.
-    static let object = ReturnedParts(rawValue: 4)
-    static let persistentReference = ReturnedParts(rawValue: 8)
-}
-
-// How each call reads its dictionaries, and what it refuses (spec/secitem.md §3.3).
-
-/// Throws if the caller may not use the group that a dictionary names, or the default group.
-///
-/// It runs after the checks of the dictionary, and before those of the class (§3.10).
-typealias GroupCheck = (AccessGroup?) throws(KeychainFailure) -> Void
-
-extension AddRequest {
     /// The request in `dictionary`.
     ///
     /// Match keys are refused, where Apple's keychain claims success and stores nothing (§3.5).
     init(
-        _ dictionary: NSDictionary, checking check: GroupCheck = { _ in }
+        _ dictionary: NSDictionary, of caller: Caller? = nil
     ) throws(KeychainFailure) {
         let contents = try RequestReader(dictionary, for: .add)
         try contents.refuseSkipping()
-        try check(contents.accessGroup)
+        _ = try caller?.group(writing: contents.accessGroup, during: SecItemCall.add.operation)
         try contents.refuseMatchKeys()
         var attributes = contents.attributes
         // The keychain sets both dates itself (§2.5).
@@ -82,12 +40,18 @@ extension AddRequest {
     }
 }
 
-extension CopyRequest {
+struct CopyRequest {
+    var search: SearchRequest
+    var returning: ReturnedParts
+    /// Whether the result is an array even if it holds one object.
+    var isList: Bool
+
     init(
-        _ dictionary: NSDictionary, checking check: GroupCheck = { _ in }
+        _ dictionary: NSDictionary, of caller: Caller? = nil
     ) throws(KeychainFailure) {
         let contents = try RequestReader(dictionary, for: .copyMatching)
-        try check(contents.accessGroup)
+        _ = try caller?.groups(
+            searching: contents.accessGroup, during: SecItemCall.copyMatching.operation)
         if contents.reference != nil && contents.namesAttributes {
             throw contents.invalid("attributes cannot be searched beside a persistent reference")
         }
@@ -120,7 +84,11 @@ extension CopyRequest {
     }
 }
 
-extension UpdateRequest {
+struct UpdateRequest {
+    var search: SearchRequest
+    var changes: ItemChanges
+    var value: Data?
+
     init(_ query: NSDictionary, _ changes: NSDictionary) throws(KeychainFailure) {
         let contents = try RequestReader(query, for: .update)
         try contents.refuseMatchKeys()
@@ -138,6 +106,18 @@ extension UpdateRequest {
     }
 }
 
+/// The items of a call; for `SecItemDelete`, all of the request.
+struct SearchRequest {
+    var query: ItemQuery
+    /// False for searches that no item can match, such as one with limit 0.
+    var canMatch: Bool
+    var policy: AuthenticationPolicy
+
+    func checkThatItCanMatch(_ call: SecItemCall) throws(KeychainFailure) {
+        if !canMatch { throw call.failure(.itemNotFound, "no item can match") }
+    }
+}
+
 extension SearchRequest {
     /// The request in a dictionary of `SecItemDelete`.
     ///
@@ -148,6 +128,17 @@ extension SearchRequest {
         try contents.refuseSkipping()
         self = contents.search
     }
+}
+
+/// The parts that a call returns: the `kSecReturn…` flags that are true.
+struct ReturnedParts: OptionSet, Hashable {
+    let rawValue: UInt8
+
+    static let data = ReturnedParts(rawValue: 1)
+    static let attributes = ReturnedParts(rawValue: 2)
+    /// An object. Passwords have none, but the result becomes a dictionary with the class.
+    static let object = ReturnedParts(rawValue: 4)
+    static let persistentReference = ReturnedParts(rawValue: 8)
 }
 
 extension RequestReader {
