@@ -135,9 +135,6 @@ extension AccessControl {
             ways.contains { factors.isSuperset(of: $0) }
         }
 
-        package var withoutFingerprint: Demand {
-            Demand(ways.filter { !$0.contains(.fingerprint) })
-        }
     }
 
     /// The proofs that must be given before the value is released.
@@ -169,7 +166,7 @@ extension AccessControl {
         guard let enrolment, !enrolled.contains(enrolment),
             enrolled.contains(where: { Self.reader(of: $0) == Self.reader(of: enrolment) })
         else { return demand }
-        return demand.withoutFingerprint
+        return Demand(demand.ways.filter { !$0.contains(.fingerprint) })
     }
 
     /// The reader of an enrolment: docs/FORMAT.md §5.4.

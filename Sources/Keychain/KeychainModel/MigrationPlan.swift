@@ -141,8 +141,6 @@ package struct MigrationPlan<Item: MigratableItem> {
         if removing { removals += items.filter { $0.isCanary && !$0.belongs(to: place) } }
     }
 
-    package var isEmpty: Bool { additions.isEmpty && changes.isEmpty && removals.isEmpty }
-
     /// Makes the changes with `perform`, if nothing is stored under an added key.
     ///
     /// - Parameter hasAny: Whether something is stored under one of the keys.
@@ -150,7 +148,7 @@ package struct MigrationPlan<Item: MigratableItem> {
         unless hasAny: (_ keys: Set<ExactName>) throws(KeychainFailure) -> Bool,
         _ perform: (Self) throws(KeychainFailure) -> Void
     ) throws(KeychainFailure) {
-        guard !isEmpty else { return }
+        if additions.isEmpty && changes.isEmpty && removals.isEmpty { return }
         if !addedKeys.isEmpty, try hasAny(addedKeys) { throw .migration(.migratedKeyExists) }
         do {
             try perform(self)

@@ -32,7 +32,8 @@ extension SystemError {
         guard code.meaning != .insecureFiles, code != .replaced, code != .descriptorsClosed else {
             return code.reason
         }
-        let isToldByPath = path != nil && code.isAboutWholeFile
+        // An error about the whole file does not depend on the step that met it.
+        let isToldByPath = path != nil && [.cannotOpen, .missing, .readOnly].contains(code)
         let step = operation.hasPrefix(outer) || isToldByPath ? "" : "\(operation): "
         let number = sqliteCode.map { ", sqlite \($0)" } ?? ""
         return "\(step)\(code.meaning.explanation)\(number)"
@@ -46,11 +47,6 @@ extension SystemError {
 }
 
 extension SystemError.Code {
-    /// Whether the error concerns the whole file, so that the step that met it does not matter.
-    fileprivate var isAboutWholeFile: Bool {
-        [.cannotOpen, .missing, .readOnly].contains(self)
-    }
-
     fileprivate var meaning: KeychainFailure.Code {
         switch self {
         case .busy, .replaced: .timedOut

@@ -24,10 +24,6 @@ package struct KeychainSession: Sendable {
         self.script = script
     }
 
-    var ofThisTask: KeychainSession {
-        KeychainSession(store, caller, script: script?.ofThisTask)
-    }
-
     /// The same session for one call, which waits until `deadline` at most: for locks, for a person
     /// and for readers. By default a call waits five seconds for locks, and a minute for a person.
     package func ending(at deadline: Deadline) -> KeychainSession {

@@ -106,9 +106,10 @@ extension KeychainSession {
     package static func carrying<R, E: Error>(
         _ body: @escaping @Sendable () throws(E) -> R
     ) -> @Sendable () throws(E) -> R {
-        let session = SessionOverride.isUsed ? SessionOverride.session?.ofThisTask : nil
-        guard let session else { return body }
-        return { () throws(E) -> R in try SessionOverride.with(session, body) }
+        guard SessionOverride.isUsed, let session = SessionOverride.session else { return body }
+        let bound = KeychainSession(
+            session.store, session.caller, script: session.script?.ofThisTask)
+        return { () throws(E) -> R in try SessionOverride.with(bound, body) }
     }
 }
 

@@ -45,15 +45,8 @@ final class OpenValet: Sendable {
         return try session.contains(PasswordName(key, in: items), AuthenticationPolicy(.fail))
     }
 
-    func remove(_ key: String, _ options: CallOptions) throws(KeychainFailure) {
-        try delete(PasswordName(key, in: items).query, options)
-    }
-
-    func removeAll(_ options: CallOptions) throws(KeychainFailure) {
-        try delete(items.query, options)
-    }
-
-    private func delete(_ query: ItemQuery, _ options: CallOptions) throws(KeychainFailure) {
+    /// Deletes what `query` finds, if anything.
+    func delete(_ query: ItemQuery, _ options: CallOptions) throws(KeychainFailure) {
         let session = try options.session()
         do {
             try session.delete(query)

@@ -160,7 +160,8 @@ package func valet_remove(
     call { () throws(KeychainFailure) in
         let valet = try unsafe Handles.valets.object(valet)
         let options = try unsafe CallOptions(options)
-        try valet.remove(try unsafe Argument.key(key, key_length), options)
+        let key = try unsafe Argument.key(key, key_length)
+        try valet.delete(PasswordName(key, in: valet.items).query, options)
     }
 }
 
@@ -169,7 +170,8 @@ package func valet_remove_all(
     _ valet: valet_t?, _ options: UnsafePointer<valet_options>?
 ) -> valet_status {
     call { () throws(KeychainFailure) in
-        try unsafe Handles.valets.object(valet).removeAll(CallOptions(options))
+        let valet = try unsafe Handles.valets.object(valet)
+        try valet.delete(valet.items.query, try unsafe CallOptions(options))
     }
 }
 

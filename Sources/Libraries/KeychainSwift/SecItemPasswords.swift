@@ -28,7 +28,11 @@ struct SecItemPasswords: PasswordKeychain {
             }
             guard try update(found.remove(at: chosen), item, value) else { continue }
             // The new value is stored: now the other items can be deleted.
-            for other in found { try remove(other) }
+            for other in found {
+                let status = functions.delete(other.query)
+                guard status != KeychainFailure.Code.itemNotFound.status else { continue }
+                try functions.check(status, Self.setting)
+            }
             return
         }
         throw KeychainFailure(.duplicateItem, during: Self.setting)
@@ -145,11 +149,5 @@ struct SecItemPasswords: PasswordKeychain {
         guard !outdated.contains(where: { $0.status == status }) else { return false }
         try functions.check(status, Self.setting)
         return true
-    }
-
-    private func remove(_ item: OwnItem) throws(KeychainFailure) {
-        let status = functions.delete(item.query)
-        guard status != KeychainFailure.Code.itemNotFound.status else { return }
-        try functions.check(status, Self.setting)
     }
 }

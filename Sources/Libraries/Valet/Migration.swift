@@ -168,13 +168,9 @@ enum Migration {
             query[SecItemKey.limit]?.base as? String != SecItemKey.limitOne,
             query[SecItemKey.limit]?.base as? Int != 1,
             query[Attribute.accessControl.rawValue] == nil,
-            demands.allSatisfy({ flag(query[$0.key]) != $0.refused })
+            demands.allSatisfy({ (query[$0.key]?.base as? NSNumber)?.boolValue != $0.refused })
         else { throw .invalidQuery }
         return query.mapValues(\.base)
-    }
-
-    private static func flag(_ value: AnyHashable?) -> Bool? {
-        (value?.base as? NSNumber)?.boolValue
     }
 }
 

@@ -115,7 +115,13 @@ struct SecItemKeychain: KeychainBackend {
                 done.append((item, before))
             }
         } catch {
-            for (item, before) in done.reversed() { setBack(item, to: before) }
+            for (item, before) in done.reversed() {
+                if let before {
+                    try? set(item, value: before, nil)
+                } else {
+                    try? delete(item.query)
+                }
+            }
             throw error
         }
     }
@@ -129,14 +135,6 @@ struct SecItemKeychain: KeychainBackend {
             values[account] = try valueIfAny(query.searchDictionary)
         }
         return values
-    }
-
-    private func setBack(_ item: NewItem, to value: Data?) {
-        if let value {
-            try? set(item, value: value, nil)
-        } else {
-            try? delete(item.query)
-        }
     }
 
     /// The items that a dictionary finds. Reads values one by one, because the keychains of older

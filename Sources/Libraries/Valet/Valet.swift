@@ -115,7 +115,9 @@ extension Valet {
             }
             return value
         } catch {
-            keep(error, missing: key)
+            if Platform.keepsLastFailure, error.code == .itemNotFound {
+                Platform.keep(explained(error, missing: key))
+            }
             throw KeychainError(error)
         }
     }
@@ -223,17 +225,8 @@ extension Valet {
     /// Valets of one explicitly set identifier share the canary, whatever their accessibilities.
     public func canAccessKeychain() -> Bool { backend.canAccess(sandbox) }
 
-    /// Keeps `failure` as the thread's last failure. If the key was not found, adds a hint that
-    /// names the accessibility under which it is stored.
-    ///
-    /// Costs a search, only when a key is missing.
-    func keep(_ failure: KeychainFailure, missing key: String) {
-        guard Platform.keepsLastFailure, failure.code == .itemNotFound else { return }
-        Platform.keep(explained(failure, missing: key))
-    }
-
     /// `failure` with a hint if `key` is stored under the same identifier with another
-    /// accessibility.
+    /// accessibility. Costs a search.
     func explained(_ failure: KeychainFailure, missing key: String) -> KeychainFailure {
         guard let accessibility = otherAccessibility(of: key) else { return failure }
         return KeychainFailure(

@@ -34,7 +34,7 @@ struct PresenceAuthentication {
         var proof = known
         if way.factors.contains(.fingerprint) {
             let hasOther = demands.allSatisfy {
-                $0.demand.isMet(by: Self.shown(known, for: $0).union(.passcode))
+                $0.demand.isMet(by: (known?.factors(for: $0) ?? []).union(.passcode))
             }
             do {
                 // A question for the passcode may follow, and needs time.
@@ -51,18 +51,6 @@ struct PresenceAuthentication {
         if way.factors.contains(.passcode) { proof = merged(proof, try provePasscode()) }
         guard let proof else { throw .refused(.otherDeviceNeeded) }
         return proof
-    }
-
-    func hasPasscode() throws(KeychainFailure) -> Bool {
-        let found = try store.keychain.availability()
-        if let fault = found.fault { throw fault }
-        return found.state != .noPasscode && found.state != .absent
-    }
-
-    private static func shown(
-        _ known: PresenceProof?, for accessControl: AccessControl
-    ) -> AccessControl.Factors {
-        known?.factors(for: accessControl) ?? []
     }
 
     private func merged(_ known: PresenceProof?, _ newer: PresenceProof) -> PresenceProof {
@@ -186,7 +174,11 @@ extension PresenceAuthentication {
         }
         guard let way else { throw .refused(reason(against: demands, reader)) }
         // Without a passcode the keychain is never locked, so fingers would prove nothing either.
-        guard try hasPasscode() else { throw .refused(.noPasscode) }
+        let found = try store.keychain.availability()
+        if let fault = found.fault { throw fault }
+        guard found.state != .noPasscode, found.state != .absent else {
+            throw .refused(.noPasscode)
+        }
         if credential == nil || way.factors.contains(.fingerprint) {
             try question.checkThatSomebodyIsThere()
         }

@@ -26,7 +26,8 @@ struct IdentityResolver {
                 applicationIdentifier: identifier, accessGroups: groups,
                 executablePath: executablePath),
             source: declared.map { .entitlements(path: $0.path) } ?? source,
-            entitlementsPath: declared?.path ?? pathToCreate)
+            entitlementsPath: declared?.path
+                ?? executableName.map { perUserPath($0) ?? perMachinePath($0) })
     }
 
     private func entitlements() throws(KeychainFailure) -> (
@@ -64,10 +65,6 @@ struct IdentityResolver {
             .compactMap { $0 }
     }
 
-    private var pathToCreate: String? {
-        executableName.map { perUserPath($0) ?? perMachinePath($0) }
-    }
-
     private func perMachinePath(_ name: String) -> String {
         "/etc/valet/entitlements/\(name).entitlements"
     }
@@ -85,7 +82,11 @@ struct IdentityResolver {
         _ entitlements: Entitlements?
     ) throws(KeychainFailure) -> (String, ApplicationIdentity.Source) {
         if let name = entitlements?.applicationIdentifier { return (name, .executableName) }
-        if let name = try flatpakName() { return (name, .flatpak) }
+        if let bytes = try readFile(Self.flatpakInfoPath),
+            let name = FlatpakInfo.applicationName(in: String(decoding: bytes, as: UTF8.self))
+        {
+            return (name, .flatpak)
+        }
         for variable in ["SNAP_INSTANCE_NAME", "SNAP_NAME"] {
             if let name = environment[variable], !name.isEmpty { return (name, .snap) }
         }
@@ -97,11 +98,6 @@ struct IdentityResolver {
                 advice: .call(.configure, purpose: "first", alternative: "mount /proc"))
         }
         return (name, .executableName)
-    }
-
-    private func flatpakName() throws(KeychainFailure) -> String? {
-        guard let bytes = try readFile(Self.flatpakInfoPath) else { return nil }
-        return FlatpakInfo.applicationName(in: String(decoding: bytes, as: UTF8.self))
     }
 
     /// The identifier of the bundle that Foundation finds for the program.
