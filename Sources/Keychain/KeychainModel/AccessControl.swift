@@ -11,24 +11,19 @@ package struct AccessControl: Hashable, Sendable {
         /// The bits, as `SecAccessControlCreateFlags` and docs/FORMAT.md §5.4 have them.
         package let rawValue: UInt32
 
-        /// The constraints whose bits are set.
         package init(rawValue: UInt32) {
             self.rawValue = rawValue
         }
 
-        /// A fingerprint or the passcode.
         package static let userPresence = Constraints(rawValue: 1 << 0)
         /// Any finger that is enrolled when the item is read.
         package static let biometryAny = Constraints(rawValue: 1 << 1)
         /// A finger, while the same fingers are enrolled as when the item was added.
         package static let biometryCurrentSet = Constraints(rawValue: 1 << 3)
-        /// The keychain's passcode.
         package static let devicePasscode = Constraints(rawValue: 1 << 4)
         /// Another device of the person, which does not exist on Linux.
         package static let companion = Constraints(rawValue: 1 << 5)
-        /// One of the constraints suffices.
         package static let or = Constraints(rawValue: 1 << 14)
-        /// All constraints have to be met.
         package static let and = Constraints(rawValue: 1 << 15)
         /// The constraints are about the use of a private key.
         package static let privateKeyUsage = Constraints(rawValue: 1 << 30)
@@ -46,7 +41,6 @@ package struct AccessControl: Hashable, Sendable {
         ])
     }
 
-    /// When the item may be read at all.
     package let protectionClass: ProtectionClass
     /// In normal form: no unknown bits, and one of `or` and `and` exactly if there are two single
     /// constraints to join.
@@ -58,7 +52,6 @@ package struct AccessControl: Hashable, Sendable {
     /// `biometryCurrentSet`. At most 255 bytes, compared byte by byte.
     package private(set) var enrolment: [UInt8]?
 
-    /// The access control of items that have only a class.
     package init(plain protectionClass: ProtectionClass) {
         self.protectionClass = protectionClass
         constraints = []
@@ -114,19 +107,14 @@ extension AccessControl.Constraints {
 }
 
 extension AccessControl {
-    /// How a person proves their identity.
     package struct Factors: OptionSet, Hashable, Sendable {
-        /// One bit for each.
         package let rawValue: UInt8
 
-        /// The factors whose bits are set.
         package init(rawValue: UInt8) {
             self.rawValue = rawValue
         }
 
-        /// The keychain's passcode.
         package static let passcode = Factors(rawValue: 1)
-        /// A finger that is enrolled.
         package static let fingerprint = Factors(rawValue: 2)
     }
 
@@ -139,22 +127,14 @@ extension AccessControl {
 
         init(_ ways: [Factors]) { self.ways = ways }
 
-        /// Whether no person is needed.
         package var isNothing: Bool { ways.contains([]) }
-        /// Whether no person can meet the demand.
         package var isImpossible: Bool { ways.isEmpty }
-        /// Whether every way takes the passcode.
         package var needsPasscode: Bool { ways.allSatisfy { $0.contains(.passcode) } }
 
-        /// Whether `factors` are enough.
         package func isMet(by factors: Factors) -> Bool {
             ways.contains { factors.isSuperset(of: $0) }
         }
 
-        /// The demand if no fingerprint counts.
-        package var withoutFingerprint: Demand {
-            Demand(ways.filter { !$0.contains(.fingerprint) })
-        }
     }
 
     /// The proofs that must be given before the value is released.
@@ -186,7 +166,7 @@ extension AccessControl {
         guard let enrolment, !enrolled.contains(enrolment),
             enrolled.contains(where: { Self.reader(of: $0) == Self.reader(of: enrolment) })
         else { return demand }
-        return demand.withoutFingerprint
+        return Demand(demand.ways.filter { !$0.contains(.fingerprint) })
     }
 
     /// The reader of an enrolment: docs/FORMAT.md §5.4.

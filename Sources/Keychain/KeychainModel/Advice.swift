@@ -3,7 +3,6 @@
 /// A hint that helps after a failure. If it advises a call of ours, each interface names that call
 /// in its own language.
 package enum Advice: Hashable, Sendable {
-    /// The same words in every interface.
     case text(String)
     /// `call`, used as `purpose` says, or `alternative` instead.
     case call(AdvisedCall, purpose: String? = nil, alternative: String? = nil)
@@ -21,18 +20,14 @@ package enum Advice: Hashable, Sendable {
             return advice + (alternative.map { ", or " + $0 } ?? "")
         }
     }
-}
 
-extension Advice {
     /// The advice in the words of the command, which has none of these calls.
     package var commandText: String? { text { _ in nil } }
 }
 
 /// The calls that hints advise, which every library has.
 package enum AdvisedCall: CaseIterable, Hashable, Sendable {
-    /// Declares the application's identifier and its access groups.
     case configure
-    /// Unlocks the keychain for this process.
     case unlock
 
     package var swiftName: String {
@@ -51,10 +46,8 @@ extension KeychainFailure {
         advice?.text(naming: name)
     }
 
-    /// The hint in the words of the command.
     package var commandHint: String? { advice?.commandText }
 
-    /// A failure of `operation` with a hint that may advise a call.
     package init(
         _ code: Code, during operation: String, message: String? = nil, advice: Advice?
     ) {

@@ -66,9 +66,7 @@ package enum Attribute: String, CaseIterable, Hashable, Sendable {
         default: nil
         }
     }
-}
 
-extension Attribute {
     /// The attribute's number in rows, hashes and backups: docs/FORMAT.md §5.3.
     package var tag: UInt8 {
         switch self {
@@ -109,7 +107,6 @@ extension Attribute {
         return table
     }()
 
-    /// The attribute with this number; nil for other numbers.
     package init?(tag: UInt8) {
         guard tag < Self.byTag.count, let attribute = Self.byTag[Int(tag)] else { return nil }
         self = attribute
@@ -119,36 +116,20 @@ extension Attribute {
 /// The texts of the `kSec…` constants that requests are written with and are no attributes
 /// (spec/secitem.md §1.1, §1.6, §1.7).
 package enum SecItemKey {
-    /// `kSecClass`.
     package static let itemClass = "class"
-    /// `kSecMatchLimit`.
     package static let limit = "m_Limit"
-    /// `kSecMatchLimitOne`.
     package static let limitOne = "m_LimitOne"
-    /// `kSecMatchLimitAll`.
     package static let limitAll = "m_LimitAll"
-    /// `kSecMatchHostOrSubdomainOfHost`.
     package static let hostOrSubdomainOfHost = "m_HostOrSubdomainOfHost"
-    /// `kSecReturnData`.
     package static let returnData = "r_Data"
-    /// `kSecReturnAttributes`.
     package static let returnAttributes = "r_Attributes"
-    /// `kSecReturnRef`.
     package static let returnReference = "r_Ref"
-    /// `kSecReturnPersistentRef`.
     package static let returnPersistentReference = "r_PersistentRef"
-    /// `kSecValueData`.
     package static let data = "v_Data"
-    /// `kSecValuePersistentRef`.
     package static let persistentReference = "v_PersistentRef"
-    /// `kSecUseDataProtectionKeychain`.
     package static let usesDataProtectionKeychain = "nleg"
-    /// `kSecAttrSynchronizableAny`.
     package static let synchronizableAny = "syna"
-    /// `kSecUseAuthenticationContext`.
     package static let authenticationContext = "u_AuthCtx"
-    /// `kSecUseAuthenticationUI`.
     package static let authenticationUI = "u_AuthUI"
-    /// `kSecUseAuthenticationUIFail`.
     package static let authenticationUIFail = "u_AuthUIF"
 }

@@ -8,17 +8,21 @@ package struct AttributeList: Hashable, Sendable {
         package let value: AttributeValue
     }
 
-    /// The entries, by strictly rising tags.
     package private(set) var entries: [Entry] = []
 
-    /// An empty list with room for `count` entries.
     package init(reservingCapacity count: Int = 0) {
         entries.reserveCapacity(count)
     }
 
-    /// The value under `tag`.
     package subscript(tag: UInt8) -> AttributeValue? {
-        entries.first { $0.tag == tag }?.value
+        get { entries.first { $0.tag == tag }?.value }
+        set {
+            if let newValue {
+                set(newValue, for: tag)
+            } else {
+                entries.removeAll { $0.tag == tag }
+            }
+        }
     }
 
     /// Sets `value` for `tag`, in order, replacing an earlier value.
@@ -32,7 +36,6 @@ package struct AttributeList: Hashable, Sendable {
         entries.insert(Entry(tag: tag, value: value), at: index)
     }
 
-    /// How many bytes ``encoded`` has.
     package var encodedByteCount: Int {
         entries.reduce(0) { $0 + Self.headByteCount + $1.value.encodedByteCount }
     }
@@ -86,13 +89,11 @@ package struct AttributeList: Hashable, Sendable {
 
     private static let headByteCount = 6
 
-    /// One entry in the bytes of a list.
     private struct Part {
         let tag: UInt8
         let type: AttributeValue.EncodedType
         let body: Range<Int>
 
-        /// Nil for too few bytes, or an unknown type.
         init?(of bytes: ArraySlice<UInt8>, at position: Int) {
             let start = position + headByteCount
             guard start <= bytes.endIndex,
@@ -152,7 +153,6 @@ extension AttributeValue {
 }
 
 extension UInt64 {
-    /// The number in at most 8 bytes, most significant first.
     fileprivate init(bigEndian bytes: ArraySlice<UInt8>) {
         self = 0
         for byte in bytes { self = self << 8 | UInt64(byte) }

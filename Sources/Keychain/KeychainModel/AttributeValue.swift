@@ -9,7 +9,6 @@ package enum AttributeValue: Hashable, Sendable {
     case number(Int64)
     /// Seconds since 2001-01-01 00:00 UTC, as CFAbsoluteTime counts.
     case date(Double)
-    /// A serialised access control object.
     case accessControl([UInt8])
 
     /// Compares texts byte by byte: two that are equal in Swift may name different items.
@@ -24,18 +23,15 @@ package enum AttributeValue: Hashable, Sendable {
         }
     }
 
-    /// The text; nil for values of other types.
     package var text: String? { if case .text(let text) = self { text } else { nil } }
 }
 
-/// A value from a caller, before it is converted for its attribute.
 package enum AttributeInput: Hashable, Sendable {
     case text(String)
     case bytes([UInt8])
     case number(Int64)
     case boolean(Bool)
     case date(Double)
-    /// A UUID in its textual form.
     case uuid(String)
     case accessControl([UInt8])
     /// Null, a fraction, or a type that no attribute accepts.
@@ -121,7 +117,6 @@ package struct SearchKey: Hashable, Sendable {
         case date = 3
     }
 
-    /// The kind of the value.
     package let kind: Kind
     /// Two keys of one kind match if these are equal.
     package let bytes: [UInt8]

@@ -5,33 +5,15 @@
 /// An item has about a dozen at most, so a search from the first to the last costs less than a
 /// table would.
 package struct ItemAttributes: Hashable, Sendable {
-    /// By strictly rising tags.
-    private var entries: [AttributeList.Entry] = []
+    private var list = AttributeList()
 
-    /// No attributes.
     package init() {}
 
-    /// The value of an attribute; nil if it is not set.
     package subscript(attribute: Attribute) -> AttributeValue? {
-        get {
-            let tag = attribute.tag
-            return entries.first { $0.tag == tag }?.value
-        }
-        set {
-            let tag = attribute.tag
-            let index = entries.firstIndex { $0.tag >= tag } ?? entries.endIndex
-            let isSet = index < entries.endIndex && entries[index].tag == tag
-            switch (newValue, isSet) {
-            case (let value?, true): entries[index] = AttributeList.Entry(tag: tag, value: value)
-            case (let value?, false):
-                entries.insert(AttributeList.Entry(tag: tag, value: value), at: index)
-            case (nil, true): entries.remove(at: index)
-            case (nil, false): break
-            }
-        }
+        get { list[attribute.tag] }
+        set { list[attribute.tag] = newValue }
     }
 
-    /// The attributes for which `isKept` is true.
     package func filter(_ isKept: (Element) throws -> Bool) rethrows -> ItemAttributes {
         var kept = ItemAttributes()
         for element in self where try isKept(element) { kept[element.key] = element.value }
@@ -49,18 +31,17 @@ package struct ItemAttributes: Hashable, Sendable {
 extension ItemAttributes: RandomAccessCollection {
     package typealias Element = (key: Attribute, value: AttributeValue)
 
-    package var startIndex: Int { entries.startIndex }
-    package var endIndex: Int { entries.endIndex }
+    package var startIndex: Int { list.entries.startIndex }
+    package var endIndex: Int { list.entries.endIndex }
 
     package subscript(position: Int) -> Element {
-        let entry = entries[position]
+        let entry = list.entries[position]
         guard let attribute = Attribute(tag: entry.tag) else {
             preconditionFailure("a tag of no attribute was set")
         }
         return (attribute, entry.value)
     }
 
-    /// The attributes that are set.
     package var keys: [Attribute] { map(\.key) }
 }
 

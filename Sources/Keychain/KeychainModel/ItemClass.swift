@@ -7,7 +7,6 @@ package enum ItemClass: UInt8, CaseIterable, Hashable, Sendable {
     case genericPassword = 1
     case internetPassword = 2
 
-    /// The four ASCII characters that name the class in dictionaries and persistent references.
     package var code: String {
         switch self {
         case .genericPassword: "genp"
@@ -15,13 +14,9 @@ package enum ItemClass: UInt8, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The class with this code; nil for classes other than passwords.
     package init?(code: String) {
-        switch code {
-        case "genp": self = .genericPassword
-        case "inet": self = .internetPassword
-        default: return nil
-        }
+        guard let match = Self.allCases.first(where: { $0.code == code }) else { return nil }
+        self = match
     }
 
     /// The attributes that, with access group and synchronizable flag, make an item unique.
@@ -48,7 +43,6 @@ package struct PersistentReference: Hashable, Sendable {
     /// 20 bytes: the four ASCII characters of the class and the 16 bytes of the item's id.
     package static let byteCount = 20
 
-    /// The item's class; it cannot change.
     package let itemClass: ItemClass
     /// 16 bytes, as stored in the row.
     package let itemID: [UInt8]
@@ -68,7 +62,6 @@ package struct PersistentReference: Hashable, Sendable {
         self.init(itemClass: itemClass, itemID: Array(bytes[4...]))
     }
 
-    /// The 20 bytes that callers store.
     package var bytes: [UInt8] {
         Array(itemClass.code.utf8) + itemID
     }
@@ -96,15 +89,12 @@ package struct AccessGroup: Hashable, Sendable {
 /// A name in a set: an account, for example. The keychain compares names byte by byte, while Swift
 /// takes "é" and "e\u{301}" for one text.
 package struct ExactName: Hashable, Sendable {
-    /// The name.
     package let text: String
 
-    /// That name.
     package init(_ text: String) {
         self.text = text
     }
 
-    /// Compares bytes.
     package static func == (left: ExactName, right: ExactName) -> Bool {
         left.text.hasSameBytes(as: right.text)
     }

@@ -7,22 +7,16 @@ package struct ItemQuery: Hashable, Sendable {
         case localOnly, synchronizedOnly, any
     }
 
-    /// The class to search.
     package var itemClass: ItemClass
     /// Equality filters, without access group, synchronizable flag, protection class and access
     /// control: those have properties of their own or do not filter.
     package var attributes: ItemAttributes
-    /// The one group to search; nil for every group of the caller.
     package var accessGroup: AccessGroup?
-    /// Local items, synchronized ones or both.
     package var synchronizable: Synchronizable
-    /// Keeps items of this class; nil for all classes.
     package var protectionClass: ProtectionClass?
-    /// Keeps the item with this reference; nil for all items.
     package var reference: PersistentReference?
     /// Keeps internet passwords whose server is this host or a parent domain of it.
     package var hostOrSubdomainOfHost: String?
-    /// How many items at most; nil for all.
     package var limit: Int?
 
     /// A search for all local items of a class in every group of the caller.
@@ -43,18 +37,13 @@ package struct ItemQuery: Hashable, Sendable {
     }
 }
 
-/// An item that is about to be added, without its value.
 package struct NewItem: Hashable, Sendable {
-    /// Generic or internet password.
     package var itemClass: ItemClass
     /// All attributes but access group, synchronizable flag and protection class; dates that are
     /// given are replaced by the time of adding.
     package var attributes: ItemAttributes
-    /// nil for the caller's default group.
     package var accessGroup: AccessGroup?
-    /// Whether other devices may get the item.
     package var isSynchronizable: Bool
-    /// When the value may be read.
     package var protectionClass: ProtectionClass
     /// What reading it demands of a person; nil for nothing. Its class becomes the item's.
     package var accessControl: AccessControl? {
@@ -77,9 +66,7 @@ package struct NewItem: Hashable, Sendable {
 
 /// The changes of an update; everything else of an item stays (spec/secitem.md §6).
 package struct ItemChanges: Hashable, Sendable {
-    /// New values by attribute; other attributes stay.
     package var attributes: ItemAttributes
-    /// The group to move the item to; nil to leave it.
     package var accessGroup: AccessGroup?
     /// Makes the item synchronized or local; nil to leave it.
     package var isSynchronizable: Bool?
@@ -88,7 +75,6 @@ package struct ItemChanges: Hashable, Sendable {
     /// The access control that the item gets, and its class; nil to leave both.
     package var accessControl: AccessControl?
 
-    /// Changes only the given attributes.
     package init(
         attributes: ItemAttributes = [:], accessGroup: AccessGroup? = nil,
         isSynchronizable: Bool? = nil, protectionClass: ProtectionClass? = nil

@@ -14,7 +14,6 @@ public struct KeychainFailure: Error, Hashable, Sendable {
         /// The message of a failure without a more specific one.
         package let explanation: String
 
-        /// A code of this name, which no other code has.
         package init(_ name: String, status: Int32, _ explanation: String) {
             rawValue = name
             self.status = status
@@ -48,11 +47,10 @@ public struct KeychainFailure: Error, Hashable, Sendable {
     public private(set) var systemError: Int32 = 0
     /// What would help, if known.
     public var hint: String? { hint(naming: \.swiftName) }
-    /// What would help, in no particular language.
     package private(set) var advice: Advice?
     /// The name that the platform's modules have for the cause, where a caller has to tell causes
     /// apart.
-    private(set) var causeName: String?
+    var causeName: String?
 
     /// A failure of `operation`.
     public init(
@@ -72,13 +70,6 @@ public struct KeychainFailure: Error, Hashable, Sendable {
         self.systemError = systemError
     }
 
-    /// The same failure, with its cause.
-    init(_ failure: KeychainFailure, causeName: String) {
-        self = failure
-        self.causeName = causeName
-    }
-
-    /// The same failure of another operation.
     package init(_ failure: KeychainFailure, during operation: String) {
         self = failure
         self.operation = operation
@@ -90,19 +81,15 @@ public struct KeychainFailure: Error, Hashable, Sendable {
         message += "; " + addition
     }
 
-    /// The same failure, with another hint.
     package init(_ failure: KeychainFailure, hint: String) {
         self.init(failure, advice: .text(hint))
     }
 
-    /// The same failure, with other advice.
     package init(_ failure: KeychainFailure, advice: Advice?) {
         self = failure
         self.advice = advice
     }
-}
 
-extension KeychainFailure {
     /// The failure for an access control that requires a finger, while none is enrolled.
     package static func noFinger(
         during operation: String, _ message: String
@@ -120,9 +107,7 @@ extension KeychainFailure: CustomStringConvertible {
         let place = path.map { " (\($0))" } ?? ""
         return "could not \(operation): \(message)\(place)"
     }
-}
 
-extension KeychainFailure {
     /// The `OSStatus` that the SecItem functions return. No other code maps failures to statuses.
     public var status: Int32 { code.status }
 }

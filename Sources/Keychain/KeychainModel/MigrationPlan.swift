@@ -20,7 +20,11 @@ extension KeychainFailure.Code {
     package static let migratedItemStays = Self(
         "migratedItemStays", status: -25291, "an item could not be removed from its old place")
 
-    /// All of them. Their places are the raw values of `MigrationError` and of `valet.h`.
+    /// No finger is enrolled that an item could be bound to.
+    static let notBound = Self(
+        "notBound", status: authenticationFailed.status, authenticationFailed.explanation)
+
+    /// All refusals. Their places are the raw values of `MigrationError` and of `valet.h`.
     package static let ofMigrations: [Self] = [
         .invalidMigrationQuery, .migratedKeyInvalid, .migratedValueInvalid, .migratedKeysEqual,
         .migratedKeyExists, .migratedItemStays,
@@ -28,7 +32,15 @@ extension KeychainFailure.Code {
 }
 
 extension KeychainFailure {
-    /// The refusal of a migration.
+    /// The same failure, of a call that stores. Such a call does not ask the user, so a failed
+    /// authentication means that the item could not be bound to a finger.
+    package var ofStoring: KeychainFailure {
+        guard code == .authenticationFailed else { return self }
+        let failure = KeychainFailure(
+            .notBound, during: operation, message: message, path: path)
+        return KeychainFailure(failure, advice: advice)
+    }
+
     package static func migration(_ code: Code) -> KeychainFailure {
         KeychainFailure(code, during: "migrate items")
     }
@@ -38,30 +50,20 @@ extension KeychainFailure {
     package var migrationErrorNumber: Int? { Code.ofMigrations.firstIndex(of: code) }
 }
 
-/// The value of a migrated item.
 package protocol MigratableValue {
-    /// Whether it has no bytes.
     var isEmpty: Bool { get }
-    /// Whether both have the same bytes.
     func isEqual(to other: Self) -> Bool
 }
 
-/// An item that a search for migration found.
 package protocol MigratableItem {
-    /// What values are kept in.
     associatedtype Value: MigratableValue
 
-    /// The account; nil unless it is text.
     var accountText: String? { get }
-    /// The service; nil unless it is text.
     var serviceText: String? { get }
-    /// The name of the group that the item is in.
     var groupName: String? { get }
-    /// Whether other devices may get the item.
     var isSynchronizable: Bool { get }
     /// When the value may be read; nil if that is unknown.
     var knownClass: ProtectionClass? { get }
-    /// nil for an item without a value.
     var value: Value? { get }
 }
 
@@ -76,33 +78,28 @@ extension MigratableItem {
             && [groupName.map { AccessGroup($0) }, nil].contains(valet.accessGroup)
     }
 
-    /// Whether the item has that key and that value already.
     fileprivate func has(_ key: String, _ value: Value) -> Bool {
         accountText?.hasSameBytes(as: key) == true && self.value?.isEqual(to: value) == true
     }
 
-    /// Whether the item belongs to `valet` already.
     fileprivate func belongs(to valet: PasswordService) -> Bool {
         isNamed(as: valet) && knownClass == valet.protectionClass
     }
 }
 
-/// The changes that a migration makes in one step.
 package struct MigrationPlan<Item: MigratableItem> {
     /// A key and its value, as the caller has changed them; nil leaves the item out.
-    package typealias Transform = (Item, Item.Value) throws -> (key: String, value: Item.Value)?
+    package typealias Transform =
+        (Item, Item.Value) throws(KeychainFailure) -> (key: String, value: Item.Value)?
 
-    /// Items to store.
     package var additions: [(item: NewItem, value: Item.Value)] = []
     /// Items that keep their name and get the protection class and the access control of `item`.
     package var changes: [(found: Item, item: NewItem)] = []
-    /// Items to remove.
     package var removals: [Item] = []
     /// The keys of the additions, under which nothing may be stored yet. Those that removals free
     /// are not among them.
     package private(set) var addedKeys: Set<ExactName> = []
 
-    /// These changes.
     package init(
         additions: [(item: NewItem, value: Item.Value)] = [],
         changes: [(found: Item, item: NewItem)] = [], removals: [Item] = []
@@ -119,11 +116,11 @@ package struct MigrationPlan<Item: MigratableItem> {
     /// The canary is never copied; it is removed with the other items. Items without a value stay
     /// where they are.
     ///
-    /// - Throws: ``KeychainFailure`` and the errors of `transform`. An empty value is refused
-    ///   before `transform` is called.
+    /// - Throws: ``KeychainFailure``, also of `transform`. An empty value is refused before
+    ///   `transform` is called.
     package init(
         _ items: [Item], into valet: ValetIdentity, removing: Bool, _ transform: Transform
-    ) throws {
+    ) throws(KeychainFailure) {
         let place = valet.items
         let others = items.filter { !$0.isCanary }
         for (source, key, value) in try Self.pairs(from: others, transform) {
@@ -134,7 +131,7 @@ package struct MigrationPlan<Item: MigratableItem> {
                 continue
             }
             guard !source.belongs(to: place) else {
-                throw KeychainFailure.migration(.migratedKeyExists)
+                throw .migration(.migratedKeyExists)
             }
             changes.append((source, valet.item(key)))
         }
@@ -144,31 +141,23 @@ package struct MigrationPlan<Item: MigratableItem> {
         if removing { removals += items.filter { $0.isCanary && !$0.belongs(to: place) } }
     }
 
-    /// Whether there is nothing to do.
-    package var isEmpty: Bool { additions.isEmpty && changes.isEmpty && removals.isEmpty }
-
     /// Makes the changes with `perform`, if nothing is stored under an added key.
     ///
-    /// - Parameters:
-    ///   - hasAny: Whether something is stored under one of the keys.
-    ///   - failing: Makes the error of a call that stores.
-    /// - Throws: ``KeychainFailure``; the errors of `hasAny` and `failing`.
+    /// - Parameter hasAny: Whether something is stored under one of the keys.
     package func carryOut(
-        unless hasAny: (_ keys: Set<ExactName>) throws -> Bool,
-        failing: (KeychainFailure) -> any Error, _ perform: (Self) throws(KeychainFailure) -> Void
-    ) throws {
-        guard !isEmpty else { return }
-        guard try addedKeys.isEmpty || !hasAny(addedKeys) else {
-            throw KeychainFailure.migration(.migratedKeyExists)
-        }
+        unless hasAny: (_ keys: Set<ExactName>) throws(KeychainFailure) -> Bool,
+        _ perform: (Self) throws(KeychainFailure) -> Void
+    ) throws(KeychainFailure) {
+        if additions.isEmpty && changes.isEmpty && removals.isEmpty { return }
+        if !addedKeys.isEmpty, try hasAny(addedKeys) { throw .migration(.migratedKeyExists) }
         do {
             try perform(self)
         } catch {
             switch error.code {
-            case .duplicateItem: throw KeychainFailure.migration(.migratedKeyExists)
+            case .duplicateItem: throw .migration(.migratedKeyExists)
             // Only an item to change or remove can be missing.
-            case .itemNotFound: throw KeychainFailure.migration(.migratedItemStays)
-            default: throw failing(error)
+            case .itemNotFound: throw .migration(.migratedItemStays)
+            default: throw error.ofStoring
             }
         }
     }
@@ -190,20 +179,22 @@ package struct MigrationPlan<Item: MigratableItem> {
     /// Leaves out items without a value. `transform` gets all others, whatever their account is.
     private static func pairs(
         from items: [Item], _ transform: Transform
-    ) throws -> [(source: Item, key: String, value: Item.Value)] {
+    ) throws(KeychainFailure) -> [(source: Item, key: String, value: Item.Value)] {
         let found = items.compactMap { item in item.value.map { (item, $0) } }
         let invalidValue = KeychainFailure.migration(.migratedValueInvalid)
         guard found.allSatisfy({ !$1.isEmpty }) else { throw invalidValue }
         var keys: Set<ExactName> = []
-        return try found.compactMap { item, value in
-            guard let pair = try transform(item, value) else { return nil }
-            guard !pair.key.isEmpty else { throw KeychainFailure.migration(.migratedKeyInvalid) }
+        var pairs: [(source: Item, key: String, value: Item.Value)] = []
+        for (item, value) in found {
+            guard let pair = try transform(item, value) else { continue }
+            guard !pair.key.isEmpty else { throw .migration(.migratedKeyInvalid) }
             guard !pair.value.isEmpty else { throw invalidValue }
             guard keys.insert(ExactName(pair.key)).inserted else {
-                throw KeychainFailure.migration(.migratedKeysEqual)
+                throw .migration(.migratedKeysEqual)
             }
-            return (item, pair.key, pair.value)
+            pairs.append((item, pair.key, pair.value))
         }
+        return pairs
     }
 }
 

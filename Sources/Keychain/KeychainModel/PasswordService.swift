@@ -2,18 +2,14 @@
 
 /// A set of generic passwords that differ only in their account: the items of one valet.
 package struct PasswordService: Hashable, Sendable {
-    /// Their common value of `kSecAttrService`.
     package let service: String
     /// nil for every group of the application when reading, and for its default group when writing.
     package let accessGroup: AccessGroup?
-    /// Whether the passwords are synchronized ones.
     package let isSynchronizable: Bool
-    /// The class of the passwords.
     package let protectionClass: ProtectionClass
     /// Computed once, because the same service is looked up repeatedly.
     private let precomputedHash: Int
 
-    /// The generic passwords with that service in a group.
     package init(
         service: String, accessGroup: AccessGroup?, isSynchronizable: Bool,
         protectionClass: ProtectionClass
@@ -40,7 +36,6 @@ package struct PasswordService: Hashable, Sendable {
         hasher.combine(precomputedHash)
     }
 
-    /// A search for all of them.
     package var query: ItemQuery {
         var query = ItemQuery(
             .genericPassword, attributes: [.service: .text(service)], accessGroup: accessGroup,
@@ -55,9 +50,7 @@ package struct PasswordService: Hashable, Sendable {
             accessGroup: accessGroup, isSynchronizable: isSynchronizable,
             protectionClass: protectionClass)
     }
-}
 
-extension PasswordService {
     /// Whether the keychain works for these items: reads the canary, or stores and reads it.
     ///
     /// - Parameters:
@@ -101,21 +94,17 @@ extension PasswordService {
 package struct PasswordName: Hashable, Sendable {
     /// The value of `kSecAttrAccount`, exact to the byte.
     package let account: String
-    /// The rest of the primary key.
     package let service: PasswordService
 
-    /// Compares the bytes of names, as ``PasswordService`` does.
     package static func == (left: PasswordName, right: PasswordName) -> Bool {
         left.service == right.service && left.account.hasSameBytes(as: right.account)
     }
 
-    /// The name of the item with that account.
     package init(_ account: String, in service: PasswordService) {
         self.account = account
         self.service = service
     }
 
-    /// A search for the item of that name.
     package var query: ItemQuery {
         var query = service.query
         query.attributes[.account] = .text(account)
@@ -137,7 +126,6 @@ package enum ServiceName {
         case singlePromptSecureEnclaveValet = "VALSinglePromptSecureEnclaveValet"
     }
 
-    /// The service of a valet of one application.
     package static func standard(_ kind: Kind, identifier: String, accessibility: String) -> String
     {
         "VAL_\(kind.rawValue)_initWithIdentifier:accessibility:_\(identifier)_\(accessibility)"
@@ -152,9 +140,7 @@ package enum ServiceName {
             + "_\(name)_\(accessibility)"
     }
 
-    /// The account of the item that `canAccessKeychain` writes and reads.
     package static let canaryAccount = "VAL_KeychainCanaryUsername"
-    /// The value of that item.
     package static let canaryValue = "VAL_KeychainCanaryPassword"
 
     /// Whether an account is the canary's, byte by byte: another one that Swift calls equal is a

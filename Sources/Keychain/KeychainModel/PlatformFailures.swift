@@ -15,9 +15,9 @@ extension KeychainFailure {
         self.init(failure, systemError: error.systemError ?? 0)
     }
 
-    /// The same failure, with its cause.
     package init(_ failure: KeychainFailure, cause: SystemError.Code) {
-        self.init(failure, causeName: cause.name)
+        self = failure
+        causeName = cause.name
     }
 
     /// The cause, where a caller has to tell causes apart.
@@ -32,14 +32,13 @@ extension SystemError {
         guard code.meaning != .insecureFiles, code != .replaced, code != .descriptorsClosed else {
             return code.reason
         }
-        let isToldByPath = path != nil && code.isAboutWholeFile
+        // An error about the whole file does not depend on the step that met it.
+        let isToldByPath = path != nil && [.cannotOpen, .missing, .readOnly].contains(code)
         let step = operation.hasPrefix(outer) || isToldByPath ? "" : "\(operation): "
         let number = sqliteCode.map { ", sqlite \($0)" } ?? ""
         return "\(step)\(code.meaning.explanation)\(number)"
     }
-}
 
-extension SystemError {
     /// The hint for access that the kernel denied.
     fileprivate var hintOnDenial: String? {
         guard code == .cannotOpen, systemError == EACCES || systemError == EPERM else { return nil }
@@ -48,11 +47,6 @@ extension SystemError {
 }
 
 extension SystemError.Code {
-    /// Whether the error concerns the whole file, so that the step that met it does not matter.
-    fileprivate var isAboutWholeFile: Bool {
-        [.cannotOpen, .missing, .readOnly].contains(self)
-    }
-
     fileprivate var meaning: KeychainFailure.Code {
         switch self {
         case .busy, .replaced: .timedOut

@@ -29,7 +29,6 @@ package enum ProtectionClass: UInt8, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The class with this code; nil for any other text.
     package init?(code: String) {
         guard let match = Self.allCases.first(where: { $0.code == code }) else { return nil }
         self = match
@@ -59,7 +58,6 @@ package enum ProtectionClass: UInt8, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The scope of this class's keys.
     package var scope: KeyScope {
         switch self {
         case .whenUnlocked, .whenUnlockedThisDeviceOnly, .whenPasscodeSetThisDeviceOnly:
@@ -69,10 +67,8 @@ package enum ProtectionClass: UInt8, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Whether only older versions stored items of this class.
     package var isRetired: Bool { self == .always || self == .alwaysThisDeviceOnly }
 
-    /// Whether items of this class are unreadable while the keychain is locked.
     package var isClosedWhileLocked: Bool { scope == .whileUnlocked }
 }
 
@@ -87,6 +83,5 @@ package enum KeyScope: UInt8, CaseIterable, Hashable, Sendable {
 }
 
 extension Set<KeyScope> {
-    /// Both scopes.
     package static var all: Set<KeyScope> { [.whileUnlocked, .afterFirstUnlock] }
 }

@@ -35,13 +35,11 @@ public enum SyncState: UInt8, CaseIterable, Hashable, Sendable {
     /// A person has to decide something.
     case alarm = 13
 
-    /// The word that `valet sync status` shows.
     package var name: String { "\(self)" }
 }
 
 /// How large an item may be that is sent to other devices: docs/SYNC.md §3.3.
 package enum TravellingItem {
-    /// The most bytes of its class, its attributes and its value.
     package static let maximalByteCount = 192 << 10
 
     /// The number of these bytes.

@@ -3,14 +3,11 @@
 /// The identity of a valet: its name, accessibility and kind, from which the service, group and
 /// class of its items follow. `Valet`, the `valet` command and the C interface make one each.
 package struct ValetIdentity: Sendable {
-    /// An access group that applications share.
     package struct Group: Sendable {
         /// The whole name, with its prefix.
         package let accessGroup: AccessGroup
-        /// The name in stored services.
         package let nameWithoutPrefix: String
 
-        /// The group with that name behind a prefix.
         package init(prefix: String, _ name: String) {
             accessGroup = AccessGroup(prefix + "." + name)
             nameWithoutPrefix = name
@@ -30,16 +27,12 @@ package struct ValetIdentity: Sendable {
     package var kind: ServiceName.Kind
     /// nil for the valet of a group that has no identifier.
     package var identifier: String?
-    /// nil for a valet of one application.
     package var group: Group?
     /// Whether the identifier, or else the group's name, is the service.
     package var isExplicit: Bool
-    /// When values can be read.
     package var accessibility: ProtectionClass
-    /// What reading demands; nil for the kinds that demand nothing.
     package var demand: EnclaveDemand?
 
-    /// A valet whose items stay on this machine.
     package init(
         identifier: String?, group: Group? = nil, isExplicit: Bool = false,
         accessibility: ProtectionClass
@@ -51,7 +44,6 @@ package struct ValetIdentity: Sendable {
         self.accessibility = accessibility
     }
 
-    /// A valet whose items only the present user can read.
     package init(
         identifier: String?, group: Group? = nil, enclave demand: EnclaveDemand, asksOnce: Bool
     ) {
@@ -61,7 +53,6 @@ package struct ValetIdentity: Sendable {
         self.demand = demand
     }
 
-    /// The same valet, synchronized with other devices.
     package var synchronized: ValetIdentity {
         var identity = self
         identity.kind = .synchronizableValet
@@ -74,24 +65,20 @@ package struct ValetIdentity: Sendable {
         return ValetIdentity(identifier: identifier, group: group, accessibility: accessibility)
     }
 
-    /// The items of the valet.
     package var items: PasswordService { items(accessibility) }
 
-    /// The items that this valet would have with that accessibility.
     package func items(_ accessibility: ProtectionClass) -> PasswordService {
         PasswordService(
             service: service(accessibility), accessGroup: group?.accessGroup,
             isSynchronizable: kind == .synchronizableValet, protectionClass: accessibility)
     }
 
-    /// The item that stores a value under `key`.
     package func item(_ key: String) -> NewItem {
         var item = items.item(key)
         item.accessControl = demand?.accessControl
         return item
     }
 
-    /// The service of the items that this valet would have with that accessibility.
     package func service(_ accessibility: ProtectionClass) -> String {
         let name = accessibility.storedName + (demand?.storedName ?? "")
         switch (isExplicit, group) {
@@ -113,7 +100,6 @@ package enum EnclaveDemand: Int, CaseIterable, Hashable, Sendable {
     case biometricCurrentSet = 3
     case devicePasscode = 4
 
-    /// The suffix of stored services. It never changes.
     package var storedName: String {
         switch self {
         case .userPresence: ""
@@ -123,7 +109,6 @@ package enum EnclaveDemand: Int, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Whether only a finger or a face opens the values.
     package var takesBiometry: Bool {
         switch self {
         case .biometricAny, .biometricCurrentSet: true
@@ -131,7 +116,6 @@ package enum EnclaveDemand: Int, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The access control of the items.
     package var accessControl: AccessControl {
         let constraint: AccessControl.Constraints =
             switch self {
@@ -152,6 +136,5 @@ package enum EnclaveDemand: Int, CaseIterable, Hashable, Sendable {
 package enum Version {
     package static let numbers: (major: Int32, minor: Int32, patch: Int32) = (0, 1, 0)
 
-    /// The version in the form 1.2.3.
     package static var current: String { "\(numbers.major).\(numbers.minor).\(numbers.patch)" }
 }

@@ -13,23 +13,15 @@ internal import ValetUserPresence
 /// Every call is synchronous, is safe from every thread and process, and ends by its deadline. It
 /// keeps its failure as ``KeychainFailure/last``.
 package struct KeychainSession: Sendable {
-    /// The keychain.
     package let store: ItemStore
-    /// The application that asks.
     package let caller: Caller
     /// Runs before each call for items; nil except in tests.
     let script: (any CallScript)?
 
-    /// A session of `caller` in `store`.
     package init(_ store: ItemStore, _ caller: Caller, script: (any CallScript)? = nil) {
         self.store = store
         self.caller = caller
         self.script = script
-    }
-
-    /// The same session, with the script of this task.
-    var ofThisTask: KeychainSession {
-        KeychainSession(store, caller, script: script?.ofThisTask)
     }
 
     /// The same session for one call, which waits until `deadline` at most: for locks, for a person
@@ -188,22 +180,16 @@ package struct KeychainSession: Sendable {
         }
     }
 
-    /// The accounts of all items of a service.
-    package func accounts(
-        of service: PasswordService
-    ) throws(KeychainFailure) -> FoundItems<AttributeValue> {
-        try asking(.copy(service.query, readsValues: false)) { () throws(KeychainFailure) in
-            try store.accounts(of: service, for: caller)
-        }
-    }
-
     /// The accounts of a service's items that are text; empty if there are none. With `policy`, of
     /// items with an access control.
     package func accountTexts(
         of service: PasswordService, _ policy: AuthenticationPolicy? = nil
     ) throws(KeychainFailure) -> [String] {
         guard let policy else {
-            return try accounts(of: service).itemsReportingDamage().compactMap(\.text)
+            return try asking(.copy(service.query, readsValues: false)) {
+                () throws(KeychainFailure) in
+                try store.accounts(of: service, for: caller)
+            }.itemsReportingDamage().compactMap(\.text)
         }
         do {
             let found = try copy(service.query, .attributes, policy).itemsReportingDamage()
@@ -245,9 +231,7 @@ package struct KeychainSession: Sendable {
             try store.delete(query, for: caller)
         }
     }
-}
 
-extension KeychainSession {
     /// Runs `body`, a call for items, and keeps its failure as the thread's last one. Calls that
     /// meet a locked keychain run again if `$VALET_PASSCODE_FD` unlocks it.
     @inline(__always)
@@ -269,7 +253,6 @@ extension KeychainSession {
     }
 }
 
-/// The session of this process, from its first use on.
 final class SessionSlot: Sendable {
     /// A child of `fork` keeps its parent's session, because the store reopens its files.
     static let current = ProcessLocal<SessionSlot> { inherited in
@@ -284,12 +267,128 @@ final class SessionSlot: Sendable {
 
     var known: KeychainSession? { session.withLock { $0 } }
 
-    /// Keeps the first session; returns the kept one.
     func keep(_ new: KeychainSession) -> KeychainSession {
         session.withLock { session in
             if let session { return session }
             session = new
             return new
+        }
+    }
+}
+
+/// The calls that read: searches, reading by name, and walks over many items.
+extension KeychainSession {
+    /// The items that match: at least one, at most the query's limit. Damaged items are left out;
+    /// the result says if there are any.
+    ///
+    /// - Throws: `itemNotFound` if none matches; `damaged` if only damaged ones do; if an item
+    ///   needs the user: `userCancelled`, `authenticationFailed`, `interactionNotAllowed`.
+    package func copy(
+        _ query: ItemQuery, _ parts: ItemParts,
+        _ policy: AuthenticationPolicy = AuthenticationPolicy()
+    ) throws(KeychainFailure) -> FoundItems<StoredItem> {
+        let call = SessionCall.copy(query, readsValues: parts.contains(.value))
+        return try asking(call) { () throws(KeychainFailure) in
+            try authenticating(policy, policy.searchRule, "read items") {
+                (access) throws(KeychainFailure) in
+                try store.copy(query, parts, for: caller, access)
+            }
+        }
+    }
+
+    /// The items that match, with their attributes and without their values, for programs that list
+    /// items. Does not ask the user.
+    ///
+    /// - Throws: Like ``copy(_:_:_:)``.
+    package func attributes(
+        of query: ItemQuery
+    ) throws(KeychainFailure) -> FoundItems<StoredItem> {
+        try asking(.copy(query, readsValues: false)) { () throws(KeychainFailure) in
+            // A list shows items whether or not their fingers are still enrolled.
+            let access = PresenceAccess(.naming, enrolment: .known([]))
+            switch try store.copy(query, .attributes, for: caller, access) {
+            case .found(let found): return found
+            case .absent: throw store.keychain.notFound("read items")
+            case .needsPerson:
+                throw KeychainFailure(.internalFault, during: "list items")
+            }
+        }
+    }
+
+    /// Starts a walk over what ``attributes(of:)`` returns, for queries that match many items.
+    package func walk(_ query: ItemQuery) throws(KeychainFailure) -> ItemWalk {
+        try asking(.copy(query, readsValues: false)) { () throws(KeychainFailure) in
+            try store.walk(query, for: caller)
+        }
+    }
+
+    /// The next items of a walk over what `query` matches: ``KeychainStore/ItemStore/next(of:)``.
+    package func next(
+        of walk: inout ItemWalk, _ query: ItemQuery
+    ) throws(KeychainFailure) -> FoundItems<StoredItem> {
+        var next = walk
+        let found = try asking(.copy(query, readsValues: false)) { () throws(KeychainFailure) in
+            try store.next(of: &next)
+        }
+        walk = next
+        return found
+    }
+
+    /// The value of the item of that name: the fast path.
+    ///
+    /// - Returns: nil for an item that has no value.
+    /// - Throws: `itemNotFound` if there is no such item; like
+    ///   ``copy(_:_:_:)`` if it needs the user.
+    package func value(
+        of name: PasswordName, _ policy: AuthenticationPolicy = AuthenticationPolicy()
+    ) throws(KeychainFailure) -> SecretValue? {
+        try asking(.copy(name.query, readsValues: true)) { () throws(KeychainFailure) in
+            let proof = policy.authenticator?.rememberedProof
+            if case .found(let value) = try store.lookUp(name, for: caller, proof) { return value }
+            return try authenticating(policy, policy.searchRule, "read an item") {
+                (access) throws(KeychainFailure) in
+                try store.value(of: name.query, for: caller, access)
+            }
+        }
+    }
+
+    /// Those of `services` that have an item of that account, whether or not it can be read. Does
+    /// not ask the user.
+    package func services(
+        having account: String, among services: [PasswordService]
+    ) throws(KeychainFailure) -> [PasswordService] {
+        guard let first = services.first else { return [] }
+        let name = PasswordName(account, in: first)
+        return try asking(.contains(name.query)) { () throws(KeychainFailure) in
+            try store.services(having: account, among: services, for: caller)
+        }
+    }
+
+    /// The value of the first item that matches.
+    ///
+    /// - Returns: nil for an item that has no value.
+    /// - Throws: `itemNotFound` if none matches; like ``copy(_:_:_:)`` if it needs the user.
+    package func value(
+        of query: ItemQuery, _ policy: AuthenticationPolicy = AuthenticationPolicy()
+    ) throws(KeychainFailure) -> SecretValue? {
+        try asking(.copy(query, readsValues: true)) { () throws(KeychainFailure) in
+            try authenticating(policy, policy.searchRule, "read an item") {
+                (access) throws(KeychainFailure) in
+                try store.value(of: query, for: caller, access)
+            }
+        }
+    }
+
+    /// Whether there is an item of that name. Opens no value, and does not ask the user. An item
+    /// that is bound to fingers exists as long as these are enrolled.
+    package func contains(
+        _ name: PasswordName, _ policy: AuthenticationPolicy = AuthenticationPolicy()
+    ) throws(KeychainFailure) -> Bool {
+        try asking(.contains(name.query)) { () throws(KeychainFailure) in
+            try authenticating(policy, .naming, "look for an item") {
+                (access) throws(KeychainFailure) in
+                try store.contains(name, for: caller, enrolment: access.enrolment)
+            }
         }
     }
 }

@@ -25,7 +25,6 @@ extension KeychainFailure {
     private static let lastOfThread = ThreadLocal<KeychainFailure>()
 }
 
-/// Runs `body` and keeps its error as the thread's last failure.
 @inline(__always)
 func remembering<R>(
     _ body: () throws(KeychainFailure) -> R

@@ -18,7 +18,7 @@ package enum SessionOverride {
     private static let required: UInt8 = 1
     private static let optional: UInt8 = 2
 
-    @TaskLocal private static var session: KeychainSession?
+    @TaskLocal fileprivate static var session: KeychainSession?
 
     /// The session of this task; nil for the process's own.
     ///
@@ -42,41 +42,21 @@ package enum SessionOverride {
         throw failure
     }
 
-    /// Runs `body` with `session` in place of the process's.
     package static func with<R, E: Error>(
         _ session: KeychainSession, _ body: () throws(E) -> R
     ) throws(E) -> R {
         begin()
-        let result = $session.withValue(session) {
-            Result { () throws(E) -> R in try body() }
-        }
-        return try result.get()
+        return try $session.binding(session, body)
     }
 
-    /// Runs asynchronous `body` with `session` in place of the process's.
     package static func with<R, E: Error>(
         _ session: KeychainSession, _ body: () async throws(E) -> R
     ) async throws(E) -> R {
         begin()
-        let result: Result<R, E> = await $session.withValue(session) {
-            do throws(E) {
-                return .success(try await body())
-            } catch {
-                return .failure(error)
-            }
-        }
-        return try result.get()
+        return try await $session.binding(session, body)
     }
 
-    /// `body`, bound to the session in effect here, whichever thread calls it.
-    fileprivate static func carrying<R, E: Error>(
-        _ body: @escaping @Sendable () throws(E) -> R
-    ) -> @Sendable () throws(E) -> R {
-        guard rule.load(ordering: .relaxed) != unused, let session = session?.ofThisTask else {
-            return body
-        }
-        return { () throws(E) -> R in try with(session, body) }
-    }
+    fileprivate static var isUsed: Bool { rule.load(ordering: .relaxed) != unused }
 
     /// From now on every call outside of ``with(_:_:)`` fails.
     package static func require() {
@@ -93,9 +73,31 @@ package enum SessionOverride {
         _ = rule.compareExchange(expected: unused, desired: required, ordering: .relaxed)
     }
 
-    /// Makes every watcher look again, because a ``CallScript`` has changed.
     package static func scriptHasChanged() {
-        AvailabilityWatcher.current.value.tellAgain()
+        AvailabilityWatcher.current.value.subscriptions.sendAgain()
+    }
+}
+
+extension TaskLocal {
+    /// Like `withValue`, with the type of the error.
+    package func binding<R, E: Error>(
+        _ value: Value, _ body: () throws(E) -> R
+    ) throws(E) -> R {
+        let result = withValue(value) { Result { () throws(E) -> R in try body() } }
+        return try result.get()
+    }
+
+    package func binding<R, E: Error>(
+        _ value: Value, _ body: () async throws(E) -> R
+    ) async throws(E) -> R {
+        let result: Result<R, E> = await withValue(value) {
+            do throws(E) {
+                return .success(try await body())
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
     }
 }
 
@@ -104,24 +106,21 @@ extension KeychainSession {
     package static func carrying<R, E: Error>(
         _ body: @escaping @Sendable () throws(E) -> R
     ) -> @Sendable () throws(E) -> R {
-        SessionOverride.carrying(body)
+        guard SessionOverride.isUsed, let session = SessionOverride.session else { return body }
+        let bound = KeychainSession(
+            session.store, session.caller, script: session.script?.ofThisTask)
+        return { () throws(E) -> R in try SessionOverride.with(bound, body) }
     }
 }
 
 /// A call for items, as a ``CallScript`` sees it.
 package enum SessionCall: Hashable, Sendable {
     case add(NewItem)
-    /// Adds an item or replaces its value.
     case set(NewItem)
-    /// Adds an item or replaces the items that a query finds.
     case replace(ItemQuery, NewItem)
-    /// Adds, sets or changes items, and deletes others.
     case transfer([NewItem])
-    /// Reads items, with their values or without.
     case copy(ItemQuery, readsValues: Bool)
-    /// Reads the values of the items with these accounts.
     case values(Set<String>, PasswordService)
-    /// Looks whether an item is there.
     case contains(ItemQuery)
     case update(ItemQuery, ItemChanges)
     case delete(ItemQuery)
@@ -130,7 +129,7 @@ package enum SessionCall: Hashable, Sendable {
 /// Runs before, or instead of, each call of a session: scripted failures in tests.
 ///
 /// Only ``KeychainSession/init(_:_:script:)`` takes a script; the session of a process has none.
-package protocol CallScript: AnyObject, Sendable {
+package protocol CallScript: Sendable {
     /// Runs `body`, which makes `call`, or fails instead.
     func perform<R>(
         _ call: SessionCall, in session: KeychainSession, _ body: () throws(KeychainFailure) -> R

@@ -33,7 +33,6 @@ final class Subscriptions<Element: Equatable & Sendable>: Sendable {
     private let subject: KeychainWatch.Subject
     private let state = Lock(State())
 
-    /// No subscriptions to changes of `subject`.
     init(to subject: KeychainWatch.Subject) {
         self.subject = subject
     }
@@ -122,5 +121,91 @@ final class Subscriptions<Element: Equatable & Sendable>: Sendable {
             return state.watch
         }
         watch?.wake()
+    }
+}
+
+/// The availability of a keychain after each change. A slow reader gets the latest.
+typealias AvailabilityUpdates = AsyncStream<Result<KeychainAvailability, KeychainFailure>>
+
+/// Watches the lock states of keychains on one thread, which runs while there are subscriptions.
+/// ``ValetKeychain/LockStateChanges`` and waiting tasks subscribe.
+final class AvailabilityWatcher: Sendable {
+    /// A child of `fork` has neither the thread nor the tasks of its parent.
+    static let current = ProcessLocal<AvailabilityWatcher> { _ in AvailabilityWatcher() }
+
+    /// How long to wait before looking again for changes that no process announces.
+    private static let longPause = Duration.seconds(30)
+    /// The same pause, where changes cannot be announced or announcements cannot be received.
+    private static let shortPause = Duration.seconds(5)
+    /// How soon to look again at a keychain that is busy.
+    private static let retryPause = Duration.seconds(1)
+
+    let subscriptions = Subscriptions<AvailabilityUpdates.Element>(to: .lockState)
+
+    /// The availability of the keychain of `store`, from now on; the current state comes first.
+    ///
+    /// - Throws: ``KeychainFailure`` if the process can open no more files, or start no thread.
+    func updates(of store: ItemStore) throws(KeychainFailure) -> AvailabilityUpdates {
+        try subscriptions.stream(of: store) { [subscriptions] watch, stores, canHear in
+            let pauses = stores.map { store in
+                let found = Result { () throws(KeychainFailure) in
+                    try store.keychain.availability()
+                }
+                subscriptions.send(found, to: store)
+                return Self.pause(after: found, canHear: canHear)
+            }
+            watch.wait(atMost: pauses.min() ?? Self.longPause)
+        }
+    }
+
+    /// When to look again after a look that found this; `canHear` is false where changes go
+    /// unnoticed.
+    static func pause(after found: AvailabilityUpdates.Element, canHear: Bool) -> Duration {
+        switch found {
+        case .failure(let failure):
+            return failure.code == .timedOut ? retryPause : shortPause
+        case .success(let found):
+            let pause = canHear && found.isAnnounced ? longPause : shortPause
+            return min(pause, found.remaining ?? pause)
+        }
+    }
+}
+
+enum ItemSignal: Sendable {
+    case mayHaveChanged
+}
+
+/// Two unread signals become one.
+typealias ItemSignals = AsyncStream<ItemSignal>
+
+/// Watches for writes on one thread, which runs while there are subscriptions. ``AccountChanges``
+/// subscribes.
+final class ItemWatcher: Sendable {
+    /// A child of `fork` has neither the thread nor the tasks of its parent.
+    static let current = ProcessLocal<ItemWatcher> { _ in ItemWatcher() }
+
+    /// How long to wait before looking again for writes that the watch missed.
+    private static let pause = Duration.seconds(30)
+    /// The same pause, if the system cannot watch the folder.
+    private static let shortPause = Duration.seconds(2)
+    /// How long writes are gathered, so that a busy keychain is read ten times a second at most.
+    private static let interval = Duration.milliseconds(100)
+    /// How long to wait for a write that has begun.
+    private static let patience = Duration.seconds(1)
+
+    private let subscriptions = Subscriptions<ItemSignal>(to: .items)
+
+    /// Signals for the keychain of `store`, from now on.
+    ///
+    /// - Throws: ``KeychainFailure`` if the process can open no more files, or start no thread.
+    func signals(of store: ItemStore) throws(KeychainFailure) -> ItemSignals {
+        try subscriptions.stream(of: store) { [subscriptions] watch, stores, canHear in
+            for store in stores {
+                store.keychain.awaitWriters(atMost: Self.patience)
+                subscriptions.send(.mayHaveChanged, to: store, repeated: true)
+            }
+            _ = Deadline(after: Self.interval).sleep(atMost: .max)
+            watch.wait(atMost: canHear ? Self.pause : Self.shortPause)
+        }
     }
 }

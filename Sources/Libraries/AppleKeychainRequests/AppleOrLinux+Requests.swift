@@ -10,39 +10,31 @@ internal import ValetKeychainModel
     internal import ValetSecItem
 #endif
 
-/// The SecItem functions of this system.
 package struct PlatformSecItem: SecItemFunctions {
-    /// The functions, which have no state.
     package init() {}
 
-    /// `SecItemAdd`
     package func add(_ attributes: [String: Any]) -> (status: Int32, result: Any?) {
         var result: CFTypeRef?
         let status = unsafe SecItemAdd(attributes as CFDictionary, &result)
         return (status, result)
     }
 
-    /// `SecItemCopyMatching`
     package func copy(_ query: [String: Any]) -> (status: Int32, result: Any?) {
         var result: CFTypeRef?
         let status = unsafe SecItemCopyMatching(query as CFDictionary, &result)
         return (status, result)
     }
 
-    /// `SecItemUpdate`
     package func update(_ query: [String: Any], _ changes: [String: Any]) -> Int32 {
         SecItemUpdate(query as CFDictionary, changes as CFDictionary)
     }
 
-    /// `SecItemDelete`
     package func delete(_ query: [String: Any]) -> Int32 {
         SecItemDelete(query as CFDictionary)
     }
 }
 
-/// What differs between the systems.
 enum Platform {
-    /// The access control as the SecItem functions take it.
     static func object(for accessControl: AccessControl) -> Any? {
         let flags = SecAccessControlCreateFlags(
             rawValue: CFOptionFlags(accessControl.constraints.rawValue))

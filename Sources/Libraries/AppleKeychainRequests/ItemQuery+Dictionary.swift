@@ -37,7 +37,6 @@ extension ItemQuery {
 }
 
 extension NewItem {
-    /// The item as a SecItem dictionary, without its value.
     package var dictionary: [String: Any] {
         var dictionary = attributes.secItemDictionary(itemClass)
         dictionary[Attribute.accessGroup.rawValue] = accessGroup?.rawValue
@@ -74,7 +73,6 @@ extension ItemAttributes {
 }
 
 extension AttributeValue {
-    /// The value as Foundation has it: `String`, `Data`, `Int64` or `Date`.
     package var hashable: AnyHashable {
         switch self {
         case .text(let text): text

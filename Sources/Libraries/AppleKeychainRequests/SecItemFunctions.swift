@@ -2,18 +2,14 @@
 
 package import ValetKeychainModel
 
-// `SecItemRequests` turns typed requests into the dictionaries of the SecItem functions. `Valet`
-// and `KeychainSwift` use it on Apple's systems, and tests use it on all.
+// Turns typed requests into the dictionaries of the SecItem functions. `Valet` and `KeychainSwift`
+// use it on Apple's systems, and tests use it on all.
 
 /// The four SecItem functions. They take dictionaries, and return an `OSStatus` and the result.
 package protocol SecItemFunctions: Sendable {
-    /// `SecItemAdd`
     func add(_ attributes: [String: Any]) -> (status: Int32, result: Any?)
-    /// `SecItemCopyMatching`
     func copy(_ query: [String: Any]) -> (status: Int32, result: Any?)
-    /// `SecItemUpdate`
     func update(_ query: [String: Any], _ changes: [String: Any]) -> Int32
-    /// `SecItemDelete`
     func delete(_ query: [String: Any]) -> Int32
 }
 
@@ -29,7 +25,6 @@ extension SecItemFunctions {
         return result
     }
 
-    /// Throws the failure for `status`, unless it is success.
     package func check(_ status: Int32, _ operation: String) throws(KeychainFailure) {
         guard status != 0 else { return }
         throw KeychainFailure(KeychainFailure.Code(status: status), during: operation)

@@ -10,7 +10,6 @@ internal import ValetKeychainStore
 internal import ValetSealing
 internal import ValetSystem
 
-/// The arguments of a call.
 enum Argument {
     /// The largest text or value: 16 MiB, as much as an item can have.
     static let maximumByteCount = 16 << 20
@@ -45,7 +44,6 @@ enum Argument {
         return text
     }
 
-    /// The key of a value.
     static func key(
         _ start: UnsafePointer<CChar>?, _ byteCount: Int
     ) throws(KeychainFailure) -> String {
@@ -111,13 +109,11 @@ enum Argument {
         return unsafe start.loadUnaligned(as: Structure.self)
     }
 
-    /// A field that is 0 or 1.
     static func flag(_ value: Int32, _ name: String) throws(KeychainFailure) -> Bool {
         guard value == 0 || value == 1 else { throw .invalid("\(name) is neither 0 nor 1") }
         return value == 1
     }
 
-    /// The place for a result.
     static func output<Value>(
         _ pointer: UnsafeMutablePointer<Value>?, _ name: String
     ) throws(KeychainFailure) -> UnsafeMutablePointer<Value> {
@@ -131,10 +127,8 @@ struct CallOptions {
     private(set) var mayAsk = false
     /// nil for the usual deadlines.
     private(set) var deadline: Deadline?
-    /// The reason shown to the user; nil for none.
     private(set) var prompt: String?
 
-    /// The caller's options; NULL for the default ones.
     init(_ pointer: UnsafePointer<valet_options>?) throws(KeychainFailure) {
         guard unsafe pointer != nil else { return }
         let options = try unsafe Argument.structure(pointer, "the options")

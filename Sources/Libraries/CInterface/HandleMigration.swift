@@ -9,20 +9,16 @@ package import ValetKeychainStore
 package import ValetSealing
 
 extension StoredItem: MigratableItem {
-    /// The account, if it is text.
     package var accountText: String? { (attributes[.account] ?? .text("")).text }
-    /// The service, if it is text.
     package var serviceText: String? { (attributes[.service] ?? .text("")).text }
     package var groupName: String? { accessGroup.rawValue }
     package var knownClass: ProtectionClass? { protectionClass }
 }
 
 extension SecretValue: MigratableValue {
-    /// Whether it has no bytes.
     package var isEmpty: Bool { byteCount == 0 }
 }
 
-/// Where the items of a migration come from.
 enum MigrationSource {
     case valet(OpenValet)
     case query(ItemQuery)
@@ -30,7 +26,6 @@ enum MigrationSource {
 }
 
 extension OpenValet {
-    /// A migration's function of the caller.
     typealias Transform = MigrationPlan<StoredItem>.Transform
 
     /// Stores the items of `source` here, all or none; removes all of them from their old place, or
@@ -44,17 +39,11 @@ extension OpenValet {
         let items = try options.explaining { () throws(KeychainFailure) in
             try session.copy(query, [.attributes, .value], policy).itemsUnlessDamaged()
         }
-        do {
-            let plan = try MigrationPlan(items, into: identity, removing: removing, transform)
-            try plan.carryOut(
-                unless: { try hasAny($0, session) }, failing: { $0.ofStoring }
-            ) { plan throws(KeychainFailure) in
-                try session.perform(ItemTransfer(plan))
-            }
-        } catch let failure as KeychainFailure {
-            throw failure
-        } catch {
-            throw KeychainFailure(.internalFault, during: "migrate items")
+        let plan = try MigrationPlan(items, into: identity, removing: removing, transform)
+        try plan.carryOut { (keys) throws(KeychainFailure) in
+            try hasAny(keys, session)
+        } _: { (plan) throws(KeychainFailure) in
+            try session.perform(ItemTransfer(plan))
         }
     }
 
@@ -105,25 +94,19 @@ extension StoredItem {
     }
 }
 
-/// One entry of a query, as ``Argument`` reads it.
-struct QueryEntry {
-    let name: String
-    let input: AttributeInput
-}
-
 extension ItemQuery {
     /// A search for generic passwords that have these attributes.
     ///
     /// The entries are those of a SecItem dictionary. Entries that a migration sets itself are
     /// refused.
-    init(_ entries: [QueryEntry]) throws(KeychainFailure) {
+    init(_ entries: [(name: String, input: AttributeInput)]) throws(KeychainFailure) {
         self.init(.genericPassword)
         var names: Set<String> = []
         for entry in entries {
             guard names.insert(entry.name).inserted else {
                 throw .invalid("an attribute is given twice")
             }
-            try take(entry)
+            try take(entry.name, entry.input)
         }
     }
 
@@ -138,21 +121,23 @@ extension ItemQuery {
         "nleg": [.number(0), .number(1), .boolean(false), .boolean(true)],
     ]
 
-    private mutating func take(_ entry: QueryEntry) throws(KeychainFailure) {
-        if let allowed = Self.fixed[entry.name] {
-            guard allowed.contains(entry.input) else { throw .migration(.invalidMigrationQuery) }
+    private mutating func take(
+        _ name: String, _ input: AttributeInput
+    ) throws(KeychainFailure) {
+        if let allowed = Self.fixed[name] {
+            guard allowed.contains(input) else { throw .migration(.invalidMigrationQuery) }
             return
         }
-        guard let attribute = Attribute(rawValue: entry.name),
+        guard let attribute = Attribute(rawValue: name),
             attribute.exists(in: .genericPassword)
         else {
             throw KeychainFailure(
                 .noSuchAttribute, during: "migrate items",
-                message: "generic passwords have no attribute \"\(entry.name)\"")
+                message: "generic passwords have no attribute \"\(name)\"")
         }
         guard attribute != .accessControl else { throw .migration(.invalidMigrationQuery) }
-        guard let value = attribute.family.value(from: entry.input) else {
-            throw .invalid("the attribute \"\(entry.name)\" does not take values of this type")
+        guard let value = attribute.family.value(from: input) else {
+            throw .invalid("the attribute \"\(name)\" does not take values of this type")
         }
         try set(attribute, value)
     }

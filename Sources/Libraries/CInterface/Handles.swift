@@ -22,7 +22,6 @@ final class HandleTable<Object: AnyObject & Sendable>: @unchecked Sendable {
         last = random << 2 | kind
     }
 
-    /// Makes a handle of `object`.
     func insert(_ object: Object) -> OpaquePointer? {
         unsafe ForkLock.withLock {
             last += 4
@@ -31,7 +30,6 @@ final class HandleTable<Object: AnyObject & Sendable>: @unchecked Sendable {
         }
     }
 
-    /// The object of a handle, which lives until the caller drops it.
     func object(_ handle: OpaquePointer?) throws(KeychainFailure) -> Object {
         let number = UInt(bitPattern: handle)
         guard let object = ForkLock.withLock({ objects[number] }) else {
@@ -53,7 +51,6 @@ final class HandleTable<Object: AnyObject & Sendable>: @unchecked Sendable {
     }
 }
 
-/// The handles of this process. A child of `fork` inherits them.
 enum Handles {
     static let valets = HandleTable<OpenValet>(kind: 1)
     static let secrets = HandleTable<SecretValue>(kind: 2)
@@ -89,6 +86,5 @@ final class KeyList: Sendable {
         return starts[index]..<starts[index + 1] - 1
     }
 
-    /// Lends the keys, each followed by a NUL.
     func withBytes<R>(_ body: (Span<UInt8>) -> R) -> R { bytes.withBytes(body) }
 }

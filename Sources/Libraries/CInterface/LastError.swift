@@ -11,10 +11,6 @@ extension KeychainFailure.Code {
     /// The program's function returned none of the `VALET_PAIR` values.
     static let noAnswer = Self(
         "noAnswer", status: -50, "the function returned none of the VALET_PAIR values")
-    /// A call that stores does not ask the user, so a failed authentication means that the item
-    /// could not be bound to a finger.
-    static let notBound = Self(
-        "notBound", status: authenticationFailed.status, authenticationFailed.explanation)
 }
 
 extension KeychainFailure {
@@ -23,21 +19,11 @@ extension KeychainFailure {
         KeychainFailure(.invalidRequest, during: "make the call", message: message, hint: hint)
     }
 
-    /// The failure of a call whose argument has that fault.
     static func argument(_ code: Code) -> KeychainFailure {
         KeychainFailure(code, during: "make the call")
     }
-
-    /// The same failure, of a call that stores.
-    var ofStoring: KeychainFailure {
-        guard code == .authenticationFailed else { return self }
-        let failure = KeychainFailure(
-            .notBound, during: operation, message: message, path: path)
-        return KeychainFailure(failure, advice: advice)
-    }
 }
 
-/// The last failure of a thread, as `valet_last_error` reports it.
 struct LastError {
     let status: valet_status
     let domain: Int32
@@ -62,7 +48,6 @@ struct LastError {
 }
 
 extension AdvisedCall {
-    /// The function's name.
     fileprivate var nameInC: String? {
         switch self {
         case .configure: "valet_configure"

@@ -9,7 +9,6 @@ internal import ValetKeychainServices
 internal import ValetKeychainStore
 internal import ValetSystem
 
-/// `valet_version`
 @c @implementation
 package func valet_version(
     _ major: UnsafeMutablePointer<Int32>?, _ minor: UnsafeMutablePointer<Int32>?,
@@ -21,7 +20,6 @@ package func valet_version(
     return valet_status(VALET_OK)
 }
 
-/// `valet_configure`
 @c @implementation
 package func valet_configure(
     _ application: UnsafePointer<CChar>?, _ application_length: Int,
@@ -42,7 +40,6 @@ package func valet_configure(
     }
 }
 
-/// `valet_last_error`
 @c @implementation
 package func valet_last_error(_ error: UnsafeMutablePointer<valet_error>?) -> valet_status {
     guard let start = UnsafeMutableRawPointer(error) else {
@@ -105,7 +102,6 @@ private func store(
     }
 }
 
-/// `valet_state`
 @c @implementation
 package func valet_state(
     _ state: UnsafeMutablePointer<Int32>?, _ protection_level: UnsafeMutablePointer<Int32>?
@@ -133,7 +129,6 @@ extension LockState {
     }
 }
 
-/// `valet_wait`
 @c @implementation
 package func valet_wait(_ accessibility: Int32, _ deadline_ms: UInt32) -> valet_status {
     call { () throws(KeychainFailure) in
@@ -144,7 +139,6 @@ package func valet_wait(_ accessibility: Int32, _ deadline_ms: UInt32) -> valet_
     }
 }
 
-/// `valet_unlock`
 @c @implementation
 package func valet_unlock(
     _ passcode: UnsafeRawPointer?, _ passcode_length: Int, _ duration_ms: UInt64,
@@ -162,7 +156,6 @@ private func duration(_ milliseconds: UInt64) -> Duration? {
     milliseconds == 0 ? nil : .milliseconds(min(milliseconds, 1_000_000_000_000))
 }
 
-/// `valet_lock`
 @c @implementation
 package func valet_lock(_ all: Int32) -> valet_status {
     call { () throws(KeychainFailure) in

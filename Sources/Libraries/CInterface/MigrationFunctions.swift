@@ -8,7 +8,6 @@ internal import ValetKeychainServices
 internal import ValetKeychainStore
 internal import ValetSealing
 
-/// `valet_migrate`
 @c @implementation
 package func valet_migrate(
     _ valet: valet_t?, _ migration: UnsafePointer<valet_migration>?,
@@ -25,7 +24,8 @@ package func valet_migrate(
                 source, removing: removing, options, MigrationPlan<StoredItem>.keep)
         }
         let function = unsafe PairFunction(map: map, context: given.context)
-        try valet.migrate(source, removing: removing, options) { item, value in
+        try valet.migrate(source, removing: removing, options) {
+            (item, value) throws(KeychainFailure) in
             try unsafe function.transformed(item, value)
         }
     }
@@ -55,17 +55,12 @@ extension MigrationSource {
             let structures = try unsafe Argument.structures(
                 attributes, count, size: given.attribute_size, "an attribute")
             let entries = try unsafe structures.map { (structure) throws(KeychainFailure) in
-                try unsafe QueryEntry(structure)
+                let name = try unsafe Argument.text(
+                    structure.name, structure.name_length, "an attribute's name")
+                return (name: name, input: try unsafe AttributeInput(structure))
             }
             self = .query(try ItemQuery(entries))
         }
-    }
-}
-
-extension QueryEntry {
-    fileprivate init(_ given: valet_attribute) throws(KeychainFailure) {
-        name = try unsafe Argument.text(given.name, given.name_length, "an attribute's name")
-        input = try unsafe AttributeInput(given)
     }
 }
 
@@ -84,12 +79,10 @@ extension AttributeInput {
     }
 }
 
-/// The caller's function, which changes pairs of key and value.
 @unsafe private struct PairFunction {
     let map: @convention(c) (UnsafeMutableRawPointer?, UnsafeMutablePointer<valet_pair>?) -> Int32
     let context: UnsafeMutableRawPointer?
 
-    /// The pair to store; nil to leave the item out.
     func transformed(
         _ item: StoredItem, _ value: SecretValue
     ) throws(KeychainFailure) -> (key: String, value: SecretValue)? {

@@ -19,7 +19,6 @@ final class OpenValet: Sendable {
         items = identity.items
     }
 
-    /// Stores a value; does not ask the user.
     func set(_ key: String, _ value: SecretValue, _ options: CallOptions) throws(KeychainFailure) {
         try refuseRetired()
         let session = try options.session()
@@ -46,15 +45,8 @@ final class OpenValet: Sendable {
         return try session.contains(PasswordName(key, in: items), AuthenticationPolicy(.fail))
     }
 
-    func remove(_ key: String, _ options: CallOptions) throws(KeychainFailure) {
-        try delete(PasswordName(key, in: items).query, options)
-    }
-
-    func removeAll(_ options: CallOptions) throws(KeychainFailure) {
-        try delete(items.query, options)
-    }
-
-    private func delete(_ query: ItemQuery, _ options: CallOptions) throws(KeychainFailure) {
+    /// Deletes what `query` finds, if anything.
+    func delete(_ query: ItemQuery, _ options: CallOptions) throws(KeychainFailure) {
         let session = try options.session()
         do {
             try session.delete(query)
@@ -72,7 +64,6 @@ final class OpenValet: Sendable {
         return KeyList(keys.filter { !ServiceName.isCanary($0) })
     }
 
-    /// Makes the next read ask the user, and ends an open question.
     func requirePrompt() throws(KeychainFailure) {
         guard identity.kind == .singlePromptSecureEnclaveValet else {
             throw .invalid("only a single-prompt valet remembers that the user was asked")
@@ -80,7 +71,6 @@ final class OpenValet: Sendable {
         proof.value.forget()
     }
 
-    /// How a read may ask the user.
     func policy(_ options: CallOptions) -> AuthenticationPolicy {
         let remembers = identity.kind == .singlePromptSecureEnclaveValet
         return AuthenticationPolicy(
@@ -88,17 +78,13 @@ final class OpenValet: Sendable {
             authenticator: remembers ? proof.value.authenticator : nil)
     }
 
-    /// Refuses to store what only older versions stored.
     func refuseRetired() throws(KeychainFailure) {
         guard identity.accessibility.isRetired else { return }
         throw .invalid(
             "the accessibility is retired, and nothing more can be stored with it",
             hint: "open the valet with another one, and migrate the items to it")
     }
-}
 
-/// Whether the keychain works for a valet.
-extension OpenValet {
     /// Tries to read a canary item, and stores it if it does not exist. Does not ask the user.
     func canAccess(_ options: CallOptions) throws(KeychainFailure) -> Bool {
         let session = try options.session()
@@ -124,14 +110,11 @@ extension OpenValet {
     }
 }
 
-/// What the user has proved to one valet, until the valet forgets it.
 private final class RememberedProof: Sendable {
     private let current = Lock(ContextAuthenticator(.ofProcess, store: nil))
 
-    /// Keeps all that the user has proved so far.
     var authenticator: ContextAuthenticator { current.withLock { $0 } }
 
-    /// Forgets what was proved, and ends an open question.
     func forget() {
         let forgotten = current.withLock { current in
             defer { current = ContextAuthenticator(.ofProcess, store: nil) }
@@ -142,7 +125,6 @@ private final class RememberedProof: Sendable {
 }
 
 extension CallOptions {
-    /// The session of this process, for one call.
     func session() throws(KeychainFailure) -> KeychainSession {
         let session = try KeychainSession.current()
         return deadline.map { session.ending(at: $0) } ?? session

@@ -10,7 +10,6 @@ internal import ValetSealing
 internal import ValetSystem
 internal import ValetUserPresence
 
-/// `valet_open`
 @c @implementation
 package func valet_open(
     _ description: UnsafePointer<valet_description>?, _ valet: UnsafeMutablePointer<valet_t?>?
@@ -23,13 +22,11 @@ package func valet_open(
     }
 }
 
-/// `valet_close`
 @c @implementation
 package func valet_close(_ valet: valet_t?) -> valet_status {
     call { () throws(KeychainFailure) in try unsafe Handles.valets.remove(valet) }
 }
 
-/// `valet_is_equal`
 @c @implementation
 package func valet_is_equal(
     _ one: valet_t?, _ other: valet_t?, _ is_equal: UnsafeMutablePointer<Int32>?
@@ -43,7 +40,6 @@ package func valet_is_equal(
     }
 }
 
-/// `valet_can_access`
 @c @implementation
 package func valet_can_access(
     _ valet: valet_t?, _ options: UnsafePointer<valet_options>?,
@@ -56,7 +52,6 @@ package func valet_can_access(
     }
 }
 
-/// `valet_can_meet_access_control`
 @c @implementation
 package func valet_can_meet_access_control(
     _ valet: valet_t?, _ can_meet: UnsafeMutablePointer<Int32>?
@@ -67,13 +62,11 @@ package func valet_can_meet_access_control(
     }
 }
 
-/// `valet_require_prompt`
 @c @implementation
 package func valet_require_prompt(_ valet: valet_t?) -> valet_status {
     call { () throws(KeychainFailure) in try unsafe Handles.valets.object(valet).requirePrompt() }
 }
 
-/// `valet_set`
 @c @implementation
 package func valet_set(
     _ valet: valet_t?, _ key: UnsafePointer<CChar>?, _ key_length: Int,
@@ -87,7 +80,6 @@ package func valet_set(
     }
 }
 
-/// `valet_set_from_fd`
 @c @implementation
 package func valet_set_from_fd(
     _ valet: valet_t?, _ key: UnsafePointer<CChar>?, _ key_length: Int, _ fd: Int32,
@@ -131,7 +123,6 @@ private func readOnce(
     }
 }
 
-/// `valet_get`
 @c @implementation
 package func valet_get(
     _ valet: valet_t?, _ key: UnsafePointer<CChar>?, _ key_length: Int,
@@ -147,7 +138,6 @@ package func valet_get(
     }
 }
 
-/// `valet_contains`
 @c @implementation
 package func valet_contains(
     _ valet: valet_t?, _ key: UnsafePointer<CChar>?, _ key_length: Int,
@@ -162,7 +152,6 @@ package func valet_contains(
     }
 }
 
-/// `valet_remove`
 @c @implementation
 package func valet_remove(
     _ valet: valet_t?, _ key: UnsafePointer<CChar>?, _ key_length: Int,
@@ -171,21 +160,21 @@ package func valet_remove(
     call { () throws(KeychainFailure) in
         let valet = try unsafe Handles.valets.object(valet)
         let options = try unsafe CallOptions(options)
-        try valet.remove(try unsafe Argument.key(key, key_length), options)
+        let key = try unsafe Argument.key(key, key_length)
+        try valet.delete(PasswordName(key, in: valet.items).query, options)
     }
 }
 
-/// `valet_remove_all`
 @c @implementation
 package func valet_remove_all(
     _ valet: valet_t?, _ options: UnsafePointer<valet_options>?
 ) -> valet_status {
     call { () throws(KeychainFailure) in
-        try unsafe Handles.valets.object(valet).removeAll(CallOptions(options))
+        let valet = try unsafe Handles.valets.object(valet)
+        try valet.delete(valet.items.query, try unsafe CallOptions(options))
     }
 }
 
-/// `valet_secret_bytes`
 @c @implementation
 package func valet_secret_bytes(
     _ secret: valet_secret_t?, _ bytes: UnsafeMutablePointer<UnsafePointer<UInt8>?>?
@@ -200,7 +189,6 @@ package func valet_secret_bytes(
     }
 }
 
-/// `valet_secret_length`
 @c @implementation
 package func valet_secret_length(
     _ secret: valet_secret_t?, _ length: UnsafeMutablePointer<Int>?
@@ -211,13 +199,11 @@ package func valet_secret_length(
     }
 }
 
-/// `valet_secret_free`
 @c @implementation
 package func valet_secret_free(_ secret: valet_secret_t?) -> valet_status {
     call { () throws(KeychainFailure) in try unsafe Handles.secrets.remove(secret) }
 }
 
-/// `valet_keys`
 @c @implementation
 package func valet_keys(
     _ valet: valet_t?, _ options: UnsafePointer<valet_options>?,
@@ -232,7 +218,6 @@ package func valet_keys(
     }
 }
 
-/// `valet_keys_count`
 @c @implementation
 package func valet_keys_count(
     _ keys: valet_keys_t?, _ count: UnsafeMutablePointer<Int>?
@@ -243,7 +228,6 @@ package func valet_keys_count(
     }
 }
 
-/// `valet_keys_at`
 @c @implementation
 package func valet_keys_at(
     _ keys: valet_keys_t?, _ index: Int, _ key: UnsafeMutablePointer<UnsafePointer<CChar>?>?,
@@ -265,7 +249,6 @@ package func valet_keys_at(
     }
 }
 
-/// `valet_keys_free`
 @c @implementation
 package func valet_keys_free(_ keys: valet_keys_t?) -> valet_status {
     call { () throws(KeychainFailure) in try unsafe Handles.keys.remove(keys) }

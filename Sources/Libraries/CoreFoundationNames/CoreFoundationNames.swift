@@ -93,6 +93,3 @@ public let kCFBooleanFalse: CFBoolean! = NSNumber(value: false)
 /// The key of a bundle's executable in its information dictionary.
 @safe nonisolated(unsafe) public let kCFBundleExecutableKey: CFString! = constant(
     "CFBundleExecutable")
-
-/// The object of a constant's text.
-func constant(_ text: String) -> CFString { NSString(string: text) }

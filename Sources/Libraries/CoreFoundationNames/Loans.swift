@@ -8,7 +8,6 @@ internal import Synchronization
 /// A collection of Foundation on Linux keeps texts and data as Swift values, and makes a new object
 /// for each reader. The reader expects the collection to own that object, so this keeps it.
 struct Loans {
-    /// A value that a collection has under a key.
     // Sendable because a collection of Foundation may be read from every thread, and so may what it
     // lends.
     private struct Request: @unchecked Sendable {
@@ -53,7 +52,6 @@ struct Loans {
         return object
     }
 
-    /// Drops the loans of ended collections, seldom enough to cost little.
     private mutating func dropOldLoans() {
         guard loans.count >= limit else { return }
         loans = loans.filter { $0.value.lender != nil }

@@ -16,13 +16,10 @@
 /// The full reason why a keychain call failed: code, operation, path, system error, hint.
 public typealias KeychainFailure = ValetKeychainModel.KeychainFailure
 
-/// What differs between the systems.
 enum Platform {
     #if canImport(Darwin) || VALET_APPLE_BRANCHES
-        /// The keychain of this system.
         static let keychain: any PasswordKeychain = SecItemPasswords()
     #else
-        /// The keychain of this system.
         static let keychain: any PasswordKeychain = StorePasswords()
     #endif
 }

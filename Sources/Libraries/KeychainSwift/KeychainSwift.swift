@@ -28,7 +28,6 @@ open class KeychainSwift: @unchecked Sendable {
 
     private let lock = NSLock()
     private var state = State()
-    /// The text before every stored key.
     let keyPrefix: String
 
     /// A keychain whose keys are stored as they are.
@@ -63,7 +62,6 @@ open class KeychainSwift: @unchecked Sendable {
         set { lock.withLock { state.synchronizable = newValue } }
     }
 
-    /// The keychain behind this object.
     final var keychain: any PasswordKeychain {
         get { lock.withLock { state.keychain } }
         set { lock.withLock { state.keychain = newValue } }
@@ -174,7 +172,6 @@ open class KeychainSwift: @unchecked Sendable {
             keychain: keychain)
     }
 
-    /// Runs `body` and keeps its result code.
     private func noting<R>(_ body: () throws(KeychainFailure) -> R) -> R? {
         do {
             let result = try body()

@@ -11,7 +11,6 @@ internal import ValetKeychainModel
 struct SecItemPasswords: PasswordKeychain {
     let functions: any SecItemFunctions
 
-    /// The keychain behind these functions.
     init(_ functions: any SecItemFunctions = PlatformSecItem()) {
         self.functions = functions
     }
@@ -29,7 +28,11 @@ struct SecItemPasswords: PasswordKeychain {
             }
             guard try update(found.remove(at: chosen), item, value) else { continue }
             // The new value is stored: now the other items can be deleted.
-            for other in found { try remove(other) }
+            for other in found {
+                let status = functions.delete(other.query)
+                guard status != KeychainFailure.Code.itemNotFound.status else { continue }
+                try functions.check(status, Self.setting)
+            }
             return
         }
         throw KeychainFailure(.duplicateItem, during: Self.setting)
@@ -72,10 +75,7 @@ struct SecItemPasswords: PasswordKeychain {
         query.limit = 1
         return plain(query.searchDictionary)
     }
-}
 
-extension SecItemPasswords {
-    /// An item that a new one replaces.
     private struct OwnItem {
         let reference: Data
         let isSynchronizable: Bool
@@ -149,11 +149,5 @@ extension SecItemPasswords {
         guard !outdated.contains(where: { $0.status == status }) else { return false }
         try functions.check(status, Self.setting)
         return true
-    }
-
-    private func remove(_ item: OwnItem) throws(KeychainFailure) {
-        let status = functions.delete(item.query)
-        guard status != KeychainFailure.Code.itemNotFound.status else { return }
-        try functions.check(status, Self.setting)
     }
 }

@@ -7,7 +7,6 @@ internal import ValetKeychainStore
 internal import ValetSealing
 internal import ValetSecItem
 
-/// The keychain behind `KeychainSwift` on Linux: typed requests to the embedded keychain.
 struct StorePasswords: PasswordKeychain {
     func set(
         _ item: NewItem, value: Data, replacing query: ItemQuery

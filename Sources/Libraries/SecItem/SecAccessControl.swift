@@ -7,7 +7,6 @@ package import ValetKeychainModel
 ///
 /// Two are equal when they mean the same.
 public final class SecAccessControl: NSObject, Sendable {
-    /// The access control in the form that the keychain stores.
     package let content: AccessControl
     /// Whether its class is `kSecAttrAccessibleUntilReboot`, which no item can have
     /// (spec/secitem.md §1.3); the class of ``content`` stands in for it.
@@ -19,7 +18,6 @@ public final class SecAccessControl: NSObject, Sendable {
         isUntilReboot = false
     }
 
-    /// The object for the class that no item can have.
     init(untilReboot constraints: AccessControl.Constraints) throws(KeychainFailure) {
         content = try AccessControl(.whenUnlocked, constraints)
         isUntilReboot = true
@@ -49,7 +47,6 @@ public func SecAccessControlGetTypeID() -> UInt { 0x5341_4354 }
 
 /// An allocator of memory. Calls take nil; the only instance frees nothing.
 public final class CFAllocator: Sendable {
-    /// The allocator that frees nothing.
     package static let null = CFAllocator()
 
     private init() {}
@@ -98,7 +95,6 @@ private func refuse(
 }
 
 extension SecAccessControlCreateFlags {
-    /// The bits that mean something.
     var constraints: AccessControl.Constraints {
         AccessControl.Constraints(rawValue: UInt32(truncatingIfNeeded: rawValue))
     }

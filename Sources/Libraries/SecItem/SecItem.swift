@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
-internal import ValetKeychainModel
+internal import ValetKeychainDatabase
+package import ValetKeychainModel
 public import ValetKeychainServices
+package import ValetKeychainStore
 internal import ValetSealing
 
 // The calls in the shape that they have on Apple's systems, and the only place with pointers.
 // `CoreFoundationNames` calls `NSDictionary` `CFDictionary` and `AnyObject` `CFTypeRef`.
-// ``SecItemService`` does the work. As on Apple's systems the codes may be discarded.
+// A session makes the calls. As on Apple's systems the codes may be discarded.
 
 /// Adds an item (spec/secitem.md §2–§5).
 ///
@@ -22,7 +24,7 @@ public func SecItemAdd(
     _ attributes: NSDictionary, _ result: UnsafeMutablePointer<AnyObject?>?
 ) -> OSStatus {
     unsafe deliver(to: result) { () throws(KeychainFailure) in
-        try SecItemService.ofThisProcess.add(attributes)
+        try KeychainSession.current().add(attributes)
     }
 }
 
@@ -37,7 +39,7 @@ public func SecItemCopyMatching(
     _ query: NSDictionary, _ result: UnsafeMutablePointer<AnyObject?>?
 ) -> OSStatus {
     unsafe deliver(to: result) { () throws(KeychainFailure) in
-        try SecItemService.ofThisProcess.copyMatching(query)
+        try KeychainSession.current().copyMatching(query)
     }
 }
 
@@ -53,7 +55,7 @@ public func SecItemUpdate(
     _ query: NSDictionary, _ attributesToUpdate: NSDictionary
 ) -> OSStatus {
     status { () throws(KeychainFailure) in
-        try SecItemService.ofThisProcess.update(query, attributesToUpdate)
+        try KeychainSession.current().update(query, attributesToUpdate)
     }
 }
 
@@ -65,7 +67,7 @@ public func SecItemUpdate(
 /// - Returns: `errSecSuccess`, `errSecItemNotFound`, or a code of ``SecItemAdd(_:_:)``.
 @discardableResult
 public func SecItemDelete(_ query: NSDictionary) -> OSStatus {
-    status { () throws(KeychainFailure) in try SecItemService.ofThisProcess.delete(query) }
+    status { () throws(KeychainFailure) in try KeychainSession.current().delete(query) }
 }
 
 /// Like ``SecItemAdd(_:_:)``, for a result that the caller releases.
@@ -121,6 +123,70 @@ public func SecRandomCopyBytes(
     var span = unsafe MutableSpan<UInt8>(_unsafeBytes: buffer)
     Randomness.fill(&span)
     return errSecSuccess
+}
+
+/// The calls of dictionaries, as Swift code makes them. Each reads its dictionary, checks the
+/// group, whether or not the keychain exists (spec/secitem.md §5.2), and makes a typed request.
+extension KeychainSession {
+    /// Returns what `SecItemAdd` stores in its result.
+    package func add(_ attributes: NSDictionary) throws(KeychainFailure) -> AnyObject? {
+        let request = try AddRequest(attributes, of: caller)
+        let value = try SecretValue.copy(ofAny: request.value)
+        let item = try add(request.item, value: value, request.policy, .demanding)
+        return SecItemResult(returning: request.returning, isList: false)
+            .added(item, request.value)
+    }
+
+    /// Returns what `SecItemCopyMatching` stores in its result.
+    package func copyMatching(_ query: NSDictionary) throws(KeychainFailure) -> AnyObject? {
+        let request = try copyRequest(query)
+        let result = SecItemResult(returning: request.returning, isList: request.isList)
+        let policy = request.search.policy
+        if request.returning == .data && !request.isList {
+            return try value(of: request.search.query, policy)?.data as NSData?
+        }
+        let found = try copy(request.search.query, result.parts, policy)
+        return result.found(found.itemsReportingDamage())
+    }
+
+    /// The items that `SecItemCopyMatching` finds, with attributes and values, whatever `query`
+    /// asks to return.
+    package func items(
+        matching query: NSDictionary
+    ) throws(KeychainFailure) -> FoundItems<StoredItem> {
+        let search = try copyRequest(query).search
+        return try copy(search.query, [.attributes, .value], search.policy)
+    }
+
+    private func copyRequest(_ query: NSDictionary) throws(KeychainFailure) -> CopyRequest {
+        let request = try CopyRequest(query, of: caller)
+        try request.search.checkThatItCanMatch(.copyMatching)
+        return request
+    }
+
+    package func update(
+        _ query: NSDictionary, _ attributesToUpdate: NSDictionary
+    ) throws(KeychainFailure) {
+        let call = SecItemCall.update
+        let request = try UpdateRequest(query, attributesToUpdate)
+        _ = try caller.groups(
+            changing: request.search.query.accessGroup, during: call.operation)
+        if let group = request.changes.accessGroup {
+            _ = try caller.groups(changing: group, during: call.operation)
+        }
+        try request.search.checkThatItCanMatch(call)
+        let value = try SecretValue.copy(ofAny: request.value)
+        try update(
+            request.search.query, request.changes, value: value, request.search.policy)
+    }
+
+    package func delete(_ query: NSDictionary) throws(KeychainFailure) {
+        let call = SecItemCall.delete
+        let request = try SearchRequest(deleting: query)
+        _ = try caller.groups(changing: request.query.accessGroup, during: call.operation)
+        try request.checkThatItCanMatch(call)
+        try delete(request.query)
+    }
 }
 
 /// A source of random bytes. No instance exists: calls take ``kSecRandomDefault``.

@@ -5,13 +5,11 @@ package import ValetKeychainModel
 internal import ValetKeychainStore
 package import ValetSealing
 
-/// Turns items into the objects that a call returns (spec/secitem.md §3.7–§3.9). ``SecItemService``
-/// uses it.
+/// Turns items into the objects that a call returns (spec/secitem.md §3.7–§3.9).
 struct SecItemResult {
     let returning: ReturnedParts
     let isList: Bool
 
-    /// The parts of each item that the objects need.
     var parts: ItemParts {
         var parts: ItemParts = []
         if returning.contains(.data) { parts.insert(.value) }
@@ -19,13 +17,11 @@ struct SecItemResult {
         return parts
     }
 
-    /// The object for a search that found `items`, at least one.
     func found(_ items: [StoredItem]) -> AnyObject? {
         if isList { return NSArray(array: items.compactMap { object(for: $0, $0.value?.data) }) }
         return items.first.flatMap { object(for: $0, $0.value?.data) }
     }
 
-    /// The object for adding `item` with `value`.
     func added(_ item: StoredItem, _ value: Data?) -> AnyObject? {
         // Here an item without a value has empty data, unlike in a search (§3.9).
         if returning == .data { return (value ?? Data()) as NSData }
@@ -110,7 +106,6 @@ extension SecretValue {
         return SecretValue(copying: data.span)
     }
 
-    /// Copies an application's value, if there is one.
     package static func copy(ofAny data: Data?) throws(KeychainFailure) -> SecretValue? {
         guard let data else { return nil }
         return try copy(of: data)

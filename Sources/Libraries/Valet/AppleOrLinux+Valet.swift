@@ -29,9 +29,7 @@ public typealias KeychainFailure = ValetKeychainModel.KeychainFailure
 #if !(canImport(Darwin) || VALET_APPLE_BRANCHES)
     /// The keychain of this process: the application's identity and the lock state.
     public typealias ValetKeychain = ValetKeychainServices.ValetKeychain
-#endif
 
-#if !(canImport(Darwin) || VALET_APPLE_BRANCHES)
     extension ValetKeychain {
         /// Waits until items of an accessibility can be read.
         ///
@@ -50,19 +48,14 @@ public typealias KeychainFailure = ValetKeychainModel.KeychainFailure
     }
 #endif
 
-/// What differs between the systems.
 enum Platform {
     #if canImport(Darwin) || VALET_APPLE_BRANCHES
-        /// The keychain of this system.
         static let backend: any KeychainBackend = SecItemKeychain()
-        /// The valets of this process.
         static let registry = ValetRegistry()
         /// Whether the last failure of a thread can be read in full.
         static let keepsLastFailure = false
     #else
-        /// The keychain of this system.
         static let backend: any KeychainBackend = StoreKeychain()
-        /// The valets of this process.
         static var registry: ValetRegistry { registries.value }
         private static let registries = ProcessLocal { ValetRegistry(inherited: $0) }
         /// Whether the last failure of a thread can be read in full.
@@ -81,7 +74,6 @@ enum Platform {
         static let hasFileKeychain = false
     #endif
 
-    /// The last failure of this thread, where it is known in full.
     static var lastFailure: KeychainFailure? {
         #if canImport(Darwin) || VALET_APPLE_BRANCHES
             nil
@@ -101,7 +93,6 @@ enum Platform {
         #endif
     }
 
-    /// Makes `failure` the thread's last failure.
     static func keep(_ failure: KeychainFailure) {
         #if !(canImport(Darwin) || VALET_APPLE_BRANCHES)
             KeychainFailure.last = failure
@@ -124,12 +115,10 @@ enum Platform {
         private let context: LAContext
         private var prompt: String?
 
-        /// An authentication with which the user has proved nothing yet.
         init() {
             self.init(LAContext())
         }
 
-        /// An authentication that asks through `context`.
         init(_ context: LAContext) {
             self.context = context
         }
@@ -141,7 +130,6 @@ enum Platform {
             return authentication
         }
 
-        /// Forgets what was proved, for good.
         func forget() { context.invalidate() }
 
         /// Whether there is a reader with an enrolled finger or face. Does not ask the user.
@@ -160,7 +148,6 @@ enum Platform {
             #endif
         }
 
-        /// `query` with this authentication.
         func added(to query: [String: Any]) -> [String: Any] {
             #if !os(watchOS)
                 if let prompt { context.localizedReason = prompt }
@@ -169,9 +156,8 @@ enum Platform {
         }
 
         #if !(canImport(Darwin) || VALET_APPLE_BRANCHES)
-            /// How a call of the embedded keychain asks the user.
             var policy: AuthenticationPolicy {
-                AuthenticationPolicy(.allow, reason: prompt, authenticator: context)
+                AuthenticationPolicy(.allow, reason: prompt, authenticator: context.asking)
             }
         #endif
     }

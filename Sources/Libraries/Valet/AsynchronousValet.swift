@@ -97,10 +97,7 @@ public struct AsynchronousValet: Hashable, Sendable {
     public func setObjects(_ objects: [String: Data]) async throws(KeychainError) {
         try await Call.writing { () throws(KeychainError) in try valet.setObjects(objects) }
     }
-}
 
-@available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)
-extension AsynchronousValet {
     /// Calls ``Valet/Valet/set(_:forKey:)`` on another thread.
     public func set<Value: Encodable & Sendable>(_ value: Value, forKey key: String) async throws {
         try await Call.untypedWriting { try valet.set(value, forKey: key) }
@@ -112,10 +109,7 @@ extension AsynchronousValet {
     ) async throws -> Value {
         try await Call.untypedReading { try valet.value(forKey: key, as: Value.self) }
     }
-}
 
-@available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)
-extension AsynchronousValet {
     /// Calls ``Valet/Valet/migrateObjects(matching:compactMap:)`` on another thread, which also
     /// calls `compactMap`.
     public func migrateObjects(

@@ -9,12 +9,10 @@ final class Guarded<Value>: @unchecked Sendable {
     private let lock = NSLock()
     private var value: Value
 
-    /// A value that starts as `value`.
     init(_ value: Value) {
         self.value = value
     }
 
-    /// Runs `body` while no other thread can touch the value.
     func withLock<R>(_ body: (inout Value) -> R) -> R {
         lock.lock()
         defer { lock.unlock() }
@@ -44,7 +42,6 @@ final class Call<Value: Sendable, Failure: Error>: Sendable {
     /// for.
     private let abandonment: (@Sendable () -> Void)?
     private let body: @Sendable () throws(Failure) -> Value
-    /// The error of a cancelled task.
     private let cancellation: Failure
     private let progress = Guarded(Progress.new)
 

@@ -5,7 +5,6 @@ internal import ValetKeychainModel
 /// The identity of a valet in the public types: its name, accessibility and kind. Its
 /// ``identity`` gives the service, group and class of its items.
 struct Configuration: Hashable, Sendable {
-    /// How the service of a valet's items is named.
     enum Naming: Hashable, Sendable {
         case standard(Identifier)
         case sharedGroup(SharedGroupIdentifier, Identifier?)
@@ -13,40 +12,33 @@ struct Configuration: Hashable, Sendable {
         case explicitSharedGroup(SharedGroupIdentifier)
     }
 
-    /// Whether the items are synchronized, and what reading them demands.
-    enum Kind: Hashable, Sendable {
-        case local
-        case cloud
-        case enclave(SecureEnclaveAccessControl)
-        case singlePromptEnclave(SecureEnclaveAccessControl)
-    }
-
     let naming: Naming
     let accessibility: Accessibility
-    let kind: Kind
+    let kind: ServiceName.Kind
+    /// nil for valets whose values demand nothing.
+    private let accessControl: SecureEnclaveAccessControl?
 
-    /// A valet whose items stay on this machine.
     init(_ naming: Naming, _ accessibility: Accessibility) {
         self.naming = naming
         self.accessibility = accessibility
-        kind = .local
+        kind = .valet
+        accessControl = nil
     }
 
-    /// A valet whose items iCloud synchronizes.
     init(cloud naming: Naming, _ accessibility: CloudAccessibility) {
         self.naming = naming
         self.accessibility = accessibility.accessibility
-        kind = .cloud
+        kind = .synchronizableValet
+        accessControl = nil
     }
 
     /// A valet whose items only the present user can read. Its naming must not be explicit.
     init(enclave naming: Naming, _ accessControl: SecureEnclaveAccessControl, asksOnce: Bool) {
         self.naming = naming
         accessibility = .whenPasscodeSetThisDeviceOnly
-        kind = asksOnce ? .singlePromptEnclave(accessControl) : .enclave(accessControl)
+        kind = asksOnce ? .singlePromptSecureEnclaveValet : .secureEnclaveValet
+        self.accessControl = accessControl
     }
-
-    var isCloud: Bool { kind == .cloud }
 
     /// The identifier of the valet; for shared groups without one, the group's full name, with its
     /// prefix.
@@ -58,23 +50,23 @@ struct Configuration: Hashable, Sendable {
         }
     }
 
-    /// The items of the valet.
     var sandbox: PasswordService { identity.items }
 
-    /// The same valet in the terms that all interfaces share.
     var identity: ValetIdentity {
         let name = naming.name
-        switch kind {
-        case .local, .cloud:
-            let identity = ValetIdentity(
-                identifier: name.identifier?.description, group: name.group?.shared,
-                isExplicit: name.isExplicit, accessibility: accessibility.protectionClass)
-            return isCloud ? identity.synchronized : identity
-        case .enclave(let control), .singlePromptEnclave(let control):
-            return ValetIdentity(
-                identifier: name.identifier?.description, group: name.group?.shared,
-                enclave: control.demand, asksOnce: kind == .singlePromptEnclave(control))
+        let group = name.group.map {
+            ValetIdentity.Group(prefix: $0.prefix, $0.group.description)
         }
+        if let accessControl {
+            return ValetIdentity(
+                identifier: name.identifier?.description, group: group,
+                enclave: accessControl.demand, asksOnce: kind == .singlePromptSecureEnclaveValet)
+        }
+        var identity = ValetIdentity(
+            identifier: name.identifier?.description, group: group, isExplicit: name.isExplicit,
+            accessibility: accessibility.protectionClass)
+        identity.kind = kind
+        return identity
     }
 }
 
@@ -87,11 +79,5 @@ extension Configuration.Naming {
         case .explicit(let identifier): (identifier, nil, true)
         case .explicitSharedGroup(let group): (nil, group, true)
         }
-    }
-}
-
-extension SharedGroupIdentifier {
-    fileprivate var shared: ValetIdentity.Group {
-        ValetIdentity.Group(prefix: prefix, group.description)
     }
 }

@@ -12,7 +12,6 @@ struct Enclave: Sendable {
     let accessControl: SecureEnclaveAccessControl
     let sandbox: PasswordService
     let backend: any KeychainBackend
-    /// Makes an authentication with which the user has proved nothing yet.
     let authentication: @Sendable () -> Authentication
 
     init(
@@ -27,7 +26,6 @@ struct Enclave: Sendable {
         self.authentication = authentication
     }
 
-    /// Whether a plain valet of the same name works.
     var canAccessKeychain: Bool {
         backend.canAccess(configuration.identity.plain.items)
     }
@@ -49,7 +47,7 @@ struct Enclave: Sendable {
             try backend.set(
                 configuration.identity.item(key), value: object, authentication())
         } catch {
-            throw KeychainError(storing: error)
+            throw KeychainError(error.ofStoring)
         }
     }
 
@@ -94,6 +92,14 @@ struct Enclave: Sendable {
         try backend.deleteAny(sandbox.query)
     }
 
+    func migrate(matching query: [String: AnyHashable], removing: Bool) throws {
+        try migrate(try backend.find(try Migration.dictionary(query)), removing: removing)
+    }
+
+    func migrate(from valet: Valet, removing: Bool) throws {
+        try migrate(try backend.find(valet.query), removing: removing)
+    }
+
     /// Stores `items` here, all or none; removes all of them from their old place, or none.
     func migrate(_ items: [FoundItem], removing: Bool) throws {
         try backend.migrate(
@@ -106,18 +112,13 @@ struct Enclave: Sendable {
 }
 
 extension Enclave: Equatable {
-    /// Whether both read and write the same items.
     static func == (one: Enclave, other: Enclave) -> Bool { one.sandbox == other.sandbox }
 }
 
 extension Enclave: CustomStringConvertible {
-    /// The identifier, the accessibility with the access control, and the kind.
     var description: String {
-        let kind =
-            switch configuration.kind {
-            case .singlePromptEnclave: "SinglePromptSecureEnclaveValet"
-            case .enclave, .local, .cloud: "SecureEnclaveValet"
-            }
+        let asksOnce = configuration.kind == .singlePromptSecureEnclaveValet
+        let kind = asksOnce ? "SinglePromptSecureEnclaveValet" : "SecureEnclaveValet"
         let access = "\(configuration.accessibility)\(accessControl)"
         return "\(configuration.identifier) \(access) (\(kind))"
     }

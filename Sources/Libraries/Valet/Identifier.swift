@@ -26,7 +26,6 @@ public struct SharedGroupIdentifier: CustomStringConvertible, Hashable, Sendable
     let prefix: String
     /// The group without its prefix, as in stored service names.
     let group: Identifier
-    /// The group with its prefix.
     let asIdentifier: Identifier
 
     /// A keychain access group: the prefix of application identifiers, and the group's name.

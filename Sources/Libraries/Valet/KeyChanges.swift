@@ -50,10 +50,10 @@ extension Valet {
 
         /// Reads the changes one after the other.
         public struct AsyncIterator: AsyncIteratorProtocol {
-            private var changes: AccountChanges.AsyncIterator
+            private var changes: AccountChanges.Iterator
 
             init(_ changes: AccountChanges) {
-                self.changes = changes.makeAsyncIterator()
+                self.changes = AccountChanges.Iterator(changes)
             }
 
             /// Waits for the next change; nil if the task is cancelled.

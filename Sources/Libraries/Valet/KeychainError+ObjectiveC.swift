@@ -35,15 +35,7 @@ extension KeychainError: CustomStringConvertible {
     }
 
     init(_ failure: KeychainFailure) {
-        self.init(status: failure.status)
-    }
-
-    /// The error of a call that stores. Such a call does not ask the user, so a failed
-    /// authentication means that the item could not be bound to a finger.
-    init(storing failure: KeychainFailure) {
-        self =
-            failure.code == .authenticationFailed
-            ? .couldNotAccessKeychain : KeychainError(failure)
+        self = KeychainError(rawValue: failure.code.keychainErrorNumber) ?? .couldNotAccessKeychain
     }
 
     /// `KeychainError.` and the name of the case.

@@ -132,7 +132,7 @@ extension Valet {
 
     /// Stores `items` here, all or none; removes all of them from their old place, or none.
     func migrate(
-        _ items: [FoundItem], removing: Bool, _ transform: Transfer.Transform = Transfer.keep
+        _ items: [FoundItem], removing: Bool, _ transform: Migration.Transform = Transfer.keep
     ) throws {
         try backend.migrate(
             items, into: configuration.identity, removing: removing, { Authentication() }, transform
@@ -140,10 +140,10 @@ extension Valet {
     }
 }
 
-/// What migrations take from their callers. The rules about keys and values are those of
-/// `MigrationPlan`.
 enum Migration {
-    /// The key and value that a caller's function makes of an item.
+    /// A key and its value, as the caller has changed them; nil leaves the item out.
+    typealias Transform = (FoundItem, Data) throws -> (key: String, value: Data)?
+
     static func pair(
         _ item: FoundItem, _ value: Data,
         _ transform: (MigratableKeyValuePair<AnyHashable>) throws ->
@@ -168,13 +168,9 @@ enum Migration {
             query[SecItemKey.limit]?.base as? String != SecItemKey.limitOne,
             query[SecItemKey.limit]?.base as? Int != 1,
             query[Attribute.accessControl.rawValue] == nil,
-            demands.allSatisfy({ flag(query[$0.key]) != $0.refused })
+            demands.allSatisfy({ (query[$0.key]?.base as? NSNumber)?.boolValue != $0.refused })
         else { throw .invalidQuery }
         return query.mapValues(\.base)
-    }
-
-    private static func flag(_ value: AnyHashable?) -> Bool? {
-        (value?.base as? NSNumber)?.boolValue
     }
 }
 
@@ -184,32 +180,39 @@ extension KeychainBackend {
     /// - Parameter authentication: With which the keys of an enclave valet are looked up.
     func migrate(
         _ items: [FoundItem], into valet: ValetIdentity, removing: Bool,
-        _ authentication: () -> Authentication, _ transform: Transfer.Transform
+        _ authentication: () -> Authentication, _ transform: Migration.Transform
     ) throws {
+        var thrown: (any Error)?
         do {
-            let transfer = try Transfer(items, into: valet, removing: removing, transform)
-            try transfer.carryOut(
-                unless: { try hasAny($0, in: valet, authentication) },
-                failing: KeychainError.init(storing:), perform)
-        } catch let failure as KeychainFailure {
-            guard let refusal = MigrationError(failure) else { throw failure }
-            throw refusal
+            let transfer = try Transfer(items, into: valet, removing: removing) {
+                item, value throws(KeychainFailure) in
+                do {
+                    return try transform(item, value)
+                } catch {
+                    thrown = error
+                    throw KeychainFailure(.internalFault, during: "migrate items")
+                }
+            }
+            try transfer.carryOut { (keys) throws(KeychainFailure) in
+                try hasAny(keys, in: valet, authentication)
+            } _: { (transfer) throws(KeychainFailure) in
+                try perform(transfer)
+            }
+        } catch {
+            if let refusal = MigrationError(thrown as? KeychainFailure ?? error) { throw refusal }
+            throw thrown ?? KeychainError(error)
         }
     }
 
     private func hasAny(
         _ keys: Set<ExactName>, in valet: ValetIdentity, _ authentication: () -> Authentication
-    ) throws(KeychainError) -> Bool {
-        try translating { () throws(KeychainFailure) in
-            try valet.hasAny(
-                keys,
-                contains: { name throws(KeychainFailure) in
-                    try contains(name, authentication())
-                },
-                search: { query throws(KeychainFailure) in
-                    try copy(query, withValues: false)
-                })
-        }
+    ) throws(KeychainFailure) -> Bool {
+        try valet.hasAny(
+            keys,
+            contains: { name throws(KeychainFailure) in try contains(name, authentication()) },
+            search: { query throws(KeychainFailure) in
+                try copy(query, withValues: false, nil)
+            })
     }
 }
 

@@ -4,42 +4,28 @@ internal import Foundation
 internal import ValetAppleKeychainRequests
 internal import ValetKeychainModel
 
-/// The backend of valets on Apple's systems: SecItem dictionaries.
 struct SecItemKeychain: KeychainBackend {
     let functions: any SecItemFunctions
 
-    /// The keychain behind these functions.
     init(_ functions: any SecItemFunctions = PlatformSecItem()) {
         self.functions = functions
     }
 
-    func set(_ item: NewItem, value: Data) throws(KeychainFailure) {
-        try set(item.dictionary, value) {
-            functions.update(item.query.dictionary, [SecItemKey.data: value])
-        }
-    }
-
-    /// Deletes an existing item first, because updating it would ask the user. The system has no
-    /// call that does both at once.
+    /// With an access control it deletes an existing item first, because updating it would ask the
+    /// user. The system has no call that does both at once.
     func set(
-        _ item: NewItem, value: Data, _ authentication: Authentication
+        _ item: NewItem, value: Data, _ authentication: Authentication?
     ) throws(KeychainFailure) {
-        try set(authentication.added(to: item.dictionary), value) {
-            let status = functions.delete(item.query.dictionary)
-            return status == 0 ? KeychainFailure.Code.itemNotFound.status : status
-        }
-    }
-
-    /// Adds an item if `update` returns "not found". Any other status of `update` is the result.
-    private func set(
-        _ attributes: [String: Any], _ value: Data, unless update: () -> Int32
-    ) throws(KeychainFailure) {
-        var attributes = attributes
+        var attributes = item.dictionary.with(authentication)
         attributes[SecItemKey.data] = value
+        let query = item.query.dictionary
         // Two rounds: another process may add the item in between, or delete it.
         for _ in 0..<2 {
-            let status = update()
-            guard status == KeychainFailure.Code.itemNotFound.status else {
+            let status =
+                authentication == nil
+                ? functions.update(query, [SecItemKey.data: value]) : functions.delete(query)
+            let isAbsent = status == KeychainFailure.Code.itemNotFound.status
+            guard isAbsent || authentication != nil && status == 0 else {
                 return try functions.check(status, "set an item")
             }
             let added = functions.add(attributes).status
@@ -50,14 +36,10 @@ struct SecItemKeychain: KeychainBackend {
         throw KeychainFailure(.duplicateItem, during: "set an item")
     }
 
-    func value(of name: PasswordName) throws(KeychainFailure) -> Data? {
-        try value(name.query.searchDictionary)
-    }
-
     func value(
-        of name: PasswordName, _ authentication: Authentication
+        of name: PasswordName, _ authentication: Authentication?
     ) throws(KeychainFailure) -> Data? {
-        try value(authentication.added(to: name.query.searchDictionary))
+        try value(name.query.searchDictionary.with(authentication))
     }
 
     private func value(_ query: [String: Any]) throws(KeychainFailure) -> Data? {
@@ -66,54 +48,46 @@ struct SecItemKeychain: KeychainBackend {
         return try functions.copy(query, "read an item") as? Data
     }
 
-    func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool {
-        try contains(functions.copy(name.query.searchDictionary).status)
+    private func valueIfAny(_ query: [String: Any]) throws(KeychainFailure) -> Data? {
+        do {
+            return try value(query)
+        } catch {
+            guard error.code == .itemNotFound else { throw error }
+            return nil
+        }
     }
 
     func contains(
-        _ name: PasswordName, _ authentication: Authentication
+        _ name: PasswordName, _ authentication: Authentication?
     ) throws(KeychainFailure) -> Bool {
-        var query = authentication.added(to: name.query.searchDictionary)
-        query[SecItemKey.authenticationUI] = SecItemKey.authenticationUIFail
+        var query = name.query.searchDictionary.with(authentication)
+        if authentication != nil {
+            query[SecItemKey.authenticationUI] = SecItemKey.authenticationUIFail
+        }
         let status = functions.copy(query).status
-        // The item exists: reading it would ask the user. A locked device gives the same status.
-        guard status != KeychainFailure.Code.interactionNotAllowed.status else { return true }
-        return try contains(status)
-    }
-
-    private func contains(_ status: Int32) throws(KeychainFailure) -> Bool {
         guard status != KeychainFailure.Code.itemNotFound.status else { return false }
+        // The item exists: reading it would ask the user. A locked device gives the same status.
+        let wouldAsk = status == KeychainFailure.Code.interactionNotAllowed.status
+        guard authentication == nil || !wouldAsk else { return true }
         try functions.check(status, "look for an item")
         return true
     }
 
-    func accounts(of service: PasswordService) throws(KeychainFailure) -> [String] {
-        try accounts(service.query.searchDictionary)
-    }
-
     func accounts(
-        of service: PasswordService, _ authentication: Authentication
+        of service: PasswordService, _ authentication: Authentication?
     ) throws(KeychainFailure) -> [String] {
-        try accounts(authentication.added(to: service.query.searchDictionary))
-    }
-
-    private func accounts(_ query: [String: Any]) throws(KeychainFailure) -> [String] {
         do {
-            return try items(matching: query, withValues: false).compactMap(\.accountText)
+            return try copy(service.query, withValues: false, authentication)
+                .compactMap(\.accountText)
         } catch  where error.code == .itemNotFound {
             return []
         }
     }
 
-    func copy(_ query: ItemQuery, withValues: Bool) throws(KeychainFailure) -> [FoundItem] {
-        try items(matching: query.searchDictionary, withValues: withValues)
-    }
-
     func copy(
-        _ query: ItemQuery, _ authentication: Authentication
+        _ query: ItemQuery, withValues: Bool, _ authentication: Authentication?
     ) throws(KeychainFailure) -> [FoundItem] {
-        try items(
-            matching: authentication.added(to: query.searchDictionary), withValues: true)
+        try items(matching: query.searchDictionary.with(authentication), withValues: withValues)
     }
 
     func copy(matching dictionary: [String: Any]) throws(KeychainFailure) -> [FoundItem] {
@@ -127,21 +101,27 @@ struct SecItemKeychain: KeychainBackend {
     func delete(_ query: ItemQuery) throws(KeychainFailure) {
         try functions.check(functions.delete(query.dictionary), "delete items")
     }
-}
 
-extension SecItemKeychain {
     /// Sets all items. The system has no transactions: if an item fails, those before it are set
     /// back. An item that cannot be set back keeps its new value.
     func set(_ items: [(item: NewItem, value: Data)]) throws(KeychainFailure) {
         var done: [(item: NewItem, before: Data?)] = []
         do {
             for (item, value) in items {
-                let before = try self.value(matching: item.query)
-                try set(item, value: value)
+                var query = item.query
+                query.limit = 1
+                let before = try valueIfAny(query.searchDictionary)
+                try set(item, value: value, nil)
                 done.append((item, before))
             }
         } catch {
-            for (item, before) in done.reversed() { setBack(item, to: before) }
+            for (item, before) in done.reversed() {
+                if let before {
+                    try? set(item, value: before, nil)
+                } else {
+                    try? delete(item.query)
+                }
+            }
             throw error
         }
     }
@@ -151,34 +131,12 @@ extension SecItemKeychain {
     ) throws(KeychainFailure) -> [String: Data] {
         var values: [String: Data] = [:]
         for account in accounts {
-            values[account] = try value(matching: PasswordName(account, in: service).query)
+            let query = PasswordName(account, in: service).query
+            values[account] = try valueIfAny(query.searchDictionary)
         }
         return values
     }
 
-    private func value(matching query: ItemQuery) throws(KeychainFailure) -> Data? {
-        var query = query
-        query.limit = 1
-        var dictionary = query.searchDictionary
-        dictionary[SecItemKey.returnData] = true
-        do {
-            return try functions.copy(dictionary, "read an item") as? Data
-        } catch {
-            guard error.code == .itemNotFound else { throw error }
-            return nil
-        }
-    }
-
-    private func setBack(_ item: NewItem, to value: Data?) {
-        if let value {
-            try? set(item, value: value)
-        } else {
-            try? delete(item.query)
-        }
-    }
-}
-
-extension SecItemKeychain {
     /// The items that a dictionary finds. Reads values one by one, because the keychains of older
     /// systems do not return several values at once.
     func items(
@@ -206,7 +164,9 @@ extension SecItemKeychain {
             throw KeychainFailure(.internalFault, during: "read items")
         }
         let selector = context[SecItemKey.usesDataProtectionKeychain]
-        let value = try withValue ? self.value(of: reference, context) : nil
+        let named = context.merging([SecItemKey.persistentReference: reference]) { $1 }
+        // Apple's keychain finds no value of an item that has attributes alone.
+        let value = try withValue ? valueIfAny(named) : nil
         let date = attributes[Attribute.modificationDate.rawValue] as? Date
         let flag = attributes[Attribute.synchronizable.rawValue] as? NSNumber
         return FoundItem(
@@ -219,22 +179,6 @@ extension SecItemKeychain {
             modificationDate: date?.timeIntervalSinceReferenceDate,
             value: value, reference: reference,
             dictionary: restorable(attributes, value: value, selector: selector))
-    }
-
-    /// The value of the item that `reference` names; nil for an item without one.
-    private func value(
-        of reference: Data, _ context: [String: Any]
-    ) throws(KeychainFailure) -> Data? {
-        var query = context
-        query[SecItemKey.persistentReference] = reference
-        query[SecItemKey.returnData] = true
-        do {
-            return try functions.copy(query, "read an item") as? Data
-        } catch {
-            // Apple's keychain reports this for an item that has attributes and no value.
-            guard error.code == .itemNotFound else { throw error }
-            return nil
-        }
     }
 
     private func hashable(_ value: Any?) -> AnyHashable {
@@ -319,11 +263,16 @@ extension SecItemKeychain {
     }
 }
 
+extension [String: Any] {
+    fileprivate func with(_ authentication: Authentication?) -> [String: Any] {
+        authentication?.added(to: self) ?? self
+    }
+}
+
 extension FoundItem {
     /// Which of macOS's two keychains holds the item.
     fileprivate var selector: Any? { dictionary[SecItemKey.usesDataProtectionKeychain] }
 
-    /// Finds this item alone.
     fileprivate var query: [String: Any] { Self.query(reference, selector) }
 
     fileprivate static func query(_ reference: Data, _ selector: Any?) -> [String: Any] {

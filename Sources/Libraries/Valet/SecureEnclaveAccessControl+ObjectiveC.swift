@@ -24,7 +24,6 @@ extension SecureEnclaveAccessControl: CustomStringConvertible {
     /// The suffix of stored services. It never changes.
     public var description: String { demand.storedName }
 
-    /// The same in the terms that all interfaces share.
     var demand: EnclaveDemand {
         switch self {
         case .userPresence: .userPresence

@@ -50,8 +50,8 @@ public final class SecureEnclaveValet: NSObject, Sendable {
 }
 
 #if canImport(ObjectiveC)
-    /// The class methods under their Objective-C names. They return nil for an empty identifier
-    /// and for a prefix that the system does not have.
+    /// The methods under their Objective-C names; Swift gives methods with typed errors none. Class
+    /// methods return nil for an empty identifier and for a prefix that the system does not have.
     @available(swift, obsoleted: 1.0)
     extension SecureEnclaveValet {
         /// See ``valet(with:accessControl:)``.
@@ -81,11 +81,7 @@ public final class SecureEnclaveValet: NSObject, Sendable {
             SharedGroupIdentifier(groupPrefix: groupPrefix, nonEmptyGroup: sharedGroupIdentifier)
                 .map { sharedGroupValet(with: $0, accessControl: accessControl) }
         }
-    }
 
-    /// The methods under their Objective-C names.
-    @available(swift, obsoleted: 1.0)
-    extension SecureEnclaveValet {
         /// See ``canAccessKeychain()``.
         @objc(canAccessKeychain)
         public func objectiveCCanAccessKeychain() -> Bool { canAccessKeychain() }

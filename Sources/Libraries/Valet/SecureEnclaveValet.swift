@@ -29,9 +29,7 @@ extension SecureEnclaveValet {
         let enclave = Enclave(naming, accessControl, asksOnce: false, backend: Platform.backend)
         return Platform.registry.valet(enclave.configuration) { SecureEnclaveValet(enclave) }
     }
-}
 
-extension SecureEnclaveValet {
     /// Returns whether the keychain works here, whatever the access control. Tries a canary item
     /// that can be read without asking the user.
     ///
@@ -121,9 +119,7 @@ extension SecureEnclaveValet {
     public func removeAllObjects() throws(KeychainError) {
         try enclave.removeAll()
     }
-}
 
-extension SecureEnclaveValet {
     /// Copies the generic passwords that a query finds into this valet.
     ///
     /// - Parameters:
@@ -135,8 +131,7 @@ extension SecureEnclaveValet {
     public func migrateObjects(
         matching query: [String: AnyHashable], removeOnCompletion: Bool
     ) throws {
-        let items = try enclave.backend.find(try Migration.dictionary(query))
-        try enclave.migrate(items, removing: removeOnCompletion)
+        try enclave.migrate(matching: query, removing: removeOnCompletion)
     }
 
     /// Copies the items of the ``SinglePromptSecureEnclaveValet`` with the same identifier, group
@@ -164,6 +159,6 @@ extension SecureEnclaveValet {
     ///   - removeOnCompletion: Whether to remove the copied items from the other valet.
     /// - Throws: The errors of ``migrateObjects(matching:removeOnCompletion:)``.
     public func migrateObjects(from valet: Valet, removeOnCompletion: Bool) throws {
-        try enclave.migrate(try enclave.backend.find(valet.query), removing: removeOnCompletion)
+        try enclave.migrate(from: valet, removing: removeOnCompletion)
     }
 }

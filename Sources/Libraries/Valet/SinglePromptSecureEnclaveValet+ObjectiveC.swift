@@ -46,8 +46,8 @@ public final class SinglePromptSecureEnclaveValet: NSObject, Sendable {
 }
 
 #if canImport(ObjectiveC)
-    /// The class methods under their Objective-C names. They return nil for an empty identifier
-    /// and for a prefix that the system does not have.
+    /// The methods under their Objective-C names; Swift gives methods with typed errors none. Class
+    /// methods return nil for an empty identifier and for a prefix that the system does not have.
     @available(swift, obsoleted: 1.0)
     extension SinglePromptSecureEnclaveValet {
         /// See ``valet(with:accessControl:)``.
@@ -77,11 +77,7 @@ public final class SinglePromptSecureEnclaveValet: NSObject, Sendable {
             SharedGroupIdentifier(groupPrefix: groupPrefix, nonEmptyGroup: sharedGroupIdentifier)
                 .map { sharedGroupValet(with: $0, accessControl: accessControl) }
         }
-    }
 
-    /// The methods under their Objective-C names.
-    @available(swift, obsoleted: 1.0)
-    extension SinglePromptSecureEnclaveValet {
         /// See ``canAccessKeychain()``.
         @objc(canAccessKeychain)
         public func objectiveCCanAccessKeychain() -> Bool { canAccessKeychain() }

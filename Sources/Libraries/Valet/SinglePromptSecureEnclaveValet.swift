@@ -31,9 +31,7 @@ extension SinglePromptSecureEnclaveValet {
             SinglePromptSecureEnclaveValet(enclave)
         }
     }
-}
 
-extension SinglePromptSecureEnclaveValet {
     /// Returns whether the keychain works here, whatever the access control. Tries a canary item
     /// that can be read without asking the user. ``allKeys(userPrompt:)`` leaves the canary
     /// out.
@@ -136,8 +134,7 @@ extension SinglePromptSecureEnclaveValet {
     public func migrateObjects(
         matching query: [String: AnyHashable], removeOnCompletion: Bool
     ) throws {
-        let items = try enclave.backend.find(try Migration.dictionary(query))
-        try enclave.migrate(items, removing: removeOnCompletion)
+        try enclave.migrate(matching: query, removing: removeOnCompletion)
     }
 
     /// Copies the items of a plain valet into this one.
@@ -147,29 +144,23 @@ extension SinglePromptSecureEnclaveValet {
     ///   - removeOnCompletion: Whether to remove the copied items from the other valet.
     /// - Throws: The errors of ``migrateObjects(matching:removeOnCompletion:)``.
     public func migrateObjects(from valet: Valet, removeOnCompletion: Bool) throws {
-        try enclave.migrate(try enclave.backend.find(valet.query), removing: removeOnCompletion)
+        try enclave.migrate(from: valet, removing: removeOnCompletion)
     }
 }
 
-/// What the user has proved to one valet, until the valet forgets it.
-// Sendable because the lock is held wherever the authentication is touched.
-final class RememberedAuthentication: @unchecked Sendable {
-    private let lock = NSLock()
+final class RememberedAuthentication: Sendable {
     private let make: @Sendable () -> Authentication
-    private var authentication: Authentication
+    private let authentication: Guarded<Authentication>
 
-    /// Starts with an authentication of `make`, with which the user has proved nothing.
     init(_ make: @escaping @Sendable () -> Authentication) {
         self.make = make
-        authentication = make()
+        authentication = Guarded(make())
     }
 
-    /// The authentication with all that the user has proved so far.
-    var current: Authentication { lock.withLock { authentication } }
+    var current: Authentication { authentication.withLock { $0 } }
 
-    /// Forgets what was proved, and ends an open question.
     func forget() {
-        let forgotten = lock.withLock {
+        let forgotten = authentication.withLock { authentication in
             defer { authentication = make() }
             return authentication
         }

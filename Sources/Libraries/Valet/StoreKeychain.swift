@@ -8,37 +8,25 @@ internal import ValetKeychainStore
 internal import ValetSealing
 internal import ValetSecItem
 
-/// The backend of valets on Linux: typed requests to the embedded keychain.
 struct StoreKeychain: KeychainBackend {
-    /// Called for every request.
     private let session: @Sendable () throws(KeychainFailure) -> KeychainSession
 
-    /// The keychain of this process.
     init() {
         session = { () throws(KeychainFailure) in try KeychainSession.current() }
     }
 
-    /// Another keychain, or another application's view of it.
     init(_ session: KeychainSession) {
         self.session = { session }
     }
 
-    func set(_ item: NewItem, value: Data) throws(KeychainFailure) {
-        try session().set(item, value: .copy(of: value))
-    }
-
     func set(
-        _ item: NewItem, value: Data, _ authentication: Authentication
+        _ item: NewItem, value: Data, _ authentication: Authentication?
     ) throws(KeychainFailure) {
         try session().set(item, value: .copy(of: value), authentication.policy)
     }
 
-    func value(of name: PasswordName) throws(KeychainFailure) -> Data? {
-        try session().value(of: name).map(\.data)
-    }
-
     func value(
-        of name: PasswordName, _ authentication: Authentication
+        of name: PasswordName, _ authentication: Authentication?
     ) throws(KeychainFailure) -> Data? {
         try session().value(of: name, authentication.policy).map(\.data)
     }
@@ -56,44 +44,27 @@ struct StoreKeychain: KeychainBackend {
         try session().values(of: accounts, in: service).mapValues(\.data)
     }
 
-    func contains(_ name: PasswordName) throws(KeychainFailure) -> Bool {
-        try session().contains(name)
-    }
-
     func contains(
-        _ name: PasswordName, _ authentication: Authentication
+        _ name: PasswordName, _ authentication: Authentication?
     ) throws(KeychainFailure) -> Bool {
         try session().contains(name, authentication.policy)
     }
 
-    func accounts(of service: PasswordService) throws(KeychainFailure) -> [String] {
-        try session().accountTexts(of: service)
-    }
-
     func accounts(
-        of service: PasswordService, _ authentication: Authentication
+        of service: PasswordService, _ authentication: Authentication?
     ) throws(KeychainFailure) -> [String] {
-        try session().accountTexts(of: service, authentication.policy)
-    }
-
-    func copy(_ query: ItemQuery, withValues: Bool) throws(KeychainFailure) -> [FoundItem] {
-        let session = try self.session()
-        // Reading names alone does not ask the user.
-        guard !withValues else { return try copy(query, AuthenticationPolicy()) }
-        return try session.attributes(of: query).itemsReportingDamage().map(FoundItem.init)
+        try session().accountTexts(of: service, authentication?.policy)
     }
 
     func copy(
-        _ query: ItemQuery, _ authentication: Authentication
+        _ query: ItemQuery, withValues: Bool, _ authentication: Authentication?
     ) throws(KeychainFailure) -> [FoundItem] {
-        try copy(query, authentication.policy)
-    }
-
-    private func copy(
-        _ query: ItemQuery, _ policy: AuthenticationPolicy
-    ) throws(KeychainFailure) -> [FoundItem] {
-        try session().copy(query, [.attributes, .value], policy).itemsUnlessDamaged()
-            .map(FoundItem.init)
+        let session = try session()
+        let items =
+            try withValues
+            ? session.copy(query, [.attributes, .value], authentication.policy).itemsUnlessDamaged()
+            : session.attributes(of: query).itemsReportingDamage()
+        return items.map(FoundItem.init)
     }
 
     func copy(matching dictionary: [String: Any]) throws(KeychainFailure) -> [FoundItem] {
@@ -101,7 +72,7 @@ struct StoreKeychain: KeychainBackend {
         if dictionary[SecItemKey.limit] == nil {
             dictionary[SecItemKey.limit] = SecItemKey.limitAll
         }
-        return try SecItemService(session()).items(matching: dictionary as NSDictionary)
+        return try session().items(matching: dictionary as NSDictionary)
             .itemsUnlessDamaged().map(FoundItem.init)
     }
 
@@ -124,6 +95,10 @@ struct StoreKeychain: KeychainBackend {
                     try item.version
                 }))
     }
+}
+
+extension Authentication? {
+    fileprivate var policy: AuthenticationPolicy { self?.policy ?? AuthenticationPolicy() }
 }
 
 extension FoundItem {

@@ -28,7 +28,6 @@ public final class Valet: NSObject, Sendable {
 
     let configuration: Configuration
     let sandbox: PasswordService
-    /// Finds all items.
     let query: ItemQuery
     let backend: any KeychainBackend
 
@@ -52,13 +51,14 @@ public final class Valet: NSObject, Sendable {
 
     /// The identifier, the accessibility and the kind.
     public override var description: String {
-        "\(identifier) \(accessibility) (\(configuration.isCloud ? "iCloud" : "Valet"))"
+        let isCloud = configuration.kind == .synchronizableValet
+        return "\(identifier) \(accessibility) (\(isCloud ? "iCloud" : "Valet"))"
     }
 }
 
 #if canImport(ObjectiveC)
-    /// The class methods under their Objective-C names. They return nil for an empty identifier
-    /// and for a prefix that the system does not have.
+    /// The methods under their Objective-C names; Swift gives methods with typed errors none. Class
+    /// methods return nil for an empty identifier and for a prefix that the system does not have.
     @available(swift, obsoleted: 1.0)
     extension Valet {
         /// See ``valet(with:accessibility:)``.
@@ -151,11 +151,7 @@ public final class Valet: NSObject, Sendable {
             SharedGroupIdentifier(groupPrefix: groupPrefix, nonEmptyGroup: sharedGroupIdentifier)
                 .map { iCloudSharedGroupValet(with: $0, accessibility: accessibility) }
         }
-    }
 
-    /// The methods under their Objective-C names. Swift gives methods with typed errors none.
-    @available(swift, obsoleted: 1.0)
-    extension Valet {
         /// See ``canAccessKeychain()``.
         @objc(canAccessKeychain)
         public func objectiveCCanAccessKeychain() -> Bool { canAccessKeychain() }
@@ -212,11 +208,7 @@ public final class Valet: NSObject, Sendable {
         /// See ``removeAllObjects()``.
         @objc(removeAllObjectsAndReturnError:)
         public func objectiveCRemoveAllObjects() throws { try removeAllObjects() }
-    }
 
-    /// Migrations under their Objective-C names.
-    @available(swift, obsoleted: 1.0)
-    extension Valet {
         /// See ``migrateObjects(matching:removeOnCompletion:)``.
         @objc(migrateObjectsMatching:removeOnCompletion:error:)
         public func objectiveCMigrateObjects(

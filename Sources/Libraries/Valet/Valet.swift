@@ -92,9 +92,7 @@ extension Valet {
             Valet(configuration, backend: Platform.backend)
         }
     }
-}
 
-extension Valet {
     /// Stores `object` under `key` and replaces what was stored there. On return it is on disk.
     ///
     /// - Throws: `emptyKey`, `emptyValue`, `missingEntitlement`, `couldNotAccessKeychain`.
@@ -102,7 +100,7 @@ extension Valet {
         try check(key)
         guard !object.isEmpty else { throw .emptyValue }
         try translating { () throws(KeychainFailure) in
-            try backend.set(sandbox.item(key), value: object)
+            try backend.set(sandbox.item(key), value: object, nil)
         }
     }
 
@@ -112,12 +110,14 @@ extension Valet {
     public func object(forKey key: String) throws(KeychainError) -> Data {
         try check(key)
         do throws(KeychainFailure) {
-            guard let value = try backend.value(of: PasswordName(key, in: sandbox)) else {
+            guard let value = try backend.value(of: PasswordName(key, in: sandbox), nil) else {
                 throw KeychainFailure(.itemNotFound, during: "read an item")
             }
             return value
         } catch {
-            keep(error, missing: key)
+            if Platform.keepsLastFailure, error.code == .itemNotFound {
+                Platform.keep(explained(error, missing: key))
+            }
             throw KeychainError(error)
         }
     }
@@ -148,7 +148,7 @@ extension Valet {
     public func containsObject(forKey key: String) throws(KeychainError) -> Bool {
         try check(key)
         return try translating { () throws(KeychainFailure) in
-            try backend.contains(PasswordName(key, in: sandbox))
+            try backend.contains(PasswordName(key, in: sandbox), nil)
         }
     }
 
@@ -161,7 +161,7 @@ extension Valet {
     /// - Throws: `missingEntitlement`, `couldNotAccessKeychain`.
     public func allKeys() throws(KeychainError) -> Set<String> {
         try translating { () throws(KeychainFailure) in
-            Set(try backend.accounts(of: sandbox).filter { !ServiceName.isCanary($0) })
+            Set(try backend.accounts(of: sandbox, nil).filter { !ServiceName.isCanary($0) })
         }
     }
 
@@ -186,10 +186,7 @@ extension Valet {
     private func check(_ key: String) throws(KeychainError) {
         guard !key.isEmpty else { throw .emptyKey }
     }
-}
 
-/// Several values in one call.
-extension Valet {
     /// Returns the bytes that are stored under each of `keys`, as they were at one moment.
     ///
     /// Apple's keychain has no transactions: there the values are read one after the other.
@@ -221,26 +218,15 @@ extension Valet {
             try backend.set(objects.map { (item: sandbox.item($0.key), value: $0.value) })
         }
     }
-}
 
-extension Valet {
     /// Returns whether the keychain works here. Tries to read a canary item, and stores it if it
     /// does not exist. ``allKeys()`` leaves the canary out.
     ///
     /// Valets of one explicitly set identifier share the canary, whatever their accessibilities.
     public func canAccessKeychain() -> Bool { backend.canAccess(sandbox) }
 
-    /// Keeps `failure` as the thread's last failure. If the key was not found, adds a hint that
-    /// names the accessibility under which it is stored.
-    ///
-    /// Costs a search, only when a key is missing.
-    func keep(_ failure: KeychainFailure, missing key: String) {
-        guard Platform.keepsLastFailure, failure.code == .itemNotFound else { return }
-        Platform.keep(explained(failure, missing: key))
-    }
-
     /// `failure` with a hint if `key` is stored under the same identifier with another
-    /// accessibility.
+    /// accessibility. Costs a search.
     func explained(_ failure: KeychainFailure, missing key: String) -> KeychainFailure {
         guard let accessibility = otherAccessibility(of: key) else { return failure }
         return KeychainFailure(
@@ -256,7 +242,7 @@ extension Valet {
         query.protectionClass = nil
         query.attributes = [.account: .text(key)]
         query.limit = 100
-        guard let items = try? backend.copy(query, withValues: false) else { return nil }
+        guard let items = try? backend.copy(query, withValues: false, nil) else { return nil }
         return Accessibility.allCases.first { accessibility in
             let service = configuration.identity.service(accessibility.protectionClass)
             return accessibility != self.accessibility

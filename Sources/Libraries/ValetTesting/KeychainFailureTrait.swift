@@ -32,13 +32,10 @@ extension Trait where Self == KeychainFailureTrait {
 public func withKeychainFailure<R, E: Error>(
     _ failures: ScriptedFailure..., body: () throws(E) -> R
 ) throws(E) -> R {
-    let result: Result<R, E> = ActiveFailure.adding(failures) {
-        Result { () throws(E) -> R in
-            guard TemporaryKeychain.current == nil else { return try body() }
-            return try withTemporaryKeychain { () throws(E) -> R in try body() }
-        }
+    try ActiveFailure.adding(failures) { () throws(E) -> R in
+        guard TemporaryKeychain.current == nil else { return try body() }
+        return try withTemporaryKeychain { () throws(E) -> R in try body() }
     }
-    return try result.get()
 }
 
 /// Runs `body` while calls to temporary keychains fail as `failures` say. Failures that are already
@@ -47,14 +44,8 @@ public func withKeychainFailure<R, E: Error>(
 public func withKeychainFailure<R, E: Error>(
     _ failures: ScriptedFailure..., body: () async throws(E) -> R
 ) async throws(E) -> R {
-    let result: Result<R, E> = await ActiveFailure.adding(failures) {
-        do throws(E) {
-            guard TemporaryKeychain.current == nil else { return .success(try await body()) }
-            return .success(
-                try await withTemporaryKeychain { () async throws(E) -> R in try await body() })
-        } catch {
-            return .failure(error)
-        }
+    try await ActiveFailure.adding(failures) { () async throws(E) -> R in
+        guard TemporaryKeychain.current == nil else { return try await body() }
+        return try await withTemporaryKeychain { () async throws(E) -> R in try await body() }
     }
-    return try result.get()
 }

@@ -16,7 +16,6 @@ struct ObservedCall {
         self.session = session
     }
 
-    /// Whether the call concerns an item with that account.
     func isAbout(_ account: String) -> Bool {
         switch call {
         case .add(let item), .set(let item), .replace(_, let item):
@@ -120,7 +119,6 @@ extension ItemQuery {
 }
 
 extension SessionCall {
-    /// The operation that a failure names.
     var operation: String {
         switch self {
         case .add: "add an item"
@@ -134,7 +132,6 @@ extension SessionCall {
         }
     }
 
-    /// Whether the call changes the keychain's files.
     var writes: Bool {
         switch self {
         case .add, .set, .replace, .transfer, .update, .delete: true

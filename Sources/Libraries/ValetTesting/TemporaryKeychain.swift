@@ -37,7 +37,7 @@ public final class TemporaryKeychain: Sendable {
     /// The folder of the files, which the first write creates: mode 0700, with an unguessable name.
     public let folder: String
     private let session: KeychainSession
-    private let script: FailureScript
+    private let lifetime: KeychainLifetime
 
     /// Creates an empty keychain. Forbids calls outside of temporary keychains as
     /// ``forbidOthers()`` does, unless ``allowOthers()`` was called. Writes nothing before the
@@ -56,7 +56,7 @@ public final class TemporaryKeychain: Sendable {
         folder = Self.place(storage) + "/valet-testing-" + UUID().uuidString
         let groups = accessGroups.filter { $0 != applicationIdentifier } + [applicationIdentifier]
         let store = ItemStore(KeychainLocation(folder: folder))
-        script = FailureScript { [folder] in
+        lifetime = KeychainLifetime { [folder] in
             store.close()
             try? FileManager.default.removeItem(atPath: folder)
         }
@@ -65,40 +65,34 @@ public final class TemporaryKeychain: Sendable {
             Caller(
                 applicationIdentifier: applicationIdentifier,
                 accessGroups: groups.map(AccessGroup.init)),
-            script: script)
+            script: FailureScript(lifetime))
     }
 
     deinit {
-        script.end()
+        lifetime.end()
     }
 
     /// Runs `body` with this keychain in effect.
     @discardableResult
     public func use<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
-        let result: Result<R, E> = Self.$inEffect.withValue(self) {
-            Result { () throws(E) -> R in try SessionOverride.with(session, body) }
+        try Self.$inEffect.binding(self) { () throws(E) -> R in
+            try SessionOverride.with(session, body)
         }
-        return try result.get()
     }
 
     /// Runs `body` with this keychain in effect.
     @discardableResult
     public func use<R, E: Error>(_ body: () async throws(E) -> R) async throws(E) -> R {
-        let result: Result<R, E> = await Self.$inEffect.withValue(self) {
-            do throws(E) {
-                return .success(try await SessionOverride.with(session, body))
-            } catch {
-                return .failure(error)
-            }
+        try await Self.$inEffect.binding(self) { () async throws(E) -> R in
+            try await SessionOverride.with(session, body)
         }
-        return try result.get()
     }
 
     /// Ends the keychain, and removes its files once the last call under way has returned. Later
     /// calls fail with `invalidRequest`. Releasing the object does the same. The files of a killed
     /// process stay.
     public func remove() {
-        script.end()
+        lifetime.end()
     }
 
     /// Keeps all further calls of this process away from the user's keychain: calls without a

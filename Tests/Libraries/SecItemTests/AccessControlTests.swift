@@ -47,7 +47,7 @@ import ValetTestSupport
         item.accessControl = try GuardedCalls.accessControl(.devicePasscode).content
         try calls.keychain.session.set(
             item, value: .text("second"), AuthenticationPolicy(authenticator: person))
-        #expect(try calls.keychain.session.contains(ItemQuery(.genericPassword)))
+        #expect(try calls.keychain.session.contains(GuardedCalls.name("a")))
         #expect(
             try calls.keychain.session.attributes(of: ItemQuery(.genericPassword)).items.count == 1)
         #expect(person.questions.isEmpty)
@@ -222,11 +222,11 @@ import ValetTestSupport
         #expect(try calls.add("a", .biometryCurrentSet, TestPerson()) == errSecSuccess)
         let changed = TestPerson(.init(touchesReader: true, enrolment: [2]))
         let policy = AuthenticationPolicy(authenticator: changed)
-        let query = ItemQuery(.genericPassword, attributes: [.account: .text("a")])
-        #expect(try !calls.keychain.session.contains(query, policy))
+        let name = GuardedCalls.name("a")
+        #expect(try !calls.keychain.session.contains(name, policy))
         #expect(
             try calls.keychain.session.contains(
-                query, AuthenticationPolicy(authenticator: TestPerson())))
+                name, AuthenticationPolicy(authenticator: TestPerson())))
         #expect(changed.questions.isEmpty)
         #expect(try calls.add("a", .biometryCurrentSet, changed) == errSecSuccess)
         #expect(calls.value("a", changed).text == "value")
@@ -266,7 +266,6 @@ import ValetTestSupport
         throws
     {
         let (own, other) = (TestPerson.enrolment(1, 7), TestPerson.enrolment(2, 7))
-        let query = ItemQuery(.genericPassword, attributes: [.account: .text("a")])
         func person(_ enrolled: [UInt8], _ others: [UInt8]...) -> TestPerson {
             TestPerson(.init(touchesReader: true, enrolment: enrolled, otherReaders: others))
         }
@@ -275,7 +274,7 @@ import ValetTestSupport
             #expect(calls.value("a", stranger).status == errSecAuthFailed)
             #expect(try calls.add("a", .biometryCurrentSet, stranger) == errSecAuthFailed)
             let policy = AuthenticationPolicy(authenticator: stranger)
-            #expect(try calls.keychain.session.contains(query, policy))
+            #expect(try calls.keychain.session.contains(GuardedCalls.name("a"), policy))
         }
         #expect(calls.value("a", person(own, other)).text == "value")
         let changed = person(other, TestPerson.enrolment(1, 8))
@@ -312,7 +311,7 @@ import ValetTestSupport
     /// spec/secitem.md §9.5, §10.6.
     @Test func `A guarded item that needs a passcode is not added without one`() throws {
         let keychain = LockableKeychain()
-        let service = SecItemService { () throws(KeychainFailure) in keychain.session }
+        let service = keychain.session
         for protection in [
             kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly, kSecAttrAccessibleWhenUnlocked,
         ] {

@@ -82,7 +82,7 @@ import ValetKeychainModel
 
     @Test func `Each SecItem call that may ask accepts a prompt`() throws {
         let query = genericPassword + [kSecUseOperationPrompt: "why"]
-        #expect(try CopyRequest(query).search.interaction.prompt == "why")
+        #expect(try CopyRequest(query).search.policy.reason == "why")
     }
 
     /// spec/secitem.md §10.5.
@@ -98,7 +98,7 @@ import ValetKeychainModel
         _ row: StatusRow, _ expected: AuthenticationPolicy.UserInterface
     ) throws {
         let request = try CopyRequest(row.dictionary())
-        #expect(request.search.interaction.userInterface == expected)
+        #expect(request.search.policy.userInterface == expected)
     }
 
     @Test func `Each SecItem call refuses an unknown way to ask`() {

@@ -52,8 +52,7 @@ enum StateOperation: String, CaseIterable, Sendable {
     func perform(
         _ protectionClass: ProtectionClass, _ fixture: StateFixture
     ) throws(KeychainFailure) {
-        let session = fixture.session
-        let service = SecItemService { session }
+        let service = fixture.session
         let query: NSDictionary = [
             kSecClass: kSecClassGenericPassword, kSecAttrService: self.service(protectionClass),
         ]
@@ -81,7 +80,7 @@ enum StateOperation: String, CaseIterable, Sendable {
             .copyOneBeforeAvailable, .copyOneAfterAvailable, .copyAvailableClass:
             _ = try service.copyMatching(query + search)
         case .set, .typedValue, .typedContains, .typedMissing, .typedAccounts:
-            try performTyped(protectionClass, session)
+            try performTyped(protectionClass, service)
         }
     }
 
@@ -114,7 +113,7 @@ enum StateOperation: String, CaseIterable, Sendable {
             let value = Array("new".utf8)
             try session.set(service.item("a"), value: SecretValue(copying: value.span))
         case .typedContains: _ = try session.contains(name)
-        case .typedAccounts: _ = try session.accounts(of: service)
+        case .typedAccounts: _ = try session.accountTexts(of: service)
         default: _ = try session.value(of: name)
         }
     }

@@ -80,10 +80,7 @@ import ValetKeychainStore
         fixture = try StateFixture(.unlocked)
     }
 
-    private var service: SecItemService {
-        let session = fixture.session
-        return SecItemService { session }
-    }
+    private var service: KeychainSession { fixture.session }
 
     private func code(_ body: () throws -> Void) -> KeychainFailure.Code? {
         do {

@@ -14,7 +14,7 @@ import ValetTestSupport
 @testable import ValetSecItem
 
 /// A person who does what the test says, and counts how often they were asked.
-final class TestPerson: AuthenticationContext {
+final class TestPerson: Authenticator, AuthenticationContext {
     struct Conduct: Sendable {
         /// Types the right passcode.
         var typesPasscode = false
@@ -66,6 +66,8 @@ final class TestPerson: AuthenticationContext {
     var questions: [[AccessControl]] { state.withLock { $0.questions } }
     var reasons: [String?] { state.withLock { $0.reasons } }
 
+    var asking: any Authenticator { self }
+
     var rememberedProof: PresenceProof? { state.withLock { $0.proof } }
 
     func enrolments(until deadline: Deadline) throws(KeychainFailure) -> [[UInt8]] {
@@ -74,8 +76,9 @@ final class TestPerson: AuthenticationContext {
 
     /// Knows no password of an application's.
     func passwords(
-        opening locks: [PassphraseBox], _ inquiry: PasswordInquiry
+        opening locks: [PassphraseBox], isComplete: Bool, _ inquiry: PasswordInquiry
     ) throws(KeychainFailure) -> [StretchedPassword] {
+        guard isComplete else { return [] }
         throw KeychainFailure(.authenticationFailed, during: "authenticate")
     }
 
@@ -123,7 +126,7 @@ final class TestPerson: AuthenticationContext {
 /// The four calls in a keychain of their own.
 struct GuardedCalls {
     let keychain: LockableKeychain
-    let service: SecItemService
+    let service: KeychainSession
 
     init() throws {
         let keychain = LockableKeychain()
@@ -133,7 +136,7 @@ struct GuardedCalls {
 
     init(_ keychain: LockableKeychain) {
         self.keychain = keychain
-        service = SecItemService { () throws(KeychainFailure) in keychain.session }
+        service = keychain.session
     }
 
     static func accessControl(
@@ -142,6 +145,15 @@ struct GuardedCalls {
     ) throws -> SecAccessControl {
         let made = SecAccessControlCreateWithFlags(nil, protection, flags, nil)
         return try #require(made)
+    }
+
+    /// The name of an item of ``add(_:_:_:_:)``.
+    static func name(_ account: String) -> PasswordName {
+        PasswordName(
+            account,
+            in: PasswordService(
+                service: "", accessGroup: nil, isSynchronizable: false,
+                protectionClass: .whenUnlockedThisDeviceOnly))
     }
 
     static func item(_ account: String, _ more: NSDictionary = [:]) -> NSDictionary {

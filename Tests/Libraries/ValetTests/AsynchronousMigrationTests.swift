@@ -72,7 +72,7 @@ internal import ValetKeychainModel
             removeOnCompletion: removes)
         #expect(try await tasks.allKeys() == ["1", "2"])
         for service in [everywhere, here] {
-            #expect(try sample.keychain.accounts(of: service).isEmpty == removes)
+            #expect(try sample.keychain.accounts(of: service, nil).isEmpty == removes)
         }
     }
 

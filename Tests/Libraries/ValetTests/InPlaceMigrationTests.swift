@@ -160,7 +160,8 @@ internal import ValetTestValues
         try destination.migrateObjects(from: source, removeOnCompletion: true)
         var query = destination.query
         query.attributes[.label] = .text("a label")
-        #expect(try sample.keychain.copy(query, withValues: false).map(\.account) == ["labelled"])
+        #expect(
+            try sample.keychain.copy(query, withValues: false, nil).map(\.account) == ["labelled"])
     }
 
     private func valets(_ backend: TestBackend) throws -> (Valet, Valet, Sample) {

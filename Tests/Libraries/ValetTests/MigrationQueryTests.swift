@@ -166,10 +166,10 @@ internal import ValetKeychainModel
         try sample.valet().migrateObjectsFromAlwaysAccessibleValet(removeOnCompletion: false)
         let old = PasswordService(
             service: name, accessGroup: nil, isSynchronizable: false, protectionClass: .always)
-        #expect(try !sample.keychain.accounts(of: old).isEmpty)
+        #expect(try !sample.keychain.accounts(of: old, nil).isEmpty)
         try sample.valet().removeAllObjects()
         try sample.valet().migrateObjectsFromAlwaysAccessibleValet(removeOnCompletion: true)
-        #expect(try sample.keychain.accounts(of: old).isEmpty)
+        #expect(try sample.keychain.accounts(of: old, nil).isEmpty)
     }
 
     @Test(arguments: TestBackend.enabled)

@@ -35,7 +35,6 @@ extension SystemError.Code {
 }
 
 extension KeychainFailure {
-    /// The failure of an authentication.
     package static func refused(_ cause: SystemError.Code) -> KeychainFailure {
         let code: Code =
             switch cause {
@@ -49,7 +48,6 @@ extension KeychainFailure {
         return KeychainFailure(failure, cause: cause)
     }
 
-    /// The failure of an authentication whose question could not be asked.
     static func notInteractive(_ error: SystemError) -> KeychainFailure {
         let failure = KeychainFailure(
             .interactionNotAllowed, during: "authenticate", message: "\(error)", hint: error.hint)
@@ -68,15 +66,14 @@ extension KeychainFailure {
         }
     }
 
-    /// The failure of an authentication for a reader's answer.
-    static func refused(_ failure: BiometryFailure, isEnded: Bool) -> KeychainFailure {
-        switch failure {
+    static func refused(finger error: SystemError, isEnded: Bool) -> KeychainFailure {
+        switch error.code {
         case .noMatch: .refused(.wrongAnswer)
-        case .lockedOut: .refused(.biometryLockout)
-        case .noReader: .refused(.biometryNotAvailable)
-        case .notEnrolled: .refused(.biometryNotEnrolled)
+        case .biometryLockout: .refused(.biometryLockout)
+        case .nobodyEnrolled: .refused(.biometryNotEnrolled)
         case .cancelled: .refused(isEnded ? .endedByApplication : .declined)
         case .timedOut: .refused(.noAnswer)
+        default: .refused(.biometryNotAvailable)
         }
     }
 
@@ -91,9 +88,7 @@ extension KeychainFailure {
         default: false
         }
     }
-}
 
-extension KeychainFailure {
     /// The failure of `operation` when no passcode could be read.
     init(asking error: SystemError, during operation: String) {
         let code: Code =

@@ -9,11 +9,9 @@ package import ValetUserPresence
 /// ``ContextAuthenticator`` uses the means of its process; tests replace them.
 package struct AuthenticationMeans: Sendable {
     package var asker: PasscodeAsker
-    /// Reads fingers; nil where that is not built in.
     package var reader: (any BiometryReader)?
     /// How long a person has, where the caller sets no deadline.
     package var timeLimit: Duration
-    /// The name of the application that asks.
     package var application: @Sendable () -> String
 
     /// These means; a person has 60 s by default.
@@ -56,49 +54,26 @@ package protocol BiometryReader: Sendable {
     /// - Parameters:
     ///   - enrolment: Selects the reader that had these fingers a moment ago. The first reader is
     ///     used for nil, and if no reader has these fingers any more.
-    ///   - cancellation: Ends the waiting from outside; the answer is `cancelled` then.
+    ///   - cancellation: Ends the waiting from outside, with `cancelled`.
     ///   - tell: Receives lines for the user: instructions once the reader waits, and the reason
     ///     after each failed try.
+    /// - Returns: The fingers that were enrolled when one of them matched: 1 to 255 bytes that
+    ///   differ after every change.
+    /// - Throws: ``SystemError``: `noMatch` after three tries, `nobodyEnrolled`, `biometryLockout`,
+    ///   `timedOut`; `cancelled`, also if the user declined. Any other: there is no usable reader.
     func verify(
         _ enrolment: [UInt8]?, until deadline: Deadline, cancellation: Cancellation,
         tell: (String) -> Void
-    ) -> BiometryAnswer
+    ) throws(SystemError) -> [UInt8]
 }
 
-/// The abilities of a reader.
 package enum BiometryState: Hashable, Sendable {
     /// There is no reader, or no service for it answers.
     case noReader
-    /// There is a reader, and the user has no enrolled finger.
     case notEnrolled
     /// There were too many tries; only the passcode is left.
     case lockedOut
     /// Fingers are enrolled on these readers, at least one. Each has 1 to 255 bytes that differ
     /// after every change (docs/FORMAT.md §5.4). The reader that is used first comes first.
     case enrolled([[UInt8]])
-}
-
-/// The result of a verification.
-package enum BiometryAnswer: Hashable, Sendable {
-    /// A finger matched. The enrolled fingers at that time: 1 to 255 bytes that differ after every
-    /// change.
-    case recognised([UInt8])
-    /// No finger was accepted.
-    case failed(BiometryFailure)
-}
-
-/// Why no finger was accepted.
-package enum BiometryFailure: Hashable, Sendable {
-    /// No enrolled finger in three tries.
-    case noMatch
-    /// There were too many tries.
-    case lockedOut
-    /// No reader is connected.
-    case noReader
-    /// The user has no enrolled finger.
-    case notEnrolled
-    /// The user declined, or the waiting was ended from outside.
-    case cancelled
-    /// The deadline has passed.
-    case timedOut
 }

@@ -6,7 +6,7 @@ package import ValetKeychainStore
 package import ValetSystem
 
 /// Proves the user's presence. A session asks it when an item demands a proof.
-/// ``ContextAuthenticator`` is one, and `LAContext`, which holds one.
+/// `LAContext` holds a ``ContextAuthenticator``; tests have others.
 ///
 /// Calls block. They run on the thread that asked for the item, never inside a transaction and
 /// never under the keychain's lock.
@@ -41,16 +41,13 @@ package protocol Authenticator: Sendable {
 
     /// Gets the passwords that open the boxes of items, from the application or else from the user.
     ///
-    /// - Parameter locks: At least one; the passwords have to open all of them.
+    /// - Parameters:
+    ///   - locks: At least one.
+    ///   - isComplete: Whether all locks must be opened. If not, the user is not asked.
     /// - Returns: Each password stretched for a box that it opens.
     /// - Throws: Like ``proof(for:reason:store:deadline:)``; wrong ones: `authenticationFailed`.
     func passwords(
-        opening locks: [PassphraseBox], _ inquiry: PasswordInquiry
-    ) throws(KeychainFailure) -> [StretchedPassword]
-
-    /// The known passwords that open some of `locks`. Does not ask the user.
-    func givenPasswords(
-        opening locks: [PassphraseBox], _ inquiry: PasswordInquiry
+        opening locks: [PassphraseBox], isComplete: Bool, _ inquiry: PasswordInquiry
     ) throws(KeychainFailure) -> [StretchedPassword]
 
     /// Gets a password for new values, from the application or else from the user, twice.
@@ -63,40 +60,27 @@ package protocol Authenticator: Sendable {
 
 /// How a call may get an application's password.
 package struct PasswordInquiry: Sendable {
-    /// The application's reason; nil if it gives none.
     package let reason: String?
-    /// Whether the user may be asked.
     package let mayAsk: Bool
-    /// When to give up.
     package let deadline: Deadline
 
-    /// An inquiry of a call.
     package init(reason: String?, mayAsk: Bool, deadline: Deadline) {
         (self.reason, self.mayAsk, self.deadline) = (reason, mayAsk, deadline)
     }
 }
 
-extension Authenticator {
-    /// Remembers nothing.
-    package var rememberedProof: PresenceProof? { nil }
-
-    /// Knows no passwords.
-    package func givenPasswords(
-        opening locks: [PassphraseBox], _ inquiry: PasswordInquiry
-    ) throws(KeychainFailure) -> [StretchedPassword] { [] }
+/// An object that an application made and keeps: the value of `kSecUseAuthenticationContext`
+/// (spec/secitem.md §10.5).
+package protocol AuthenticationContext: AnyObject, Sendable {
+    /// The authenticator that the object holds. Once the object is invalidated it remembers
+    /// nothing, and its calls throw `authenticationFailed`.
+    var asking: any Authenticator { get }
 }
-
-/// An authenticator that an application made and keeps: the value of
-/// `kSecUseAuthenticationContext` (spec/secitem.md §10.5).
-///
-/// An invalidated context remembers nothing, and its calls throw `authenticationFailed`.
-package protocol AuthenticationContext: AnyObject, Authenticator {}
 
 /// Whether and how a call may ask the user (spec/secitem.md §10.5).
 package struct AuthenticationPolicy: Sendable {
     /// The values of `kSecUseAuthenticationUI`.
     package enum UserInterface: Hashable, Sendable {
-        /// The call may ask the user.
         case allow
         /// The call asks no questions: items that need the user are `interactionNotAllowed`.
         case fail
@@ -104,14 +88,11 @@ package struct AuthenticationPolicy: Sendable {
         case skip
     }
 
-    /// Whether the user may be asked.
     package var userInterface: UserInterface
-    /// The application's reason for the question.
     package var reason: String?
     /// The authenticator; nil for a new ``ContextAuthenticator``, which remembers nothing.
     package var authenticator: (any Authenticator)?
 
-    /// By default the call may ask the user.
     package init(
         _ userInterface: UserInterface = .allow, reason: String? = nil,
         authenticator: (any Authenticator)? = nil
@@ -121,7 +102,6 @@ package struct AuthenticationPolicy: Sendable {
         self.authenticator = authenticator
     }
 
-    /// The authenticator that asks if the policy allows it.
     package var chosenAuthenticator: any Authenticator {
         authenticator ?? ContextAuthenticator(.ofProcess, store: nil)
     }

@@ -13,21 +13,14 @@ package final class ContextAuthenticator: Authenticator {
     /// How long readers may take to report the enrolled fingers.
     static let readerPatience = Duration.seconds(5)
 
-    /// What the application sets.
     package struct Settings {
-        /// The application's reason for questions.
         package var reason = ""
-        /// The title of the button that asks for the passcode instead of a finger.
         package var fallbackTitle: String?
-        /// The title of the button that declines.
         package var cancelTitle: String?
-        /// Whether the user may be asked.
         package var mayAsk = true
         /// For how many seconds an earlier finger counts.
         package var reuseDuration: Double = 0
-        /// The passcode, which is then not asked for.
         package var passcode: SecretValue?
-        /// The application's password.
         package var password: SecretValue?
         /// The fingers that were enrolled when a policy was last evaluated.
         package var domainState: [UInt8]?
@@ -40,17 +33,14 @@ package final class ContextAuthenticator: Authenticator {
         var proof: PresenceProof?
         /// The passwords that the user has typed, each stretched for a box that it opens.
         var passwords: [StretchedPassword] = []
-        /// Ends the open question.
         var question: Cancellation?
         var isInvalidated = false
 
-        /// Keeps typed passwords, the latest first.
         mutating func remember(_ typed: [StretchedPassword]) {
             passwords = Array((typed + passwords).prefix(Self.passwordCapacity))
         }
     }
 
-    /// The means of asking the user.
     package let means: AuthenticationMeans
     private let ownStore: ItemStore?
     private let turn = FairLock()
@@ -83,7 +73,6 @@ package final class ContextAuthenticator: Authenticator {
         }
     }
 
-    /// The proof so far; nil for none.
     package func knownProof() throws(KeychainFailure) -> PresenceProof? {
         try state.withLock { (state) throws(KeychainFailure) in
             guard !state.isInvalidated else { throw .refused(.contextInvalidated) }
@@ -124,20 +113,6 @@ package final class ContextAuthenticator: Authenticator {
 
     /// The passwords that open `locks`: remembered, the application's, or typed now.
     package func passwords(
-        opening locks: [PassphraseBox], _ inquiry: PasswordInquiry
-    ) throws(KeychainFailure) -> [StretchedPassword] {
-        try passwords(opening: locks, isComplete: true, inquiry)
-    }
-
-    /// The passwords that open `locks`: remembered, or the application's.
-    package func givenPasswords(
-        opening locks: [PassphraseBox], _ inquiry: PasswordInquiry
-    ) throws(KeychainFailure) -> [StretchedPassword] {
-        try passwords(opening: locks, isComplete: false, inquiry)
-    }
-
-    /// - Parameter isComplete: Whether all locks must be opened. If not, the user is not asked.
-    private func passwords(
         opening locks: [PassphraseBox], isComplete: Bool, _ inquiry: PasswordInquiry
     ) throws(KeychainFailure) -> [StretchedPassword] {
         try inTurn(until: inquiry.deadline) { (state, cancellation) throws(KeychainFailure) in
@@ -164,7 +139,6 @@ package final class ContextAuthenticator: Authenticator {
         }
     }
 
-    /// The fingers that are enrolled, on each reader.
     package var enrolments: [[UInt8]] { enrolments(until: Deadline(after: Self.readerPatience)) }
 
     /// The enrolled fingers, on each reader that answers by `deadline`.
@@ -238,7 +212,6 @@ package final class ContextAuthenticator: Authenticator {
 }
 
 extension ContextAuthenticator.Settings {
-    /// Drops the secrets that the application has set.
     fileprivate mutating func forgetCredentials() {
         passcode = nil
         password = nil

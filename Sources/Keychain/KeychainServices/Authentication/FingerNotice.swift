@@ -12,22 +12,16 @@ internal import ValetUserPresence
 /// own, because the caller's thread waits for the reader. If one of the two ends, it ends the
 /// other.
 final class FingerNotice: Sendable {
-    /// How the user answered.
     enum Outcome {
-        /// The user prefers the passcode.
         case passcode
-        /// The user declined, or there is no place to show anything.
         case failed(SystemError)
-        /// The process can start no thread to show it.
         case notShown
     }
 
     private struct State {
         /// What the reader asks the user to do; nil until it waits.
         var instruction: String?
-        /// Why the last try failed.
         var problem: String?
-        /// Ends the notice that the user sees.
         var shown: Cancellation?
         var isOver = false
         var outcome: Outcome?
@@ -36,11 +30,9 @@ final class FingerNotice: Sendable {
     /// How long a notice may take to end, in seconds.
     private static let patience = 5.0
 
-    /// Ends the reader's waiting.
     let waiting = Cancellation()
 
     private let asker: PasscodeAsker
-    /// The application and its reason.
     private let lines: [String]
     private let cancelTitle: String?
     private let offer: String?

@@ -11,7 +11,6 @@
 
         private let reader: FingerprintReader
 
-        /// The fingers that `reader` verifies.
         package init(_ reader: FingerprintReader) {
             self.reader = reader
         }
@@ -27,45 +26,26 @@
             }
         }
 
-        /// Has fprintd verify a finger. The answer is `noReader` if any part is missing or fails.
         package func verify(
             _ enrolment: [UInt8]?, until deadline: Deadline, cancellation: Cancellation,
             tell: (String) -> Void
-        ) -> BiometryAnswer {
+        ) throws(SystemError) -> [UInt8] {
             var isWaiting = false
-            do {
-                let state = try reader.verify(
-                    enrolment, until: deadline, cancellation: cancellation
-                ) { event in
-                    // The line for a waiting reader appears only once.
-                    if case .waiting = event {
-                        guard !isWaiting else { return }
-                        isWaiting = true
-                    }
-                    tell(event.line)
+            let state = try reader.verify(
+                enrolment, until: deadline, cancellation: cancellation
+            ) { event in
+                // The line for a waiting reader appears only once.
+                if case .waiting = event {
+                    guard !isWaiting else { return }
+                    isWaiting = true
                 }
-                return .recognised(state.bytes)
-            } catch {
-                return .failed(BiometryFailure(error.code))
+                tell(event.line)
             }
-        }
-    }
-
-    extension BiometryFailure {
-        fileprivate init(_ code: SystemError.Code) {
-            self =
-                switch code {
-                case .noMatch: .noMatch
-                case .nobodyEnrolled: .notEnrolled
-                case .timedOut: .timedOut
-                case .cancelled: .cancelled
-                default: .noReader
-                }
+            return state.bytes
         }
     }
 
     extension FingerprintEvent {
-        /// The line for the user.
         fileprivate var line: String {
             switch self {
             case .waiting(let reader, .press): "Put a finger on \(reader)."

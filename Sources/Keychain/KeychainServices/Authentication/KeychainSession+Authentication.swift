@@ -53,7 +53,6 @@ extension KeychainSession {
 
 }
 
-/// How to ask for the proofs of one call.
 private struct PresenceInquiry {
     let policy: AuthenticationPolicy
     let operation: String
@@ -63,7 +62,6 @@ private struct PresenceInquiry {
         self.operation = operation
     }
 
-    /// Gets what `demand` asks for.
     func answer(
         _ demand: PresenceDemand, _ access: inout PresenceAccess, in store: ItemStore,
         before deadline: Deadline
@@ -78,12 +76,10 @@ private struct PresenceInquiry {
         case .passwords(let locks):
             // A search that leaves out items which need the user also leaves out items whose
             // password the application does not give.
-            guard access.rule == .skipping else {
-                access.passwords += try authenticator.passwords(opening: locks, inquiry)
-                return
-            }
-            access.passwords += try authenticator.givenPasswords(opening: locks, inquiry)
-            access.skipsPasswords = true
+            let skips = access.rule == .skipping
+            access.passwords += try authenticator.passwords(
+                opening: locks, isComplete: !skips, inquiry)
+            if skips { access.skipsPasswords = true }
         }
     }
 
@@ -149,6 +145,5 @@ extension AuthenticationPolicy {
         return accessControl.bound(to: enrolments.first)
     }
 
-    /// How a search treats items that need the user.
     var searchRule: PresenceAccess.Rule { userInterface == .skip ? .skipping : .demanding }
 }

@@ -11,7 +11,6 @@ internal import ValetUserPresence
 /// types (spec/secitem.md §10.4). Stretches it outside of every transaction and lock.
 struct PasswordAuthentication {
     let question: SecretQuestion
-    /// The password that the application has given.
     let credential: SecretValue?
 
     /// The passwords among `known`, and the credential, that open one of `locks`. Does not ask the

@@ -16,9 +16,7 @@ internal import ValetUserPresence
 /// or two seconds later if a pinentry has to be ended.
 struct PresenceAuthentication {
     let question: SecretQuestion
-    /// The title of the button that asks for the passcode instead of a finger.
     let fallbackTitle: String?
-    /// The passcode that the application has set.
     let credential: SecretValue?
     let store: ItemStore
 
@@ -36,15 +34,15 @@ struct PresenceAuthentication {
         var proof = known
         if way.factors.contains(.fingerprint) {
             let hasOther = demands.allSatisfy {
-                $0.demand.isMet(by: Self.shown(known, for: $0).union(.passcode))
+                $0.demand.isMet(by: (known?.factors(for: $0) ?? []).union(.passcode))
             }
             do {
                 // A question for the passcode may follow, and needs time.
                 let leavesTime = hasOther || way.factors.contains(.passcode)
                 let time = deadline.remaining / (leavesTime ? 2 : 1)
-                let finger = try proveFinger(
-                    of: way.enrolment, orPasscode: hasOther, until: Deadline(after: time))
-                proof = merged(proof, finger)
+                let enrolled = try enrolmentOfFinger(
+                    way.enrolment, orPasscode: hasOther, until: Deadline(after: time))
+                proof = merged(proof, try store.presenceProof(fingerprint: enrolled))
             } catch {
                 guard error.leavesPasscode, hasOther else { throw error }
                 return merged(proof, try provePasscode())
@@ -55,30 +53,8 @@ struct PresenceAuthentication {
         return proof
     }
 
-    func hasPasscode() throws(KeychainFailure) -> Bool {
-        let found = try store.keychain.availability()
-        if let fault = found.fault { throw fault }
-        return found.state != .noPasscode && found.state != .absent
-    }
-
-    private static func shown(
-        _ known: PresenceProof?, for accessControl: AccessControl
-    ) -> AccessControl.Factors {
-        known?.factors(for: accessControl) ?? []
-    }
-
     private func merged(_ known: PresenceProof?, _ newer: PresenceProof) -> PresenceProof {
         known?.adding(newer) ?? newer
-    }
-}
-
-extension PresenceAuthentication {
-    /// - Parameter hasOther: Whether the user may choose the passcode instead.
-    func proveFinger(
-        of enrolment: [UInt8]?, orPasscode hasOther: Bool, until deadline: Deadline
-    ) throws(KeychainFailure) -> PresenceProof {
-        let enrolled = try enrolmentOfFinger(enrolment, orPasscode: hasOther, until: deadline)
-        return try store.presenceProof(fingerprint: enrolled)
     }
 
     func provePasscode() throws(KeychainFailure) -> PresenceProof {
@@ -98,6 +74,8 @@ extension PresenceAuthentication {
     }
 
     /// The fingers that were enrolled when one of them matched.
+    ///
+    /// - Parameter hasOther: Whether the user may choose the passcode instead.
     private func enrolmentOfFinger(
         _ enrolment: [UInt8]?, orPasscode hasOther: Bool, until deadline: Deadline
     ) throws(KeychainFailure) -> [UInt8] {
@@ -109,22 +87,23 @@ extension PresenceAuthentication {
             until: deadline)
         cancellation.listen { notice.cancel() }
         defer { cancellation.stopListening() }
-        let answer = reader.verify(
-            enrolment, until: deadline, cancellation: notice.waiting, tell: notice.tell)
-        let outcome = notice.finish()
-        switch answer {
-        // The finger came first, so an answer to the notice no longer counts.
-        case .recognised(let enrolled): return enrolled
-        case .failed(let failure): throw refusal(failure, outcome)
+        do {
+            let enrolled = try reader.verify(
+                enrolment, until: deadline, cancellation: notice.waiting, tell: notice.tell)
+            // The finger came first, so an answer to the notice no longer counts.
+            _ = notice.finish()
+            return enrolled
+        } catch {
+            throw refusal(error, notice.finish())
         }
     }
 
     private func refusal(
-        _ failure: BiometryFailure, _ outcome: FingerNotice.Outcome?
+        _ error: SystemError, _ outcome: FingerNotice.Outcome?
     ) -> KeychainFailure {
         let isEnded = cancellation.isCancelled
-        guard failure == .cancelled, !isEnded, let outcome else {
-            return .refused(failure, isEnded: isEnded)
+        guard error.code == .cancelled, !isEnded, let outcome else {
+            return .refused(finger: error, isEnded: isEnded)
         }
         return switch outcome {
         case .passcode: .refused(.passcodePreferred)
@@ -195,7 +174,11 @@ extension PresenceAuthentication {
         }
         guard let way else { throw .refused(reason(against: demands, reader)) }
         // Without a passcode the keychain is never locked, so fingers would prove nothing either.
-        guard try hasPasscode() else { throw .refused(.noPasscode) }
+        let found = try store.keychain.availability()
+        if let fault = found.fault { throw fault }
+        guard found.state != .noPasscode, found.state != .absent else {
+            throw .refused(.noPasscode)
+        }
         if credential == nil || way.factors.contains(.fingerprint) {
             try question.checkThatSomebodyIsThere()
         }
@@ -212,7 +195,6 @@ extension PresenceAuthentication {
         return credential == nil ? ways : [passcode] + ways
     }
 
-    /// Why there is no way.
     private func reason(
         against demands: [AccessControl], _ reader: BiometryState
     ) -> SystemError.Code {

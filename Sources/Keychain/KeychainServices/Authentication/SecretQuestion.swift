@@ -8,15 +8,11 @@ internal import ValetUserPresence
 /// How one call asks the user to type a secret: a passcode, or an application's password.
 /// ``PresenceAuthentication`` and ``PasswordAuthentication`` ask with it.
 struct SecretQuestion {
-    /// How often the user may try.
     static let tryCount = 3
 
     let means: AuthenticationMeans
-    /// The application's reason for the question.
     let reason: String
-    /// The title of the button that declines.
     let cancelTitle: String?
-    /// Whether the user may be asked.
     var mayAsk: Bool
     let deadline: Deadline
     let cancellation: Cancellation
@@ -56,7 +52,6 @@ struct SecretQuestion {
         }
     }
 
-    /// The line after a wrong answer.
     static func wrong(_ noun: String, triesLeft left: Int) -> String {
         "wrong \(noun): \(left == 1 ? "one try is" : "\(left) tries are") left"
     }

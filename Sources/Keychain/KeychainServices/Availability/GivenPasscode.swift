@@ -62,16 +62,9 @@ final class GivenPasscode: Sendable {
         in store: ItemStore
     ) throws(KeychainFailure) -> R {
         if try unlock(store) { return try body() }
-        guard let cause = self.failure else { throw failure }
+        guard case .read(let cause?) = progress.withLock({ $0 }) else { throw failure }
         throw KeychainFailure(
             failure, hint: "$VALET_PASSCODE_FD did not unlock it: \(cause.message)")
-    }
-
-    /// Why the passcode did not unlock the keychain; nil if it was not read, or was right.
-    private var failure: KeychainFailure? {
-        progress.withLock { progress in
-            if case .read(let failure) = progress { failure } else { nil }
-        }
     }
 
     private static func read(for store: ItemStore) throws(KeychainFailure) -> SecretBytes {

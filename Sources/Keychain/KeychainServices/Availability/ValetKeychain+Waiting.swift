@@ -36,7 +36,6 @@ extension ValetKeychain {
 }
 
 extension KeychainSession {
-    /// Waits until items of `protectionClass` can be read.
     package func waitUntilAvailable(
         for protectionClass: ProtectionClass, deadline: ContinuousClock.Instant
     ) async throws(KeychainFailure) {
@@ -56,20 +55,13 @@ extension KeychainSession {
     }
 }
 
-/// One call that waits until items of a protection class can be read.
 private struct AvailabilityWait: Sendable {
+    typealias Outcome = Result<Void, KeychainFailure>
+
     static let operation = "wait for the keychain"
 
     let session: KeychainSession
     let protectionClass: ProtectionClass
-
-    private enum Event: Sendable {
-        case available
-        case failed(KeychainFailure)
-        /// The caller or the deadline's task ended the waiting.
-        case ended(last: AvailabilityUpdates.Element?)
-        case deadline
-    }
 
     func run(until deadline: ContinuousClock.Instant) async throws(KeychainFailure) {
         let updates = try AvailabilityWatcher.current.value.updates(of: session.store)
@@ -81,29 +73,41 @@ private struct AvailabilityWait: Sendable {
                 try GivenPasscode.current.value.unlock(session.store)
             }
         }
-        var last = found
-        if let found, let event = event(of: found) {
-            return try Self.finish([event], last)
-        }
-        let events = await withTaskGroup(of: Event.self) { group in
-            group.addTask { await firstEvent(in: updates) }
+        if let found, let outcome = outcome(of: found) { return try outcome.get() }
+        let (seen, isLate) = await withTaskGroup(of: (AvailabilityUpdates.Element?, Bool).self) {
+            group in
+            group.addTask { (await lastUpdate(of: updates), false) }
             group.addTask {
                 do {
                     try await Task.sleep(until: deadline, clock: .continuous)
-                    return .deadline
+                    return (nil, true)
                 } catch {
-                    return .ended(last: nil)
+                    return (nil, false)
                 }
             }
-            var events: [Event] = []
-            for await event in group {
-                events.append(event)
+            var (seen, isLate) = (found, false)
+            for await (update, isDeadline) in group {
                 group.cancelAll()
+                (seen, isLate) = (update ?? seen, isLate || isDeadline)
             }
-            return events
+            return (seen, isLate)
         }
-        for case .ended(let seen?) in events { last = seen }
-        try Self.finish(events, last)
+        if let seen, let outcome = outcome(of: seen) { return try outcome.get() }
+        throw isLate
+            ? Self.late(after: seen)
+            : KeychainFailure(
+                .userCancelled, during: Self.operation, message: "the task was cancelled")
+    }
+
+    /// The update that ends the waiting, or the last one before the task is cancelled.
+    private func lastUpdate(of updates: AvailabilityUpdates) async -> AvailabilityUpdates.Element? {
+        var last: AvailabilityUpdates.Element?
+        for await update in updates {
+            let update = session.scripted(update)
+            last = update
+            if outcome(of: update) != nil { break }
+        }
+        return last
     }
 
     func block(until deadline: Deadline) throws(KeychainFailure) {
@@ -119,8 +123,8 @@ private struct AvailabilityWait: Sendable {
                 _ = try GivenPasscode.current.value.unlock(store)
                 continue
             }
-            if let event = event(of: found) { return try Self.finish([event], found) }
-            guard !deadline.hasPassed else { return try Self.finish([.deadline], found) }
+            if let outcome = outcome(of: found) { return try outcome.get() }
+            guard !deadline.hasPassed else { throw Self.late(after: found) }
             let pause = AvailabilityWatcher.pause(after: found, canHear: canHear)
             watch.wait(atMost: min(deadline.remaining, pause))
         }
@@ -134,38 +138,22 @@ private struct AvailabilityWait: Sendable {
         return found.isOfProcess && found.fault == nil && GivenPasscode.isThere
     }
 
-    /// The event of an update for a waiting call; nil to go on waiting.
-    private func event(of update: AvailabilityUpdates.Element) -> Event? {
+    /// How an update ends the waiting; nil to go on.
+    private func outcome(of update: AvailabilityUpdates.Element) -> Outcome? {
         switch update {
-        case .failure(let failure): return failure.code == .timedOut ? nil : .failed(failure)
+        case .failure(let failure): return failure.code == .timedOut ? nil : .failure(failure)
         case .success(let found):
-            if found.isAvailable(protectionClass) { return .available }
-            return found.fault.map(Event.failed)
+            if found.isAvailable(protectionClass) { return .success(()) }
+            return found.fault.map(Outcome.failure)
         }
     }
 
-    private func firstEvent(in updates: AvailabilityUpdates) async -> Event {
-        var last: AvailabilityUpdates.Element?
-        for await update in updates {
-            last = session.scripted(update)
-            if let last, let event = event(of: last) { return event }
-        }
-        return .ended(last: last)
-    }
-
-    private static func finish(
-        _ events: [Event], _ last: AvailabilityUpdates.Element?
-    ) throws(KeychainFailure) {
-        for case .available in events { return }
-        for case .failed(let failure) in events { throw failure }
-        for case .deadline in events {
-            if case .failure(let failure)? = last { throw failure }
-            let isOfProcess =
-                if case .success(let found)? = last { found.isOfProcess } else { false }
-            throw KeychainFailure(
-                .locked, during: operation, message: "the keychain was not unlocked in time",
-                advice: KeychainFailure.unlockAdvice(ofProcess: isOfProcess))
-        }
-        throw KeychainFailure(.userCancelled, during: operation, message: "the task was cancelled")
+    /// The failure at the deadline, after that update.
+    private static func late(after last: AvailabilityUpdates.Element?) -> KeychainFailure {
+        if case .failure(let failure)? = last { return failure }
+        let isOfProcess = if case .success(let found)? = last { found.isOfProcess } else { false }
+        return KeychainFailure(
+            .locked, during: operation, message: "the keychain was not unlocked in time",
+            advice: KeychainFailure.unlockAdvice(ofProcess: isOfProcess))
     }
 }

@@ -38,16 +38,15 @@ extension ValetKeychain {
 
         /// Reads the states one by one.
         public struct AsyncIterator: AsyncIteratorProtocol {
-            private enum Progress {
-                case notBegun(@Sendable () throws(KeychainFailure) -> KeychainSession)
-                case reading(Reading)
-                case ended
-            }
+            private let begin: @Sendable () throws(KeychainFailure) -> KeychainSession
+            private var session: KeychainSession?
+            private var updates: AvailabilityUpdates.AsyncIterator?
+            private var update: AvailabilityUpdates.Element?
+            private var told: LockState?
+            private var hasEnded = false
 
-            private var progress: Progress
-
-            init(_ session: @escaping @Sendable () throws(KeychainFailure) -> KeychainSession) {
-                progress = .notBegun(session)
+            init(_ begin: @escaping @Sendable () throws(KeychainFailure) -> KeychainSession) {
+                self.begin = begin
             }
 
             /// Waits for the next state; nil once the task was cancelled.
@@ -59,59 +58,36 @@ extension ValetKeychain {
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(KeychainFailure) -> LockState? {
-                guard var reading = try begin() else { return nil }
+                guard !hasEnded else { return nil }
+                // An iterator that throws or returns nil has ended.
+                hasEnded = true
+                let session = if let known = self.session { known } else { try begin() }
+                self.session = session
+                if updates == nil {
+                    updates = try AvailabilityWatcher.current.value.updates(of: session.store)
+                        .makeAsyncIterator()
+                }
                 repeat {
-                    if let state = try reading.news() {
-                        progress = .reading(reading)
+                    if let state = try state(in: session), state != told {
+                        (told, hasEnded) = (state, false)
                         return state
                     }
-                    reading.update = await reading.updates.next(isolation: actor)
-                } while reading.update != nil
+                    update = await updates?.next(isolation: actor)
+                } while update != nil
                 return nil
             }
 
-            /// Takes the progress out of the iterator, so that one that throws or returns nil has
-            /// ended.
-            private mutating func begin() throws(KeychainFailure) -> Reading? {
-                let progress = progress
-                self.progress = .ended
-                switch progress {
-                case .ended: return nil
-                case .reading(let reading): return reading
-                case .notBegun(let session): return try Reading(session())
+            /// The state of the latest update; nil for none, and if the keychain was busy. One
+            /// update can bring several states, because a test may script another one each time.
+            private func state(
+                in session: KeychainSession
+            ) throws(KeychainFailure) -> LockState? {
+                switch update.map(session.scripted) {
+                case .success(let found)?: return found.state
+                case .failure(let failure)? where failure.code != .timedOut: throw failure
+                case .failure?, nil: return nil
                 }
             }
-        }
-    }
-}
-
-/// The updates of one keychain, and the state that was delivered last.
-private struct Reading {
-    var updates: AvailabilityUpdates.AsyncIterator
-    /// The latest update.
-    var update: AvailabilityUpdates.Element?
-    private var told: ValetKeychain.LockState?
-    private let session: KeychainSession
-
-    init(_ session: KeychainSession) throws(KeychainFailure) {
-        self.session = session
-        updates = try AvailabilityWatcher.current.value.updates(of: session.store)
-            .makeAsyncIterator()
-    }
-
-    /// The state, if it differs from the one that was delivered last. One update can bring several,
-    /// because a test may script another state each time.
-    mutating func news() throws(KeychainFailure) -> ValetKeychain.LockState? {
-        switch update.map(session.scripted) {
-        case .success(let found)?:
-            let state = found.state
-            guard state != told else { return nil }
-            told = state
-            return state
-        case .failure(let failure)?:
-            guard failure.code == .timedOut else { throw failure }
-            return nil
-        case nil: return nil
         }
     }
 }

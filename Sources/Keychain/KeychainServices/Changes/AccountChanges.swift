@@ -26,39 +26,25 @@ extension KeychainSession {
 
 /// The changes of a service's items, for one reader. A slow reader gets fewer changes, and misses
 /// only those that were undone in between.
-package struct AccountChanges: AsyncSequence, Sendable {
-    package typealias Element = AccountChange
-    /// Why the sequence ended.
-    package typealias Failure = KeychainFailure
-
+package struct AccountChanges: Sendable {
     fileprivate let session: KeychainSession
     fileprivate let service: PasswordService
     fileprivate let signals: ItemSignals
     fileprivate let snapshot: ServiceSnapshot
 
-    /// Begins with the writes since the sequence was made.
-    package func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
-
-    /// Reads the changes one by one.
-    package struct AsyncIterator: AsyncIteratorProtocol {
-        private let session: KeychainSession
-        private let service: PasswordService
+    package struct Iterator {
+        private let changes: AccountChanges
         private var signals: ItemSignals.AsyncIterator
         private var snapshot: ServiceSnapshot
         /// Changes that are not delivered yet, the next one last.
         private var found: [AccountChange] = []
         private var hasFailed = false
 
-        fileprivate init(_ changes: AccountChanges) {
-            session = changes.session
-            service = changes.service
+        /// Begins with the writes since `changes` was made.
+        package init(_ changes: AccountChanges) {
+            self.changes = changes
             signals = changes.signals.makeAsyncIterator()
             snapshot = changes.snapshot
-        }
-
-        /// Waits for the next change; nil once the task was cancelled.
-        package mutating func next() async throws(KeychainFailure) -> AccountChange? {
-            try await next(isolation: #isolation)
         }
 
         /// Waits for the next change; nil once the task was cancelled.
@@ -74,7 +60,7 @@ package struct AccountChanges: AsyncSequence, Sendable {
         }
 
         private mutating func look() async throws(KeychainFailure) {
-            let (session, service, before) = (session, service, snapshot)
+            let (session, service, before) = (changes.session, changes.service, snapshot)
             do {
                 let (snapshot, changes) = try await offloading { () throws(KeychainFailure) in
                     var snapshot = before

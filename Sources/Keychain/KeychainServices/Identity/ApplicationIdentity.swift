@@ -7,22 +7,18 @@ internal import ValetSystem
 /// The identity of this process for the keychain, and its source (spec/secitem.md
 /// §5.3).
 package struct ApplicationIdentity: Hashable, Sendable {
-    /// What declares an identity.
     package enum Source: Hashable, Sendable {
         /// ``ValetKeychain/configure(applicationIdentifier:accessGroups:)``.
         case configured
-        /// The property list at this path.
         case entitlements(path: String)
         case flatpak
         case snap
-        /// The `Info.plist` at this path.
         case bundle(path: String)
         case executableName
     }
 
     /// The application identifier and access groups of the process's calls.
     package let caller: Caller
-    /// What declared the identifier.
     package let source: Source
     /// The property list that declares the application's groups, or that would if it existed; nil
     /// where code declares them.
@@ -74,7 +70,6 @@ package struct ApplicationIdentity: Hashable, Sendable {
     }
 }
 
-/// How far the identity of a process is decided.
 enum IdentityState: Hashable, Sendable {
     case unknown
     case configured(ApplicationIdentity)
@@ -91,7 +86,6 @@ enum IdentityState: Hashable, Sendable {
         return identity
     }
 
-    /// Declares `identity`, unless another one is in use.
     mutating func configure(_ identity: ApplicationIdentity) throws(KeychainFailure) {
         guard case .inUse(let used) = self else { return self = .configured(identity) }
         if used.caller != identity.caller {

@@ -8,12 +8,10 @@ internal import ValetSystem
 /// The declarations of an application about itself in the `Info.plist` from which Foundation makes
 /// `Bundle.main`. ``IdentityResolver`` reads it; `valet entitlements init` writes it.
 package struct BundleInformation: Hashable, Sendable {
-    /// `CFBundleIdentifier`.
     package var identifier: String?
     /// `CFBundleExecutable`: the only program that the list is about; nil for every program beside
     /// it.
     package var executable: String?
-    /// `CFBundleName`.
     package var name: String?
     /// `CFBundleVersion` and `CFBundleShortVersionString`.
     package var version: String?
@@ -27,9 +25,7 @@ package struct BundleInformation: Hashable, Sendable {
         name = executable
         version = "1.0"
     }
-}
 
-extension BundleInformation {
     /// Reads a property list. Keys that do not name the application do not matter.
     ///
     /// - Throws: `invalidRequest` if it is not a property list, or if a name has a wrong type, is
@@ -79,9 +75,7 @@ extension BundleInformation {
     private static func folder(of path: String) -> String {
         String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
     }
-}
 
-extension BundleInformation {
     /// Writes the property list, all of it or nothing. Everybody may read it, whatever the umask,
     /// and only the user may write it: programs refuse a list that others can write.
     ///
@@ -101,7 +95,6 @@ extension BundleInformation {
         }
     }
 
-    /// The property list as XML.
     private var propertyList: String {
         let values = [
             ("CFBundleExecutable", executable), ("CFBundleIdentifier", identifier),

@@ -26,7 +26,8 @@ struct IdentityResolver {
                 applicationIdentifier: identifier, accessGroups: groups,
                 executablePath: executablePath),
             source: declared.map { .entitlements(path: $0.path) } ?? source,
-            entitlementsPath: declared?.path ?? pathToCreate)
+            entitlementsPath: declared?.path
+                ?? executableName.map { perUserPath($0) ?? perMachinePath($0) })
     }
 
     private func entitlements() throws(KeychainFailure) -> (
@@ -58,15 +59,10 @@ struct IdentityResolver {
         return try Entitlements(propertyList: bytes, path: path)
     }
 
-    /// The paths of entitlements, in the order of the search.
     private var paths: [String] {
         guard let executablePath, let name = executableName else { return [] }
         return ["\(executablePath).entitlements", perUserPath(name), perMachinePath(name)]
             .compactMap { $0 }
-    }
-
-    private var pathToCreate: String? {
-        executableName.map { perUserPath($0) ?? perMachinePath($0) }
     }
 
     private func perMachinePath(_ name: String) -> String {
@@ -86,7 +82,11 @@ struct IdentityResolver {
         _ entitlements: Entitlements?
     ) throws(KeychainFailure) -> (String, ApplicationIdentity.Source) {
         if let name = entitlements?.applicationIdentifier { return (name, .executableName) }
-        if let name = try flatpakName() { return (name, .flatpak) }
+        if let bytes = try readFile(Self.flatpakInfoPath),
+            let name = FlatpakInfo.applicationName(in: String(decoding: bytes, as: UTF8.self))
+        {
+            return (name, .flatpak)
+        }
         for variable in ["SNAP_INSTANCE_NAME", "SNAP_NAME"] {
             if let name = environment[variable], !name.isEmpty { return (name, .snap) }
         }
@@ -98,11 +98,6 @@ struct IdentityResolver {
                 advice: .call(.configure, purpose: "first", alternative: "mount /proc"))
         }
         return (name, .executableName)
-    }
-
-    private func flatpakName() throws(KeychainFailure) -> String? {
-        guard let bytes = try readFile(Self.flatpakInfoPath) else { return nil }
-        return FlatpakInfo.applicationName(in: String(decoding: bytes, as: UTF8.self))
     }
 
     /// The identifier of the bundle that Foundation finds for the program.
@@ -126,15 +121,12 @@ struct IdentityResolver {
     }
 
     static let operation = "identify the application"
-}
 
-extension IdentityResolver {
     /// The variables that name an application, or the folders to search.
     private static let variables = [
         "VALET_ENTITLEMENTS", "XDG_CONFIG_HOME", "HOME", "SNAP_INSTANCE_NAME", "SNAP_NAME",
     ]
 
-    /// The resolver of the running process.
     static func ofThisProcess(_ environment: (String) -> String?) -> IdentityResolver {
         var values: [String: String] = [:]
         for variable in variables { values[variable] = environment(variable) }

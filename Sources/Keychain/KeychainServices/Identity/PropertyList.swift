@@ -16,9 +16,7 @@ enum PropertyList: Hashable, Sendable {
     /// ignores their contents.
     case other
 
-    /// How deep arrays and dictionaries may be nested.
     static let depthLimit = 32
-    /// How many values a list may have.
     static let valueLimit = 16384
 
     /// Reads all of `bytes`, within the limits above.
@@ -115,7 +113,6 @@ private struct XMLPropertyList {
         return values
     }
 
-    /// The text up to the end of the element.
     private mutating func text(of element: String) throws(SystemError) -> String {
         var text: [UInt8] = []
         while position < bytes.count {
@@ -210,7 +207,6 @@ private struct XMLPropertyList {
         try skipSpace()
     }
 
-    /// Skips blanks and comments.
     private mutating func skipSpace() throws(SystemError) {
         skipBlanks()
         while take("<!--") {

@@ -268,7 +268,6 @@ internal import ValetKeychainModel
 /// A keychain file of macOS; refused, as on iOS.
 @safe nonisolated(unsafe) public let kSecUseKeychain = constant("u_Keychain")
 
-/// The object of a constant's text.
 package func constant(_ text: String) -> NSString { NSString(string: text) }
 
 private func constant(_ attribute: Attribute) -> NSString { constant(attribute.rawValue) }

@@ -2,9 +2,7 @@
 
 internal import ValetKeychainServices
 
-/// A sentence for each status code: the texts of `SecCopyErrorMessageString`.
 enum StatusMessage {
-    /// The sentence for `status`; nil for codes that are not known.
     static func text(for status: OSStatus) -> String? {
         sentences[status]
     }

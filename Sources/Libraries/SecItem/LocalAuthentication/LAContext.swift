@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
-package import ValetKeychainDatabase
-package import ValetKeychainModel
+internal import ValetKeychainDatabase
+internal import ValetKeychainModel
 package import ValetKeychainServices
 package import ValetKeychainStore
 internal import ValetSealing
-package import ValetSystem
+internal import ValetSystem
 
 /// Authenticates the user, and remembers the proof as long as it lives.
 ///
@@ -209,48 +209,10 @@ open class LAContext: NSObject, @unchecked Sendable {
 }
 
 extension LAContext: AuthenticationContext {
-    /// Proves what items demand, for the holder of this context.
-    package func proof(
-        for demands: [AccessControl], reason: String?, store: ItemStore?, deadline: Deadline
-    ) throws(KeychainFailure) -> PresenceProof {
-        try authenticator.proof(
-            for: demands, reason: reason, store: store, deadline: deadline)
-    }
+    package var asking: any Authenticator { authenticator }
 
-    /// The earlier proof; nil for none, and once the context is invalidated.
-    package var rememberedProof: PresenceProof? { authenticator.rememberedProof }
-
-    /// Gets the passwords of boxes, for the holder of this context.
-    package func passwords(
-        opening locks: [PassphraseBox], _ inquiry: PasswordInquiry
-    ) throws(KeychainFailure) -> [StretchedPassword] {
-        try authenticator.passwords(opening: locks, inquiry)
-    }
-
-    /// The known passwords of boxes. Does not ask the user.
-    package func givenPasswords(
-        opening locks: [PassphraseBox], _ inquiry: PasswordInquiry
-    ) throws(KeychainFailure) -> [StretchedPassword] {
-        try authenticator.givenPasswords(opening: locks, inquiry)
-    }
-
-    /// Gets a new password.
-    package func newPassword(
-        _ stretching: PasscodeStretching, _ inquiry: PasswordInquiry
-    ) throws(KeychainFailure) -> StretchedPassword {
-        try authenticator.newPassword(stretching, inquiry)
-    }
-
-    /// Whether a finger is enrolled. Does not ask the user.
     package var hasEnrolledFinger: Bool { !authenticator.enrolments.isEmpty }
 
-    /// The fingers that are enrolled.
-    package func enrolments(until deadline: Deadline) -> [[UInt8]] {
-        authenticator.enrolments(until: deadline)
-    }
-}
-
-extension LAContext {
     /// Gets proof for `demands` within the time that the user has.
     func prove(
         _ demands: [AccessControl], reason: String
@@ -298,7 +260,6 @@ extension ContextAuthenticator {
 }
 
 extension LAPolicy {
-    /// The policy's demands, as access controls.
     func demands() throws(KeychainFailure) -> [AccessControl] {
         let constraints: AccessControl.Constraints
         switch self {

@@ -87,9 +87,7 @@ public struct LAError: CustomNSError, Hashable, Sendable {
 
     /// One sentence.
     public var localizedDescription: String { _nsError.localizedDescription }
-}
 
-extension LAError {
     /// ``Code/authenticationFailed``
     public static var authenticationFailed: Code { .authenticationFailed }
     /// ``Code/userCancel``
@@ -141,7 +139,6 @@ extension LAError.Code {
     /// The name that older code has for ``companionNotAvailable``.
     public static var watchNotAvailable: LAError.Code { .companionNotAvailable }
 
-    /// One sentence for a person.
     var explanation: String {
         switch self {
         case .authenticationFailed: "Authentication failed."
@@ -200,9 +197,7 @@ extension LAError: _ObjectiveCBridgeable {
     public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> LAError {
         source.map(LAError.init(_nsError:)) ?? LAError(.authenticationFailed)
     }
-}
 
-extension LAError {
     /// The error of a context's calls for the failure that it would be for a call for items.
     init(_ failure: KeychainFailure) {
         let code: Code =

@@ -3,88 +3,27 @@
 internal import Foundation
 internal import ValetKeychainModel
 internal import ValetKeychainServices
+internal import ValetKeychainStore
 
-/// A dictionary of `SecItemAdd`, as a typed request. ``SecItemService`` makes these requests.
-struct AddRequest: Hashable {
+// The dictionaries of the calls in `SecItem.swift`, as typed requests: how each call reads its
+// dictionaries, and what it refuses (spec/secitem.md §3.3). Whether the caller may use the group is
+// checked after the dictionary, and before its class (§3.10).
+
+struct AddRequest {
     var item: NewItem
     var value: Data?
     var returning: ReturnedParts
-    var interaction: Interaction
-}
+    var policy: AuthenticationPolicy
 
-/// A dictionary of `SecItemCopyMatching`, as a typed request.
-struct CopyRequest: Hashable {
-    var search: SearchRequest
-    var returning: ReturnedParts
-    /// Whether the result is an array even if it holds one object.
-    var isList: Bool
-}
-
-/// The dictionaries of `SecItemUpdate`, as a typed request.
-struct UpdateRequest: Hashable {
-    var search: SearchRequest
-    var changes: ItemChanges
-    var value: Data?
-}
-
-/// The items of a call; for `SecItemDelete`, all of the request.
-struct SearchRequest: Hashable {
-    var query: ItemQuery
-    /// False for searches that no item can match, such as one with limit 0.
-    var canMatch: Bool
-    var interaction: Interaction
-}
-
-/// Whether the user may be asked, and with what words (spec/secitem.md §10.5).
-struct Interaction: Hashable {
-    var userInterface: AuthenticationPolicy.UserInterface = .allow
-    var prompt: String?
-    /// The context that asks; nil for a new one that remembers nothing.
-    var context: Context?
-
-    /// A context, which equals only itself.
-    struct Context: Hashable {
-        let object: any AuthenticationContext
-
-        static func == (left: Context, right: Context) -> Bool { left.object === right.object }
-
-        func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(object)) }
-    }
-
-    /// The policy for a session.
-    var policy: AuthenticationPolicy {
-        AuthenticationPolicy(userInterface, reason: prompt, authenticator: context?.object)
-    }
-}
-
-/// The parts that a call returns: the `kSecReturn…` flags that are true.
-struct ReturnedParts: OptionSet, Hashable {
-    let rawValue: UInt8
-
-    static let data = ReturnedParts(rawValue: 1)
-    static let attributes = ReturnedParts(rawValue: 2)
-    /// An object. Passwords have none, but the result becomes a dictionary with the class.
-    static let object = ReturnedParts(rawValue: 4)
-    static let persistentReference = ReturnedParts(rawValue: 8)
-}
-
-// How each call reads its dictionaries, and what it refuses (spec/secitem.md §3.3).
-
-/// Throws if the caller may not use the group that a dictionary names, or the default group.
-///
-/// It runs after the checks of the dictionary, and before those of the class (§3.10).
-typealias GroupCheck = (AccessGroup?) throws(KeychainFailure) -> Void
-
-extension AddRequest {
     /// The request in `dictionary`.
     ///
     /// Match keys are refused, where Apple's keychain claims success and stores nothing (§3.5).
     init(
-        _ dictionary: NSDictionary, checking check: GroupCheck = { _ in }
+        _ dictionary: NSDictionary, of caller: Caller? = nil
     ) throws(KeychainFailure) {
         let contents = try RequestReader(dictionary, for: .add)
         try contents.refuseSkipping()
-        try check(contents.accessGroup)
+        _ = try caller?.group(writing: contents.accessGroup, during: SecItemCall.add.operation)
         try contents.refuseMatchKeys()
         var attributes = contents.attributes
         // The keychain sets both dates itself (§2.5).
@@ -97,17 +36,22 @@ extension AddRequest {
         item.accessControl = contents.storedAccessControl
         value = contents.value
         returning = contents.returning
-        interaction = contents.interaction
+        policy = contents.policy
     }
 }
 
-extension CopyRequest {
-    /// The request in `dictionary`.
+struct CopyRequest {
+    var search: SearchRequest
+    var returning: ReturnedParts
+    /// Whether the result is an array even if it holds one object.
+    var isList: Bool
+
     init(
-        _ dictionary: NSDictionary, checking check: GroupCheck = { _ in }
+        _ dictionary: NSDictionary, of caller: Caller? = nil
     ) throws(KeychainFailure) {
         let contents = try RequestReader(dictionary, for: .copyMatching)
-        try check(contents.accessGroup)
+        _ = try caller?.groups(
+            searching: contents.accessGroup, during: SecItemCall.copyMatching.operation)
         if contents.reference != nil && contents.namesAttributes {
             throw contents.invalid("attributes cannot be searched beside a persistent reference")
         }
@@ -140,8 +84,11 @@ extension CopyRequest {
     }
 }
 
-extension UpdateRequest {
-    /// The request in both dictionaries.
+struct UpdateRequest {
+    var search: SearchRequest
+    var changes: ItemChanges
+    var value: Data?
+
     init(_ query: NSDictionary, _ changes: NSDictionary) throws(KeychainFailure) {
         let contents = try RequestReader(query, for: .update)
         try contents.refuseMatchKeys()
@@ -159,6 +106,18 @@ extension UpdateRequest {
     }
 }
 
+/// The items of a call; for `SecItemDelete`, all of the request.
+struct SearchRequest {
+    var query: ItemQuery
+    /// False for searches that no item can match, such as one with limit 0.
+    var canMatch: Bool
+    var policy: AuthenticationPolicy
+
+    func checkThatItCanMatch(_ call: SecItemCall) throws(KeychainFailure) {
+        if !canMatch { throw call.failure(.itemNotFound, "no item can match") }
+    }
+}
+
 extension SearchRequest {
     /// The request in a dictionary of `SecItemDelete`.
     ///
@@ -171,8 +130,18 @@ extension SearchRequest {
     }
 }
 
+/// The parts that a call returns: the `kSecReturn…` flags that are true.
+struct ReturnedParts: OptionSet, Hashable {
+    let rawValue: UInt8
+
+    static let data = ReturnedParts(rawValue: 1)
+    static let attributes = ReturnedParts(rawValue: 2)
+    /// An object. Passwords have none, but the result becomes a dictionary with the class.
+    static let object = ReturnedParts(rawValue: 4)
+    static let persistentReference = ReturnedParts(rawValue: 8)
+}
+
 extension RequestReader {
-    /// The search without a limit.
     fileprivate var search: SearchRequest {
         var query = ItemQuery(itemClass, attributes: attributes, accessGroup: accessGroup)
         query.reference = reference
@@ -187,7 +156,7 @@ extension RequestReader {
             case nil: reference == nil ? .localOnly : .any
             }
         return SearchRequest(
-            query: query, canMatch: synchronizable != .neither, interaction: interaction)
+            query: query, canMatch: synchronizable != .neither, policy: policy)
     }
 
     /// The flag to store; nil if the dictionary has none.
@@ -209,17 +178,15 @@ extension RequestReader {
     }
 
     fileprivate func refuseSkipping() throws(KeychainFailure) {
-        if interaction.userInterface == .skip {
+        if policy.userInterface == .skip {
             throw invalid("kSecUseAuthenticationUISkip is for searches only")
         }
     }
 }
 
-/// The four calls on items.
 enum SecItemCall: CaseIterable {
     case add, copyMatching, update, delete
 
-    /// The operation, as failures name it.
     var operation: String {
         switch self {
         case .add: "add an item"

@@ -108,7 +108,7 @@ extension RuleKeychain {
         var content: [Data: Snapshot] = [:]
         for itemClass in ItemClass.allCases {
             let query = ItemQuery(itemClass, synchronizable: .any)
-            for item in (try? service.session().copy(query, [.attributes, .value]).items) ?? [] {
+            for item in (try? service.copy(query, [.attributes, .value]).items) ?? [] {
                 content[Data(item.reference.bytes)] = Snapshot(
                     group: item.accessGroup.rawValue, isSynchronizable: item.isSynchronizable,
                     protectionClass: item.protectionClass, attributes: item.attributes,
@@ -125,7 +125,7 @@ extension RuleKeychain {
     /// Deletes everything; what is left.
     fileprivate func empty() -> [Data: Snapshot] {
         for itemClass in ItemClass.allCases {
-            _ = try? service.session().delete(ItemQuery(itemClass, synchronizable: .any))
+            _ = try? service.delete(ItemQuery(itemClass, synchronizable: .any))
         }
         return content
     }

@@ -8,13 +8,14 @@ import ValetKeychainStore
 import ValetSystem
 import ValetTestSupport
 import ValetTestValues
+import ValetUserPresence
 
 @testable import ValetKeychainServices
 @testable import ValetSecItem
 
 @Suite struct `A context with a reader of fingers` {
     private func person(
-        _ state: BiometryState, _ answers: [BiometryFailure?] = []
+        _ state: BiometryState, _ answers: [SystemError.Code?] = []
     ) throws -> Person {
         var person = try Person()
         person.reader = FingerScript(state, answers)
@@ -30,9 +31,10 @@ import ValetTestValues
 
     @Test(
         arguments: [
-            [.noMatch], [.lockedOut], [.noReader], [.notEnrolled], [.timedOut],
-        ] as [[BiometryFailure]])
-    func `A context asks for the passcode if the finger fails`(_ failures: [BiometryFailure]) throws
+            [.noMatch], [.biometryLockout], [.noReader], [.nobodyEnrolled], [.timedOut],
+        ] as [[SystemError.Code]])
+    func `A context asks for the passcode if the finger fails`(_ failures: [SystemError.Code])
+        throws
     {
         let person = try person(.enrolled([[1]]), failures)
         #expect(person.outcome() == nil)
@@ -53,13 +55,13 @@ import ValetTestValues
             (BiometryState.noReader, [], LAError.Code.biometryNotAvailable),
             (.notEnrolled, [], .biometryNotEnrolled), (.lockedOut, [], .biometryLockout),
             (.enrolled([[1]]), [.noMatch], .authenticationFailed),
-            (.enrolled([[1]]), [.lockedOut], .biometryLockout),
+            (.enrolled([[1]]), [.biometryLockout], .biometryLockout),
             (.enrolled([[1]]), [.noReader], .biometryNotAvailable),
-            (.enrolled([[1]]), [.notEnrolled], .biometryNotEnrolled),
+            (.enrolled([[1]]), [.nobodyEnrolled], .biometryNotEnrolled),
             (.enrolled([[1]]), [.cancelled], .userCancel), (.enrolled([[1]]), [], .systemCancel),
-        ] as [(BiometryState, [BiometryFailure], LAError.Code)])
+        ] as [(BiometryState, [SystemError.Code], LAError.Code)])
     func `A context says why no finger was accepted`(
-        _ state: BiometryState, _ failures: [BiometryFailure], _ code: LAError.Code
+        _ state: BiometryState, _ failures: [SystemError.Code], _ code: LAError.Code
     ) throws {
         let person = try person(state, failures)
         #expect(person.outcome(.deviceOwnerAuthenticationWithBiometrics) == code)
@@ -124,7 +126,7 @@ import ValetTestValues
         let demands = enrolments.compactMap {
             try? AccessControl(.whenUnlocked, .biometryCurrentSet).bound(to: $0)
         }
-        return try context.proof(
+        return try context.authenticator.proof(
             for: demands, reason: nil, store: person.keychain.store,
             deadline: Deadline(after: .seconds(60)))
     }

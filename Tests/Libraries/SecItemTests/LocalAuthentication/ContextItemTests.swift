@@ -6,8 +6,10 @@ import Testing
 import ValetKeychainDatabase
 import ValetKeychainModel
 import ValetKeychainStore
+import ValetSystem
 import ValetTestSupport
 import ValetTestValues
+import ValetUserPresence
 
 @testable import ValetKeychainServices
 @testable import ValetSecItem
@@ -137,14 +139,14 @@ private struct ContextCalls {
     struct Row: Sendable, CustomTestStringConvertible {
         let flags: SecAccessControlCreateFlags
         let state: BiometryState
-        let fingers: [BiometryFailure?]
+        let fingers: [SystemError.Code?]
         let answer: String
         let status: OSStatus
         let questionCount: Int
 
         init(
             _ flags: SecAccessControlCreateFlags, _ state: BiometryState,
-            _ fingers: [BiometryFailure?] = [], typing answer: String = Person.knowing,
+            _ fingers: [SystemError.Code?] = [], typing answer: String = Person.knowing,
             gives outcome: (status: OSStatus, questionCount: Int)
         ) {
             (self.flags, self.state, self.fingers) = (flags, state, fingers)
@@ -170,13 +172,13 @@ private struct ContextCalls {
         Row(.userPresence, enrolled, [.cancelled], gives: (errSecUserCanceled, 0)),
         Row(.userPresence, enrolled, [nil], gives: touched),
         Row(.userPresence, enrolled, [.noMatch], gives: typed),
-        Row(.userPresence, enrolled, [.lockedOut], gives: typed),
+        Row(.userPresence, enrolled, [.biometryLockout], gives: typed),
         Row(.biometryAny, enrolled, [nil], gives: touched),
         Row(.biometryAny, enrolled, [.cancelled], gives: (errSecUserCanceled, 0)),
         Row(.biometryAny, enrolled, [.noMatch], gives: failed),
-        Row(.biometryAny, enrolled, [.lockedOut], gives: failed),
+        Row(.biometryAny, enrolled, [.biometryLockout], gives: failed),
         Row(.biometryAny, enrolled, [.noReader], gives: failed),
-        Row(.biometryAny, enrolled, [.notEnrolled], gives: failed),
+        Row(.biometryAny, enrolled, [.nobodyEnrolled], gives: failed),
         Row(.biometryAny, .noReader, gives: failed),
         Row(.biometryCurrentSet, enrolled, [nil], gives: touched),
         Row(.biometryCurrentSet, .noReader, gives: failed),

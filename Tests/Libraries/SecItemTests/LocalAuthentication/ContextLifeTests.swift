@@ -20,7 +20,7 @@ import ValetTestValues
         #expect(person.outcome(.deviceOwnerAuthentication, context) == nil)
         #expect(person.outcome(.deviceOwnerAuthentication, context) == nil)
         #expect(person.pinentry.questionCount == 1)
-        #expect(context.rememberedProof?.factors == .passcode)
+        #expect(context.authenticator.rememberedProof?.factors == .passcode)
         #expect(person.outcome() == nil)
         #expect(person.pinentry.questionCount == 2)
     }
@@ -37,7 +37,7 @@ import ValetTestValues
         let person = try Person(["CANCEL"])
         let context = person.context
         #expect(person.outcome(.deviceOwnerAuthentication, context) == .userCancel)
-        #expect(context.rememberedProof == nil)
+        #expect(context.authenticator.rememberedProof == nil)
         try person.pinentry.answer([Person.knowing])
         #expect(person.outcome(.deviceOwnerAuthentication, context) == nil)
     }
@@ -74,7 +74,7 @@ import ValetTestValues
         #expect(person.outcome(.deviceOwnerAuthentication, context) == nil)
         #expect(context.setCredential(Data("x".utf8), type: .passcode))
         context.invalidate()
-        #expect(context.rememberedProof == nil)
+        #expect(context.authenticator.rememberedProof == nil)
         #expect(!context.isCredentialSet(.passcode))
         #expect(person.outcome(.deviceOwnerAuthentication, context) == .invalidContext)
         var error: NSError?
@@ -98,7 +98,7 @@ import ValetTestValues
         let context = person.context
         context.invalidate()
         let failure = #expect(throws: KeychainFailure.self) {
-            _ = try context.proof(
+            _ = try context.authenticator.proof(
                 for: LAPolicy.deviceOwnerAuthentication.demands(), reason: nil,
                 store: person.keychain.store, deadline: Deadline(after: .seconds(60)))
         }
@@ -116,7 +116,7 @@ import ValetTestValues
     ) throws {
         let person = try Person(answers)
         let failure = #expect(throws: KeychainFailure.self) {
-            _ = try person.context.proof(
+            _ = try person.context.authenticator.proof(
                 for: LAPolicy.deviceOwnerAuthentication.demands(), reason: "read",
                 store: person.keychain.store,
                 deadline: Deadline(after: answers == ["HANG"] ? .milliseconds(700) : .seconds(60)))

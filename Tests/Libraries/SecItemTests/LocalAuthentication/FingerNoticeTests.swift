@@ -2,7 +2,9 @@
 
 import Foundation
 import Testing
+import ValetSystem
 import ValetTestValues
+import ValetUserPresence
 
 @testable import ValetKeychainServices
 @testable import ValetSecItem
@@ -12,7 +14,7 @@ import ValetTestValues
     private static let instruction = "Put a finger on it."
 
     private func person(
-        _ answers: [String], _ fingers: [BiometryFailure?] = [.timedOut],
+        _ answers: [String], _ fingers: [SystemError.Code?] = [.timedOut],
         _ lines: [String] = [instruction]
     ) throws -> Person {
         var person = try Person()

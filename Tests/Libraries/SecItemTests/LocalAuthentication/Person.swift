@@ -88,7 +88,7 @@ final class Reply: Sendable {
 final class FingerScript: BiometryReader {
     private struct State {
         var state: BiometryState
-        var answers: [BiometryFailure?]
+        var answers: [SystemError.Code?]
         var count = 0
         var shares: [Duration] = []
     }
@@ -102,7 +102,7 @@ final class FingerScript: BiometryReader {
 
     /// nil among `answers` is a finger that matches; after the last of them nobody comes.
     init(
-        _ state: BiometryState = .enrolled([[1]]), _ answers: [BiometryFailure?] = [],
+        _ state: BiometryState = .enrolled([[1]]), _ answers: [SystemError.Code?] = [],
         telling lines: [String] = [], after pause: @escaping @Sendable () -> Void = {}
     ) {
         (self.lines, self.pause) = (lines, pause)
@@ -123,8 +123,8 @@ final class FingerScript: BiometryReader {
     func verify(
         _ wanted: [UInt8]?, until deadline: Deadline, cancellation: Cancellation,
         tell: (String) -> Void
-    ) -> BiometryAnswer {
-        let answer = script.withLock { script -> BiometryFailure? in
+    ) throws(SystemError) -> [UInt8] {
+        let answer = script.withLock { script -> SystemError.Code? in
             script.count += 1
             script.shares.append(deadline.remaining)
             return script.answers.isEmpty ? .timedOut : script.answers.removeFirst()
@@ -137,12 +137,12 @@ final class FingerScript: BiometryReader {
             for _ in 0..<2000 where !cancellation.isCancelled && !deadline.hasPassed {
                 usleep(10_000)
             }
-            return .failed(cancellation.isCancelled ? .cancelled : .timedOut)
+            throw SystemError(cancellation.isCancelled ? .cancelled : .timedOut, during: "verify")
         }
-        if let answer { return .failed(answer) }
+        if let answer { throw SystemError(answer, during: "verify") }
         guard case .enrolled(let enrolments) = script.withLock({ $0.state }) else {
-            return .failed(.noReader)
+            throw SystemError(.noReader, during: "verify")
         }
-        return .recognised(enrolments.first { $0 == wanted } ?? enrolments[0])
+        return enrolments.first { $0 == wanted } ?? enrolments[0]
     }
 }

@@ -32,13 +32,12 @@ final class RuleKeychain {
     }
 
     /// The four calls, made by the application.
-    var service: SecItemService {
-        let session = KeychainSession(
+    var service: KeychainSession {
+        KeychainSession(
             store,
             Caller(
                 applicationIdentifier: caller.last ?? "",
                 accessGroups: caller.map { AccessGroup($0) }))
-        return SecItemService { () throws(KeychainFailure) in session }
     }
 
     /// Makes a call; what it answers, in the words of the answer that is expected.

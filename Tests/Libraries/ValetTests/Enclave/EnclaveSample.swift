@@ -50,7 +50,7 @@ final class EnclaveSample {
         let session = KeychainSession(
             store,
             Caller(applicationIdentifier: "app", accessGroups: [AccessGroup("ABC.com.example")]))
-        let functions = ServiceFunctions(service: SecItemService(session))
+        let functions = ServiceFunctions(service: session)
         switch backend {
         case .fake: keychain = SecItemKeychain(fake)
         case .store: keychain = StoreKeychain(session)
@@ -141,7 +141,7 @@ final class EnclaveSample {
 
 /// The SecItem functions of another keychain than the process's.
 struct ServiceFunctions: SecItemFunctions {
-    let service: SecItemService
+    let service: KeychainSession
 
     func add(_ attributes: [String: Any]) -> (status: Int32, result: Any?) {
         status { () throws(KeychainFailure) in try service.add(attributes as NSDictionary) }
@@ -189,7 +189,10 @@ final class FingerOnReader: BiometryReader {
     func verify(
         _ wanted: [UInt8]?, until deadline: Deadline, cancellation: Cancellation,
         tell: (String) -> Void
-    ) -> BiometryAnswer {
-        enrolment.withLock { $0 }.map { .recognised($0) } ?? .failed(.noReader)
+    ) throws(SystemError) -> [UInt8] {
+        guard let enrolled = enrolment.withLock({ $0 }) else {
+            throw SystemError(.noReader, during: "verify a finger")
+        }
+        return enrolled
     }
 }
