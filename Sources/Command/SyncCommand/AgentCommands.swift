@@ -14,7 +14,7 @@ extension SyncCall {
     private static let grace = Duration.milliseconds(600)
 
     /// `valet sync run`.
-    func runAgent() throws -> ExitCode {
+    func runAgent() throws {
         try unlockForItself()
         _ = try requireCircle()
         let (stopping, ended) = (Cancellation(), Cancellation())
@@ -33,7 +33,9 @@ extension SyncCall {
         defer { ended.cancel() }
         var last: SyncState?
         let agent = try SyncAgent(store, syncLock(), endedBy: stopping) {
-            try open(requireCircle().address)
+            () throws(KeychainFailure) in
+            guard let notes = try notes() else { throw .circle(.notAMember) }
+            return try open(notes.address)
         } told: { state, failure in
             guard state != last else { return }
             last = state
@@ -41,11 +43,10 @@ extension SyncCall {
             if let failure { warn(of: failure, "sync waits") }
         }
         try agent.run()
-        return .success
     }
 
     /// `valet sync once`.
-    func runOnce() throws -> ExitCode {
+    func runOnce() throws {
         try unlockForItself()
         let notes = try requireCircle()
         if try keychain.read("look for a pause", { try $0[.paused] }) ?? nil != nil {
@@ -69,7 +70,7 @@ extension SyncCall {
         switch outcome.state {
         case .removed: throw KeychainFailure.circle(.notAMember)
         case .alarm: throw KeychainFailure.circle(.undecidedRoster)
-        default: return ExitCode(outcome.state)
+        default: break
         }
     }
 

@@ -82,7 +82,9 @@ extension SyncCall {
             var (founded, beginning) = try found(founder, notes.address)
             beginning.names.names[beginning.note.device] = name
             try founded.publish(in: remote)
-            try keychain.move(beginning) { try founder.keepSecrets(in: store, passcode) }
+            try keychain.move(beginning) { () throws(KeychainFailure) in
+                try founder.keepSecrets(in: store, passcode)
+            }
             forgetMove(of: notes.circle.circle)
             try reportFirstRound(remote)
         }

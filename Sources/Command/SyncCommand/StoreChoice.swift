@@ -59,7 +59,7 @@ extension SyncCall {
     // MARK: Opening
 
     /// Opens a store that the keychain has noted.
-    func open(_ address: StoreAddress) throws -> any SyncStore {
+    func open(_ address: StoreAddress) throws(KeychainFailure) -> any SyncStore {
         var password: SecretValue?
         if case .etcd(let etcd) = address, let user = etcd.user {
             password = try credentials().value(of: Self.password(of: user))

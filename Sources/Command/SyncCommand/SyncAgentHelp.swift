@@ -3,11 +3,10 @@
 internal import ValetCLI
 
 // The declarations of the verbs of `sync` about devices and about the agent, which keeps a device
-// up to date. `SyncVerb` lists them.
+// up to date. `SyncVerbs` lists them.
 
 /// The verbs about devices of the circle.
 enum SyncDevicesHelp {
-    /// The new name of a device.
     static let newName = ArgumentDeclaration(
         name: "NAME", help: "what to call it on this device")
 

@@ -2,21 +2,17 @@
 
 internal import ValetCLI
 
-/// The declarations of the verbs of `sync` that found a circle, join it and leave it. ``SyncVerb``
+/// The declarations of the verbs of `sync` that found a circle, join it and leave it. ``SyncVerbs``
 /// lists them.
 enum SyncCircleHelp {
-    /// A text that the sponsor shows.
     static let invitationDescriptor = OptionDeclaration(
         name: "invitation-fd", valueName: "N",
         help: "read the invitation from file descriptor N: one line")
-    /// Whether items that the circle lacks are sent to it.
     static let addMine = OptionDeclaration(
         name: "add-mine", help: "send items that the circle lacks to it, without asking")
-    /// The circle to recover.
     static let circle = OptionDeclaration(
         name: "circle", valueName: "ID",
         help: "the circle, 32 hexadecimal digits; 'valet sync recovery add' shows them")
-    /// The devices that stay.
     static let keep = OptionDeclaration(
         name: "keep", valueName: "DEVICE[,DEVICE…]",
         help: "devices that you still have; all others are removed")
@@ -98,7 +94,6 @@ enum SyncCircleHelp {
         exitCodes: [SyncOptions.noCircle, KeyOptions.noConsent, SyncOptions.unavailable],
         examples: [("valet sync leave", "Before you give the device away.")])
 
-    /// Whether to leave without a word.
     static let leaveHere = OptionDeclaration(
         name: "here", help: "forget the circle on this device, and tell nobody")
 

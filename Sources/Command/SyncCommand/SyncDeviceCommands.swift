@@ -139,7 +139,7 @@ extension SyncCall {
             var names: [String] = []
             for (_, shown) in update.replica?.shownItems ?? [:] {
                 guard case .dot(let dot) = shown.source,
-                    let record = try update.record(dot, in: shown.scope),
+                    let record = try update.record(.dot(dot), in: shown.scope),
                     let content = try? RecordContent(parsing: record.content, in: shown.scope)
                 else { continue }
                 names.append(ItemName(content).line)

@@ -169,7 +169,17 @@ extension SyncCall {
 
     private func findings(_ known: Known) -> [SyncFinding] {
         known.report.troubles.sorted { $0.kind.rawValue < $1.kind.rawValue }.map { trouble in
-            SyncFinding(trouble, by: trouble.device.map(known.text), known)
+            let author = trouble.device.map(known.text)
+            switch trouble.kind {
+            case .foreign: return SyncFinding(foreign: trouble.count, author, known.report)
+            case .undecided: return SyncFinding(undecidedIn: known)
+            default:
+                guard let known = SyncFinding.known[trouble.kind] else {
+                    return SyncFinding("\(trouble.kind)")
+                }
+                return SyncFinding(
+                    known.text(author ?? "a device", trouble.count), hint: known.hint)
+            }
         }
     }
 }
@@ -189,91 +199,100 @@ struct SyncFinding {
 
 extension SyncFinding {
     private static let remove = "'valet sync devices remove' removes it"
+    private static let misbehaviour = "if it is yours, let it leave and join again; else \(remove)"
+    private static let move = "'valet sync move' founds a new circle with the same items"
     private static let clean =
         "find out who else writes in the store; files that no device has written may be deleted"
     private static let look =
         "check that the store shows everything that other devices have written"
 
-    /// The finding for a trouble of the report.
-    fileprivate init(_ trouble: SyncReport.Trouble, by author: String?, _ known: SyncCall.Known) {
-        let name = author ?? "a device"
-        switch trouble.kind {
-        case .foreign: self.init(foreign: trouble, author, known.report)
-        case .unequalKeys, .refusedEntry, .claims, .cloudIsFull, .invalidMessage:
-            self.init(misbehaviour: trouble.kind, by: name)
-        case .tooManyLogs, .circleIsTooLarge:
-            self.init(limit: trouble.kind, of: name)
-        case .rosterWasLost, .storeWasSetBack, .partial, .unknown, .withheld,
-            .rosterIsTooLong, .logIsTooLong:
-            self.init(store: trouble.kind, trouble.count, name)
-        case .copied, .unreadableRecord, .tooLarge, .noKeys, .keysAreToBeChanged:
-            self.init(here: trouble.kind, trouble.count)
-        case .twoHistories:
-            self.init("\(name) writes from two places", hint: "unless you know why: \(Self.remove)")
-        case .replacedValuesAreFull:
-            self.init(
-                "\(name) is about to replace or remove more values than can be kept",
-                hint: "'valet sync accept' permits it; if it was not you, \(Self.remove)")
-        case .newer: self.init("\(name) uses a newer version", hint: "update this program")
-        case .clock:
-            self.init(
-                "the clock of \(name) differs by more than ten minutes", hint: "set the clocks")
-        case .undecided: self.init(undecidedIn: known)
-        }
-    }
+    /// What a trouble of a device is called, with how many there are, and the remedy.
+    typealias Known = (text: @Sendable (_ device: String, _ count: UInt32) -> String, hint: String?)
 
-    /// A member that breaks a rule.
-    private init(misbehaviour kind: SyncReport.Kind, by name: String) {
-        let text =
-            switch kind {
-            case .unequalKeys: "\(name) has given wrong keys to this device"
-            case .refusedEntry: "\(name) has signed a change of the circle that breaks a rule"
-            case .claims: "\(name) says that this device has written what it has not"
-            case .cloudIsFull: "\(name) names too many records that nobody has seen"
-            default: "\(name) has signed a message that breaks a rule"
-            }
-        self.init(text, hint: "if it is yours, let it leave and join again; else \(Self.remove)")
-    }
-
-    private init(limit kind: SyncReport.Kind, of name: String) {
-        let text =
-            switch kind {
-            case .tooManyLogs: "a message of \(name) would bring more logs than a circle has"
-            default: "the circle has more items than can be passed on"
-            }
-        self.init(text, hint: "'valet sync move' founds a new circle with the same items")
-    }
-
-    /// Something that the store shows, or does not show.
-    private init(store kind: SyncReport.Kind, _ count: UInt32, _ name: String) {
-        switch kind {
-        case .rosterWasLost:
-            self.init("the store had lost \(count) changes of the circle; they were put back")
-        case .storeWasSetBack:
-            self.init("the store was set back to an older state; what it lost is put back")
-        case .rosterIsTooLong:
-            self.init(
-                "the store has more files among the changes of the circle than are read",
-                hint: Self.clean)
-        case .logIsTooLong:
-            self.init(
-                "the store has more files among the messages of \(name) than are read",
-                hint: Self.clean)
-        case .partial: self.init("\(count) messages of \(name) are still arriving")
-        case .unknown:
-            self.init(
-                "the store withholds a change of the circle that \(name) names", hint: Self.look)
-        default:
-            self.init(
-                "\(count) messages that another device has read are missing in the store",
-                hint: Self.look)
-        }
-    }
+    /// The findings for troubles of the report; `foreign` and `undecided` say more.
+    static let known: [SyncReport.Kind: Known] = [
+        .unequalKeys: ({ name, _ in "\(name) has given wrong keys to this device" }, misbehaviour),
+        .refusedEntry: (
+            { name, _ in "\(name) has signed a change of the circle that breaks a rule" },
+            misbehaviour
+        ),
+        .claims: (
+            { name, _ in "\(name) says that this device has written what it has not" },
+            misbehaviour
+        ),
+        .cloudIsFull: (
+            { name, _ in "\(name) names too many records that nobody has seen" }, misbehaviour
+        ),
+        .invalidMessage: (
+            { name, _ in "\(name) has signed a message that breaks a rule" }, misbehaviour
+        ),
+        .tooManyLogs: (
+            { name, _ in "a message of \(name) would bring more logs than a circle has" }, move
+        ),
+        .circleIsTooLarge: (
+            { _, _ in "the circle has more items than can be passed on" }, move
+        ),
+        .rosterWasLost: (
+            { _, n in "the store had lost \(n) changes of the circle; they were put back" }, nil
+        ),
+        .storeWasSetBack: (
+            { _, _ in "the store was set back to an older state; what it lost is put back" }, nil
+        ),
+        .rosterIsTooLong: (
+            { _, _ in "the store has more files among the changes of the circle than are read" },
+            clean
+        ),
+        .logIsTooLong: (
+            { name, _ in "the store has more files among the messages of \(name) than are read" },
+            clean
+        ),
+        .partial: ({ name, n in "\(n) messages of \(name) are still arriving" }, nil),
+        .unknown: (
+            { name, _ in "the store withholds a change of the circle that \(name) names" }, look
+        ),
+        .withheld: (
+            { _, n in "\(n) messages that another device has read are missing in the store" }, look
+        ),
+        .copied: (
+            { _, _ in "this keychain was restored or copied" },
+            "after a restore, nothing is to be done; remove a copy that you do not know"
+        ),
+        .unreadableRecord: (
+            { _, _ in "an item cannot be read, so that this device cannot pass everything on" },
+            "'valet doctor' names damaged items: store them again, or remove them"
+        ),
+        .tooLarge: (
+            { _, n in "\(n) items are too large to travel, and stay on this device" },
+            "a synchronizable item has at most \(SyncRecord.maximalContentByteCount) bytes with "
+                + "its attributes"
+        ),
+        .noKeys: (
+            { _, _ in "no device has given the newest keys to this one" },
+            "unlock another device, and let it sync"
+        ),
+        .keysAreToBeChanged: (
+            { _, _ in "a device has left: the next unlocked device changes the keys of the circle"
+            },
+            nil
+        ),
+        .twoHistories: (
+            { name, _ in "\(name) writes from two places" }, "unless you know why: \(remove)"
+        ),
+        .replacedValuesAreFull: (
+            { name, _ in "\(name) is about to replace or remove more values than can be kept" },
+            "'valet sync accept' permits it; if it was not you, \(remove)"
+        ),
+        .newer: ({ name, _ in "\(name) uses a newer version" }, "update this program"),
+        .clock: (
+            { name, _ in "the clock of \(name) differs by more than ten minutes" },
+            "set the clocks"
+        ),
+    ]
 
     /// Files that no member has signed: the store has them, and no device is blamed for them.
-    private init(foreign trouble: SyncReport.Trouble, _ name: String?, _ report: SyncReport) {
+    fileprivate init(foreign count: UInt32, _ name: String?, _ report: SyncReport) {
         let place = name.map { "among the messages of \($0)" } ?? "among the changes of the circle"
-        let files = trouble.count == 1 ? "1 file is" : "\(trouble.count) files are"
+        let files = count == 1 ? "1 file is" : "\(count) files are"
         let names = report.foreignNames.sorted().map(quoted).joined(separator: ", ")
         self.init(
             "in the store, \(place), \(files) signed by no device",
@@ -281,33 +300,7 @@ extension SyncFinding {
                 ? Self.clean : "another program may have left \(names): delete what is not needed")
     }
 
-    /// Something about this device.
-    private init(here kind: SyncReport.Kind, _ count: UInt32) {
-        switch kind {
-        case .copied:
-            self.init(
-                "this keychain was restored or copied",
-                hint: "after a restore, nothing is to be done; remove a copy that you do not know")
-        case .unreadableRecord:
-            self.init(
-                "an item cannot be read, so that this device cannot pass everything on",
-                hint: "'valet doctor' names damaged items: store them again, or remove them")
-        case .tooLarge:
-            self.init(
-                "\(count) items are too large to travel, and stay on this device",
-                hint: "a synchronizable item has at most \(SyncRecord.maximalContentByteCount) "
-                    + "bytes with its attributes")
-        case .noKeys:
-            self.init(
-                "no device has given the newest keys to this one",
-                hint: "unlock another device, and let it sync")
-        default:
-            self.init(
-                "a device has left: the next unlocked device changes the keys of the circle")
-        }
-    }
-
-    private init(undecidedIn known: SyncCall.Known) {
+    fileprivate init(undecidedIn known: SyncCall.Known) {
         // Names may be alike, and one of these devices may have chosen its own.
         let names = known.roster.alarmAuthors.sorted().map { id in
             "\(known.text(of: id)) (\(id.text.prefix(8)))"

@@ -3,15 +3,13 @@
 internal import ValetCLI
 
 /// The declarations of the verbs of `sync` about values that are not shown: conflicts, and values
-/// that other devices replaced. ``SyncVerb`` lists them.
+/// that other devices replaced. ``SyncVerbs`` lists them.
 enum SyncValuesHelp {
-    /// A listed value.
     static let value = ArgumentDeclaration(
         name: "VALUE", help: "the id that the list shows, or its start")
     /// The same, where another option may choose the values.
     static let droppedValue = ArgumentDeclaration(
         name: "VALUE", help: "the id that the list shows, or its start", alternative: from)
-    /// The device whose values are dropped.
     static let from = OptionDeclaration(
         name: "from", valueName: "DEVICE", help: "drop all conflicts that this device wrote")
 

@@ -6,5 +6,5 @@ internal import ValetCLI
 /// The executable `valet-sync`, which `valet sync` becomes: all of sync between devices, and all
 /// that talks to a network.
 @main enum ValetSync {
-    static func main() { exit(ValetTool.main(of: "sync", SyncVerb.all)) }
+    static func main() { exit(ValetTool.main(of: "sync", SyncVerbs.all)) }
 }

@@ -4,9 +4,6 @@
 // knows. The caller encodes a draft and adds it, with its hash, in the same transaction. Rules:
 // docs/SYNC.md §4.
 
-package import ValetKeychainModel
-package import ValetSealing
-
 /// What a record of a batch is made from.
 package enum PendingSource: Hashable, Sendable {
     case row(SyncItemID)
@@ -70,40 +67,7 @@ package struct BaseDraft: Sendable {
     package let cloud: Set<Dot>
 }
 
-/// The author of messages, with the roster entry and the key that they name. All messages of one
-/// moment share them.
-package struct MessageAuthor: Hashable, Sendable {
-    let circle: CircleID
-    let device: DeviceID
-    let scope: KeyScope
-    let roster: SyncHash
-    let keyID: KeyID
-
-    /// The member `device`, which has accepted the roster entry `roster` and seals under the key
-    /// `keyID`.
-    package init(
-        _ device: DeviceID, of circle: CircleID, in scope: KeyScope, roster: SyncHash,
-        keyID: KeyID
-    ) {
-        (self.device, self.circle, self.scope) = (device, circle, scope)
-        (self.roster, self.keyID) = (roster, keyID)
-    }
-
-    fileprivate func header(
-        _ kind: MessageHeader.Kind, _ name: MessageName, after previous: SyncHash
-    ) -> MessageHeader {
-        MessageHeader(
-            kind: kind, circle: circle, scope: scope, device: device, name: name,
-            previous: previous, roster: roster, keyID: keyID)
-    }
-}
-
 extension BatchDraft {
-    /// The header of the batch.
-    package func header(by author: MessageAuthor) -> MessageHeader {
-        author.header(.batch, name, after: previous)
-    }
-
     /// The batch, built at a time that is counted in milliseconds since 1970.
     package func batch(at milliseconds: UInt64) -> Batch {
         Batch(
@@ -113,11 +77,6 @@ extension BatchDraft {
 }
 
 extension BaseDraft {
-    /// The header of the base.
-    package func header(by author: MessageAuthor) -> MessageHeader {
-        author.header(.base, name, after: previous)
-    }
-
     /// The base with these parts, built at a time that is counted in milliseconds since 1970.
     package func base(at milliseconds: UInt64, parts: [SyncHash]) -> Base {
         Base(

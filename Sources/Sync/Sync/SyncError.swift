@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetSealing
+package import ValetSealing
 internal import ValetSystem
 
 /// Why bytes of a circle were refused: the error of the module.
@@ -78,12 +78,35 @@ package struct SyncError: Error, Hashable, Sendable {
         self.subject = subject
     }
 
+    /// The error for an entry of a roster.
+    static func entry(_ code: Code, _ rule: Rule) -> SyncError {
+        SyncError(code, rule, in: .rosterEntry)
+    }
+
+    /// The error for the open part of a message.
+    static func message(_ code: Code, _ rule: Rule) -> SyncError {
+        SyncError(code, rule, in: .message)
+    }
+
+    /// The error for a key of the circle.
+    static func key(_ rule: Rule) -> SyncError { SyncError(.invalid, rule, in: .circleKey) }
+
+    /// The error for a mail.
+    static func mail(_ code: Code, _ rule: Rule) -> SyncError { SyncError(code, rule, in: .mail) }
+
     /// The error for sealed bytes that do not open.
     init(_ error: SystemError, _ code: Code, in subject: Subject) {
         switch error.code {
         case .wrongKey: self.init(.wrongKey, .seal, in: subject)
         default: self.init(code, .seal, in: subject)
         }
+    }
+}
+
+extension ByteReader<SyncError> {
+    /// Starts at the front of the bytes of a `subject`, which are `malformed` in another form.
+    package init(_ bytes: [UInt8], of subject: SyncError.Subject) {
+        self.init(bytes, malformed: SyncError(.malformed, .form, in: subject))
     }
 }
 

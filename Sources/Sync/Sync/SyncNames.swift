@@ -9,7 +9,7 @@ package import ValetSealing
 /// 16 bytes that are not secret. `Name` makes each kind a distinct type.
 ///
 /// They are kept as two numbers, because a join compares and hashes them for every record.
-package struct SyncBytes<Name>: Hashable, Comparable, Sendable {
+package struct SyncBytes<Name>: Hashable, Comparable, Sendable, ByteField {
     /// The first 8 bytes, big endian.
     package let high: UInt64
     /// The last 8 bytes, big endian.
@@ -21,25 +21,21 @@ package struct SyncBytes<Name>: Hashable, Comparable, Sendable {
         self.low = low
     }
 
-    /// Takes the next 16 bytes.
-    ///
-    /// - Throws: The reader's error if there are fewer.
     package init<E>(from reader: inout ByteReader<E>) throws(E) {
         self.init(high: try reader.integer(), low: try reader.integer())
+    }
+
+    package func append(to bytes: inout [UInt8]) {
+        bytes.append(bigEndian: high)
+        bytes.append(bigEndian: low)
     }
 
     /// 16 zero bytes.
     package static var zero: Self { Self(high: 0, low: 0) }
 
     /// A copy of the bytes.
-    package var bytes: [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.append(bigEndian: high)
-        bytes.append(bigEndian: low)
-        return bytes
-    }
+    package var bytes: [UInt8] { [UInt8](fields: self) }
 
-    /// Orders by the bytes.
     package static func < (left: Self, right: Self) -> Bool {
         left.high != right.high ? left.high < right.high : left.low < right.low
     }
@@ -47,17 +43,11 @@ package struct SyncBytes<Name>: Hashable, Comparable, Sendable {
 
 /// The names that distinguish kinds of ``SyncBytes``.
 package enum SyncBytesName {
-    /// For ``CircleID``.
     package enum Circle {}
-    /// For ``DeviceID``.
     package enum Device {}
-    /// For ``LogID``.
     package enum Log {}
-    /// For ``RecordSalt``.
     package enum RecordSalt {}
-    /// For ``MailboxID``.
     package enum Mailbox {}
-    /// For ``FileHash``.
     package enum File {}
 }
 
@@ -80,7 +70,7 @@ extension LogID {
 }
 
 /// A BLAKE2b-256 hash of a message, a part or a roster entry.
-package struct SyncHash: Hashable, Comparable, Sendable {
+package struct SyncHash: Hashable, Comparable, Sendable, ByteField {
     /// The first 8 bytes, big endian.
     package let first: UInt64
     private let second: UInt64
@@ -102,9 +92,6 @@ package struct SyncHash: Hashable, Comparable, Sendable {
         }
     }
 
-    /// Takes the next 32 bytes.
-    ///
-    /// - Throws: The reader's error if there are fewer.
     package init<E>(from reader: inout ByteReader<E>) throws(E) {
         self.init(
             try reader.integer(), try reader.integer(), try reader.integer(), try reader.integer())
@@ -113,12 +100,12 @@ package struct SyncHash: Hashable, Comparable, Sendable {
     /// 32 zero bytes, where a message has nothing before it.
     package static var zero: SyncHash { SyncHash(0, 0, 0, 0) }
 
-    /// A copy of the bytes.
-    package var bytes: [UInt8] {
-        var bytes: [UInt8] = []
+    package func append(to bytes: inout [UInt8]) {
         for word in [first, second, third, fourth] { bytes.append(bigEndian: word) }
-        return bytes
     }
+
+    /// A copy of the bytes.
+    package var bytes: [UInt8] { [UInt8](fields: self) }
 
     /// The first 16 bytes.
     package func half<Name>(as kind: SyncBytes<Name>.Type = SyncBytes<Name>.self)
@@ -127,7 +114,6 @@ package struct SyncHash: Hashable, Comparable, Sendable {
         SyncBytes(high: first, low: second)
     }
 
-    /// Orders by the bytes.
     package static func < (left: SyncHash, right: SyncHash) -> Bool {
         if left.first != right.first { return left.first < right.first }
         if left.second != right.second { return left.second < right.second }
@@ -137,7 +123,7 @@ package struct SyncHash: Hashable, Comparable, Sendable {
 }
 
 /// Names a message: numbers rise within a log, from 1.
-package struct MessageName: Hashable, Comparable, Sendable {
+package struct MessageName: Hashable, Comparable, Sendable, ByteField {
     package let log: LogID
     /// The message's number in it.
     package let number: UInt64
@@ -148,14 +134,22 @@ package struct MessageName: Hashable, Comparable, Sendable {
         self.number = number
     }
 
-    /// Orders by log, then by number.
+    package init<E>(from reader: inout ByteReader<E>) throws(E) {
+        (log, number) = try reader.fields()
+    }
+
+    package func append(to bytes: inout [UInt8]) {
+        log.append(to: &bytes)
+        bytes.append(bigEndian: number)
+    }
+
     package static func < (left: MessageName, right: MessageName) -> Bool {
         left.log != right.log ? left.log < right.log : left.number < right.number
     }
 }
 
 /// Names a record for ever: by the message that brought it, and by its bytes.
-package struct Dot: Hashable, Comparable, Sendable {
+package struct Dot: Hashable, Comparable, Sendable, ByteField {
     /// The log of the message that brought the record.
     package let log: LogID
     /// The number of that message.
@@ -173,7 +167,15 @@ package struct Dot: Hashable, Comparable, Sendable {
     /// The message that brought the record.
     package var message: MessageName { MessageName(log: log, number: number) }
 
-    /// Orders by log, number and tag.
+    package init<E>(from reader: inout ByteReader<E>) throws(E) {
+        (log, number, tag) = try reader.fields()
+    }
+
+    package func append(to bytes: inout [UInt8]) {
+        message.append(to: &bytes)
+        bytes.append(bigEndian: tag)
+    }
+
     package static func < (left: Dot, right: Dot) -> Bool {
         if left.log != right.log { return left.log < right.log }
         return left.number != right.number ? left.number < right.number : left.tag < right.tag
@@ -181,7 +183,7 @@ package struct Dot: Hashable, Comparable, Sendable {
 }
 
 /// The position in a log: number and hash of the last message that was read.
-package struct LogPosition: Hashable, Sendable {
+package struct LogPosition: Hashable, Sendable, ByteField {
     /// The number; 0 before the first message.
     package let number: UInt64
     /// The hash; zero before the first message.
@@ -191,6 +193,15 @@ package struct LogPosition: Hashable, Sendable {
     package init(number: UInt64, hash: SyncHash) {
         self.number = number
         self.hash = hash
+    }
+
+    package init<E>(from reader: inout ByteReader<E>) throws(E) {
+        (number, hash) = try reader.fields()
+    }
+
+    package func append(to bytes: inout [UInt8]) {
+        bytes.append(bigEndian: number)
+        hash.append(to: &bytes)
     }
 
     /// Before the first message.
@@ -231,22 +242,28 @@ package struct SyncRecord: Sendable {
 package struct RecordContent: Sendable {
     /// The item's value, or what stands in its place.
     package enum Kind: Sendable {
-        /// The item has no value.
         case noValue
-        /// The item's value.
         case value(SecretValue)
         /// The item went to the other scope, by the message that is named.
         case moved(MessageName)
     }
 
-    /// The item's class.
     package let itemClass: ItemClass
     /// The item's protection class; in a *moved* record, the new one.
     package let protectionClass: ProtectionClass
-    /// The item's value, or what stands in its place.
     package let kind: Kind
     /// The attributes, in the form of a backup; in a *moved* record, only those that name the item.
     package let attributes: AttributeList
+
+    /// The content of any item, also of one that may not travel, for example because it is too
+    /// large.
+    package init(
+        _ itemClass: ItemClass, _ protectionClass: ProtectionClass, kind: Kind,
+        attributes: AttributeList
+    ) {
+        (self.itemClass, self.protectionClass) = (itemClass, protectionClass)
+        (self.kind, self.attributes) = (kind, attributes)
+    }
 }
 
 /// The open part of a message, which its author signs with the rest.
@@ -272,6 +289,16 @@ package struct MessageHeader: Hashable, Sendable {
     package var roster: SyncHash
     /// The id of the circle's key that seals the message.
     package var keyID: KeyID
+
+    /// The header of the message `number` in `place`.
+    package init(
+        _ kind: Kind, _ number: UInt64, in place: LogPlace, after previous: SyncHash,
+        naming said: (roster: SyncHash, keyID: KeyID)
+    ) {
+        (self.kind, circle, scope, device) = (kind, place.circle, place.scope, place.device)
+        name = MessageName(log: place.log, number: number)
+        (self.previous, roster, keyID) = (previous, said.roster, said.keyID)
+    }
 }
 
 /// Says what changed since its author's last message.

@@ -2,7 +2,6 @@
 
 internal import ValetKeychainModel
 internal import ValetSync
-internal import ValetSyncStores
 
 // Joins a base, whose parts may have many records: they are all stored in the keychain before the
 // first slice, and each part is opened again when a slice needs its records.
@@ -13,24 +12,39 @@ extension SyncSession {
     func join(
         _ base: Base, _ message: VerifiedMessage, under key: CircleKeyring.Held,
         _ place: LogPlace
-    ) throws -> Bool {
-        if try isOwnLogNamed(in: base.table, by: place) { return true }
-        let scope = place.scope
-        guard try storeParts(of: base, message, place) else { return false }
-        var parts = OpenedParts(base, message, key, scope, keychain)
-        guard let contents = try readParts(&parts, message, place) else { return false }
-        let incoming = IncomingMessage(
-            base, named: message.header.name, hash: message.hash, live: contents.live,
-            cloud: contents.cloud)
-        let start: JoinStart = try keychain.update(Self.readingBase) { update in
-            self.begin(incoming, in: scope, update)
+    ) throws(KeychainFailure) -> Joined {
+        if try isOwnLogNamed(in: base.table, by: place) { return .success(true) }
+        guard try storeParts(of: base, message, place) else { return .success(false) }
+        var parts = OpenedParts(base, message, key, place.scope)
+        var live: [Dot: RecordSummary] = [:]
+        var cloud: [Dot] = []
+        while !parts.isComplete {
+            let read = try keychain.update(Self.readingBase) { update -> Result<Void, SyncError> in
+                do {
+                    for entry in try parts.next(update) {
+                        live[entry.dot] = try entry.record.map {
+                            try update.summary(of: $0, in: place.scope)
+                        }
+                        if entry.record == nil { cloud.append(entry.dot) }
+                    }
+                    return .success(())
+                } catch let error as SyncError {
+                    return .failure(error)
+                }
+            }
+            if case .failure(let error) = read {
+                try forgetIncoming(place.scope)
+                return .failure(error)
+            }
         }
-        guard try isBegun(start, place) else { return false }
-        try continueJoin(scope) { dot, update in try parts.record(dot, update) }
-        try dropExcessReplaced(place)
-        noteJoinTarget(message, base.table)
-        report.saw(place, base.milliseconds, base.table)
-        return true
+        let incoming = IncomingMessage(
+            base, named: message.header.name, hash: message.hash, live: live, cloud: cloud)
+        let begun = try keychain.update(Self.readingBase) { update in
+            self.begin(incoming, in: place, update)
+        }
+        return try finish(begun, message, place, (base.milliseconds, base.table)) { dot, update in
+            try parts.record(dot, update)
+        }
     }
 
     /// Stores all parts of a base in the keychain, unless a join that was broken off has stored
@@ -39,7 +53,7 @@ extension SyncSession {
     /// - Returns: false if the store does not give all of them.
     private func storeParts(
         of base: Base, _ message: VerifiedMessage, _ place: LogPlace
-    ) throws -> Bool {
+    ) throws(KeychainFailure) -> Bool {
         let scope = place.scope
         let isKept = try keychain.update(Self.readingBase) { update in
             guard try update.incoming(scope) == message.encoded else { return false }
@@ -74,77 +88,40 @@ extension SyncSession {
         }
         return true
     }
-
-    private func readParts(
-        _ parts: inout OpenedParts, _ message: VerifiedMessage, _ place: LogPlace
-    ) throws -> (live: [Dot: RecordSummary], cloud: [Dot])? {
-        var live: [Dot: RecordSummary] = [:]
-        var cloud: [Dot] = []
-        do {
-            while let part = try parts.next() {
-                let records = part.entries.compactMap(\.record)
-                let summaries = try keychain.update(Self.readingBase) { update in
-                    try records.map { try update.summary(of: $0, in: place.scope) }
-                }
-                var next = summaries.makeIterator()
-                for entry in part.entries {
-                    if entry.record == nil {
-                        cloud.append(entry.dot)
-                    } else {
-                        live[entry.dot] = next.next()
-                    }
-                }
-            }
-        } catch let error as SyncError {
-            try forgetIncoming(place.scope)
-            throw error
-        }
-        return (live, cloud)
-    }
 }
 
 /// The parts of a base that is being joined. One of them is in memory at a time.
 private struct OpenedParts {
-    private let base: Base
-    private let message: VerifiedMessage
     private let key: CircleKeyring.Held
     private let scope: KeyScope
-    private let keychain: SyncedKeychain
     private var reader: BasePartReader
-    private var nextIndex = 0
-    /// The first dot of each part that was read.
-    private var starts: [Dot] = []
-    /// For each part, a reader that reads it next.
-    private var readers: [BasePartReader] = []
+    /// The first dot of each part that was read, with a reader that reads the part next.
+    private var starts: [(dot: Dot, reader: BasePartReader)] = []
     private var current: (index: Int, records: [Dot: SyncRecord])?
 
     init(
-        _ base: Base, _ message: VerifiedMessage, _ key: CircleKeyring.Held, _ scope: KeyScope,
-        _ keychain: SyncedKeychain
+        _ base: Base, _ message: VerifiedMessage, _ key: CircleKeyring.Held, _ scope: KeyScope
     ) {
-        self.base = base
-        self.message = message
-        self.key = key
-        self.scope = scope
-        self.keychain = keychain
+        (self.key, self.scope) = (key, scope)
         reader = BasePartReader(base, message.header)
     }
 
-    /// The next part, with all checks; nil after the last.
-    mutating func next() throws -> BasePart? {
-        guard !reader.isComplete else { return nil }
-        readers.append(reader)
-        let part = try reader.read(try bytes(nextIndex), under: key.key)
-        nextIndex += 1
-        if let first = part.entries.first { starts.append(first.dot) }
-        return part
+    var isComplete: Bool { reader.isComplete }
+
+    /// The entries of the next part, with all checks. There must be one.
+    mutating func next(_ update: SyncUpdate) throws -> [BasePart.Entry] {
+        let before = reader
+        let bytes = try update.incomingPart(starts.count, scope) ?? []
+        let entries = try reader.read(bytes, under: key.key).entries
+        if let first = entries.first { starts.append((first.dot, before)) }
+        return entries
     }
 
     /// The record of a dot that the base has.
     mutating func record(_ dot: Dot, _ update: SyncUpdate) throws -> SyncRecord? {
-        guard let index = starts.lastIndex(where: { $0 <= dot }) else { return nil }
+        guard let index = starts.lastIndex(where: { $0.dot <= dot }) else { return nil }
         if current?.index != index {
-            var reader = readers[index]
+            var reader = starts[index].reader
             let bytes = try update.incomingPart(index, scope) ?? []
             let part = try reader.read(bytes, under: key.key)
             var records: [Dot: SyncRecord] = [:]
@@ -152,12 +129,5 @@ private struct OpenedParts {
             current = (index, records)
         }
         return current?.records[dot]
-    }
-
-    private func bytes(_ index: Int) throws -> [UInt8] {
-        let scope = scope
-        return try keychain.update("read a base of another device") { update in
-            try update.incomingPart(index, scope) ?? []
-        }
     }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetKeychainDatabase
 package import ValetKeychainModel
 internal import ValetSealing
 package import ValetSync
-internal import ValetSyncStores
 internal import ValetSystem
 
 // Writes bases, and deletes files that a base has made unnecessary: docs/SYNC.md §4 "A base brings
@@ -13,11 +13,11 @@ extension SyncSession {
     private static let writingBase = "write a base for other devices"
 
     /// Writes a base in each open scope in which one is due.
-    package func sendDueBases() throws {
+    package func sendDueBases() throws(KeychainFailure) {
         for scope in try openScopes() where try isBaseDue(scope) { try sendBase(scope) }
     }
 
-    private func isBaseDue(_ scope: KeyScope) throws -> Bool {
+    private func isBaseDue(_ scope: KeyScope) throws(KeychainFailure) -> Bool {
         var messages: [LogID: [StoredMessage]] = [:]
         for (place, shelf) in shelves where place.scope == scope {
             guard case .member = roster.membership(of: place.device) else { continue }
@@ -36,7 +36,7 @@ extension SyncSession {
     /// - Returns: Whether the base is in the store.
     /// - Throws: ``KeychainFailure``, ``KeychainFailure/Code/noCircleKeys``.
     @discardableResult
-    package func sendBase(_ scope: KeyScope) throws -> Bool {
+    package func sendBase(_ scope: KeyScope) throws(KeychainFailure) -> Bool {
         let key = try newestKey(in: scope)
         let (draft, snapshot) = try keychain.updateBeginningBase(Self.writingBase) {
             update -> BaseDraft? in
@@ -59,7 +59,7 @@ extension SyncSession {
         }
     }
 
-    private func abandon(_ scope: KeyScope) throws {
+    private func abandon(_ scope: KeyScope) throws(KeychainFailure) {
         try keychain.update(Self.writingBase) { $0.replica?[scope].abandonBase() }
     }
 
@@ -74,9 +74,9 @@ extension SyncSession {
     /// - Returns: Nil if a live record cannot be read: `status` names its item.
     private func write(
         _ draft: BaseDraft, _ scope: KeyScope, _ key: CircleKeyring.Held,
-        _ snapshot: BaseSnapshot
-    ) throws -> Written? {
-        let header = draft.header(by: author(in: scope, key))
+        _ snapshot: HeldSnapshot
+    ) throws(KeychainFailure) -> Written? {
+        let header = header(.base, draft.name, after: draft.previous, scope, key)
         let place = LogPlace(circle.circle, circle.device, scope, draft.name.log)
         var writer = PartWriter(header, draft.table, key, store, place)
         let dots = (Array(draft.live.keys) + Array(draft.cloud)).sorted()
@@ -110,7 +110,7 @@ extension SyncSession {
 
     private func append(
         _ built: Written, _ draft: BaseDraft, _ scope: KeyScope
-    ) throws -> Bool {
+    ) throws(KeychainFailure) -> Bool {
         // The hash must be known afterwards, whatever becomes of the base.
         try keychain.update(Self.writingBase) {
             $0.replica?[scope].sendBase(hash: built.message.hash)
@@ -162,7 +162,7 @@ private struct PartWriter {
 
     mutating func append(
         _ entry: BasePart.Entry, _ machine: SyncSession.Machine, by deadline: Deadline
-    ) throws {
+    ) throws(KeychainFailure) {
         if plaintextByteCount + entry.byteCount > BasePart.maximalPlaintextByteCount {
             try finish(machine, by: deadline)
         }
@@ -172,7 +172,7 @@ private struct PartWriter {
 
     mutating func finish(
         _ machine: SyncSession.Machine, by deadline: Deadline
-    ) throws {
+    ) throws(KeychainFailure) {
         guard !entries.isEmpty else { return }
         let index = UInt32(hashes.count)
         let part = BasePart(entries: entries).built(
@@ -197,9 +197,21 @@ private struct PartWriter {
 /// When bases and the last messages of old logs were written, to delete files that they made
 /// unnecessary.
 struct LogTimes: Hashable {
-    struct Base: Hashable {
+    struct Base: Hashable, ByteField {
         let number: UInt64
         let milliseconds: UInt64
+
+        init(number: UInt64, milliseconds: UInt64) {
+            (self.number, self.milliseconds) = (number, milliseconds)
+        }
+
+        init<E>(from reader: inout ByteReader<E>) throws(E) {
+            (number, milliseconds) = try reader.fields()
+        }
+
+        func append(to bytes: inout [UInt8]) {
+            bytes += [UInt8](fields: number, milliseconds)
+        }
     }
 
     /// The last base in each own log.
@@ -216,58 +228,22 @@ struct LogTimes: Hashable {
 
     /// Reads ``bytes``. Anything else is empty: then logs are deleted later.
     init(parsing bytes: [UInt8]) {
-        let error = SyncError(.malformed, .form, in: .message)
-        var reader = ByteReader(bytes, malformed: error)
+        var reader = ByteReader(bytes, of: .message)
         do {
-            bases = try Self.read(&reader)
-            retired = try Self.read(&reader)
-            for _ in 0..<(try reader.integer(UInt32.self)) {
-                let device = try DeviceID(from: &reader)
-                removed[device] = try reader.integer()
-            }
-            leftovers = try reader.integer()
+            (bases, retired, removed, leftovers) = try reader.fields()
         } catch {
             self = LogTimes()
         }
     }
 
-    private static func read(
-        _ reader: inout ByteReader<SyncError>
-    ) throws(SyncError) -> [LogID: Base] {
-        var logs: [LogID: Base] = [:]
-        for _ in 0..<(try reader.integer(UInt32.self)) {
-            let log = try LogID(from: &reader)
-            logs[log] = Base(
-                number: try reader.integer(), milliseconds: try reader.integer())
-        }
-        return logs
-    }
-
     /// The bytes of the note.
-    var bytes: [UInt8] {
-        var bytes: [UInt8] = []
-        for logs in [bases, retired] {
-            bytes.append(bigEndian: UInt32(logs.count))
-            for (log, base) in logs {
-                bytes += log.bytes
-                bytes.append(bigEndian: base.number)
-                bytes.append(bigEndian: base.milliseconds)
-            }
-        }
-        bytes.append(bigEndian: UInt32(removed.count))
-        for (device, milliseconds) in removed {
-            bytes += device.bytes
-            bytes.append(bigEndian: milliseconds)
-        }
-        bytes.append(bigEndian: leftovers)
-        return bytes
-    }
+    var bytes: [UInt8] { [UInt8](fields: bases, retired, removed, leftovers) }
 }
 
 extension SyncSession {
     private static let day: UInt64 = 86_400_000
 
-    func keepTimes() throws {
+    func keepTimes() throws(KeychainFailure) {
         let bytes = times.bytes
         try keychain.update("note when logs were written") { $0[.logTimes] = bytes }
     }
@@ -275,7 +251,9 @@ extension SyncSession {
     /// Deletes, once, the logs of devices that were removed or have left: a day after
     /// `milliseconds`, and not before bases of both scopes, written since then, contain what those
     /// logs say.
-    package func deleteLogsLater(of devices: [DeviceID], since milliseconds: UInt64) throws {
+    package func deleteLogsLater(of devices: [DeviceID], since milliseconds: UInt64)
+        throws(KeychainFailure)
+    {
         for device in devices where times.removed[device] == nil {
             times.removed[device] = milliseconds
         }
@@ -283,7 +261,7 @@ extension SyncSession {
     }
 
     /// Makes a base of each scope due.
-    func oweBases() throws {
+    func oweBases() throws(KeychainFailure) {
         try keychain.update(Self.writingBase) { update in
             for scope in KeyScope.allCases { update.replica?[scope].oweBase() }
         }
@@ -291,7 +269,9 @@ extension SyncSession {
 
     /// Whether bases that were written since `milliseconds` contain all messages of a device that
     /// count.
-    private func haveBases(_ device: DeviceID, since milliseconds: UInt64) throws -> Bool {
+    private func haveBases(_ device: DeviceID, since milliseconds: UInt64) throws(KeychainFailure)
+        -> Bool
+    {
         guard try openScopes().contains(.whileUnlocked) else { return false }
         var last: [RosterEntry.LastMessage] = []
         if case .left(let leaver) = roster.membership(of: device) { last = leaver.last }
@@ -307,7 +287,7 @@ extension SyncSession {
     }
 
     /// Deletes files that are not needed any more: docs/SYNC.md §5, §6.
-    package func tidy() throws {
+    package func tidy() throws(KeychainFailure) {
         let now = machine.milliseconds()
         for scope in try openScopes() {
             let (own, retired) = try look {
@@ -322,10 +302,11 @@ extension SyncSession {
                 }
             }
         }
-        let due = try times.removed.filter { device, since in
-            try isDayOld(since, now) && haveBases(device, since: since)
-        }.keys.sorted()
-        for device in due {
+        var due: [DeviceID] = []
+        for (device, since) in times.removed where isDayOld(since, now) {
+            if try haveBases(device, since: since) { due.append(device) }
+        }
+        for device in due.sorted() {
             try checkpoint()
             try store.deleteLogs(of: device, in: circle.circle, by: storeDeadline)
             times.removed[device] = nil
@@ -348,7 +329,9 @@ extension SyncSession {
         now > milliseconds && now - milliseconds > Self.day
     }
 
-    private func deleteBeforeBase(_ place: LogPlace, _ shelf: LogShelf, _ now: UInt64) throws {
+    private func deleteBeforeBase(_ place: LogPlace, _ shelf: LogShelf, _ now: UInt64)
+        throws(KeychainFailure)
+    {
         guard let base = times.bases[place.log] else { return }
         // A store that was set back may have lost the base. One of this round is not on the shelf.
         let isThere = shelf.all.contains {
@@ -369,7 +352,9 @@ extension SyncSession {
         if !names.isEmpty { try store.delete(names, in: place, by: storeDeadline) }
     }
 
-    private func deleteRetired(_ place: LogPlace, _ shelf: LogShelf, _ now: UInt64) throws {
+    private func deleteRetired(_ place: LogPlace, _ shelf: LogShelf, _ now: UInt64)
+        throws(KeychainFailure)
+    {
         let last = shelf.names.map(\.number).max() ?? 0
         guard let seen = times.retired[place.log], seen.number == last else {
             times.retired[place.log] = LogTimes.Base(number: last, milliseconds: now)

@@ -18,24 +18,20 @@ package struct CircleNote: Hashable, Sendable {
 
     /// A keychain that is the member `device` of `circle`.
     package init(_ circle: CircleID, _ device: DeviceID, isFounder: Bool) {
-        self.circle = circle
-        self.device = device
-        self.isFounder = isFounder
+        (self.circle, self.device, self.isFounder) = (circle, device, isFounder)
     }
 
     /// The bytes of the note.
-    package var bytes: [UInt8] { [1] + circle.bytes + device.bytes + [isFounder ? 1 : 0] }
+    package var bytes: [UInt8] { [1] + [UInt8](fields: circle, device, isFounder) }
 
     /// Reads ``bytes``.
     ///
     /// - Throws: ``SyncError``: `malformed`, `form`.
     package init(parsing bytes: [UInt8]) throws(SyncError) {
-        var reader = ByteReader(bytes, malformed: SyncError(.malformed, .form, in: .member))
+        var reader = ByteReader(bytes, of: .member)
         guard try reader.integer(UInt8.self) == 1 else { throw reader.malformed }
-        let (circle, device) = (try CircleID(from: &reader), try DeviceID(from: &reader))
-        let isFounder = try reader.integer(UInt8.self)
-        guard isFounder <= 1, reader.isAtEnd else { throw reader.malformed }
-        self.init(circle, device, isFounder: isFounder == 1)
+        (circle, device, isFounder) = try reader.fields()
+        try reader.finish()
     }
 }
 

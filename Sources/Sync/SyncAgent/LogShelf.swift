@@ -3,7 +3,6 @@
 internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSync
-internal import ValetSyncStores
 internal import ValetSystem
 
 /// What the store shows of one log: the headers of its messages, verified, and which parts are
@@ -119,7 +118,7 @@ extension SyncSession {
     /// Lists the store's files of all logs of members and leavers, in the open scopes.
     ///
     /// - Throws: ``KeychainFailure``.
-    func lookAtLogs(_ scopes: [KeyScope]) throws {
+    func lookAtLogs(_ scopes: [KeyScope]) throws(KeychainFailure) {
         let state = roster.accepted
         let places = try logs(of: state.members.keys.sorted() + state.leavers.keys.sorted())
         let present = Set(places)
@@ -137,7 +136,7 @@ extension SyncSession {
 
     /// The logs of devices in the store. If there are more than a circle may have, the result has
     /// those that this device reads already, and some of the others.
-    func logs(of devices: [DeviceID]) throws -> [LogPlace] {
+    func logs(of devices: [DeviceID]) throws(KeychainFailure) -> [LogPlace] {
         let shown = try store.logs(of: devices, in: circle.circle, by: storeDeadline).filter {
             $0.log.belongs(to: $0.device)
         }
@@ -155,8 +154,8 @@ extension SyncSession {
             + Set(shown).subtracting(read).shuffled().prefix(ReadingLimits.newLogCount)
     }
 
-    private func look(at place: LogPlace, _ member: Member) throws {
-        let listing = try store.list(.log(place), from: 0, by: storeDeadline)
+    private func look(at place: LogPlace, _ member: Member) throws(KeychainFailure) {
+        let listing = try store.list(.log(place), by: storeDeadline)
         var shelf = shelves[place] ?? LogShelf()
         defer { shelves[place] = shelf }
         var room = ReadingLimits.byteCount
@@ -185,19 +184,20 @@ extension SyncSession {
     private func examine(
         _ bytes: [UInt8], _ name: StoredName, _ place: LogPlace, _ member: Member,
         _ shelf: inout LogShelf
-    ) throws {
-        do {
+    ) throws(KeychainFailure) {
+        let keyring = try keyring(place.scope)
+        do throws(SyncError) {
             let message = try verified(bytes, in: place, by: member)
             guard message.header.name.number == name.number else {
                 throw SyncError(.malformed, .number, in: .message)
             }
             guard roster.contains(message.header.roster),
-                let held = try keyring(place.scope)?[message.header.keyID]
+                let held = keyring?[message.header.keyID]
             else { return shelf.refuse(name, .unknown) }
             note(message.header.roster, namedBy: place.device)
             shelf.show(try shown(message, name, under: held))
             recent.keep(message)
-        } catch let error as SyncError {
+        } catch {
             shelf.refuse(name, LogShelf.Refusal(error))
         }
     }
@@ -237,7 +237,7 @@ extension SyncSession {
     /// The message `hash` of a log, fetched again if it is not kept.
     ///
     /// - Returns: Nil if the store does not give it any more.
-    func fetch(_ hash: SyncHash, in place: LogPlace) throws -> VerifiedMessage? {
+    func fetch(_ hash: SyncHash, in place: LogPlace) throws(KeychainFailure) -> VerifiedMessage? {
         if let message = recent[hash] { return message }
         guard let entry = shelves[place]?.entry(of: hash) else { return nil }
         let answer = try store.read([entry.name], in: .log(place), by: storeDeadline).first

@@ -3,7 +3,6 @@
 package import ValetKeychainModel
 internal import ValetSealing
 package import ValetSync
-internal import ValetSyncStores
 internal import ValetSystem
 
 // Takes in the messages of other devices: docs/SYNC.md §4 "Join", §5 "Reading" and "Own log
@@ -16,7 +15,7 @@ extension SyncSession {
     ///
     /// - Parameter progress: Is told of each message.
     /// - Throws: ``KeychainFailure``.
-    package func readLogs(_ progress: (SyncProgress) -> Void = { _ in }) throws {
+    package func readLogs(_ progress: (SyncProgress) -> Void = { _ in }) throws(KeychainFailure) {
         let scopes = try openScopes()
         try lookAtLogs(scopes)
         for scope in scopes {
@@ -30,7 +29,7 @@ extension SyncSession {
 
     private func readAll(
         _ scope: KeyScope, _ progress: (SyncProgress) -> Void
-    ) throws {
+    ) throws(KeychainFailure) {
         var isProgressing = true
         while isProgressing {
             isProgressing = false
@@ -55,10 +54,8 @@ extension SyncSession {
 
     /// Lends the replica as of its last transaction. Do not keep a copy: the next change of the
     /// replica would then copy all of it.
-    func look<R>(_ body: (Replica) throws -> R) throws -> R {
-        let result: R?? = try keychain.read(Self.reading) { view in
-            try view.replica.map(body)
-        }
+    func look<R>(_ body: (Replica) -> R) throws(KeychainFailure) -> R {
+        let result = try keychain.read(Self.reading) { try $0.replica.map(body) }
         guard let result = result ?? nil else { throw KeychainFailure.circle(.notAMember) }
         return result
     }
@@ -66,7 +63,7 @@ extension SyncSession {
     // MARK: The own log
 
     /// Looks for messages in the own log that this device has not written.
-    private func lookAtOwnLog(_ scope: KeyScope) throws {
+    private func lookAtOwnLog(_ scope: KeyScope) throws(KeychainFailure) {
         let place = try ownPlace(scope)
         let own = place.log
         let messages = shelves[place]?.all ?? []
@@ -91,7 +88,7 @@ extension SyncSession {
     /// Makes a base bring back the messages of the own log that the store has lost. At most once a
     /// minute: if a store loses everything again and again, each round would otherwise write all
     /// items.
-    private func putBackLost(_ scope: KeyScope) throws {
+    private func putBackLost(_ scope: KeyScope) throws(KeychainFailure) {
         let now = machine.milliseconds()
         if let last = lossTimes[scope], now >= last, now - last < 60_000 {
             report.add(.storeWasSetBack, scope: scope)
@@ -102,7 +99,7 @@ extension SyncSession {
     }
 
     /// Takes a new log, because a copy of this keychain writes in the old one, or has written.
-    private func leaveLog(_ scope: KeyScope, because elsewhere: Elsewhere) throws {
+    private func leaveLog(_ scope: KeyScope, because elsewhere: Elsewhere) throws(KeychainFailure) {
         var foreign: [SyncHash] = []
         if case .foreign(let messages) = elsewhere { foreign = messages.map(\.hash).sorted() }
         let log = LogID(of: circle.device, random: machine.random(), foreign: foreign)
@@ -119,7 +116,7 @@ extension SyncSession {
         report.add(.copied, scope: scope)
     }
 
-    func ownPlace(_ scope: KeyScope) throws -> LogPlace {
+    func ownPlace(_ scope: KeyScope) throws(KeychainFailure) -> LogPlace {
         LogPlace(circle.circle, circle.device, scope, try look { $0[scope].own.id })
     }
 
@@ -130,7 +127,7 @@ extension SyncSession {
     /// - Returns: Whether one was joined.
     private func readNext(
         _ place: LogPlace, _ progress: (SyncProgress) -> Void
-    ) throws -> Bool {
+    ) throws(KeychainFailure) -> Bool {
         guard let shelf = shelves[place] else { return false }
         if try look({ $0[place.scope].isRetired(place.log) }) {
             try readLate(place, shelf.all)
@@ -148,20 +145,20 @@ extension SyncSession {
             let key = try keyring(place.scope)?[message.header.keyID]
         else { return false }
         recent.forget(stored.hash)
-        let isJoined: Bool
-        do {
-            isJoined = try join(message, under: key, place)
-        } catch let error as SyncError {
+        switch try join(message, under: key, place) {
+        case .success(true): break
+        case .success(false): return false
+        case .failure(let error):
             if let entry = shelf.entry(of: stored.hash) {
                 shelves[place]?.refuse(entry.name, .invalid(error.rule))
             }
             return false
         }
-        if isJoined { progress(SyncProgress(place.device, place.scope, stored.name.number)) }
-        return isJoined
+        progress(SyncProgress(place.device, place.scope, stored.name.number))
+        return true
     }
 
-    private func reportTwoHistories(_ place: LogPlace) throws {
+    private func reportTwoHistories(_ place: LogPlace) throws(KeychainFailure) {
         report.add(.twoHistories, device: place.device, scope: place.scope)
         guard try look({ $0[place.scope].owesNews(of: place.log) }) else { return }
         try keychain.update(Self.reading) { $0.replica?[place.scope].oweTable() }
@@ -174,87 +171,96 @@ extension SyncSession {
             .name.number ?? 0
     }
 
+    /// Whether a message was joined; a failure if its author broke a rule.
+    typealias Joined = Result<Bool, SyncError>
+
     private func join(
         _ message: VerifiedMessage, under key: CircleKeyring.Held, _ place: LogPlace
-    ) throws -> Bool {
-        switch message.header.kind {
-        case .batch: try join(message.batch(under: key.key), message, place)
-        case .base: try join(message.base(under: key.key), message, under: key, place)
+    ) throws(KeychainFailure) -> Joined {
+        let contents = Result { () throws(SyncError) -> (Batch?, Base?) in
+            message.header.kind == .batch
+                ? (try message.batch(under: key.key), nil) : (nil, try message.base(under: key.key))
+        }
+        switch contents {
+        case .success((let batch?, _)): return try join(batch, message, place)
+        case .success((nil, let base?)): return try join(base, message, under: key, place)
+        case .success((nil, nil)): return .success(false)
+        case .failure(let error): return .failure(error)
         }
     }
 
     private func join(
         _ batch: Batch, _ message: VerifiedMessage, _ place: LogPlace
-    ) throws -> Bool {
-        if try isOwnLogNamed(in: batch.table, by: place) { return true }
+    ) throws(KeychainFailure) -> Joined {
+        if try isOwnLogNamed(in: batch.table, by: place) { return .success(true) }
         let scope = place.scope
         let records = Dictionary(
             batch.records.map {
                 (Dot(log: place.log, number: message.header.name.number, tag: $0.tag), $0)
             }, uniquingKeysWith: { first, _ in first })
         let isLarge = batch.records.count > machine.sliceCount
-        let start: JoinStart = try keychain.update(Self.reading) { update in
+        let begun: Joined = try keychain.update(Self.reading) { update in
             if isLarge { try update.setIncoming(message.encoded, scope) }
             do {
                 let summaries = try batch.records.map { try update.summary(of: $0, in: scope) }
                 return self.begin(
                     IncomingMessage(
                         batch, named: message.header.name, hash: message.hash,
-                        summaries: summaries), in: scope, update)
+                        summaries: summaries), in: place, update)
             } catch let error as SyncError {
-                return .invalid(error)
+                return .failure(error)
             }
         }
-        guard try isBegun(start, place) else { return false }
-        try continueJoin(scope) { dot, _ in records[dot] }
-        try dropExcessReplaced(place)
-        noteJoinTarget(message, batch.table)
-        report.saw(place, batch.milliseconds, batch.table)
-        return true
+        return try finish(begun, message, place, (batch.milliseconds, batch.table)) { dot, _ in
+            records[dot]
+        }
+    }
+
+    /// Joins the records of a message whose join was begun. If it was not begun, its log waits.
+    func finish(
+        _ begun: Joined, _ message: VerifiedMessage, _ place: LogPlace,
+        _ said: (milliseconds: UInt64, table: LogTable),
+        _ record: (Dot, SyncUpdate) throws -> SyncRecord?
+    ) throws(KeychainFailure) -> Joined {
+        guard case .success(true) = begun else {
+            try forgetIncoming(place.scope)
+            return begun
+        }
+        try continueJoin(place.scope, record)
+        if report.accepted.contains(place.device.high) {
+            // The message may have replaced more values than fit.
+            let count = machine.replacedCount
+            try keychain.update(Self.reading) { try $0.dropExcessReplaced(count) }
+        }
+        noteJoinTarget(message, said.table)
+        report.saw(place, said.milliseconds, said.table)
+        return .success(true)
     }
 
     /// Begins a join in a transaction.
     func begin(
-        _ incoming: IncomingMessage, in scope: KeyScope, _ update: SyncUpdate
-    ) -> JoinStart {
-        let isAccepted = report.accepted.contains(incoming.name.log.high)
-        let room = update.replacedRoom(machine.replacedCount)
-        let refusal = update.replica?[scope].begin(incoming, room: isAccepted ? .max : room)
-        return (refusal ?? nil).map(JoinStart.refused) ?? .begun
-    }
-
-    /// Drops replaced values, after a message that may have replaced more than fit.
-    func dropExcessReplaced(_ place: LogPlace) throws {
-        guard report.accepted.contains(place.device.high) else { return }
-        let count = machine.replacedCount
-        try keychain.update(Self.reading) { try $0.dropExcessReplaced(count) }
-    }
-
-    /// Whether a join was begun. If the message cannot be joined, its log waits.
-    ///
-    /// - Throws: ``SyncError`` for a message that breaks a rule.
-    func isBegun(_ start: JoinStart, _ place: LogPlace) throws -> Bool {
-        if case .begun = start { return true }
-        try forgetIncoming(place.scope)
-        guard case .refused(let refusal) = start else {
-            if case .invalid(let error) = start { throw error }
-            return false
+        _ incoming: IncomingMessage, in place: LogPlace, _ update: SyncUpdate
+    ) -> Joined {
+        let isAccepted = report.accepted.contains(place.device.high)
+        let room = update.replaced.room(machine.replacedCount)
+        let refusal = update.replica?[place.scope].begin(incoming, room: isAccepted ? .max : room)
+        let trouble: SyncReport.Kind
+        switch refusal ?? nil {
+        case nil: return .success(true)
+        case .recordAboveTable: return .failure(SyncError(.invalid, .dot, in: .base))
+        case .tooManyLogs: trouble = .tooManyLogs
+        case .cloudIsFull: trouble = .cloudIsFull
+        case .replacedValuesAreFull: trouble = .replacedValuesAreFull
         }
-        switch refusal {
-        case .recordAboveTable: throw SyncError(.invalid, .dot, in: .base)
-        case .tooManyLogs: report.add(.tooManyLogs, device: place.device, scope: place.scope)
-        case .cloudIsFull: report.add(.cloudIsFull, device: place.device, scope: place.scope)
-        case .replacedValuesAreFull:
-            report.add(.replacedValuesAreFull, device: place.device, scope: place.scope)
-        }
-        return false
+        report.add(trouble, device: place.device, scope: place.scope)
+        return .success(false)
     }
 
     /// Joins the rest of the message that was begun, slice by slice. Local calls go first between
     /// two slices.
-    func continueJoin(
+    private func continueJoin(
         _ scope: KeyScope, _ record: (Dot, SyncUpdate) throws -> SyncRecord?
-    ) throws {
+    ) throws(KeychainFailure) {
         var isFinished = false
         while !isFinished {
             try checkpoint()
@@ -278,7 +284,7 @@ extension SyncSession {
     /// Finishes a join that was broken off.
     private func finishJoin(
         _ scope: KeyScope, _ progress: (SyncProgress) -> Void
-    ) throws {
+    ) throws(KeychainFailure) {
         let bytes: [UInt8]? = try keychain.update(Self.reading) { try $0.incoming(scope) }
         guard let bytes else { return }
         guard let received = try? ReceivedMessage(parsing: bytes) else {
@@ -290,17 +296,18 @@ extension SyncSession {
             let message = try? verified(bytes, in: place, by: member),
             let key = try keyring(scope)?[header.keyID]
         else { return try forgetIncoming(scope) }
-        if try join(message, under: key, place) {
-            progress(SyncProgress(place.device, scope, header.name.number))
+        switch try join(message, under: key, place) {
+        case .success(true): progress(SyncProgress(place.device, scope, header.name.number))
+        case .success(false), .failure: try forgetIncoming(scope)
         }
     }
 
-    func forgetIncoming(_ scope: KeyScope) throws {
+    func forgetIncoming(_ scope: KeyScope) throws(KeychainFailure) {
         try keychain.update(Self.reading) { try $0.setIncoming(nil, scope) }
     }
 
     /// Takes a new log if the table of a message names the own log wrongly.
-    func isOwnLogNamed(in table: LogTable, by place: LogPlace) throws -> Bool {
+    func isOwnLogNamed(in table: LogTable, by place: LogPlace) throws(KeychainFailure) -> Bool {
         let elsewhere: Elsewhere? = try keychain.update(Self.reading) { update in
             update.replica?[place.scope].inspect(table, of: place.log.high)
         }
@@ -311,7 +318,7 @@ extension SyncSession {
     }
 
     /// Keeps the values of foreign messages that arrived late in a log that this device has left.
-    private func readLate(_ place: LogPlace, _ messages: [StoredMessage]) throws {
+    private func readLate(_ place: LogPlace, _ messages: [StoredMessage]) throws(KeychainFailure) {
         let late: [StoredMessage] = try keychain.update(Self.reading) { update in
             update.replica?[place.scope].inspectRetired(place.log, messages)
             return update.replica?[place.scope].late(in: place.log, messages) ?? []
@@ -329,7 +336,7 @@ extension SyncSession {
     }
 
     /// Writes the rows that could not be written before.
-    private func showDeferred() throws {
+    private func showDeferred() throws(KeychainFailure) {
         try keychain.update(Self.reading) { update in
             var changes: [ReplicaChange] = []
             update.replica?.showDeferred(self.view(isLocked: update.isLocked), &changes)
@@ -349,14 +356,4 @@ package struct SyncProgress: Hashable, Sendable {
     init(_ device: DeviceID, _ scope: KeyScope, _ number: UInt64) {
         (self.device, self.scope, self.number) = (device, scope, number)
     }
-}
-
-/// How the join of a message began.
-enum JoinStart {
-    /// The join goes on slice by slice.
-    case begun
-    /// Its log waits.
-    case refused(JoinRefusal)
-    /// Its author broke a rule.
-    case invalid(SyncError)
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetKeychainModel
+package import ValetKeychainModel
 internal import ValetSealing
 package import ValetSync
-internal import ValetSyncStores
 internal import ValetSystem
 
 // Reads the roster, puts back entries that the store has lost, and appends entries: docs/SYNC.md
@@ -80,7 +79,7 @@ struct RosterReader {
     let store: any SyncStore
     let place: StorePlace
     /// Runs between two calls of the store. It throws to break off.
-    var checkpoint: () throws -> Void = {}
+    var checkpoint: () throws(KeychainFailure) -> Void = {}
     private(set) var entries: [RosterEntry] = []
     private(set) var files: [StoredName: RosterShelf.File] = [:]
     /// Whether files were left out, because there were too many.
@@ -97,7 +96,7 @@ struct RosterReader {
     mutating func read(
         _ names: [StoredName], of own: Set<StoredName>, through sieve: inout RosterSieve,
         by deadline: () -> Deadline
-    ) throws {
+    ) throws(KeychainFailure) {
         var others = names.filter { $0.hash != nil && !own.contains($0) }
         if others.count > ReadingLimits.rosterFileCount {
             others = others.shuffled().prefix(ReadingLimits.rosterFileCount).sorted()
@@ -137,9 +136,9 @@ extension SyncSession {
     /// Reads what is new in the roster, and chooses the accepted branch.
     ///
     /// - Throws: ``KeychainFailure``.
-    package func readRoster() throws {
+    package func readRoster() throws(KeychainFailure) {
         let place = StorePlace.roster(circle.circle)
-        let listing = try store.list(place, from: 0, by: storeDeadline)
+        let listing = try store.list(place, by: storeDeadline)
         guard !listing.isTooLong else {
             // The round goes on with what was read before.
             report.add(.rosterIsTooLong)
@@ -167,7 +166,7 @@ extension SyncSession {
         let signers: [SyncHash: DeviceID]
     }
 
-    private func addNewEntries(_ listing: StoreListing) throws -> RosterReading {
+    private func addNewEntries(_ listing: StoreListing) throws(KeychainFailure) -> RosterReading {
         var sieve = RosterSieve(roster)
         let names = Set(listing.names)
         rosterShelf.known = rosterShelf.known.filter { name, file in
@@ -194,7 +193,7 @@ extension SyncSession {
     }
 
     /// Puts entries back that the store has lost, as they were.
-    private func putBack(in place: StorePlace) throws {
+    private func putBack(in place: StorePlace) throws(KeychainFailure) {
         let shown = rosterShelf.shown
         let lost = roster.kept.entries.filter { !shown.contains($0.hash) }
         let path = roster.acceptedPath
@@ -209,7 +208,7 @@ extension SyncSession {
     }
 
     /// Keeps the roster in the keychain.
-    func keepRoster() throws {
+    func keepRoster() throws(KeychainFailure) {
         forgetKeys()
         try keepNames()
     }
@@ -220,7 +219,7 @@ extension SyncSession {
     }
 
     /// Keeps the roster, of which no entry has changed, in the keychain.
-    private func keepNames() throws {
+    private func keepNames() throws(KeychainFailure) {
         let bytes = roster.kept.bytes
         try keychain.update(Self.changing) { $0[.roster] = bytes }
         rosterShelf.hasNewNames = false
@@ -228,7 +227,7 @@ extension SyncSession {
 
     /// Keeps which entries the devices knew, if that has changed: they may not pretend later that
     /// they did not know them.
-    func keepNewNames() throws {
+    func keepNewNames() throws(KeychainFailure) {
         if rosterShelf.hasNewNames { try keepNames() }
     }
 
@@ -240,8 +239,8 @@ extension SyncSession {
     ///   `rosterInMotion`, `locked`, and those of the store.
     @discardableResult
     package func append(
-        _ make: (RosterState, RosterEntry.Head) throws -> RosterEntry.Operation
-    ) throws -> RosterEntry {
+        _ make: (RosterState, RosterEntry.Head) throws(KeychainFailure) -> RosterEntry.Operation
+    ) throws(KeychainFailure) -> RosterEntry {
         for _ in 0..<5 {
             guard isMember else { throw KeychainFailure.circle(.notAMember) }
             guard roster.alarm.isEmpty else { throw KeychainFailure.circle(.undecidedRoster) }
@@ -268,7 +267,7 @@ extension SyncSession {
     /// Puts an entry into the store, and accepts it.
     ///
     /// - Returns: false if another entry took its place.
-    private func store(_ entry: RosterEntry) throws -> Bool {
+    private func store(_ entry: RosterEntry) throws(KeychainFailure) -> Bool {
         let place = StorePlace.roster(circle.circle)
         let position = LogPosition(number: UInt64(entry.head.number), hash: entry.hash)
         var outcome = try store.append(
@@ -289,16 +288,16 @@ extension SyncSession {
 
     /// Does the duties of the first unlocked member before its next message: removes the devices
     /// that a lost branch removed, and makes new keys after a device has left.
-    package func doDuties() throws {
+    package func doDuties() throws(KeychainFailure) {
         guard isMember, roster.alarm.isEmpty else { return }
         let outstanding = roster.outstanding
         let removals = outstanding.removals.subtracting([circle.device])
         if !removals.isEmpty {
-            try append { state, head in
+            try append { (state, head) throws(KeychainFailure) in
                 try self.removal(of: removals.sorted(), after: state, head)
             }
         } else if outstanding.needsRotation {
-            try append { state, head in
+            try append { (state, head) throws(KeychainFailure) in
                 let (wraps, former) = try self.newKeys(after: state, head, without: [])
                 return .rotate(wraps, former)
             }
@@ -311,7 +310,7 @@ extension SyncSession {
     /// The operation that removes members and gives the others new keys.
     package func removal(
         of devices: [DeviceID], after state: RosterState, _ head: RosterEntry.Head
-    ) throws -> RosterEntry.Operation {
+    ) throws(KeychainFailure) -> RosterEntry.Operation {
         let (wraps, former) = try newKeys(after: state, head, without: devices)
         return .remove(devices.sorted(), wraps, former)
     }
@@ -319,14 +318,11 @@ extension SyncSession {
     /// New keys of the next epoch for the members that stay.
     private func newKeys(
         after state: RosterState, _ head: RosterEntry.Head, without removed: [DeviceID]
-    ) throws -> (Wraps, FormerKeys) {
+    ) throws(KeychainFailure) -> (Wraps, FormerKeys) {
         let former = try newestKeys()
         let keys = CircleKeys(epoch: state.epoch + 1, f: .random(), u: .random())
-        let wraps = try Wraps(
-            keys, for: state.members(without: removed), at: head.place,
-            ephemeral: .random(), random: machine.random)
         return (
-            wraps,
+            try machine.wraps(keys, for: state.members(without: removed), head),
             FormerKeys(former, under: keys, circle: circle.circle, random: machine.random)
         )
     }
@@ -334,13 +330,26 @@ extension SyncSession {
     /// The operation that admits a member, and gives it the current keys.
     package func addition(
         of member: Member, _ head: RosterEntry.Head
-    ) throws -> RosterEntry.Operation {
-        let keys = try newestKeys()
-        return .add(
-            member,
-            try Wraps(
-                keys, for: [member], at: head.place, ephemeral: .random(),
-                random: machine.random))
+    ) throws(KeychainFailure) -> RosterEntry.Operation {
+        .add(member, try machine.wraps(try newestKeys(), for: [member], head))
+    }
+}
+
+extension SyncSession.Machine {
+    /// The keys of an entry in boxes for `members`.
+    ///
+    /// - Throws: ``KeychainFailure``: `internalFault` for a member whose keys agree on nothing: no
+    ///   roster has one.
+    func wraps(
+        _ keys: borrowing CircleKeys, for members: [Member], _ head: RosterEntry.Head
+    ) throws(KeychainFailure) -> Wraps {
+        do {
+            return try Wraps(
+                keys, for: members, at: head.place, ephemeral: .random(), random: random)
+        } catch {
+            throw KeychainFailure(
+                .internalFault, during: "change the circle", message: "\(error)")
+        }
     }
 }
 

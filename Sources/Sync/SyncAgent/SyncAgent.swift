@@ -4,7 +4,7 @@ internal import Synchronization
 internal import ValetKeychainDatabase
 package import ValetKeychainModel
 package import ValetKeychainStore
-package import ValetSyncStores
+package import ValetSync
 package import ValetSystem
 
 /// The agent of a keychain: runs rounds of sync when something has changed here or in the store,
@@ -18,7 +18,7 @@ package final class SyncAgent {
     /// one that refuses waits for a person.
     private static let (longestPause, longestPauseAfterRefusals) = (30, 300)
 
-    private typealias Outcome = (state: SyncState, failure: (any Error)?)
+    private typealias Outcome = (state: SyncState, failure: KeychainFailure?)
 
     /// How long the agent waits for the lock before it checks again whether it must end.
     package var patience = Duration.seconds(30)
@@ -29,8 +29,8 @@ package final class SyncAgent {
     private let store: ItemStore
     private let lock: SyncLock
     private let cancellation: Cancellation
-    private let makeStore: () throws -> any SyncStore
-    private let told: (SyncState, (any Error)?) -> Void
+    private let makeStore: () throws(KeychainFailure) -> any SyncStore
+    private let told: (SyncState, KeychainFailure?) -> Void
     private let watch: KeychainWatch
     private var failures = 0
 
@@ -44,8 +44,8 @@ package final class SyncAgent {
     /// - Throws: ``KeychainFailure`` if the process can open no more files.
     package init(
         _ store: ItemStore, _ lock: SyncLock, endedBy cancellation: Cancellation,
-        makeStore: @escaping () throws -> any SyncStore,
-        told: @escaping (SyncState, (any Error)?) -> Void
+        makeStore: @escaping () throws(KeychainFailure) -> any SyncStore,
+        told: @escaping (SyncState, KeychainFailure?) -> Void
     ) throws(KeychainFailure) {
         self.store = store
         self.lock = lock
@@ -58,7 +58,7 @@ package final class SyncAgent {
     /// Runs until it is cancelled. Between two rounds it lets commands work on the replica.
     ///
     /// - Throws: ``KeychainFailure``: `timedOut` if another agent runs.
-    package func run() throws {
+    package func run() throws(KeychainFailure) {
         let watch = watch
         cancellation.listen { watch.wake() }
         defer { cancellation.stopListening() }
@@ -80,7 +80,7 @@ package final class SyncAgent {
     }
 
     /// Runs rounds until somebody asks for the lock.
-    private func runWithLock() throws {
+    private func runWithLock() throws(KeychainFailure) {
         let keychain = SyncedKeychain(store)
         var session: SyncSession?
         var storeWatch: StoreWatch?
@@ -102,7 +102,7 @@ package final class SyncAgent {
                 session = nil
                 outcome = (SyncState(of: error), error)
             }
-            if (outcome.failure as? KeychainFailure)?.code == .roundInterrupted { continue }
+            if outcome.failure?.code == .roundInterrupted { continue }
             told(outcome.state, outcome.failure)
             wait(after: outcome, session, storeWatch)
         }
@@ -173,7 +173,7 @@ private final class StoreWatch: Sendable {
                     _ = Deadline(after: .seconds(1)).sleep(atMost: Self.pause)
                     continue
                 }
-                guard change != .nothing else { continue }
+                guard change else { continue }
                 hasChanged.store(true, ordering: .relaxed)
                 watch.wake()
             }

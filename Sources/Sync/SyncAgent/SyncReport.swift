@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import ValetKeychainModel
-internal import ValetSealing
+package import ValetSealing
 package import ValetSync
-internal import ValetSyncStores
 
 /// The findings of the last rounds of sync, for `valet sync status`: docs/SYNC.md §8.
 ///
@@ -193,37 +192,14 @@ package struct SyncReport: Hashable, Sendable {
 
     /// The bytes of the note.
     package var bytes: [UInt8] {
-        var bytes: [UInt8] = [state.rawValue]
-        bytes.append(bigEndian: milliseconds)
-        bytes.append(bigEndian: UInt32(devices.count))
-        for (id, device) in devices.sorted(by: { $0.key < $1.key }) {
-            bytes += id.bytes
-            bytes.append(bigEndian: device.lastSeen)
-            bytes.append(bigEndian: UInt64(bitPattern: device.clockDifference))
-            bytes.append(bigEndian: UInt32(device.reads.count))
-            for (log, number) in device.reads.sorted(by: { $0.key < $1.key }) {
-                bytes += log.bytes
-                bytes.append(bigEndian: number)
-            }
-        }
+        var bytes = [UInt8](fields: state.rawValue, milliseconds, devices)
+        // In an order of their own, so that equal reports have equal bytes.
+        let troubles = troubles.map { [UInt8](fields: $0) }
         bytes.append(bigEndian: UInt32(troubles.count))
-        for trouble in troubles {
-            bytes += [trouble.kind.rawValue, trouble.scope?.rawValue ?? 0]
-            bytes += (trouble.device ?? .zero).bytes
-            bytes.append(bigEndian: trouble.count)
-        }
-        bytes.append(bigEndian: UInt32(accepted.count))
-        for half in accepted.sorted() { bytes.append(bigEndian: half) }
-        bytes.append(hasJoined ? 1 : 0)
-        bytes.append(UInt8(joinTargets.count))
-        for (scope, table) in joinTargets {
-            bytes.append(scope.rawValue)
-            bytes.append(bigEndian: UInt32(table.count))
-            for (log, position) in table {
-                bytes += log.bytes
-                bytes.append(bigEndian: position.number)
-                bytes += position.hash.bytes
-            }
+        bytes += troubles.sorted { $0.lexicographicallyPrecedes($1) }.flatMap(\.self)
+        bytes += [UInt8](fields: accepted, hasJoined, UInt8(joinTargets.count))
+        for scope in KeyScope.allCases {
+            if let table = joinTargets[scope] { bytes += [UInt8](fields: scope, table) }
         }
         bytes.append(UInt8(foreignNames.count))
         for name in foreignNames.sorted() {
@@ -233,44 +209,17 @@ package struct SyncReport: Hashable, Sendable {
         return bytes
     }
 
-    private static func table(
-        from reader: inout ByteReader<SyncError>
-    ) throws(SyncError) -> LogTable {
-        var table: LogTable = [:]
-        for _ in 0..<(try reader.integer(UInt32.self)) {
-            let log = try LogID(from: &reader)
-            table[log] = LogPosition(
-                number: try reader.integer(), hash: try SyncHash(from: &reader))
-        }
-        return table
-    }
-
     /// Reads ``bytes``; anything else is a report that knows nothing.
     package init(lastOf bytes: [UInt8]) {
-        let error = SyncError(.malformed, .form, in: .message)
-        var reader = ByteReader(bytes, malformed: error)
+        var reader = ByteReader(bytes, of: .message)
         do {
             state = SyncState(rawValue: try reader.integer()) ?? .off
-            milliseconds = try reader.integer()
-            for _ in 0..<(try reader.integer(UInt32.self)) {
-                let id = try DeviceID(from: &reader)
-                devices[id] = try Device(from: &reader)
-            }
-            for _ in 0..<(try reader.integer(UInt32.self)) {
-                guard let kind = Kind(rawValue: try reader.integer()) else { throw error }
-                let scope = KeyScope(rawValue: try reader.integer())
-                let device = try DeviceID(from: &reader)
-                add(
-                    kind, device: device == .zero ? nil : device, scope: scope,
-                    count: Int(try reader.integer(UInt32.self)))
-            }
-            for _ in 0..<(try reader.integer(UInt32.self)) {
-                accepted.insert(try reader.integer())
-            }
-            hasJoined = try reader.integer(UInt8.self) == 1
+            let troubles: [Trouble]
+            (milliseconds, devices, troubles, accepted, hasJoined) = try reader.fields()
+            self.troubles = Set(troubles)
             for _ in 0..<(try reader.integer(UInt8.self)) {
-                guard let scope = KeyScope(rawValue: try reader.integer()) else { throw error }
-                joinTargets[scope] = try Self.table(from: &reader)
+                let scope = try KeyScope(from: &reader)
+                joinTargets[scope] = try LogTable(from: &reader)
             }
             // Notes of former versions end here.
             guard !reader.isAtEnd else { return }
@@ -284,14 +233,30 @@ package struct SyncReport: Hashable, Sendable {
     }
 }
 
-extension SyncReport.Device {
-    fileprivate init(from reader: inout ByteReader<SyncError>) throws(SyncError) {
-        lastSeen = try reader.integer()
-        clockDifference = Int64(bitPattern: try reader.integer())
-        for _ in 0..<(try reader.integer(UInt32.self)) {
-            let log = try LogID(from: &reader)
-            reads[log] = try reader.integer()
+extension SyncReport.Device: ByteField {
+    package init<E>(from reader: inout ByteReader<E>) throws(E) {
+        (lastSeen, clockDifference, reads) = try reader.fields()
+    }
+
+    package func append(to bytes: inout [UInt8]) {
+        bytes += [UInt8](fields: lastSeen, clockDifference, reads)
+    }
+}
+
+extension SyncReport.Trouble: ByteField {
+    package init<E>(from reader: inout ByteReader<E>) throws(E) {
+        guard let kind = SyncReport.Kind(rawValue: try reader.integer()) else {
+            throw reader.malformed
         }
+        self.kind = kind
+        scope = KeyScope(rawValue: try reader.integer())
+        let device = try DeviceID(from: &reader)
+        self.device = device == .zero ? nil : device
+        count = try reader.integer()
+    }
+
+    package func append(to bytes: inout [UInt8]) {
+        bytes += [UInt8](fields: kind.rawValue, scope?.rawValue ?? 0, device ?? .zero, count)
     }
 }
 

@@ -2,7 +2,6 @@
 
 package import ValetKeychainModel
 internal import ValetSync
-internal import ValetSyncStores
 
 /// One round of sync: reads everything, writes everything that is new, and determines the state.
 /// The agent and `valet sync once` run it.
@@ -16,20 +15,21 @@ extension SyncSession {
     @discardableResult
     package func round(
         _ progress: (SyncProgress) -> Void = { _ in }
-    ) -> (state: SyncState, failure: (any Error)?) {
+    ) -> (state: SyncState, failure: KeychainFailure?) {
         report.beginRound(at: machine.milliseconds(), self: circle.device)
-        var failure: (any Error)?
+        var failure: KeychainFailure?
         var state = SyncState.current
         do {
             state = try work(progress)
-        } catch let interruption as KeychainFailure where interruption.code == .roundInterrupted {
-            // What the round has found so far is half of the truth.
-            report = keptReport
-            return (report.state, interruption)
         } catch {
+            guard error.code != .roundInterrupted else {
+                // What the round has found so far is half of the truth.
+                report = keptReport
+                return (report.state, error)
+            }
             failure = error
             state = SyncState(of: error)
-            if (error as? KeychainFailure)?.code == .noCircleKeys { report.add(.noKeys) }
+            if error.code == .noCircleKeys { report.add(.noKeys) }
             // Only what is open after the first unlock is closed before it.
             let isLocked = try? keychain.read(Self.opening) { $0.isLocked }
             if state == .closed, isLocked != nil { state = .locked }
@@ -44,14 +44,14 @@ extension SyncSession {
     }
 
     /// Keeps a state that no round has found.
-    func keep(_ state: SyncState) throws {
+    func keep(_ state: SyncState) throws(KeychainFailure) {
         report.state = state
         try keepReport()
     }
 
     /// Keeps the report in the keychain if it says something new. A write would wake the agent
     /// again, and a quiet circle is quiet.
-    private func keepReport() throws {
+    private func keepReport() throws(KeychainFailure) {
         var known = keptReport
         known.milliseconds = report.milliseconds
         let isOld =
@@ -63,7 +63,7 @@ extension SyncSession {
         keptReport = report
     }
 
-    private func work(_ progress: (SyncProgress) -> Void) throws -> SyncState {
+    private func work(_ progress: (SyncProgress) -> Void) throws(KeychainFailure) -> SyncState {
         // Before the store is asked, which may take long: a locked keychain takes keys away.
         _ = try openScopes()
         try store.check(circle.circle, by: storeDeadline)
@@ -84,7 +84,8 @@ extension SyncSession {
         return try state(after: scopes, isSent: isSent)
     }
 
-    private func state(after scopes: [KeyScope], isSent: Bool) throws -> SyncState {
+    private func state(after scopes: [KeyScope], isSent: Bool) throws(KeychainFailure) -> SyncState
+    {
         let kinds = Set(report.troubles.map(\.kind))
         if kinds.contains(.undecided) { return .alarm }
         if kinds.contains(.newer) { return .newer }
@@ -109,7 +110,7 @@ extension SyncSession {
     /// Whether this device has read everything that its sponsor had read when it admitted this
     /// device: docs/SYNC.md §6, step 7. That is the table of the sponsor's first message that names
     /// the admission or a later entry, in each open scope.
-    private func hasJoined(_ scopes: [KeyScope]) throws -> Bool {
+    private func hasJoined(_ scopes: [KeyScope]) throws(KeychainFailure) -> Bool {
         if circle.isFounder || report.hasJoined { return true }
         let targets = report.joinTargets
         report.hasJoined = try look { replica in
@@ -140,8 +141,8 @@ extension SyncSession {
 
 extension SyncState {
     /// The state that an error means.
-    package init(of error: any Error) {
-        switch (error as? KeychainFailure)?.code {
+    package init(of error: KeychainFailure) {
+        switch error.code {
         case .storeUnavailable, .storeTimedOut, .storeOutcomeUnknown, .storeMalformed,
             .badStoreAddress:
             self = .unavailable

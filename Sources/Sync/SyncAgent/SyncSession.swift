@@ -3,7 +3,6 @@
 package import ValetKeychainModel
 package import ValetSealing
 package import ValetSync
-package import ValetSyncStores
 internal import ValetSystem
 
 /// A keychain and the store of its circle, for one process that holds ``SyncLock``. The agent runs
@@ -70,7 +69,7 @@ package final class SyncSession {
     ///   cannot be read.
     package static func open(
         _ keychain: SyncedKeychain, _ store: any SyncStore, _ machine: Machine = .own
-    ) throws -> SyncSession? {
+    ) throws(KeychainFailure) -> SyncSession? {
         try keychain.finishMove(machine)
         let notes = try keychain.read(Self.opening) { view in
             try [NoteName.circle, .roster, .report, .logTimes].map { try view[$0] }
@@ -123,7 +122,7 @@ package final class SyncSession {
     /// Runs between two steps of long work. Breaking off keeps the finished steps.
     ///
     /// - Throws: ``KeychainFailure/Code/roundInterrupted``.
-    func checkpoint() throws {
+    func checkpoint() throws(KeychainFailure) {
         if isInterrupted() { throw KeychainFailure.circle(.roundInterrupted) }
     }
 
@@ -140,7 +139,7 @@ package final class SyncSession {
     }
 
     /// The scopes that are open now, with their keys.
-    package func openScopes() throws -> [KeyScope] {
+    package func openScopes() throws(KeychainFailure) -> [KeyScope] {
         let isLocked = try keychain.read(Self.opening) { $0.isLocked } ?? true
         if isLocked != self.isLocked { forgetKeys() }
         self.isLocked = isLocked
@@ -151,7 +150,7 @@ package final class SyncSession {
     func forgetKeys() { keyrings = [:] }
 
     /// The circle's keys of a scope; nil if the scope is closed.
-    func keyring(_ scope: KeyScope) throws -> CircleKeyring? {
+    func keyring(_ scope: KeyScope) throws(KeychainFailure) -> CircleKeyring? {
         if let known = keyrings[scope] { return known }
         let made = try withIdentity(scope) { CircleKeyring(roster, for: circle.device, $0) }
         keyrings[scope] = made
@@ -161,8 +160,8 @@ package final class SyncSession {
 
     /// Lends the pairs of keys of this device in a scope; nil if the scope is closed.
     package func withIdentity<R>(
-        _ scope: KeyScope, _ body: (borrowing ScopeIdentity) throws -> R
-    ) throws -> R? {
+        _ scope: KeyScope, _ body: (borrowing ScopeIdentity) throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R? {
         let circleOfKeys = circle.circleOfKeys
         return try keychain.update(Self.opening) { update in
             try update.withSecret(scope) { secret in
@@ -174,7 +173,7 @@ package final class SyncSession {
     /// The key of the circle under which messages of a scope are sealed now.
     ///
     /// - Throws: ``KeychainFailure``: `noCircleKeys`.
-    func newestKey(in scope: KeyScope) throws -> CircleKeyring.Held {
+    func newestKey(in scope: KeyScope) throws(KeychainFailure) -> CircleKeyring.Held {
         guard let key = try keyring(scope)?.newest else {
             throw KeychainFailure.circle(.noCircleKeys)
         }
@@ -184,7 +183,7 @@ package final class SyncSession {
     /// Both keys under which messages are sealed now, to make an entry of the roster.
     ///
     /// - Throws: ``KeychainFailure``: `locked`; `noCircleKeys` if nobody gave them to this device.
-    package func newestKeys() throws -> CircleKeys {
+    package func newestKeys() throws(KeychainFailure) -> CircleKeys {
         guard let f = try keyring(.afterFirstUnlock), let u = try keyring(.whileUnlocked) else {
             throw KeychainFailure(
                 .locked, during: "change the circle",

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import ValetSync
+
 /// Files that desktops and copying programs leave beside the files of a store.
 ///
 /// A store never reads a name that is not exactly one of its own, so these do no harm. They are

@@ -7,7 +7,6 @@ import ValetKeychainModel
 import ValetKeychainStore
 import ValetSealing
 import ValetSync
-import ValetSyncStores
 import ValetSyncSupport
 import ValetTestValues
 
@@ -271,6 +270,6 @@ extension TestMember {
 
     /// What is in a log.
     func names(in place: LogPlace) throws -> [StoredName] {
-        try client.list(.log(place), from: 0, by: session.storeDeadline).names
+        try client.list(.log(place), by: session.storeDeadline).names
     }
 }

@@ -212,7 +212,7 @@ struct `A connection to etcd` {
         let outcome = try store.append(
             [1], at: .test(1), to: .log(log), after: nil, by: .soon)
         #expect(outcome == .stored)
-        #expect(try direct.list(.log(log), from: 1, by: .soon).names.count == 1)
+        #expect(try direct.list(.log(log), by: .soon).names.count == 1)
     }
 
     @Test func `tries the next server when one does not exist or is silent`() throws {

@@ -2,6 +2,7 @@
 
 import Foundation
 internal import ValetKeychainModel
+import ValetSync
 import ValetSyncStores
 import ValetSystem
 import ValetTestValues

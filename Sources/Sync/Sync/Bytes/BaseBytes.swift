@@ -99,9 +99,7 @@ extension BasePart {
 
     /// What a part is bound to: the base's header, which has no hash yet, and the index.
     package struct Place: Sendable {
-        /// The base's header.
         let header: MessageHeader
-        /// The index of the part, from 0.
         let index: UInt32
 
         /// The part `index` of the base that `header` begins.
@@ -111,13 +109,7 @@ extension BasePart {
         }
 
         fileprivate var associatedData: [UInt8] {
-            var data = header.circle.bytes
-            data.append(header.scope.rawValue)
-            data += header.name.log.bytes
-            data.append(bigEndian: header.name.number)
-            data.append(bigEndian: index)
-            data += header.keyID.bytes
-            return data
+            [UInt8](fields: header.circle, header.scope, header.name, index, header.keyID)
         }
     }
 
@@ -165,7 +157,9 @@ package struct BuiltPart: Sendable {
     }
 
     /// What the base has for a part of these bytes.
-    package static func hash(of bytes: [UInt8]) -> SyncHash { SyncHash(partDigest(bytes.span)) }
+    package static func hash(of bytes: [UInt8]) -> SyncHash {
+        SyncHash(UnkeyedHash.digest(.syncPart) { $0.append(bytes) })
+    }
 }
 
 /// Opens the parts of a base, which must come in their order.
@@ -198,7 +192,7 @@ package struct BasePartReader: Sendable {
         guard bytes.count <= MessageFormat.maximalByteCount else {
             throw SyncError(.malformed, .limit, in: .part)
         }
-        guard SyncHash(partDigest(bytes.span)) == base.parts[Int(index)] else {
+        guard BuiltPart.hash(of: bytes) == base.parts[Int(index)] else {
             throw SyncError(.tampered, .hash, in: .part)
         }
         guard key.id == header.keyID else { throw SyncError(.wrongKey, .seal, in: .part) }
@@ -251,9 +245,4 @@ package struct BasePartReader: Sendable {
         default: throw reader.refusal(.form)
         }
     }
-}
-
-/// `HASH(part; bytes)`.
-private func partDigest(_ bytes: Span<UInt8>) -> Digest {
-    UnkeyedHash.digest(.syncPart) { $0.append(bytes) }
 }

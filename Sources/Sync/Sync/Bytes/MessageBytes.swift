@@ -34,33 +34,9 @@ package enum MessageFormat {
 }
 
 extension MessageHeader.Kind {
-    var magic: [UInt8] {
-        switch self {
-        case .batch: Array("VALETBAT".utf8)
-        case .base: Array("VALETBAS".utf8)
-        }
-    }
-
-    var context: DerivationContext {
-        switch self {
-        case .batch: .syncBatch
-        case .base: .syncBase
-        }
-    }
-
-    var subject: SyncError.Subject {
-        switch self {
-        case .batch: .batch
-        case .base: .base
-        }
-    }
-
-    fileprivate init?(magic: [UInt8]) {
-        guard let kind = [Self.batch, .base].first(where: { $0.magic == magic }) else {
-            return nil
-        }
-        self = kind
-    }
+    fileprivate var magic: [UInt8] { Array((self == .batch ? "VALETBAT" : "VALETBAS").utf8) }
+    fileprivate var context: DerivationContext { self == .batch ? .syncBatch : .syncBase }
+    fileprivate var subject: SyncError.Subject { self == .batch ? .batch : .base }
 }
 
 /// A message that this device built: docs/SYNC.md §4.
@@ -89,18 +65,10 @@ package struct BuiltMessage: Sendable {
 extension MessageHeader {
     /// All bytes before the sealed ones.
     fileprivate func encoded(sealedByteCount: Int) -> [UInt8] {
-        var bytes = kind.magic
-        bytes.append(bigEndian: MessageFormat.version)
-        bytes += circle.bytes
-        bytes.append(scope.rawValue)
-        bytes += device.bytes
-        bytes += name.log.bytes
-        bytes.append(bigEndian: name.number)
-        bytes += previous.bytes
-        bytes += roster.bytes
-        bytes += keyID.bytes
-        bytes.append(bigEndian: UInt32(sealedByteCount))
-        return bytes
+        kind.magic
+            + [UInt8](
+                fields: MessageFormat.version, circle, scope, device, name, previous, roster, keyID,
+                UInt32(sealedByteCount))
     }
 }
 
@@ -118,31 +86,27 @@ package struct ReceivedMessage: Sendable {
     ///
     /// - Throws: ``SyncError``, all `malformed`: `limit`, `form`, `magic`, `version`, `scope`.
     package init(parsing bytes: [UInt8]) throws(SyncError) {
-        guard bytes.count <= MessageFormat.maximalByteCount else {
-            throw SyncError(.malformed, .limit, in: .message)
-        }
-        var reader = ByteReader(bytes, malformed: SyncError(.malformed, .form, in: .message))
-        guard let kind = MessageHeader.Kind(magic: try reader.bytes(8)) else {
-            throw SyncError(.malformed, .magic, in: .message)
-        }
+        let limit = MessageFormat.maximalByteCount
+        guard bytes.count <= limit else { throw .message(.malformed, .limit) }
+        var reader = ByteReader(bytes, of: .message)
+        let magic = try reader.bytes(8)
+        let kind = [MessageHeader.Kind.batch, .base].first { $0.magic == magic }
+        guard let kind else { throw .message(.malformed, .magic) }
         version = try reader.integer()
-        guard version > 0 else { throw SyncError(.malformed, .version, in: .message) }
+        guard version > 0 else { throw .message(.malformed, .version) }
         let circle = try CircleID(from: &reader)
-        guard let scope = KeyScope(rawValue: try reader.integer()) else {
-            throw SyncError(.malformed, .scope, in: .message)
-        }
+        let scope = KeyScope(rawValue: try reader.integer())
+        guard let scope else { throw .message(.malformed, .scope) }
+        let (device, name, previous) = try reader.fields(
+            DeviceID.self, MessageName.self, SyncHash.self)
         header = MessageHeader(
-            kind: kind, circle: circle, scope: scope, device: try DeviceID(from: &reader),
-            name: MessageName(log: try LogID(from: &reader), number: try reader.integer()),
-            previous: try SyncHash(from: &reader), roster: try SyncHash(from: &reader),
-            keyID: try reader.fixedBytes())
+            kind, name.number, in: LogPlace(circle, device, scope, name.log), after: previous,
+            naming: try reader.fields(SyncHash.self, KeyID.self))
         let sealedByteCount = try reader.integer(UInt32.self)
-        guard sealedByteCount <= UInt32(MessageFormat.maximalByteCount) else {
-            throw SyncError(.malformed, .limit, in: .message)
-        }
+        guard sealedByteCount <= UInt32(limit) else { throw .message(.malformed, .limit) }
         _ = try reader.bytes(Int(sealedByteCount))
         signature = try reader.fixedBytes()
-        guard reader.isAtEnd else { throw reader.malformed }
+        try reader.finish()
         self.bytes = bytes
         hash = SyncHash(messageDigest(bytes.span.extracting(droppingLast: Signature.byteCount)))
     }
@@ -152,17 +116,12 @@ package struct ReceivedMessage: Sendable {
     /// - Throws: ``SyncError``: `tampered`, `signature`; `newer` for a later version; `invalid`:
     ///   `number`, `log`.
     package func verified(by key: SigningKey) throws(SyncError) -> VerifiedMessage {
-        guard signature.isValid(.syncMessage, of: hash.bytes.span, by: key) else {
-            throw SyncError(.tampered, .signature, in: .message)
-        }
-        guard version == MessageFormat.version else {
-            throw SyncError(.newer, .version, in: .message)
-        }
-        guard header.name.number > 0 else { throw SyncError(.invalid, .number, in: .message) }
-        guard header.name.log.belongs(to: header.device) else {
-            throw SyncError(.invalid, .log, in: .message)
-        }
-        return VerifiedMessage(header: header, hash: hash, bytes: bytes)
+        let isSigned = signature.isValid(.syncMessage, of: hash.bytes.span, by: key)
+        guard isSigned else { throw .message(.tampered, .signature) }
+        guard version == MessageFormat.version else { throw .message(.newer, .version) }
+        guard header.name.number > 0 else { throw .message(.invalid, .number) }
+        guard header.name.log.belongs(to: header.device) else { throw .message(.invalid, .log) }
+        return VerifiedMessage(header: header, hash: hash, encoded: bytes)
     }
 }
 
@@ -173,14 +132,7 @@ package struct VerifiedMessage: Sendable {
     /// What names it in tables and in the next message.
     package let hash: SyncHash
     /// The bytes in the store.
-    package var encoded: [UInt8] { bytes }
-    private let bytes: [UInt8]
-
-    fileprivate init(header: MessageHeader, hash: SyncHash, bytes: [UInt8]) {
-        self.header = header
-        self.hash = hash
-        self.bytes = bytes
-    }
+    package let encoded: [UInt8]
 
     /// Opens the plaintext and removes its padding.
     ///
@@ -189,12 +141,12 @@ package struct VerifiedMessage: Sendable {
     func open(under key: borrowing CircleKey) throws(SyncError) -> OpenedReader {
         let subject = header.kind.subject
         guard key.id == header.keyID else { throw SyncError(.wrongKey, .seal, in: subject) }
-        let end = bytes.count - Signature.byteCount
+        let end = encoded.count - Signature.byteCount
         let plaintext: SecretBytes
         do {
             plaintext = try HedgedSeal.open(
-                bytes.span.extracting(MessageFormat.headByteCount..<end), header.kind.context,
-                associatedData: bytes.span.extracting(first: MessageFormat.headByteCount),
+                encoded.span.extracting(MessageFormat.headByteCount..<end), header.kind.context,
+                associatedData: encoded.span.extracting(first: MessageFormat.headByteCount),
                 under: key)
         } catch {
             throw SyncError(error, .invalid, in: subject)

@@ -19,18 +19,13 @@ extension SyncRecord {
 
     /// The first ``headByteCount`` bytes.
     static func head(time: UInt64, salt: RecordSalt, contentByteCount: Int) -> [UInt8] {
-        var head: [UInt8] = []
-        head.append(bigEndian: time)
-        head += salt.bytes
-        head.append(bigEndian: UInt32(contentByteCount))
-        return head
+        [UInt8](fields: time, salt, UInt32(contentByteCount))
     }
 
     private var head: [UInt8] {
         Self.head(time: time, salt: salt, contentByteCount: content.byteCount)
     }
 
-    /// Writes the bytes of the record.
     func write(to writer: inout SecretWriter) {
         writer.append(head)
         writer.append(content)
@@ -64,32 +59,15 @@ extension RecordContent {
         case moved = 2
     }
 
-    /// Puts the parts together.
+    /// Requires that an item of this content may travel in `scope`.
     ///
-    /// - Throws: ``SyncError``: `protection`, `content`, `moved`, `number` if such an item may not
-    ///   travel in `scope`; `limit` if it is too large.
-    package init(
-        _ itemClass: ItemClass, _ protectionClass: ProtectionClass, kind: Kind,
-        attributes: AttributeList, in scope: KeyScope
-    ) throws(SyncError) {
-        self.init(
-            itemClass: itemClass, protectionClass: protectionClass, kind: kind,
-            attributes: attributes)
+    /// - Throws: ``SyncError``: `protection`, `content`, `moved`, `number`; `limit` if it is too
+    ///   large.
+    package func checkTravels(in scope: KeyScope) throws(SyncError) {
         try check(in: scope)
         guard byteCount <= SyncRecord.maximalContentByteCount else {
             throw SyncError(.invalid, .limit, in: .record)
         }
-    }
-
-    /// Puts the parts together for an item that may not travel, for example because it is too
-    /// large.
-    package init(
-        unchecked itemClass: ItemClass, _ protectionClass: ProtectionClass, kind: Kind,
-        attributes: AttributeList
-    ) {
-        self.init(
-            itemClass: itemClass, protectionClass: protectionClass, kind: kind,
-            attributes: attributes)
     }
 
     private var byteCount: Int {
@@ -166,8 +144,7 @@ extension RecordContent {
         }
         try reader.finish()
         self.init(
-            itemClass: itemClass, protectionClass: protectionClass, kind: kind,
-            attributes: attributes)
+            itemClass, protectionClass, kind: kind, attributes: attributes)
     }
 
     private func check(in scope: KeyScope) throws(SyncError) {

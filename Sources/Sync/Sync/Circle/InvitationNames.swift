@@ -48,30 +48,30 @@ package struct InvitationNames: Hashable, Sendable {
     init(
         parsing plaintext: [UInt8], after transcript: Digest, signedBy sponsor: Member
     ) throws(SyncError) {
-        var reader = ByteReader(plaintext, malformed: SyncError(.malformed, .form, in: .mail))
+        var reader = ByteReader(plaintext, of: .mail)
         let signature: Signature = try reader.fixedBytes()
         let signed = transcript.bytes + plaintext.dropFirst(Signature.byteCount)
         guard signature.isValid(.syncNames, of: signed.span, by: sponsor.signU) else {
-            throw SyncError(.tampered, .signature, in: .mail)
+            throw .mail(.tampered, .signature)
         }
         var names: [DeviceID: String] = [:]
         var last: DeviceID?
         for _ in 0..<(try reader.integer(UInt8.self)) {
             let device = try DeviceID(from: &reader)
             guard last.map({ $0 < device }) ?? true else {
-                throw SyncError(.malformed, .order, in: .mail)
+                throw .mail(.malformed, .order)
             }
             last = device
             let byteCount = try reader.integer(UInt8.self)
             guard byteCount > 0, byteCount <= InvitationRequest.maximalNameByteCount else {
-                throw SyncError(.malformed, .limit, in: .mail)
+                throw .mail(.malformed, .limit)
             }
             guard let name = String(utf8: try reader.bytes(Int(byteCount))) else {
                 throw reader.malformed
             }
             names[device] = name
         }
-        guard reader.isAtEnd else { throw reader.malformed }
+        try reader.finish()
         self.names = names
     }
 }

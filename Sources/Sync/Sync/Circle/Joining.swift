@@ -61,10 +61,8 @@ package struct Sponsoring: ~Copyable, Sendable {
     /// - Throws: ``SyncError``: `malformed`, `tampered`; `invalid`, `ended`.
     package mutating func receiveAnswer(_ mail: [UInt8]) throws(SyncError) -> Bool {
         let plaintext = try Mail.open(mail, .answer, invitation)
-        guard plaintext == [0] || plaintext == [1] else {
-            throw SyncError(.malformed, .answer, in: .mail)
-        }
-        guard request != nil else { throw SyncError(.malformed, .step, in: .mail) }
+        guard plaintext == [0] || plaintext == [1] else { throw .mail(.malformed, .answer) }
+        guard request != nil else { throw .mail(.malformed, .step) }
         try keep(plaintext, as: &answer, or: &isEnded)
         if plaintext == [0] { isEnded = true }
         return plaintext == [1]
@@ -125,17 +123,17 @@ package struct Joining: ~Copyable, Sendable {
     ///   ends the invitation.
     package mutating func receiveOpening(_ mail: [UInt8]) throws(SyncError) {
         let plaintext = try Mail.open(mail, .opening, invitation)
-        guard let offer, request != nil else { throw SyncError(.malformed, .step, in: .mail) }
+        guard let offer, request != nil else { throw .mail(.malformed, .step) }
         let random: SponsorRandom
         do {
             random = try SponsorRandom(copying: plaintext.span)
         } catch {
-            throw SyncError(.malformed, .form, in: .mail)
+            throw .mail(.malformed, .form)
         }
         try keep(plaintext, as: &opening, or: &isEnded)
         guard random.sponsorCommitment == (try InvitationOffer.parse(offer).commitment) else {
             isEnded = true
-            throw SyncError(.invalid, .commitment, in: .mail)
+            throw .mail(.invalid, .commitment)
         }
     }
 
@@ -153,9 +151,7 @@ package struct Joining: ~Copyable, Sendable {
         _ mail: [UInt8], of sponsor: Member
     ) throws(SyncError) -> InvitationNames {
         let plaintext = try Mail.open(mail, .names, invitation)
-        guard let offer, let request, let opening else {
-            throw SyncError(.malformed, .step, in: .mail)
-        }
+        guard let offer, let request, let opening else { throw .mail(.malformed, .step) }
         return try InvitationNames(
             parsing: plaintext, after: transcript(offer, request, opening), signedBy: sponsor)
     }
@@ -173,7 +169,7 @@ private func keep(
     _ plaintext: [UInt8], as step: inout [UInt8]?, or isEnded: inout Bool
 ) throws(SyncError) {
     if let step, step != plaintext { isEnded = true }
-    guard !isEnded else { throw SyncError(.invalid, .ended, in: .mail) }
+    guard !isEnded else { throw .mail(.invalid, .ended) }
     step = plaintext
 }
 

@@ -81,11 +81,8 @@ package enum Mail {
     static func sealed(
         _ plaintext: [UInt8], _ step: Step, _ invitation: borrowing Invitation, random: HedgeBytes
     ) -> [UInt8] {
-        var bytes = magic
-        bytes.append(bigEndian: version)
-        bytes.append(step.rawValue)
         let padded = Padding.padded(plaintext.span, toMultipleOf: paddingStep)
-        return bytes
+        return magic + [UInt8](fields: version, step.rawValue)
             + padded.withBytes { padded in
                 HedgedSeal.seal(
                     padded, .syncMail, associatedData: associatedData(step, invitation).span,
@@ -100,25 +97,21 @@ package enum Mail {
     static func open(
         _ bytes: [UInt8], _ step: Step, _ invitation: borrowing Invitation
     ) throws(SyncError) -> [UInt8] {
-        guard bytes.count <= maximalByteCount else {
-            throw SyncError(.malformed, .limit, in: .mail)
-        }
-        var reader = ByteReader(bytes, malformed: SyncError(.malformed, .form, in: .mail))
-        guard try reader.bytes(8) == magic else { throw SyncError(.malformed, .magic, in: .mail) }
+        guard bytes.count <= maximalByteCount else { throw .mail(.malformed, .limit) }
+        var reader = ByteReader(bytes, of: .mail)
+        guard try reader.bytes(8) == magic else { throw .mail(.malformed, .magic) }
         let version = try reader.integer(UInt16.self)
         guard version == Self.version else {
-            throw SyncError(version == 0 ? .malformed : .newer, .version, in: .mail)
+            throw .mail(version == 0 ? .malformed : .newer, .version)
         }
-        guard try reader.integer() == step.rawValue else {
-            throw SyncError(.malformed, .step, in: .mail)
-        }
+        guard try reader.integer() == step.rawValue else { throw .mail(.malformed, .step) }
         let padded: SecretBytes
         do {
             padded = try HedgedSeal.open(
                 bytes.span.extracting(droppingFirst: headByteCount), .syncMail,
                 associatedData: associatedData(step, invitation).span, under: invitation.key)
         } catch {
-            throw SyncError(.tampered, .seal, in: .mail)
+            throw .mail(.tampered, .seal)
         }
         var opened = try OpenedReader(padded, paddedTo: paddingStep, in: .mail, .malformed)
         return try opened.rest()
@@ -142,30 +135,25 @@ package struct InvitationOffer: Hashable, Sendable {
 
     /// Puts the fields together.
     package init(circle: CircleID, number: UInt32, head: SyncHash, sponsor: DeviceID) {
-        self.circle = circle
-        self.number = number
-        self.head = head
-        self.sponsor = sponsor
+        (self.circle, self.number, self.head, self.sponsor) = (circle, number, head, sponsor)
     }
 
     /// The plaintext of P1: the fields, and the sponsor's commitment to its random bytes.
     func plaintext(commitment: Digest) -> [UInt8] {
-        var bytes = circle.bytes
-        bytes.append(bigEndian: number)
-        return bytes + head.bytes + sponsor.bytes + commitment.bytes
+        [UInt8](fields: circle, number, head, sponsor, commitment)
     }
 
     /// Reads P1.
     static func parse(
         _ plaintext: [UInt8]
     ) throws(SyncError) -> (offer: InvitationOffer, commitment: Digest) {
-        var reader = ByteReader(plaintext, malformed: SyncError(.malformed, .form, in: .mail))
+        var reader = ByteReader(plaintext, of: .mail)
+        let fields = try reader.fields(
+            CircleID.self, UInt32.self, SyncHash.self, DeviceID.self, Digest.self)
+        try reader.finish()
         let offer = InvitationOffer(
-            circle: try CircleID(from: &reader), number: try reader.integer(),
-            head: try SyncHash(from: &reader), sponsor: try DeviceID(from: &reader))
-        let commitment: Digest = try reader.fixedBytes()
-        guard reader.isAtEnd else { throw reader.malformed }
-        return (offer, commitment)
+            circle: fields.0, number: fields.1, head: fields.2, sponsor: fields.3)
+        return (offer, fields.4)
     }
 }
 
@@ -189,21 +177,17 @@ package struct InvitationRequest: Hashable, Sendable {
 
     /// The plaintext of P2.
     var plaintext: [UInt8] {
-        var bytes = member.bytes
-        bytes.append(bigEndian: UInt32(name.utf8.count))
-        return bytes + name.utf8
+        member.bytes + [UInt8](fields: name)
     }
 
     /// Reads P2.
     init(parsing plaintext: [UInt8], circle: CircleID) throws(SyncError) {
-        var reader = ByteReader(plaintext, malformed: SyncError(.malformed, .form, in: .mail))
+        var reader = ByteReader(plaintext, of: .mail)
         member = try Member(from: &reader, circle: circle)
         // The paper key joins without an invitation.
-        guard member.kind == .device else { throw SyncError(.malformed, .operation, in: .mail) }
+        guard member.kind == .device else { throw .mail(.malformed, .operation) }
         let byteCount = try reader.integer(UInt32.self)
-        guard byteCount <= Self.maximalNameByteCount else {
-            throw SyncError(.malformed, .limit, in: .mail)
-        }
+        guard byteCount <= Self.maximalNameByteCount else { throw .mail(.malformed, .limit) }
         guard let name = String(utf8: try reader.bytes(Int(byteCount))), reader.isAtEnd else {
             throw reader.malformed
         }

@@ -7,18 +7,12 @@ package import ValetSealing
 ///
 /// A value of this type has a valid proof, and keys whose agreements are not zero.
 package struct Member: Hashable, Sendable {
-    /// The source of the secret halves.
+    /// The source of the secret halves: a device's sync secrets, or the seed of the recovery key.
     package enum Kind: UInt8, Hashable, Sendable {
-        /// A device's sync secrets.
         case device = 1
-        /// The seed of the recovery key.
         case recovery = 2
     }
 
-    /// The number of bytes.
-    package static let byteCount = 1 + 4 * 32 + 64
-
-    /// The source of the secret halves.
     package let kind: Kind
     /// Verifies messages of scope `f`.
     package let signF: SigningKey
@@ -59,11 +53,7 @@ package struct Member: Hashable, Sendable {
             throw SyncError(.malformed, .operation, in: .member)
         }
         self.kind = kind
-        signF = try reader.fixedBytes()
-        signU = try reader.fixedBytes()
-        agreeF = try reader.fixedBytes()
-        agreeU = try reader.fixedBytes()
-        proof = try reader.fixedBytes()
+        (signF, signU, agreeF, agreeU, proof) = try reader.fields()
         let fields = Self.fields(kind, [signF, signU], [agreeF, agreeU])
         guard proof.isValid(.syncMember, of: (circle.bytes + fields).span, by: signU) else {
             throw SyncError(.tampered, .signature, in: .member)
@@ -80,18 +70,12 @@ package struct Member: Hashable, Sendable {
 
     /// Verifies messages of `scope`.
     package func signingKey(_ scope: KeyScope) -> SigningKey {
-        switch scope {
-        case .afterFirstUnlock: signF
-        case .whileUnlocked: signU
-        }
+        scope == .whileUnlocked ? signU : signF
     }
 
     /// Receives the keys of `scope`.
     package func agreementKey(_ scope: KeyScope) -> PublicKey {
-        switch scope {
-        case .afterFirstUnlock: agreeF
-        case .whileUnlocked: agreeU
-        }
+        scope == .whileUnlocked ? agreeU : agreeF
     }
 
     private static func fields(

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetSealing
+
 /// All entries of a circle's roster that this device has read, and which of them it accepts:
 /// docs/SYNC.md §6.
 ///
@@ -77,9 +79,7 @@ package struct Roster: Sendable {
     ///   the first entry of another circle.
     package init(founding entry: RosterEntry, of circle: CircleID) throws(SyncError) {
         let state = try RosterState(founding: entry)
-        guard state.circle == circle else {
-            throw SyncError(.tampered, .circle, in: .rosterEntry)
-        }
+        guard state.circle == circle else { throw .entry(.tampered, .circle) }
         self.circle = circle
         root = entry.hash
         nodes = [root: Node(entry: entry, state: state)]
@@ -95,17 +95,13 @@ package struct Roster: Sendable {
     /// - Throws: ``SyncError``: `invalid`, `parent`, if an entry is missing; otherwise as
     ///   ``init(founding:of:)`` and ``RosterState/after(_:isUsed:)``.
     package init(_ kept: Kept, of circle: CircleID) throws(SyncError) {
-        guard let first = kept.entries.first else {
-            throw SyncError(.invalid, .parent, in: .rosterEntry)
-        }
+        guard let first = kept.entries.first else { throw .entry(.invalid, .parent) }
         try self.init(founding: first, of: circle)
         for entry in kept.entries.dropFirst() {
-            guard let parent = nodes[entry.head.parent] else {
-                throw SyncError(.invalid, .parent, in: .rosterEntry)
-            }
+            guard let parent = nodes[entry.head.parent] else { throw .entry(.invalid, .parent) }
             insert(Node(entry: entry, state: try state(after: parent, entry)))
         }
-        guard contains(kept.accepted) else { throw SyncError(.invalid, .parent, in: .rosterEntry) }
+        guard contains(kept.accepted) else { throw .entry(.invalid, .parent) }
         (acceptedHash, alarm) = (kept.accepted, kept.alarm)
         (distrusted, named) = (kept.distrusted, kept.named)
     }
@@ -158,14 +154,10 @@ package struct Roster: Sendable {
             }
             do throws(SyncError) {
                 let state = try state(after: parent, entry)
-                guard !isBackdated(entry) else {
-                    throw SyncError(.invalid, .backdated, in: .rosterEntry)
-                }
+                guard !isBackdated(entry) else { throw .entry(.invalid, .backdated) }
                 let sibling = Sibling(parent: entry.head.parent, author: entry.head.signer)
                 let count = siblingCounts[sibling, default: 0]
-                guard count <= Self.maximalLostSiblings else {
-                    throw SyncError(.invalid, .limit, in: .rosterEntry)
-                }
+                guard count <= Self.maximalLostSiblings else { throw .entry(.invalid, .limit) }
                 siblingCounts[sibling] = count + 1
                 insert(Node(entry: entry, state: state))
                 reading.added.append(entry.hash)
@@ -301,5 +293,28 @@ extension Roster {
             commitments[wraps.epoch] = wraps.commitments
         }
         return commitments
+    }
+}
+
+// The kept part as bytes of the device's own keychain. No other program reads them, so their layout
+// may change with the keychain's: version 1 is docs/FORMAT.md §12.
+extension Roster.Kept {
+    /// The bytes, from which ``init(parsing:)`` makes the same.
+    package var bytes: [UInt8] {
+        [UInt8](fields: entries.map { SizedBytes($0.bytes) }, accepted, alarm, distrusted, named)
+    }
+
+    /// Reads ``bytes``.
+    ///
+    /// - Throws: ``SyncError``: `malformed`, `form`; as ``RosterEntry/init(parsing:)``.
+    package init(parsing bytes: [UInt8]) throws(SyncError) {
+        var reader = ByteReader(bytes, of: .rosterEntry)
+        var entries: [RosterEntry] = []
+        for entry in try [SizedBytes](from: &reader) {
+            entries.append(try RosterEntry(parsing: entry.bytes))
+        }
+        self.entries = entries
+        (accepted, alarm, distrusted, named) = try reader.fields()
+        try reader.finish()
     }
 }

@@ -9,25 +9,16 @@ package import ValetSealing
 package struct RosterEntry: Hashable, Sendable {
     /// A log's last message, which a member names when it leaves.
     package struct LastMessage: Hashable, Sendable {
-        /// The scope of the log.
         package let scope: KeyScope
         package let name: MessageName
-        /// The message's hash.
         package let hash: SyncHash
 
-        /// The last message of a log.
         package init(_ scope: KeyScope, _ name: MessageName, hash: SyncHash) {
-            self.scope = scope
-            self.name = name
-            self.hash = hash
+            (self.scope, self.name, self.hash) = (scope, name, hash)
         }
 
         /// The bytes in a roster entry.
-        var bytes: [UInt8] {
-            var bytes = [scope.rawValue] + name.log.bytes
-            bytes.append(bigEndian: name.number)
-            return bytes + hash.bytes
-        }
+        var bytes: [UInt8] { [UInt8](fields: scope, name, hash) }
     }
 
     /// What the entry changes.
@@ -94,11 +85,8 @@ package struct RosterEntry: Hashable, Sendable {
             circle: CircleID, number: UInt32, parent: SyncHash, milliseconds: UInt64,
             signer: DeviceID
         ) {
-            self.circle = circle
-            self.number = number
-            self.parent = parent
-            self.milliseconds = milliseconds
-            self.signer = signer
+            (self.circle, self.number, self.parent) = (circle, number, parent)
+            (self.milliseconds, self.signer) = (milliseconds, signer)
         }
 
         /// The head of a circle's first entry, which its founder signs.
@@ -127,17 +115,11 @@ package struct RosterEntry: Hashable, Sendable {
     ) {
         self.head = head
         self.operation = operation
-        let body = operation.body
-        var bytes = Self.magic
-        bytes.append(bigEndian: Self.version)
-        bytes += head.circle.bytes
-        bytes.append(bigEndian: head.number)
-        bytes += head.parent.bytes
-        bytes.append(bigEndian: head.milliseconds)
-        bytes += head.signer.bytes
-        bytes.append(operation.number)
-        bytes.append(bigEndian: UInt32(body.count))
-        bytes += body
+        let bytes =
+            Self.magic
+            + [UInt8](
+                fields: Self.version, head.circle, head.number, head.parent, head.milliseconds,
+                head.signer, operation.number, SizedBytes(operation.body))
         hash = Self.hash(bytes.span)
         signature = pair.signature(.syncRoster, of: hash.bytes.span)
         self.bytes = bytes + signature.bytes
@@ -183,30 +165,25 @@ package struct ShownEntry: Sendable {
     ///
     /// - Throws: ``SyncError``: `malformed`; `newer` for a later version.
     package init(parsing bytes: [UInt8]) throws(SyncError) {
-        guard bytes.count <= RosterEntry.maximalByteCount else {
-            throw SyncError(.malformed, .limit, in: .rosterEntry)
-        }
-        var reader = ByteReader(bytes, malformed: SyncError(.malformed, .form, in: .rosterEntry))
-        guard try reader.bytes(8) == RosterEntry.magic else {
-            throw SyncError(.malformed, .magic, in: .rosterEntry)
-        }
+        guard bytes.count <= RosterEntry.maximalByteCount else { throw .entry(.malformed, .limit) }
+        var reader = ByteReader(bytes, of: .rosterEntry)
+        guard try reader.bytes(8) == RosterEntry.magic else { throw .entry(.malformed, .magic) }
         let version = try reader.integer(UInt16.self)
         guard version == RosterEntry.version else {
-            throw SyncError(version == 0 ? .malformed : .newer, .version, in: .rosterEntry)
+            throw .entry(version == 0 ? .malformed : .newer, .version)
         }
+        let (circle, number, parent) = try reader.fields(
+            CircleID.self, UInt32.self, SyncHash.self)
         head = RosterEntry.Head(
-            circle: try CircleID(from: &reader), number: try reader.integer(),
-            parent: try SyncHash(from: &reader), milliseconds: try reader.integer(),
+            circle: circle, number: number, parent: parent, milliseconds: try reader.integer(),
             signer: try DeviceID(from: &reader))
         operationNumber = try reader.integer(UInt8.self)
         let count = try reader.integer(UInt32.self)
-        guard count <= RosterEntry.maximalBodyByteCount else {
-            throw SyncError(.malformed, .limit, in: .rosterEntry)
-        }
+        guard count <= RosterEntry.maximalBodyByteCount else { throw .entry(.malformed, .limit) }
         bodyByteCount = Int(count)
         _ = try reader.bytes(bodyByteCount)
         signature = try reader.fixedBytes()
-        guard reader.isAtEnd else { throw reader.malformed }
+        try reader.finish()
         hash = RosterEntry.hash(bytes.span.extracting(droppingLast: Signature.byteCount))
         self.bytes = bytes
         try checkHead()
@@ -219,10 +196,8 @@ package struct ShownEntry: Sendable {
             isFirst
             ? head.number == 1 && head.parent == .zero
             : head.number > 1 && head.number <= RosterEntry.maximalNumber && head.parent != .zero
-        guard isInOrder else { throw SyncError(.malformed, .parent, in: .rosterEntry) }
-        guard isFirst == (head.circle == .zero) else {
-            throw SyncError(.malformed, .circle, in: .rosterEntry)
-        }
+        guard isInOrder else { throw .entry(.malformed, .parent) }
+        guard isFirst == (head.circle == .zero) else { throw .entry(.malformed, .circle) }
     }
 
     /// Whether `member` signed the entry.
@@ -237,9 +212,9 @@ package struct ShownEntry: Sendable {
         let end = bytes.count - Signature.byteCount
         var body = ByteReader(
             Array(bytes[(end - bodyByteCount)..<end]),
-            malformed: SyncError(.malformed, .form, in: .rosterEntry))
+            of: .rosterEntry)
         let operation = try RosterEntry.Operation(operationNumber, from: &body, head)
-        guard body.isAtEnd else { throw body.malformed }
+        try body.finish()
         return RosterEntry(self, operation)
     }
 }
@@ -275,7 +250,7 @@ extension RosterEntry.Operation {
             self = .remove(devices, try Wraps(from: &body), try FormerKeys(from: &body))
         case 4: self = .leave(try Self.lastMessages(from: &body, of: head.signer))
         case 5: self = .rotate(try Wraps(from: &body), try FormerKeys(from: &body))
-        default: throw SyncError(.malformed, .operation, in: .rosterEntry)
+        default: throw .entry(.malformed, .operation)
         }
     }
 
@@ -283,14 +258,12 @@ extension RosterEntry.Operation {
         from body: inout ByteReader<SyncError>
     ) throws(SyncError) -> [DeviceID] {
         let count = try body.integer(UInt8.self)
-        guard count > 0, count <= Wraps.maximalMemberCount else {
-            throw SyncError(.malformed, .limit, in: .rosterEntry)
-        }
+        guard count > 0, count <= Wraps.maximalMemberCount else { throw .entry(.malformed, .limit) }
         var devices: [DeviceID] = []
         for _ in 0..<count {
             let device = try DeviceID(from: &body)
             guard devices.last.map({ $0 < device }) ?? true else {
-                throw SyncError(.malformed, .order, in: .rosterEntry)
+                throw .entry(.malformed, .order)
             }
             devices.append(device)
         }
@@ -303,20 +276,17 @@ extension RosterEntry.Operation {
         var messages: [RosterEntry.LastMessage] = []
         for _ in 0..<(try body.integer(UInt8.self)) {
             guard let scope = KeyScope(rawValue: try body.integer()) else {
-                throw SyncError(.malformed, .scope, in: .rosterEntry)
+                throw .entry(.malformed, .scope)
             }
-            let name = MessageName(log: try LogID(from: &body), number: try body.integer())
-            let message = RosterEntry.LastMessage(
-                scope, name, hash: try SyncHash(from: &body))
-            guard name.number > 0 else { throw SyncError(.malformed, .number, in: .rosterEntry) }
-            guard name.log.belongs(to: signer) else {
-                throw SyncError(.malformed, .log, in: .rosterEntry)
-            }
+            let (name, hash) = try body.fields(MessageName.self, SyncHash.self)
+            let message = RosterEntry.LastMessage(scope, name, hash: hash)
+            guard name.number > 0 else { throw .entry(.malformed, .number) }
+            guard name.log.belongs(to: signer) else { throw .entry(.malformed, .log) }
             // Rising by scope and log alone, so that no log occurs twice.
             if let last = messages.last {
                 guard
                     (last.scope.rawValue, last.name.log) < (scope.rawValue, name.log)
-                else { throw SyncError(.malformed, .order, in: .rosterEntry) }
+                else { throw .entry(.malformed, .order) }
             }
             messages.append(message)
         }

@@ -37,18 +37,12 @@ package struct RosterState: Sendable {
     ///   `signature`; `invalid`: `epoch`, `members`.
     package init(founding entry: RosterEntry) throws(SyncError) {
         guard case .create(_, let member, let wraps) = entry.operation else {
-            throw SyncError(.malformed, .operation, in: .rosterEntry)
+            throw .entry(.malformed, .operation)
         }
-        guard entry.head.signer == member.id else {
-            throw SyncError(.tampered, .signer, in: .rosterEntry)
-        }
-        guard entry.isSigned(by: member) else {
-            throw SyncError(.tampered, .signature, in: .rosterEntry)
-        }
-        guard wraps.epoch == 1 else { throw SyncError(.invalid, .epoch, in: .rosterEntry) }
-        guard wraps.devices == [member.id] else {
-            throw SyncError(.invalid, .members, in: .rosterEntry)
-        }
+        guard entry.head.signer == member.id else { throw .entry(.tampered, .signer) }
+        guard entry.isSigned(by: member) else { throw .entry(.tampered, .signature) }
+        guard wraps.epoch == 1 else { throw .entry(.invalid, .epoch) }
+        guard wraps.devices == [member.id] else { throw .entry(.invalid, .members) }
         circle = entry.hash.half()
         number = 1
         hash = entry.hash
@@ -65,21 +59,17 @@ package struct RosterState: Sendable {
     package func after(
         _ entry: RosterEntry, isUsed: (DeviceID) -> Bool
     ) throws(SyncError) -> RosterState {
-        guard entry.head.circle == circle else {
-            throw SyncError(.malformed, .circle, in: .rosterEntry)
-        }
+        guard entry.head.circle == circle else { throw .entry(.malformed, .circle) }
         guard entry.head.parent == hash, entry.head.number == number + 1 else {
-            throw SyncError(.malformed, .parent, in: .rosterEntry)
+            throw .entry(.malformed, .parent)
         }
         guard let signer = members[entry.head.signer]?.member else {
-            throw SyncError(.tampered, .signer, in: .rosterEntry)
+            throw .entry(.tampered, .signer)
         }
-        guard entry.isSigned(by: signer) else {
-            throw SyncError(.tampered, .signature, in: .rosterEntry)
-        }
+        guard entry.isSigned(by: signer) else { throw .entry(.tampered, .signature) }
         var next = RosterState(after: self, entry)
         switch entry.operation {
-        case .create: throw SyncError(.malformed, .operation, in: .rosterEntry)
+        case .create: throw .entry(.malformed, .operation)
         case .add(let member, let wraps): try next.add(member, wraps, isUsed)
         case .remove(let devices, let wraps, _):
             try next.remove(devices, by: signer.id)
@@ -104,18 +94,12 @@ package struct RosterState: Sendable {
     private mutating func add(
         _ member: Member, _ wraps: Wraps, _ isUsed: (DeviceID) -> Bool
     ) throws(SyncError) {
-        guard !isUsed(member.id) else { throw SyncError(.invalid, .returning, in: .rosterEntry) }
-        guard wraps.epoch == epoch else { throw SyncError(.invalid, .epoch, in: .rosterEntry) }
-        guard wraps.commitments == commitments else {
-            throw SyncError(.invalid, .commitment, in: .rosterEntry)
-        }
-        guard wraps.devices == [member.id] else {
-            throw SyncError(.invalid, .members, in: .rosterEntry)
-        }
+        guard !isUsed(member.id) else { throw .entry(.invalid, .returning) }
+        guard wraps.epoch == epoch else { throw .entry(.invalid, .epoch) }
+        guard wraps.commitments == commitments else { throw .entry(.invalid, .commitment) }
+        guard wraps.devices == [member.id] else { throw .entry(.invalid, .members) }
         members[member.id] = Seat(member: member, number: number)
-        guard members.count <= Wraps.maximalMemberCount else {
-            throw SyncError(.invalid, .limit, in: .rosterEntry)
-        }
+        guard members.count <= Wraps.maximalMemberCount else { throw .entry(.invalid, .limit) }
     }
 
     private mutating func remove(
@@ -123,17 +107,15 @@ package struct RosterState: Sendable {
     ) throws(SyncError) {
         for device in devices {
             guard device != signer, members.removeValue(forKey: device) != nil else {
-                throw SyncError(.invalid, .members, in: .rosterEntry)
+                throw .entry(.invalid, .members)
             }
         }
     }
 
     /// New keys, of the next epoch and for all members.
     private mutating func take(_ wraps: Wraps) throws(SyncError) {
-        guard wraps.epoch == epoch + 1 else { throw SyncError(.invalid, .epoch, in: .rosterEntry) }
-        guard wraps.devices == members.keys.sorted() else {
-            throw SyncError(.invalid, .members, in: .rosterEntry)
-        }
+        guard wraps.epoch == epoch + 1 else { throw .entry(.invalid, .epoch) }
+        guard wraps.devices == members.keys.sorted() else { throw .entry(.invalid, .members) }
         epoch = wraps.epoch
         commitments = wraps.commitments
         needsRotation = false

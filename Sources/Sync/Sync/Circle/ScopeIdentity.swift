@@ -34,12 +34,9 @@ package struct ScopeIdentity: ~Copyable, Sendable {
 package struct CircleKeys: ~Copyable, Sendable {
     /// The number of the epoch, from 1.
     package let epoch: UInt32
-    /// The key of scope `f`.
     package let f: CircleKey
-    /// The key of scope `u`.
     package let u: CircleKey
 
-    /// Takes over the keys of an epoch.
     package init(epoch: UInt32, f: consuming CircleKey, u: consuming CircleKey) {
         self.epoch = epoch
         self.f = f
@@ -52,31 +49,14 @@ package struct CircleKeys: ~Copyable, Sendable {
 
 /// The commitments of one epoch's keys (docs/FORMAT.md §1), not secret.
 package struct KeyCommitments: Hashable, Sendable {
-    /// The commitment of the key of scope `f`.
-    package let f: Digest
-    /// The commitment of the key of scope `u`.
-    package let u: Digest
-
-    /// The commitments of both keys.
-    package init(f: Digest, u: Digest) {
-        self.f = f
-        self.u = u
-    }
-
-    /// The commitment of one key.
-    package subscript(scope: KeyScope) -> Digest {
-        switch scope {
-        case .afterFirstUnlock: f
-        case .whileUnlocked: u
-        }
-    }
+    let f: Digest
+    let u: Digest
 
     /// Requires that these are the commitments of `key`, the key of `scope`.
     ///
     /// - Throws: ``SyncError``: `invalid`, `commitment`.
     func check(_ key: borrowing CircleKey, _ scope: KeyScope) throws(SyncError) {
-        guard key.commitment == self[scope] else {
-            throw SyncError(.invalid, .commitment, in: .circleKey)
-        }
+        let commitment = scope == .whileUnlocked ? u : f
+        guard key.commitment == commitment else { throw .key(.commitment) }
     }
 }

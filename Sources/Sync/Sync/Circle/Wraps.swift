@@ -72,9 +72,8 @@ package struct Wraps: Hashable, Sendable {
     package func key(
         for device: DeviceID, _ identity: borrowing ScopeIdentity, at place: Place
     ) throws(SyncError) -> CircleKey {
-        guard let box = boxes.first(where: { $0.device == device }) else {
-            throw SyncError(.invalid, .members, in: .circleKey)
-        }
+        let box = boxes.first { $0.device == device }
+        guard let box else { throw .key(.members) }
         let opening = try BoxKey(identity, device, place, ephemeral)
         let key = try opening.open(identity.scope == .afterFirstUnlock ? box.f : box.u)
         try commitments.check(key, identity.scope)
@@ -87,16 +86,14 @@ package struct Wraps: Hashable, Sendable {
         commitments = KeyCommitments(f: try reader.fixedBytes(), u: try reader.fixedBytes())
         ephemeral = try reader.fixedBytes()
         let count = try reader.integer(UInt8.self)
-        guard count <= Self.maximalMemberCount else {
-            throw SyncError(.malformed, .limit, in: .rosterEntry)
-        }
+        guard count <= Self.maximalMemberCount else { throw .entry(.malformed, .limit) }
         var boxes: [Box] = []
         for _ in 0..<count {
             let box = Box(
                 device: try DeviceID(from: &reader), f: try reader.bytes(Self.boxByteCount),
                 u: try reader.bytes(Self.boxByteCount))
             guard boxes.last.map({ $0.device < box.device }) ?? true else {
-                throw SyncError(.malformed, .order, in: .rosterEntry)
+                throw .entry(.malformed, .order)
             }
             boxes.append(box)
         }
@@ -105,12 +102,8 @@ package struct Wraps: Hashable, Sendable {
 
     /// The bytes in a roster entry.
     var bytes: [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.append(bigEndian: epoch)
-        bytes += commitments.f.bytes + commitments.u.bytes + ephemeral.bytes
-        bytes.append(UInt8(boxes.count))
-        for box in boxes { bytes += box.device.bytes + box.f + box.u }
-        return bytes
+        [UInt8](fields: epoch, commitments.f, commitments.u, ephemeral, UInt8(boxes.count))
+            + boxes.flatMap { $0.device.bytes + $0.f + $0.u }
     }
 }
 
@@ -145,7 +138,7 @@ private struct BoxKey: ~Copyable {
         do {
             return try pair.sharedSecret(with: publicKey)
         } catch {
-            throw SyncError(.invalid, .agreement, in: .circleKey)
+            throw .key(.agreement)
         }
     }
 
@@ -164,9 +157,7 @@ private struct BoxKey: ~Copyable {
     }
 
     func seal(_ circleKey: borrowing CircleKey, random: HedgeBytes) -> [UInt8] {
-        circleKey.withBytes { bytes in
-            HedgedSeal.seal(bytes, .syncBox, associatedData: Span(), under: key, random: random)
-        }
+        circleKey.sealed(.syncBox, associatedData: Span(), under: key, random)
     }
 
     func open(_ box: [UInt8]) throws(SyncError) -> CircleKey {
@@ -185,14 +176,8 @@ package struct FormerKeys: Hashable, Sendable {
         random: () -> HedgeBytes
     ) {
         let data = Self.associatedData(circle, epoch: keys.epoch)
-        f = former.f.withBytes { bytes in
-            HedgedSeal.seal(
-                bytes, .syncFormer, associatedData: data.span, under: keys.f, random: random())
-        }
-        u = former.u.withBytes { bytes in
-            HedgedSeal.seal(
-                bytes, .syncFormer, associatedData: data.span, under: keys.u, random: random())
-        }
+        f = former.f.sealed(.syncFormer, associatedData: data.span, under: keys.f, random())
+        u = former.u.sealed(.syncFormer, associatedData: data.span, under: keys.u, random())
     }
 
     /// The key of `scope` of the epoch before `epoch`, whose key is given.
@@ -211,9 +196,7 @@ package struct FormerKeys: Hashable, Sendable {
     }
 
     private static func associatedData(_ circle: CircleID, epoch: UInt32) -> [UInt8] {
-        var data = circle.bytes
-        data.append(bigEndian: epoch)
-        return data
+        [UInt8](fields: circle, epoch)
     }
 
     /// Reads the bytes in a roster entry.
@@ -227,7 +210,16 @@ package struct FormerKeys: Hashable, Sendable {
 }
 
 extension CircleKey {
-    /// Opens a sealed key.
+    fileprivate borrowing func sealed<Q: DerivesKeys>(
+        _ context: DerivationContext, associatedData: Span<UInt8>,
+        under key: borrowing SymmetricKey<Q>, _ random: HedgeBytes
+    ) -> [UInt8] {
+        withBytes { bytes in
+            HedgedSeal.seal(
+                bytes, context, associatedData: associatedData, under: key, random: random)
+        }
+    }
+
     fileprivate init<Q: DerivesKeys>(
         opening sealed: [UInt8], _ context: DerivationContext, associatedData: Span<UInt8>,
         under key: borrowing SymmetricKey<Q>
@@ -237,7 +229,7 @@ extension CircleKey {
                 HedgedSeal.open(
                     sealed.span, context, associatedData: associatedData, under: key))
         } catch {
-            throw SyncError(.invalid, .seal, in: .circleKey)
+            throw .key(.seal)
         }
     }
 }

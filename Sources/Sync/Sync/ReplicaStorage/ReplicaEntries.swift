@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A replica as entries. A transaction writes the changed ones, and the next process restores the
-// replica from them: docs/FORMAT.md §12.2. The module KeychainSync keeps them.
+// replica from them: docs/FORMAT.md §12.2. `SyncedKeychain` keeps them.
 
 package import ValetKeychainModel
 internal import ValetSealing
@@ -36,17 +36,11 @@ package struct ReplicaEntry: Hashable, Sendable {
 
     /// The id of a record's entry.
     package static func id(of dot: Dot, in scope: KeyScope) -> [UInt8] {
-        var id = [scope.rawValue]
-        id.append(dot)
-        return id
+        [UInt8](fields: scope, dot)
     }
 
     /// The id of an item's entry.
-    package static func id(of key: SyncItemID) -> [UInt8] {
-        var id: [UInt8] = []
-        id.append(bigEndian: key.number)
-        return id
-    }
+    package static func id(of key: SyncItemID) -> [UInt8] { [UInt8](fields: key) }
 }
 
 extension Replica {
@@ -84,26 +78,24 @@ extension Replica {
             shown[key] == usuallyShown(key) && !staying.contains(key) && !deferred.contains(key)
             && changes.allSatisfy { $0.0 == nil && $0.1 == nil }
         if isUsual { return nil }
-        var bytes: [UInt8] = []
-        bytes.append(staying.contains(key))
-        bytes.append(deferred.contains(key))
-        bytes.append(shown[key]) { $1.write(to: &$0) }
+        var bytes = [UInt8](fields: staying.contains(key), deferred.contains(key), shown[key])
         for (pending, renewals) in changes {
-            bytes.append(pending) { $1.write(to: &$0) }
-            bytes.append(list: renewals ?? []) { $1.write(to: &$0) }
+            bytes += [UInt8](fields: pending, UInt32(renewals?.count ?? 0))
+            bytes += (renewals ?? []).flatMap(\.encoded)
         }
         return bytes
     }
 
     fileprivate mutating func readState(of key: SyncItemID, _ facts: [UInt8]) throws(SyncError) {
-        var reader = EntryReader(facts)
-        if try reader.flag() { staying.insert(key) }
-        if try reader.flag() { deferred.insert(key) }
-        shown[key] = try reader.optional(Shown.init)
+        var reader = ByteReader(facts, of: .keptReplica)
+        if try Bool(from: &reader) { staying.insert(key) }
+        if try Bool(from: &reader) { deferred.insert(key) }
+        shown[key] = try Shown?(from: &reader)
         for scope in KeyScope.allCases {
-            self[scope].pending[key] = try reader.optional(PendingChange.init)
-            let renewals = try reader.list { reader throws(SyncError) in
-                try Renewal(of: key, from: &reader)
+            self[scope].pending[key] = try PendingChange?(from: &reader)
+            var renewals: [Renewal] = []
+            for _ in 0..<(try reader.integer(UInt32.self)) {
+                renewals.append(try Renewal(of: key, from: &reader))
             }
             self[scope].renewals[key] = renewals.isEmpty ? nil : renewals
         }
@@ -131,17 +123,12 @@ extension ScopeReplica {
         }
         changedDots = [:]
         if hasChanged {
-            var bytes = own.id.bytes
-            positions.write(to: &bytes)
-            try write(ReplicaEntry(kind: .scope, id: [scope.rawValue], facts: bytes))
+            let facts = [UInt8](fields: own.id, positions)
+            try write(ReplicaEntry(kind: .scope, id: [scope.rawValue], facts: facts))
             hasChanged = false
         }
         for log in cloud.takeChanged() {
-            let facts = cloud.logs[log].map { dots in
-                var bytes: [UInt8] = []
-                bytes.append(dots: dots)
-                return bytes
-            }
+            let facts = cloud.logs[log].map { [UInt8](fields: $0) }
             try write(ReplicaEntry(kind: .cloud, id: id(log), facts: facts))
         }
         try takeLogChanges(write)
@@ -151,43 +138,31 @@ extension ScopeReplica {
         for log in retired.takeChanged() {
             guard var old = retired[log] else { continue }
             try old.own.takeChanges(in: scope, write)
-            var bytes: [UInt8] = [1]
-            old.write(to: &bytes)
-            old.own.write(to: &bytes)
-            try write(ReplicaEntry(kind: .log, id: id(log), facts: bytes))
+            try write(
+                ReplicaEntry(kind: .log, id: id(log), facts: [1] + old.encoded + old.own.encoded))
         }
         guard hasOwnChanged else { return }
         try own.takeChanges(in: scope, write)
-        var bytes: [UInt8] = [0]
-        own.write(to: &bytes)
-        try write(ReplicaEntry(kind: .log, id: id(own.id), facts: bytes))
+        try write(ReplicaEntry(kind: .log, id: id(own.id), facts: [0] + own.encoded))
         hasOwnChanged = false
     }
 }
 
 extension ReplicaEntry {
     fileprivate static func id(of log: LogID, in scope: KeyScope) -> [UInt8] {
-        [scope.rawValue] + log.bytes
+        [UInt8](fields: scope, log)
     }
 
     static func message(_ own: OwnLog, _ number: UInt64, in scope: KeyScope) -> ReplicaEntry {
-        var id = id(of: own.id, in: scope)
-        id.append(bigEndian: number)
-        let facts = own.built[number].map { hash in
-            var bytes = hash.bytes
-            bytes.append(dots: own.covers[number] ?? [])
-            return bytes
-        }
-        return ReplicaEntry(kind: .message, id: id, facts: facts)
+        let facts = own.built[number].map { [UInt8](fields: $0, own.covers[number] ?? []) }
+        return ReplicaEntry(
+            kind: .message, id: [UInt8](fields: scope, own.id, number), facts: facts)
     }
 
     static func unconfirmed(_ own: OwnLog, in scope: KeyScope) -> ReplicaEntry {
-        let facts = own.unconfirmed.map { unconfirmed in
-            var bytes: [UInt8] = []
-            unconfirmed.write(to: &bytes)
-            return bytes
-        }
-        return ReplicaEntry(kind: .unconfirmed, id: id(of: own.id, in: scope), facts: facts)
+        ReplicaEntry(
+            kind: .unconfirmed, id: id(of: own.id, in: scope),
+            facts: own.unconfirmed.map { [UInt8](fields: $0) })
     }
 }
 
@@ -213,22 +188,25 @@ package struct ReplicaRestoration {
     package mutating func add(
         _ kind: ReplicaEntry.Kind, id: [UInt8], of key: SyncItemID, facts: [UInt8]
     ) throws(SyncError) {
-        var reader = EntryReader(id)
+        var reader = ByteReader(id, of: .keptReplica)
+        if kind == .item {
+            items.append((try SyncItemID(from: &reader), facts))
+            return try reader.finish()
+        }
+        let scope = try KeyScope(from: &reader)
         switch kind {
         case .record:
-            let (scope, dot) = (try reader.scope(), try reader.dot())
+            let dot = try Dot(from: &reader)
             records[scope, default: []].append((dot, try RecordSummary(of: key, parsing: facts)))
-        case .item: items.append((SyncItemID(try reader.integer()), facts))
-        case .scope: scopes[try reader.scope()] = facts
-        case .log: logs[try reader.scope(), default: [:]][try LogID(from: &reader)] = facts
+        case .item, .scope: scopes[scope] = facts
+        case .log: logs[scope, default: [:]][try LogID(from: &reader)] = facts
         case .message:
-            let (scope, log) = (try reader.scope(), try LogID(from: &reader))
-            messages[scope, default: [:]][log, default: []].append((try reader.integer(), facts))
+            let (log, number) = try reader.fields(LogID.self, UInt64.self)
+            messages[scope, default: [:]][log, default: []].append((number, facts))
         case .cloud:
-            clouds[try reader.scope(), default: []].append(facts)
+            clouds[scope, default: []].append(facts)
             _ = try LogID(from: &reader)
-        case .unconfirmed:
-            unconfirmed[try reader.scope(), default: [:]][try LogID(from: &reader)] = facts
+        case .unconfirmed: unconfirmed[scope, default: [:]][try LogID(from: &reader)] = facts
         }
         try reader.finish()
     }
@@ -264,15 +242,14 @@ package struct ReplicaRestoration {
     }
 
     private func replica(_ scope: KeyScope) throws(SyncError) -> ScopeReplica {
-        guard let facts = scopes[scope] else { throw EntryReader([]).malformed }
-        var reader = EntryReader(facts)
+        var reader = ByteReader(scopes[scope] ?? [], of: .keptReplica)
         let own = try LogID(from: &reader)
         var replica = ScopeReplica(scope, log: own)
-        replica.positions = try LogTable.read(&reader)
+        replica.positions = try LogTable(from: &reader)
         try reader.finish()
         for (id, facts) in logs[scope] ?? [:] {
-            var reader = EntryReader(facts)
-            let old = try reader.flag() ? try RetiredLog(OwnLog(id), from: &reader) : nil
+            var reader = ByteReader(facts, of: .keptReplica)
+            let old = try Bool(from: &reader) ? try RetiredLog(OwnLog(id), from: &reader) : nil
             guard old != nil || id == own else { continue }
             var log = OwnLog(id)
             try log.read(&reader)
@@ -286,10 +263,8 @@ package struct ReplicaRestoration {
             }
         }
         for facts in clouds[scope] ?? [] {
-            var reader = EntryReader(facts)
-            for dot in try reader.list({ reader throws(SyncError) in try reader.dot() }) {
-                replica.cloud.insert(dot)
-            }
+            var reader = ByteReader(facts, of: .keptReplica)
+            for dot in try [Dot](from: &reader) { replica.cloud.insert(dot) }
             try reader.finish()
         }
         return replica
@@ -297,14 +272,13 @@ package struct ReplicaRestoration {
 
     private func restoreMessages(of log: inout OwnLog, _ scope: KeyScope) throws(SyncError) {
         for message in messages[scope]?[log.id] ?? [] {
-            var reader = EntryReader(message.facts)
-            let hash = try SyncHash(from: &reader)
-            let covers = try reader.list { reader throws(SyncError) in try reader.dot() }
+            var reader = ByteReader(message.facts, of: .keptReplica)
+            let (hash, covers) = try reader.fields(SyncHash.self, [Dot].self)
             try reader.finish()
             log.restore(message.number, hash: hash, covers: covers)
         }
         guard let facts = unconfirmed[scope]?[log.id] else { return }
-        var reader = EntryReader(facts)
+        var reader = ByteReader(facts, of: .keptReplica)
         log.unconfirmed = try OwnLog.Unconfirmed(from: &reader)
         try reader.finish()
     }

@@ -7,7 +7,6 @@
 package import ValetKeychainModel
 internal import ValetSealing
 package import ValetSync
-package import ValetSyncStores
 internal import ValetSystem
 
 /// The mails of an invitation in the store, as one side sees them.
@@ -82,7 +81,7 @@ package struct InvitationSponsor: ~Copyable {
     /// The request of the device that answers; nil before it has come.
     ///
     /// - Throws: ``KeychainFailure``.
-    package mutating func request() throws -> InvitationRequest? {
+    package mutating func request() throws(KeychainFailure) -> InvitationRequest? {
         var found: InvitationRequest?
         for mail in try post.mails(.request) {
             let request = try reading { () throws(SyncError) in
@@ -97,7 +96,7 @@ package struct InvitationSponsor: ~Copyable {
     ///
     /// - Returns: The four words.
     /// - Throws: ``KeychainFailure``.
-    package mutating func open() throws -> [String] {
+    package mutating func open() throws(KeychainFailure) -> [String] {
         guard let mail = sponsoring.openingMail(random: .random()), let words = sponsoring.words
         else { throw KeychainFailure.circle(.invitationSeen) }
         try post.post(.opening, mail)
@@ -108,7 +107,7 @@ package struct InvitationSponsor: ~Copyable {
     /// ends the invitation.
     ///
     /// - Throws: ``KeychainFailure``.
-    package mutating func answer() throws -> Bool? {
+    package mutating func answer() throws(KeychainFailure) -> Bool? {
         _ = try request()
         var found: Bool?
         for mail in try post.mails(.answer) {
@@ -124,7 +123,9 @@ package struct InvitationSponsor: ~Copyable {
     /// circle.
     ///
     /// - Throws: ``KeychainFailure``.
-    package mutating func send(_ names: InvitationNames, of session: SyncSession) throws {
+    package mutating func send(_ names: InvitationNames, of session: SyncSession)
+        throws(KeychainFailure)
+    {
         let mail = try session.withIdentity(.whileUnlocked) { identity in
             sponsoring.namesMail(names, signedBy: identity.signing, random: .random())
         }
@@ -150,7 +151,7 @@ package struct InvitationJoiner: ~Copyable {
     /// The sponsor's offer; nil while its mail has not arrived.
     ///
     /// - Throws: ``KeychainFailure``.
-    package mutating func offer() throws -> InvitationOffer? {
+    package mutating func offer() throws(KeychainFailure) -> InvitationOffer? {
         var found: InvitationOffer?
         for mail in try post.mails(.offer) {
             let offer = try reading { () throws(SyncError) in
@@ -169,7 +170,7 @@ package struct InvitationJoiner: ~Copyable {
     /// The four words; nil while the sponsor's mail has not arrived.
     ///
     /// - Throws: ``KeychainFailure``.
-    package mutating func words() throws -> [String]? {
+    package mutating func words() throws(KeychainFailure) -> [String]? {
         _ = try offer()
         for mail in try post.mails(.opening) {
             _ = try reading { () throws(SyncError) in try joining.receiveOpening(mail.bytes) }

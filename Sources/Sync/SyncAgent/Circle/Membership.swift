@@ -8,7 +8,6 @@ package import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSealing
 package import ValetSync
-internal import ValetSyncStores
 
 extension SyncSession {
     private static let leaving = "leave the circle"
@@ -27,10 +26,12 @@ extension SyncSession {
     /// device has read.
     ///
     /// - Throws: As ``append(_:)``; ``KeychainFailure``.
-    package func admit(_ member: Member) throws {
+    package func admit(_ member: Member) throws(KeychainFailure) {
         // A request that is repeated after a crash must not end in an entry that no device accepts.
         if roster.accepted.members[member.id] == nil {
-            try append { _, head in try self.addition(of: member, head) }
+            try append { (_, head) throws(KeychainFailure) in
+                try self.addition(of: member, head)
+            }
         }
         try oweTables()
         _ = try sendPending()
@@ -44,7 +45,7 @@ extension SyncSession {
     @discardableResult
     package func remove(
         _ devices: [DeviceID], _ progress: (SyncProgress) -> Void = { _ in }
-    ) throws -> Bool {
+    ) throws(KeychainFailure) -> Bool {
         try readLogs(progress)
         _ = try sendPending()
         let begun = machine.milliseconds()
@@ -53,7 +54,7 @@ extension SyncSession {
             let isSent = try sendBase(scope)
             hasBase = hasBase && isSent
         }
-        try append { state, head in
+        try append { (state, head) throws(KeychainFailure) in
             let present = devices.filter { state.members[$0] != nil }
             return try self.removal(of: present, after: state, head)
         }
@@ -65,7 +66,7 @@ extension SyncSession {
     /// Makes the keychain's recovery key a member, and notes which key it is.
     ///
     /// - Throws: As ``admit(_:)``.
-    package func admitRecoveryKey(_ member: Member) throws {
+    package func admitRecoveryKey(_ member: Member) throws(KeychainFailure) {
         let key = try keychain.store.keychain.status().recoveryPublicKey ?? []
         try admit(member)
         try keychain.update("note the recovery key") { update in
@@ -74,7 +75,7 @@ extension SyncSession {
     }
 
     /// Removes the recovery member if its key is not the keychain's recovery key any more.
-    func removeStaleRecoveryKey() throws {
+    func removeStaleRecoveryKey() throws(KeychainFailure) {
         let note = try keychain.read("look for the recovery key") { try $0[.recovery] } ?? nil
         let key = try keychain.store.keychain.status().recoveryPublicKey
         if let stale = roster.staleRecoveryKey(noted: note, present: key) { try remove([stale]) }
@@ -83,7 +84,7 @@ extension SyncSession {
     /// Sends what is pending, and leaves the circle. Items and replica stay.
     ///
     /// - Throws: As ``append(_:)``; `unsentChanges` if something could not be sent.
-    package func leave() throws {
+    package func leave() throws(KeychainFailure) {
         try readLogs()
         let isSent = try sendPending()
         let isIdle = try keychain.update(Self.leaving) { update in
@@ -115,7 +116,7 @@ extension SyncSession {
     }
 
     /// The last messages of this device's logs in the store, as its *leave* names them.
-    private func lastMessages() throws -> [RosterEntry.LastMessage] {
+    private func lastMessages() throws(KeychainFailure) -> [RosterEntry.LastMessage] {
         let logs = try logs(of: [circle.device])
         return try look { replica in
             logs.compactMap { place in
@@ -132,7 +133,7 @@ extension SyncSession {
     /// on this device.
     ///
     /// - Returns: false if there is nothing to choose, or the device is not among the authors.
-    package func distrust(_ device: DeviceID) throws -> Bool {
+    package func distrust(_ device: DeviceID) throws(KeychainFailure) -> Bool {
         guard !roster.alarm.isEmpty, roster.alarmAuthors.contains(device) else { return false }
         roster.distrust(device)
         try keepRoster()
@@ -156,7 +157,7 @@ extension Roster {
     ///   - present: The public half of the keychain's recovery key; nil if it has none.
     package func staleRecoveryKey(noted note: [UInt8]?, present: [UInt8]?) -> DeviceID? {
         var reader = ByteReader(
-            note ?? [], malformed: SyncError(.malformed, .form, in: .member))
+            note ?? [], of: .member)
         guard let id = try? DeviceID(from: &reader), accepted.members[id] != nil else {
             return nil
         }

@@ -6,7 +6,6 @@ package import ValetKeychainStore
 package import ValetKeys
 internal import ValetSealing
 package import ValetSync
-package import ValetSyncStores
 package import ValetSystem
 
 /// A device before it is a member of a circle: its secrets, until the keychain has them, and the
@@ -77,25 +76,19 @@ package struct CircleBeginning: Sendable {
 
     /// The bytes of the note ``NoteName/move``: the circle, its roster, and the names.
     var bytes: [UInt8] {
-        var bytes: [UInt8] = []
-        for part in [note.bytes, roster.kept.bytes, names.bytes] {
-            bytes.append(bigEndian: UInt32(part.count))
-            bytes += part
-        }
-        return bytes
+        [UInt8](
+            fields: SizedBytes(note.bytes), SizedBytes(roster.kept.bytes), SizedBytes(names.bytes))
     }
 
     /// Reads ``bytes``.
     ///
     /// - Throws: ``SyncError``: `malformed`, `form`.
     init(parsing bytes: [UInt8], _ address: StoreAddress) throws(SyncError) {
-        var reader = ByteReader(bytes, malformed: SyncError(.malformed, .form, in: .member))
-        func part(_ reader: inout ByteReader<SyncError>) throws(SyncError) -> [UInt8] {
-            try reader.bytes(Int(try reader.integer(UInt32.self)))
-        }
-        let note = try CircleNote(parsing: part(&reader))
-        let roster = try Roster(Roster.Kept(parsing: part(&reader)), of: note.circle)
-        self.init(note, roster, address, DeviceNames(parsing: try part(&reader)))
+        var reader = ByteReader(bytes, of: .member)
+        let parts = try reader.fields(SizedBytes.self, SizedBytes.self, SizedBytes.self)
+        let note = try CircleNote(parsing: parts.0.bytes)
+        let roster = try Roster(Roster.Kept(parsing: parts.1.bytes), of: note.circle)
+        self.init(note, roster, address, DeviceNames(parsing: parts.2.bytes))
     }
 
     /// Writes the notes in the transaction that begins the replica.
@@ -126,22 +119,21 @@ package struct FoundedCircle: Sendable {
     private let entry: RosterEntry
 
     /// Makes the first entry for a founder, whose keys are made for no circle.
-    ///
-    /// - Throws: ``SyncError`` for keys without a valid agreement, which cannot happen by chance.
     package init(
         by founder: borrowing NewMember, _ machine: SyncSession.Machine = .own
-    ) throws(SyncError) {
+    ) throws(KeychainFailure) {
         let head = RosterEntry.Head.founding(
             milliseconds: machine.milliseconds(), signer: founder.member.id)
         let keys = CircleKeys(epoch: 1, f: .random(), u: .random())
-        let wraps = try Wraps(
-            keys, for: [founder.member], at: head.place, ephemeral: .random(),
-            random: machine.random)
+        let wraps = try machine.wraps(keys, for: [founder.member], head)
         let identity = founder.identity(.whileUnlocked)
         entry = RosterEntry(
             head, .create(salt: .random(), founder.member, wraps), signedBy: identity.signing)
         id = entry.hash.half()
-        roster = try Roster(founding: entry, of: id)
+        guard let roster = Roster(founding: entry.bytes, of: id) else {
+            throw KeychainFailure(.internalFault, during: "found a circle")
+        }
+        self.roster = roster
     }
 
     /// Makes the circle in the store.
@@ -178,9 +170,10 @@ extension SyncedKeychain {
     /// The secrets of the new member and the new circle are kept in two transactions. If the
     /// process dies between them, ``finishMove(_:)`` does the second one.
     package func move(
-        _ beginning: CircleBeginning, keepingSecrets keepSecrets: () throws -> Void,
+        _ beginning: CircleBeginning,
+        keepingSecrets keepSecrets: () throws(KeychainFailure) -> Void,
         _ machine: SyncSession.Machine = .own
-    ) throws {
+    ) throws(KeychainFailure) {
         try update(Self.moving) { $0[.move] = beginning.bytes }
         try keepSecrets()
         try finishMove(machine)
@@ -188,7 +181,7 @@ extension SyncedKeychain {
 
     /// Finishes a move that was broken off: forward if the keychain has the secrets of the member
     /// of the new circle, otherwise back.
-    func finishMove(_ machine: SyncSession.Machine) throws {
+    func finishMove(_ machine: SyncSession.Machine) throws(KeychainFailure) {
         let notes = try read(Self.moving) { view in
             try [NoteName.move, .address].map { try view[$0] }
         }
@@ -250,9 +243,9 @@ package struct ForeignRoster: Sendable {
     /// - Throws: ``KeychainFailure``.
     package init?(
         of circle: CircleID, in store: any SyncStore, by deadline: Deadline
-    ) throws {
+    ) throws(KeychainFailure) {
         let place = StorePlace.roster(circle)
-        let listing = try store.list(place, from: 0, by: deadline)
+        let listing = try store.list(place, by: deadline)
         guard !listing.isTooLong else {
             throw KeychainFailure.store(
                 .storeMalformed, during: "read the roster", reason: "it has too many files",
@@ -300,7 +293,7 @@ package struct ForeignRoster: Sendable {
     package func admit(
         _ newcomer: borrowing NewMember, by recovery: borrowing NewMember,
         in store: any SyncStore, _ machine: SyncSession.Machine = .own
-    ) throws -> Roster? {
+    ) throws(KeychainFailure) -> Roster? {
         let id = recovery.member.id
         let first = recovery.identity(.afterFirstUnlock)
         let unlocked = recovery.identity(.whileUnlocked)
@@ -310,9 +303,7 @@ package struct ForeignRoster: Sendable {
         let state = roster.accepted
         let head = state.next(milliseconds: machine.milliseconds(), signer: id)
         let keys = CircleKeys(epoch: state.epoch, f: f.key.copy(), u: u.key.copy())
-        let wraps = try Wraps(
-            keys, for: [newcomer.member], at: head.place, ephemeral: .random(),
-            random: machine.random)
+        let wraps = try machine.wraps(keys, for: [newcomer.member], head)
         let entry = RosterEntry(
             head, .add(newcomer.member, wraps), signedBy: unlocked.signing)
         let last = LogPosition(number: UInt64(state.number), hash: state.hash)

@@ -49,32 +49,26 @@ extension StoreAddress {
     /// The bytes of the note.
     package var bytes: [UInt8] {
         switch self {
-        case .folder(let path): return [Self.version, 1] + Self.bytes(of: path)
+        case .folder(let path): return [UInt8](fields: Self.version, 1 as UInt8, path)
         case .etcd(let address):
             let options = [address.authority, address.certificate, address.key, address.user]
             // An option that is given is never empty.
             let texts =
                 options.map { $0 ?? "" } + [address.list]
                 + [address.allowsPlainText ? Self.plainText : ""]
-            return [Self.version, 2] + texts.flatMap(Self.bytes)
+            return [Self.version, 2] + texts.flatMap { [UInt8](fields: $0) }
         }
-    }
-
-    private static func bytes(of text: String) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.append(bigEndian: UInt32(text.utf8.count))
-        return bytes + text.utf8
     }
 
     /// Reads ``bytes``.
     ///
     /// - Throws: ``SyncError``: `malformed`, `form`.
     package init(parsing bytes: [UInt8]) throws(SyncError) {
-        var reader = ByteReader(bytes, malformed: SyncError(.malformed, .form, in: .member))
+        var reader = ByteReader(bytes, of: .member)
         guard try reader.integer(UInt8.self) == Self.version else { throw reader.malformed }
         let kind = try reader.integer(UInt8.self)
         var texts: [String] = []
-        while !reader.isAtEnd { texts.append(try reader.text()) }
+        while !reader.isAtEnd { texts.append(try String(from: &reader)) }
         switch kind {
         case 1 where texts.count == 1: self = .folder(texts[0])
         case 2 where texts.count == 6:
@@ -99,36 +93,20 @@ package struct DeviceNames: Hashable, Sendable {
 
     /// The bytes of the note.
     package var bytes: [UInt8] {
-        var bytes: [UInt8] = []
-        for (device, name) in names.sorted(by: { $0.key < $1.key }) {
-            bytes += device.bytes
-            bytes.append(bigEndian: UInt32(name.utf8.count))
-            bytes += name.utf8
-        }
-        return bytes
+        names.sorted { $0.key < $1.key }.flatMap { [UInt8](fields: $0.key, $0.value) }
     }
 
     /// Reads ``bytes``; nil and anything else have no names.
     package init(parsing bytes: [UInt8]?) {
-        var reader = ByteReader(
-            bytes ?? [], malformed: SyncError(.malformed, .form, in: .member))
+        var reader = ByteReader(bytes ?? [], of: .member)
         do {
             while !reader.isAtEnd {
-                let device = try DeviceID(from: &reader)
-                names[device] = try reader.text()
+                let (device, name) = try reader.fields(DeviceID.self, String.self)
+                names[device] = name
             }
         } catch {
             names = [:]
         }
-    }
-}
-
-extension ByteReader {
-    /// UTF-8 after its length.
-    fileprivate mutating func text() throws(Failure) -> String {
-        let byteCount = try integer(UInt32.self)
-        guard let text = String(utf8: try bytes(Int(byteCount))) else { throw malformed }
-        return text
     }
 }
 

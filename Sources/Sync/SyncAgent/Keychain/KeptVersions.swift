@@ -32,10 +32,6 @@ package struct KeptVersion: Sendable {
 // MARK: - Replaced values
 
 extension SyncUpdate {
-    /// How many more replaced values fit, up to `maximalCount`:
-    /// ``ScopeReplica/begin(_:room:limits:)``.
-    package func replacedRoom(_ maximalCount: Int) -> Int { replaced.room(maximalCount) }
-
     /// Deletes the oldest replaced values while there are more than `maximalCount`, or too many
     /// bytes.
     package func dropExcessReplaced(_ maximalCount: Int) throws {
@@ -54,7 +50,7 @@ extension SyncUpdate {
     /// Keeps the value of a row that has no record, unless it is kept already.
     func keepReplaced(_ content: RecordContent, of row: SealedRow, _ key: SyncItemID) throws {
         for dot in (replaced.entries[key] ?? [:]).keys {
-            guard let known = try self.content(ofReplaced: dot) else { continue }
+            guard let known = try reader.content(of: .replaced(dot)) else { continue }
             if known.encoded.isEqual(to: content.encoded) { return }
         }
         let record = SyncRecord(time: row.recordTime, salt: .random(), content: content.encoded)
@@ -66,34 +62,28 @@ extension SyncUpdate {
     func keepReplaced(
         _ record: SyncRecord, _ key: SyncItemID, _ dot: Dot, in scope: KeyScope
     ) throws {
-        let content = try unchecked(record.content)
+        let content = try RecordContent(unchecked: record.content)
         guard !content.hasMoved else { return }
-        let facts = ReplacedFacts(
-            dot, in: scope, time: record.time, milliseconds: milliseconds,
+        let entry = ReplacedValues.Entry(
+            key, dot, in: scope, times: (record.time, removed: milliseconds),
             byteCount: record.content.byteCount)
         try put(
             SyncEntryHead(
-                EntryKind.replaced, ReplacedFacts.id(of: dot), item: key.number,
+                EntryKind.replaced, ReplicaEntry.id(ofReplaced: dot), item: key.number,
                 content.sealingClass(in: scope)),
-            facts: facts.encoded, secret: record.secret(withContent: true))
-        replaced.insert(facts.entry(of: key))
-        let all = Array((replaced.entries[key] ?? [:]).values)
-        for old in ReplacedValues.expired(all, at: milliseconds) { try forget(old) }
+            facts: entry.facts, secret: record.secret(withContent: true))
+        replaced.insert(entry)
+        for old in replaced.expired(of: key, at: milliseconds) { try forget(old) }
     }
 
     private func forget(_ entry: ReplacedValues.Entry) throws {
-        try delete(EntryKind.replaced, ReplacedFacts.id(of: entry.dot))
-        replaced.remove(entry.dot, entry.key)
+        try delete(EntryKind.replaced, ReplicaEntry.id(ofReplaced: entry.dot))
+        replaced.remove(entry)
     }
 
     /// Deletes the expired replaced values.
     func forgetExpired() throws {
-        let all = replaced.entries.values.flatMap(\.values)
-        for old in ReplacedValues.expired(all, at: milliseconds) { try forget(old) }
-    }
-
-    func content(ofReplaced dot: Dot) throws -> RecordContent? {
-        try reader.content(of: .replaced(dot))
+        for old in replaced.expired(at: milliseconds) { try forget(old) }
     }
 
     // MARK: Choices of the user
@@ -176,16 +166,20 @@ extension RecordReader {
             guard let record = try record(dot, in: scope) else { return nil }
             return try? RecordContent(parsing: record.content, in: scope)
         case .replaced(let dot):
-            guard let entry = try tables.entry(EntryKind.replaced, ReplacedFacts.id(of: dot)),
+            guard
+                let entry = try tables.entry(EntryKind.replaced, ReplicaEntry.id(ofReplaced: dot)),
                 let secret = try? keys.openSecret(entry),
                 let content = try? secret.splitSalt().content
             else { return nil }
             return try? RecordContent(unchecked: content)
         }
     }
+}
 
-    /// The conflicts of a replica, by item. Equal values of two devices are none.
-    func conflicts(of replica: Replica) throws -> [KeptVersion] {
+extension SyncView {
+    /// The conflicts, by item. Equal values of two devices are none.
+    package func conflicts() throws -> [KeptVersion] {
+        guard let replica = try replica else { return [] }
         let shownItems = replica.shownItems
         return try replica.itemsWithSeveralRecords.flatMap { key -> [KeptVersion] in
             let others = replica.conflicts(of: key)
@@ -205,18 +199,17 @@ extension RecordReader {
     }
 
     /// The replaced values, by item and by the time of their removal.
-    func replaced() throws -> [KeptVersion] {
-        var all: [(key: SyncItemID, facts: ReplacedFacts)] = []
-        try tables.forEachEntry(EntryKind.replaced...EntryKind.replaced) { entry in
-            let facts = try ReplacedFacts(parsing: keys.openFacts(entry))
-            all.append((SyncItemID(entry.head.item), facts))
+    package func replaced() throws -> [KeptVersion] {
+        var all: [ReplacedValues.Entry] = []
+        try reader.tables.forEachEntry(EntryKind.replaced...EntryKind.replaced) { entry in
+            all.append(try reader.keys.replaced(entry))
         }
-        all.sort { ($0.key, $0.facts.milliseconds) < ($1.key, $1.facts.milliseconds) }
-        return try all.map { key, facts in
-            let id = KeptVersion.ID.replaced(facts.dot)
+        all.sort { ($0.key, $0.milliseconds) < ($1.key, $1.milliseconds) }
+        return try all.map { entry in
+            let id = KeptVersion.ID.replaced(entry.dot)
             return KeptVersion(
-                id: id, key: key, author: facts.dot.log.high, time: facts.time,
-                takenAway: facts.milliseconds, content: try content(of: id))
+                id: id, key: entry.key, author: entry.dot.log.high, time: entry.time,
+                takenAway: entry.milliseconds, content: try content(of: id))
         }
     }
 }

@@ -27,7 +27,7 @@ struct RecordReader {
     func content(of row: SealedRow) throws -> RecordContent {
         let opened = try keys.openUnused(row)
         return RecordContent(
-            unchecked: row.header.itemClass, row.header.protectionClass,
+            row.header.itemClass, row.header.protectionClass,
             kind: opened.value.map { .value($0) } ?? .noValue,
             attributes: opened.content.travelling)
     }

@@ -16,7 +16,7 @@ struct KeptReplica {
     /// The unconfirmed messages.
     var outgoing: [KeyScope: [UInt8]]
     /// The replaced values that are kept.
-    var replaced = ReplacedList()
+    var replaced = ReplacedValues()
 }
 
 /// The kinds of entries: docs/FORMAT.md §12.2. Those up to 7 are ``ReplicaEntry/Kind``.
@@ -67,8 +67,7 @@ extension KeptReplica {
             }
             replica = try restoration.finish(owesJoin: owesJoin)
             try tables.forEachEntry(EntryKind.replaced...EntryKind.replaced) { entry in
-                let value = try ReplacedFacts(parsing: keys.openFacts(entry))
-                replaced.insert(value.entry(of: SyncItemID(entry.head.item)))
+                replaced.insert(try keys.replaced(entry))
             }
         } catch let error as RowFailure where error.isDamage {
             throw Self.damage
@@ -93,103 +92,16 @@ extension KeptReplica {
     }
 }
 
-/// The facts of a replaced value.
-struct ReplacedFacts {
-    let dot: Dot
-    /// The scope of the record.
-    let scope: KeyScope
-    /// When the record was made.
-    let time: UInt64
-    /// When the value was removed.
-    let milliseconds: UInt64
-    let byteCount: Int
-
-    func entry(of key: SyncItemID) -> ReplacedValues.Entry {
-        ReplacedValues.Entry(key: key, milliseconds: milliseconds, dot: dot, byteCount: byteCount)
+extension RowKeys {
+    /// The replaced value of an entry.
+    func replaced(_ entry: SealedSyncEntry) throws(RowFailure) -> ReplacedValues.Entry {
+        try ReplacedValues.Entry(
+            SyncItemID(entry.head.item), parsing: try openFacts(entry),
+            malformed: RowFailure.content)
     }
-
-    /// dot:32 · scope:1 · time:8 · milliseconds:8 · number of bytes:4.
-    var encoded: [UInt8] {
-        var bytes = ReplicaEntry.id(of: dot, in: scope)
-        bytes.append(bigEndian: time)
-        bytes.append(bigEndian: milliseconds)
-        bytes.append(bigEndian: UInt32(byteCount))
-        return bytes
-    }
-
-    init(
-        _ dot: Dot, in scope: KeyScope, time: UInt64, milliseconds: UInt64, byteCount: Int
-    ) {
-        (self.dot, self.scope, self.time) = (dot, scope, time)
-        (self.milliseconds, self.byteCount) = (milliseconds, byteCount)
-    }
-
-    /// Reads ``encoded``.
-    ///
-    /// - Throws: ``RowFailure/content``.
-    init(parsing bytes: [UInt8]) throws(RowFailure) {
-        var reader = ByteReader(bytes, malformed: RowFailure.content)
-        guard let scope = KeyScope(rawValue: try reader.integer()) else { throw .content }
-        let log = try LogID(from: &reader)
-        let dot = Dot(log: log, number: try reader.integer(), tag: try reader.integer())
-        let time = try reader.integer(UInt64.self)
-        let milliseconds = try reader.integer(UInt64.self)
-        self.init(
-            dot, in: scope, time: time, milliseconds: milliseconds,
-            byteCount: Int(try reader.integer(UInt32.self)))
-        guard reader.isAtEnd else { throw .content }
-    }
-
-    /// The name of the entry.
-    static func id(of dot: Dot) -> [UInt8] { ReplicaEntry.id(of: dot, in: .whileUnlocked) }
 }
 
-/// Which replaced values are kept, and how many bytes they take.
-struct ReplacedList {
-    private(set) var entries: [SyncItemID: [Dot: ReplacedValues.Entry]] = [:]
-    private var count = 0
-    private var byteCount = 0
-
-    /// How many more values fit, up to `maximalCount`.
-    func room(_ maximalCount: Int) -> Int {
-        byteCount < ReplacedValues.maximalByteCount ? max(0, maximalCount - count) : 0
-    }
-
-    /// The values to drop because they do not fit: those that were removed first.
-    func excess(_ maximalCount: Int) -> [ReplacedValues.Entry] {
-        var (count, byteCount) = (count, byteCount)
-        guard count > maximalCount || byteCount > ReplacedValues.maximalByteCount else {
-            return []
-        }
-        let byAge = entries.values.flatMap(\.values).sorted {
-            ($0.milliseconds, $0.dot) < ($1.milliseconds, $1.dot)
-        }
-        return Array(
-            byAge.prefix { entry in
-                let isExcess =
-                    count > maximalCount || byteCount > ReplacedValues.maximalByteCount
-                count -= 1
-                byteCount -= entry.byteCount
-                return isExcess
-            })
-    }
-
-    mutating func insert(_ entry: ReplacedValues.Entry) {
-        remove(entry.dot, entry.key)
-        entries[entry.key, default: [:]][entry.dot] = entry
-        count += 1
-        byteCount += entry.byteCount
-    }
-
-    mutating func remove(_ dot: Dot, _ key: SyncItemID) {
-        guard let entry = entries[key]?.removeValue(forKey: dot) else { return }
-        count -= 1
-        byteCount -= entry.byteCount
-        if entries[key]?.isEmpty == true { entries[key] = nil }
-    }
-
-    /// The value of a record; nil if it is not kept.
-    func entry(_ dot: Dot) -> ReplacedValues.Entry? {
-        entries.values.lazy.compactMap { $0[dot] }.first
-    }
+extension ReplicaEntry {
+    /// The id of a replaced value's entry.
+    static func id(ofReplaced dot: Dot) -> [UInt8] { id(of: dot, in: .whileUnlocked) }
 }

@@ -115,7 +115,7 @@ private struct RowUpdates {
             guard let entry = try update.tables.entry(EntryKind.aside, id),
                 let record = try unlessDamaged({ try reader.record(entry) })
             else { return }
-            try write(record, update.unchecked(record.content), key, showing: nil)
+            try write(record, RecordContent(unchecked: record.content), key, showing: nil)
             try update.delete(EntryKind.aside, id)
         case .dot(let dot):
             guard let record = try records[dot] ?? reader.record(dot, in: scope) else {

@@ -59,7 +59,7 @@ extension SyncUpdate {
         }
         do {
             let record = try reader.record(entry)
-            let content = try unchecked(record.content)
+            let content = try RecordContent(unchecked: record.content)
             return sendable(content, key, in: scope, time: record.time, salt: record.salt)
         } catch let error as RowFailure {
             return error.isDamage ? refuse(key, .damaged) : nil
@@ -68,20 +68,13 @@ extension SyncUpdate {
         }
     }
 
-    /// Reads a content that may be too large to travel.
-    func unchecked(_ content: SecretValue) throws -> RecordContent {
-        try RecordContent(unchecked: content)
-    }
-
     private func sendable(
         _ content: RecordContent, _ key: SyncItemID, in scope: KeyScope, time: UInt64,
         salt: RecordSalt
     ) -> SyncRecord? {
         do {
-            let checked = try RecordContent(
-                content.itemClass, content.protectionClass, kind: content.kind,
-                attributes: content.attributes, in: scope)
-            return SyncRecord(time: time, salt: salt, content: checked.encoded)
+            try content.checkTravels(in: scope)
+            return SyncRecord(time: time, salt: salt, content: content.encoded)
         } catch {
             return refuse(key, error.rule == .limit ? .tooLarge : .damaged)
         }
@@ -106,9 +99,10 @@ extension SyncUpdate {
         for entry in known.attributes.entries where names.contains(entry.tag) {
             attributes.set(entry.value, for: entry.tag)
         }
-        let content = try RecordContent(
+        let content = RecordContent(
             known.itemClass, isElsewhere ? known.protectionClass : usual, kind: .moved(message),
-            attributes: attributes, in: scope)
+            attributes: attributes)
+        try content.checkTravels(in: scope)
         return SyncRecord(time: time, salt: .random(), content: content.encoded)
     }
 
@@ -118,19 +112,12 @@ extension SyncUpdate {
             return try? reader.content(of: row)
         }
         for (dot, _) in replaced.entries[key] ?? [:] {
-            if let content = try content(ofReplaced: dot) { return content }
+            if let content = try reader.content(of: .replaced(dot)) { return content }
         }
         return nil
     }
 
     // MARK: Records of messages
-
-    /// The record of a dot that is live or a renewal, byte for byte.
-    ///
-    /// - Returns: nil if it cannot be read: its row is damaged, or its scope closed.
-    package func record(_ dot: Dot, in scope: KeyScope) throws -> SyncRecord? {
-        try reader.record(dot, in: scope)
-    }
 
     /// The summary of a record in a message. Gives the item a number if it is new, even if the
     /// message is not joined.

@@ -27,7 +27,7 @@ package final class SyncUpdate {
     package internal(set) var unsendable: [UnsendableItem] = []
 
     let rows: RowTransaction
-    var replaced: ReplacedList
+    package internal(set) var replaced: ReplacedValues
     /// Up to which change number local changes were collected.
     private(set) var mark: Int64
     /// The tags of records whose bytes follow from rows.
@@ -47,7 +47,7 @@ package final class SyncUpdate {
         kept.replica = nil
         outgoing = kept.outgoing
         replaced = kept.replaced
-        kept.replaced = ReplacedList()
+        kept.replaced = ReplacedValues()
         mark = kept.mark
         former = kept
     }

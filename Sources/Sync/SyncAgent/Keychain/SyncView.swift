@@ -9,7 +9,7 @@ package final class SyncView {
     /// Whether scope `u` is closed.
     package var isLocked: Bool { reader.keys.isLocked }
 
-    private let reader: RecordReader
+    let reader: RecordReader
     private var kept: KeptReplica?
 
     init(_ reader: RecordReader, _ kept: KeptReplica?) throws {
@@ -43,15 +43,6 @@ package final class SyncView {
             try reader.store.sync.entry(EntryKind.note, note.id).map(reader.keys.openFacts)
         }
     }
-
-    /// The conflicts, by item.
-    package func conflicts() throws -> [KeptVersion] {
-        guard let replica = try replica else { return [] }
-        return try reader.conflicts(of: replica)
-    }
-
-    /// The replaced values, by item and by the time of their removal.
-    package func replaced() throws -> [KeptVersion] { try reader.replaced() }
 
     /// Opens a version with its value.
     ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetKeychainDatabase
+package import ValetKeychainDatabase
 package import ValetKeychainModel
 package import ValetKeychainStore
 package import ValetSync
@@ -87,14 +87,14 @@ package final class SyncedKeychain {
     ///   ``ScopeReplica/abandonBase()``.
     package func updateBeginningBase<R>(
         _ operation: String, _ body: (SyncUpdate) throws -> R
-    ) throws(KeychainFailure) -> (R, BaseSnapshot) {
+    ) throws(KeychainFailure) -> (R, HeldSnapshot) {
         while true {
             let written = try store.writeRowsHoldingSnapshot(operation) { try run($0, body) }
             guard let result = try keep(written?.0, operation), let held = written?.1 else {
                 written?.1.close()
                 continue
             }
-            return (result, BaseSnapshot(held))
+            return (result, held)
         }
     }
 
@@ -133,6 +133,25 @@ package final class SyncedKeychain {
         kept = written.kept
         if written.result == nil { _ = Deadline(after: .seconds(1)).sleep(atMost: Self.pause) }
         return written.result
+    }
+}
+
+extension HeldSnapshot {
+    /// The record of a dot that was live at that moment, byte for byte.
+    ///
+    /// - Throws: ``KeychainFailure``: `damaged` if its row is damaged; `locked` if the scope was
+    ///   closed since.
+    package func record(_ dot: Dot, in scope: KeyScope) throws(KeychainFailure) -> SyncRecord {
+        let operation = "build a base"
+        return try translating(operation) {
+            guard isOpen else { throw KeychainFailure(.locked, during: operation) }
+            let reader = RecordReader(store: store, keys: keys.rows)
+            if let record = try reader.record(dot, in: scope) { return record }
+            throw KeychainFailure(
+                .damaged, during: operation,
+                message: "an item that other devices have is damaged here",
+                hint: "run `valet doctor`; writing or removing the item mends this")
+        }
     }
 }
 

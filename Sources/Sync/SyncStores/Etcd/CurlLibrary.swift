@@ -3,6 +3,7 @@
 internal import Glibc
 internal import ValetCCurl
 internal import ValetKeychainModel
+internal import ValetSync
 
 /// The functions of libcurl. The library is loaded when a connection is made and stays loaded, so
 /// that only a program that uses such a store needs it.

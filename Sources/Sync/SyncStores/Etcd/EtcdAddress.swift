@@ -2,6 +2,7 @@
 
 package import ValetKeychainModel
 package import ValetSealing
+internal import ValetSync
 
 /// The files that secure connections to an etcd cluster. Paths are absolute; files are PEM.
 package struct EtcdSecurity: Hashable, Sendable {

@@ -3,6 +3,7 @@
 internal import ValetCCurl
 internal import ValetKeychainModel
 internal import ValetSealing
+internal import ValetSync
 internal import ValetSystem
 
 /// Calls etcd's JSON gateway: tries one server after the other, authenticates, and says what went

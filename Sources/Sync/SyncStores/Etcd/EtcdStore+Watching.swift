@@ -17,13 +17,13 @@ extension EtcdStore {
         var revision: Int64 = 0
         /// From where the next watch begins; nil if everything must be listed first.
         var start: Int64?
-        /// When everything is named next.
+        /// When the circle is to be listed next, whatever the watch says.
         var nextScan = Deadline.immediately
     }
 
     /// How a watch ended.
     private enum Found {
-        case changes(Set<StorePlace>)
+        case changes
         /// The server has ended the watch, or was set back.
         case canceled
         case broken
@@ -36,15 +36,15 @@ extension EtcdStore {
     private static let checkInterval = Duration.seconds(60)
     private static let pauseLength = Duration.seconds(1)
 
-    /// Watches from the revision after the one at which everything was named last.
+    /// Watches from the revision after the one at which the circle was to be listed last.
     package func waitForChange(
         in circle: CircleID, within limit: WaitLimit
-    ) throws(KeychainFailure) -> StoreChange {
+    ) throws(KeychainFailure) -> Bool {
         do {
             return try change(in: circle, within: limit)
         } catch {
             guard error.code == .storeTimedOut, Self.hasEnded(limit) else { throw error }
-            return .nothing
+            return false
         }
     }
 
@@ -54,25 +54,25 @@ extension EtcdStore {
 
     private func change(
         in circle: CircleID, within limit: WaitLimit
-    ) throws(KeychainFailure) -> StoreChange {
-        try watching.withLock { (watching) throws(KeychainFailure) -> StoreChange in
+    ) throws(KeychainFailure) -> Bool {
+        try watching.withLock { (watching) throws(KeychainFailure) -> Bool in
             let client = try Self.client(of: &watching, address)
             while true {
                 let isCanceled = watching.start == nil && watching.circle == circle
                 guard try continues(circle, client, &watching, within: limit) else {
                     // A server that cancels each watch must not keep the caller busy.
                     if isCanceled { Self.pause(limit) }
-                    return .everything
+                    return true
                 }
                 let end = min(
                     limit.deadline, watching.nextScan, Deadline(after: Self.checkInterval))
                 switch Self.watch(circle, client, &watching, within: limit.ending(at: end)) {
-                case .changes(let places): return .places(places)
+                case .changes: return true
                 case .canceled: watching.start = nil
                 case .broken: Self.pause(limit)
                 case .limit: break
                 }
-                if Self.hasEnded(limit) { return .nothing }
+                if Self.hasEnded(limit) { return false }
             }
         }
     }
@@ -137,7 +137,7 @@ extension EtcdStore {
             // The header may name a later revision, some of whose events are still to come.
             let revisions = line.events.compactMap { EtcdRevision($0.modRevision)?.number }
             newest = max(start, revisions.max() ?? start)
-            found = .changes(places(of: line.events, in: circle))
+            found = .changes
             return false
         }
         switch ending {
@@ -152,11 +152,5 @@ extension EtcdStore {
         case .tooLarge: return .canceled
         case .done, .failed: return .broken
         }
-    }
-
-    private static func places(
-        of events: [EtcdPair], in circle: CircleID
-    ) -> Set<StorePlace> {
-        Set(events.map { EtcdKeys.place(ofHead: $0.key, in: circle) ?? .roster(circle) })
     }
 }

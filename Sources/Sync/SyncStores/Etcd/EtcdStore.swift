@@ -64,14 +64,11 @@ package final class EtcdStore: SyncStore {
 
     /// Lists keys in pages.
     package func list(
-        _ place: StorePlace, from number: UInt64, by deadline: Deadline
+        _ place: StorePlace, by deadline: Deadline
     ) throws(KeychainFailure) -> StoreListing {
         var (listing, count) = (StoreListing(), 0)
         let prefix = EtcdKeys.prefix(place)
-        let start = StoreNames.text(StoredName(number: number, part: nil, hash: nil))
-        try forEachKey(
-            prefix, from: prefix + start, in: place.circle, by: deadline
-        ) { key in
+        try forEachKey(prefix, in: place.circle, by: deadline) { key in
             count += 1
             let text = key.span.extracting(droppingFirst: prefix.utf8.count)
             if let name = StoreNames.name(text, hasHash: place.hasHashes), place.mayHold(name) {
@@ -276,11 +273,10 @@ extension EtcdStore {
 
     /// Lends all keys with a prefix, page by page, until `body` returns false.
     private func forEachKey(
-        _ prefix: String, from first: String? = nil, in circle: CircleID?,
-        by deadline: Deadline, _ body: ([UInt8]) -> Bool
+        _ prefix: String, in circle: CircleID?, by deadline: Deadline, _ body: ([UInt8]) -> Bool
     ) throws(KeychainFailure) {
         let operation = "list what is in the store"
-        var start = Array((first ?? prefix).utf8)
+        var start = Array(prefix.utf8)
         while true {
             let page = EtcdOperation.list(
                 from: start, below: EtcdKeys.end(of: prefix), limit: Self.pageCount)

@@ -13,7 +13,7 @@ extension FolderStore {
         var events: FolderEvents?
         /// The circle that is watched.
         var circle: CircleID?
-        /// When everything is named next.
+        /// When the circle is to be listed next, whatever inotify says.
         var nextScan = Deadline.immediately
     }
 
@@ -21,33 +21,31 @@ extension FolderStore {
     private static let folderCount = 4096
     private static let scanInterval = Duration.seconds(60)
 
-    /// Waits for inotify(7). The first wait, and one each minute, names everything.
+    /// Waits for inotify(7). The first wait, and one each minute, ends at once.
     package func waitForChange(
         in circle: CircleID, within limit: WaitLimit
-    ) throws(KeychainFailure) -> StoreChange {
-        let (places, others) = try perform("watch the circle", by: .never) {
-            () throws(SystemError) in
+    ) throws(KeychainFailure) -> Bool {
+        let folders = try perform("watch the circle", by: .never) { () throws(SystemError) in
             try watchedFolders(of: circle)
         }
         var watching = watching.withLock { $0 }
         defer { self.watching.withLock { $0 = watching } }
-        let fresh = watch(others.union(places.keys), of: circle, &watching)
+        let fresh = watch(folders, of: circle, &watching)
         guard let fresh, !watching.nextScan.hasPassed else {
             watching.nextScan = Deadline(after: Self.scanInterval)
-            return .everything
+            return true
         }
-        // Changes between the last list and the beginning of the watch.
-        if let change = Self.change(of: fresh, in: places) { return change }
+        // They may have changed between the last list and the beginning of the watch.
+        guard fresh.isEmpty else { return true }
         let limit = limit.ending(at: min(limit.deadline, watching.nextScan))
-        let outcome = watching.events?.wait(within: limit) ?? Self.waitBlindly(within: limit)
-        switch outcome {
-        case .changed(let folders): return Self.change(of: folders, in: places) ?? .everything
-        case .lost: return .everything
-        case .limit:
-            guard watching.nextScan.hasPassed else { return .nothing }
-            watching.nextScan = Deadline(after: Self.scanInterval)
-            return .everything
+        switch watching.events?.wait(within: limit) {
+        case .changed, .lost: return true
+        case nil: _ = limit.wait(for: -1)
+        case .limit: break
         }
+        guard watching.nextScan.hasPassed else { return false }
+        watching.nextScan = Deadline(after: Self.scanInterval)
+        return true
     }
 
     /// Watches these folders.
@@ -68,39 +66,21 @@ extension FolderStore {
         return isNew ? nil : fresh
     }
 
-    private static func waitBlindly(within limit: WaitLimit) -> FolderEvents.Outcome {
-        _ = limit.wait(for: -1)
-        return .limit
-    }
-
-    /// The paths of a circle's folders: those that hold files, with their places, and the others.
-    private func watchedFolders(
-        of circle: CircleID
-    ) throws(SystemError) -> (places: [String: StorePlace], others: Set<String>) {
+    /// The paths of a circle's folders.
+    private func watchedFolders(of circle: CircleID) throws(SystemError) -> Set<String> {
         let folder = try circleFolder(circle)
         let top = folder.path
-        var places = [top + "/" + StoreNames.roster: StorePlace.roster(circle)]
-        var others: Set = [top]
+        var paths: Set = [top, top + "/" + StoreNames.roster]
         for device in try ids(in: folder, as: DeviceID.self) {
             let path = top + "/" + StoreNames.text(device)
-            others.insert(path)
-            others.formUnion(KeyScope.allCases.map { path + "/" + StoreNames.text($0) })
-            guard others.count + places.count < Self.folderCount else { break }
+            paths.insert(path)
+            paths.formUnion(KeyScope.allCases.map { path + "/" + StoreNames.text($0) })
+            guard paths.count < Self.folderCount else { break }
             for log in try logs(of: device, in: circle, folder) {
                 let folders = StoreNames.folders(of: .log(log)).dropFirst()
-                places[top + "/" + folders.joined(separator: "/")] = .log(log)
+                paths.insert(top + "/" + folders.joined(separator: "/"))
             }
         }
-        return (places, others)
-    }
-
-    /// - Returns: Nil if nothing has changed.
-    private static func change(
-        of folders: Set<String>, in places: [String: StorePlace]
-    ) -> StoreChange? {
-        guard !folders.isEmpty else { return nil }
-        let changed = Set(folders.compactMap { places[$0] })
-        // A new device or log.
-        return changed.count < folders.count ? .everything : .places(changed)
+        return paths
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 package import ValetKeychainModel
 package import ValetSync
 package import ValetSystem
@@ -68,7 +69,7 @@ package final class FolderStore: SyncStore {
 
     /// One pass over the names of a folder.
     package func list(
-        _ place: StorePlace, from number: UInt64, by deadline: Deadline
+        _ place: StorePlace, by deadline: Deadline
     ) throws(KeychainFailure) -> StoreListing {
         try perform("list \(place.text)", by: deadline) { () throws(SystemError) in
             var (listing, count) = (StoreListing(), 0)
@@ -78,7 +79,7 @@ package final class FolderStore: SyncStore {
                 count += 1
                 let name = StoreNames.name(text, hasHash: true)
                 if let name, place.mayHold(name) {
-                    if name.number >= number { listing.names.append(name) }
+                    listing.names.append(name)
                 } else {
                     listing.addForeign(text)
                 }
@@ -325,5 +326,27 @@ extension StorePlace {
         case .roster: name.part == nil && name.number <= UInt64(RosterEntry.maximalNumber)
         case .log: true
         }
+    }
+}
+
+extension KeychainFailure {
+    /// Translates a failure of the folder store.
+    fileprivate static func store(_ error: SystemError, during operation: String) -> KeychainFailure
+    {
+        let code: Code =
+            switch error.code {
+            case .missing, .notADirectory, .replaced, .inputOutput, .outOfMemory,
+                .descriptorsClosed:
+                .storeUnavailable
+            case .cannotOpen where [EMFILE, ENFILE].contains(error.systemError): .storeUnavailable
+            case .other where error.systemError != nil: .storeUnavailable
+            case .cannotOpen, .wrongOwner, .wrongMode, .readOnly: .storeDenied
+            case .diskFull: .storeFull
+            case .busy: .storeTimedOut
+            case .misuse: .badStoreAddress
+            default: .storeMalformed
+            }
+        return .store(
+            code, during: operation, reason: String(describing: error), hint: error.hint)
     }
 }

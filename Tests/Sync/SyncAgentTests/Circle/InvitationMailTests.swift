@@ -4,7 +4,6 @@ import Testing
 import ValetKeychainModel
 import ValetSealing
 import ValetSync
-import ValetSyncStores
 import ValetSyncSupport
 import ValetSystem
 

@@ -4,7 +4,6 @@ import Testing
 internal import ValetKeychainModel
 import ValetKeys
 import ValetSync
-import ValetSyncStores
 import ValetSyncSupport
 import ValetSystem
 

@@ -2,73 +2,55 @@
 
 internal import ValetCLI
 
-/// A verb of `valet sync`.
-enum SyncVerb: String, CaseIterable, Sendable {
-    case create = "sync create"
-    case invite = "sync invite"
-    case join = "sync join"
-    case status = "sync status"
-    case run = "sync run"
-    case once = "sync once"
-    case pause = "sync pause"
-    case resume = "sync resume"
-    case unit = "sync unit"
-    case devicesList = "sync devices list"
-    case devicesRename = "sync devices rename"
-    case devicesRemove = "sync devices remove"
-    case accept = "sync accept"
-    case distrust = "sync distrust"
-    case leave = "sync leave"
-    case move = "sync move"
-    case recoveryAdd = "sync recovery add"
-    case recover = "sync recover"
-    case conflictsList = "sync conflicts list"
-    case conflictsShow = "sync conflicts show"
-    case conflictsTake = "sync conflicts take"
-    case conflictsDrop = "sync conflicts drop"
-    case replacedList = "sync replaced list"
-    case replacedShow = "sync replaced show"
-    case replacedRestore = "sync replaced restore"
+/// The verbs of `valet sync`, each with the method that carries it out.
+enum SyncVerbs {
+    private typealias Verb = (
+        declaration: CommandDeclaration, run: @Sendable (SyncCall) -> () throws -> Void
+    )
 
     /// All verbs, for the program `valet-sync`.
     static var all: AddedVerbs {
-        AddedVerbs(allCases.map(\.declaration), groups: groups) {
+        AddedVerbs(verbs.map(\.declaration), groups: groups) {
             (name, values, context) throws(CLIError) in
-            guard let verb = SyncVerb(rawValue: name) else { return .failure }
-            return try SyncTool.run(verb, values, context)
+            let verb = verbs.first { $0.declaration.name == name }
+            guard let verb else { return .failure }
+            let call = try SyncCall(name, values, context)
+            do {
+                try verb.run(call)()
+            } catch {
+                throw CLIError(anyOf: error)
+            }
+            return .success
         }
     }
 
-    /// What the verb takes and does.
-    private var declaration: CommandDeclaration {
-        switch self {
-        case .create: SyncCircleHelp.create
-        case .invite: SyncCircleHelp.invite
-        case .join: SyncCircleHelp.join
-        case .leave: SyncCircleHelp.leave
-        case .move: SyncCircleHelp.move
-        case .recoveryAdd: SyncCircleHelp.recoveryAdd
-        case .recover: SyncCircleHelp.recover
-        case .devicesList: SyncDevicesHelp.list
-        case .devicesRename: SyncDevicesHelp.rename
-        case .devicesRemove: SyncDevicesHelp.remove
-        case .accept: SyncDevicesHelp.accept
-        case .distrust: SyncDevicesHelp.distrust
-        case .status: SyncAgentHelp.status
-        case .run: SyncAgentHelp.run
-        case .once: SyncAgentHelp.once
-        case .pause: SyncAgentHelp.pause
-        case .resume: SyncAgentHelp.resume
-        case .unit: SyncAgentHelp.unit
-        case .conflictsList: SyncValuesHelp.conflictsList
-        case .conflictsShow: SyncValuesHelp.conflictsShow
-        case .conflictsTake: SyncValuesHelp.conflictsTake
-        case .conflictsDrop: SyncValuesHelp.conflictsDrop
-        case .replacedList: SyncValuesHelp.replacedList
-        case .replacedShow: SyncValuesHelp.replacedShow
-        case .replacedRestore: SyncValuesHelp.replacedRestore
-        }
-    }
+    private static let verbs: [Verb] = [
+        (SyncCircleHelp.create, SyncCall.create),
+        (SyncCircleHelp.invite, SyncCall.invite),
+        (SyncCircleHelp.join, SyncCall.join),
+        (SyncAgentHelp.status, SyncCall.showStatus),
+        (SyncAgentHelp.run, SyncCall.runAgent),
+        (SyncAgentHelp.once, SyncCall.runOnce),
+        (SyncAgentHelp.pause, SyncCall.pause),
+        (SyncAgentHelp.resume, SyncCall.resume),
+        (SyncAgentHelp.unit, SyncCall.printUnit),
+        (SyncDevicesHelp.list, SyncCall.listDevices),
+        (SyncDevicesHelp.rename, SyncCall.renameDevice),
+        (SyncDevicesHelp.remove, SyncCall.removeDevice),
+        (SyncDevicesHelp.accept, SyncCall.acceptDevice),
+        (SyncDevicesHelp.distrust, SyncCall.distrustDevice),
+        (SyncCircleHelp.leave, SyncCall.leave),
+        (SyncCircleHelp.move, SyncCall.move),
+        (SyncCircleHelp.recoveryAdd, SyncCall.addRecoveryKey),
+        (SyncCircleHelp.recover, SyncCall.recover),
+        (SyncValuesHelp.conflictsList, SyncCall.listValues),
+        (SyncValuesHelp.conflictsShow, SyncCall.showValue),
+        (SyncValuesHelp.conflictsTake, SyncCall.takeValue),
+        (SyncValuesHelp.conflictsDrop, SyncCall.dropConflicts),
+        (SyncValuesHelp.replacedList, SyncCall.listValues),
+        (SyncValuesHelp.replacedShow, SyncCall.showValue),
+        (SyncValuesHelp.replacedRestore, SyncCall.takeValue),
+    ]
 
     /// The group `valet sync`, and those in it.
     private static let groups = [
@@ -114,55 +96,41 @@ enum SyncVerb: String, CaseIterable, Sendable {
 
 /// The options and arguments that several verbs of `sync` share.
 enum SyncOptions {
-    /// The folder that carries the bytes.
     static let folder = OptionDeclaration(
         name: "folder", valueName: "PATH", help: "keep the circle in this folder")
-    /// The servers that carry the bytes.
     static let etcd = OptionDeclaration(
         name: "etcd", valueName: "URL[,URL…]",
         help: "keep the circle in the etcd cluster with these servers")
-    /// The certificate authority of the servers.
     static let authority = OptionDeclaration(
         name: "ca", valueName: "FILE",
         help: "with --etcd: trust servers that this certificate has signed")
-    /// The certificate of this device.
     static let certificate = OptionDeclaration(
         name: "cert", valueName: "FILE", help: "with --etcd: this device's certificate")
-    /// The key of that certificate.
     static let key = OptionDeclaration(
         name: "key", valueName: "FILE", help: "with --etcd: the key of that certificate")
-    /// The user's name at the servers.
     static let user = OptionDeclaration(
         name: "user", valueName: "NAME",
         help: "with --etcd: log in as this user, and ask for the "
             + "password")
-    /// Whether http is good enough.
     static let plainText = OptionDeclaration(
         name: "plain-http",
         help: "with --etcd: accept http addresses, on a network that you trust; not with --user")
-    /// The password of that user.
     static let passwordDescriptor = OptionDeclaration(
         name: "password-fd", valueName: "N",
         help: "read the password of --user from file descriptor N: one line")
-    /// Everything that chooses a store.
     static let store = [
         folder, etcd, authority, certificate, key, user, passwordDescriptor, plainText,
     ]
 
-    /// The name of this device.
     static let name = OptionDeclaration(
         name: "name", valueName: "NAME",
         help: "what this device calls itself (default: the name of the machine)")
     static let recoveryKeyDescriptor = OptionDeclaration(
         name: "recovery-key-fd", valueName: "N",
         help: "read the recovery key from file descriptor N: one line")
-    /// Consent in advance.
     static let yes = KeyOptions.yes
-    /// The keychain's passcode.
     static let passcodeDescriptor = KeyOptions.passcodeDescriptor
-    /// JSON instead of text.
     static let json = ItemOptions.json
-    /// A device of the circle.
     static let device = ArgumentDeclaration(
         name: "DEVICE", help: "the name of a device, or the start of its id")
 

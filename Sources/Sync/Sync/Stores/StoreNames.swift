@@ -2,7 +2,6 @@
 
 package import ValetKeychainModel
 internal import ValetSealing
-package import ValetSync
 
 /// The names in a store: docs/SYNC.md §7. Folders and etcd use the same names.
 ///
@@ -95,7 +94,7 @@ package enum StoreNames {
     }
 
     /// Whether a file has the temporary name that a writer gives it first.
-    static func isTemporary(_ name: Span<UInt8>) -> Bool {
+    package static func isTemporary(_ name: Span<UInt8>) -> Bool {
         let (start, end) = (Array(".valet-".utf8), Array(".tmp".utf8))
         guard name.count > start.count + end.count else { return false }
         return start.indices.allSatisfy { name[$0] == start[$0] }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import ValetKeychainModel
-package import ValetSync
 package import ValetSystem
 
 /// A place where the devices of circles leave bytes for each other: docs/SYNC.md §7. The agent of
@@ -31,15 +30,15 @@ package protocol SyncStore: Sendable {
         of devices: [DeviceID], in circle: CircleID, by deadline: Deadline
     ) throws(KeychainFailure) -> [LogPlace]
 
-    /// Lists what is in a place, without reading it, from `number` on.
+    /// Lists what is in a place, without reading it.
     ///
     /// Deleted files may be listed again, because a tool that copies a folder may bring them back.
     /// So the owner of a log compares its list with its deletions, and deletes again.
     func list(
-        _ place: StorePlace, from number: UInt64, by deadline: Deadline
+        _ place: StorePlace, by deadline: Deadline
     ) throws(KeychainFailure) -> StoreListing
 
-    /// Reads files that ``list(_:from:by:)`` named, at most ``StoreLimits/readCount`` at once. The
+    /// Reads files that ``list(_:by:)`` named, at most ``StoreLimits/readCount`` at once. The
     /// answer has the order of the names.
     func read(
         _ names: [StoredName], in place: StorePlace, by deadline: Deadline
@@ -100,15 +99,15 @@ package protocol SyncStore: Sendable {
     func removeLeftovers(by deadline: Deadline) throws(KeychainFailure)
 
     /// Waits until something may have changed since the circle was last listed, or until `limit`
-    /// ends the wait. It is only a hint. At times it names everything, so a caller that follows it
-    /// misses nothing for long.
+    /// ends the wait, and returns which. It is only a hint. At times it says so without a change,
+    /// so a caller that follows it misses nothing for long.
     ///
     /// A caller that waits for other things, too, runs this on a thread of its own, or ends it by
     /// the cancellation in `limit`. A wait that cannot reach the store ends only with `limit`, or
     /// throws; callers then wait before they try again.
     func waitForChange(
         in circle: CircleID, within limit: WaitLimit
-    ) throws(KeychainFailure) -> StoreChange
+    ) throws(KeychainFailure) -> Bool
 }
 
 /// What is true once a call has stored something.
@@ -268,14 +267,4 @@ package struct StoredMail: Hashable, Sendable {
     package init(_ step: Mail.Step, _ bytes: [UInt8]) {
         (self.step, self.bytes) = (step, bytes)
     }
-}
-
-/// What may have changed in a store.
-package enum StoreChange: Hashable, Sendable {
-    /// The wait was ended by its limit.
-    case nothing
-    /// These logs, and rosters.
-    case places(Set<StorePlace>)
-    /// Anything: list all places again.
-    case everything
 }

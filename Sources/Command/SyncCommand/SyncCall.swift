@@ -11,54 +11,14 @@ internal import ValetSyncStores
 internal import ValetSystem
 internal import ValetUserPresence
 
-/// Carries out the verbs of `valet sync`. Each is a method in the files beside this one.
-enum SyncTool {
-    /// Carries out one verb.
-    static func run(
-        _ verb: SyncVerb, _ values: ParsedValues, _ context: Context
-    ) throws(CLIError) -> ExitCode {
-        let call = try SyncCall(values, context)
-        do {
-            return try perform(verb, call)
-        } catch {
-            throw CLIError(anyOf: error)
-        }
-    }
-
-    private static func perform(_ verb: SyncVerb, _ call: SyncCall) throws -> ExitCode {
-        switch verb {
-        case .create: try call.create()
-        case .invite: try call.invite()
-        case .join: try call.join()
-        case .status: try call.showStatus()
-        case .run: return try call.runAgent()
-        case .once: return try call.runOnce()
-        case .pause: try call.pause()
-        case .resume: try call.resume()
-        case .unit: try call.printUnit()
-        case .devicesList: try call.listDevices()
-        case .devicesRename: try call.renameDevice()
-        case .devicesRemove: try call.removeDevice()
-        case .accept: try call.acceptDevice()
-        case .distrust: try call.distrustDevice()
-        case .leave: try call.leave()
-        case .move: try call.move()
-        case .recoveryAdd: try call.addRecoveryKey()
-        case .recover: try call.recover()
-        case .conflictsList: try call.listValues(.conflicts)
-        case .replacedList: try call.listValues(.replaced)
-        case .conflictsShow: try call.showValue(.conflicts)
-        case .replacedShow: try call.showValue(.replaced)
-        case .conflictsTake: try call.takeValue(.conflicts)
-        case .replacedRestore: try call.takeValue(.replaced)
-        case .conflictsDrop: try call.dropConflicts()
-        }
-        return .success
-    }
-}
-
 /// One call of the program: its values, the keychain and the console.
 struct SyncCall {
+    /// The kind of values that a verb works on.
+    enum Kept: String {
+        case conflicts, replaced
+    }
+
+    let kept: Kept
     let values: ParsedValues
     let context: Context
     let options: KeyOptions
@@ -67,9 +27,9 @@ struct SyncCall {
     /// How long a command waits for the agent to let it work.
     private static let patience = Duration.seconds(60)
 
-    init(_ values: ParsedValues, _ context: Context) throws(CLIError) {
-        self.values = values
-        self.context = context
+    init(_ verb: String, _ values: ParsedValues, _ context: Context) throws(CLIError) {
+        kept = verb.hasPrefix("sync replaced") ? .replaced : .conflicts
+        (self.values, self.context) = (values, context)
         options = try KeyOptions(values)
         store = try context.wholeKeychain()
         keychain = SyncedKeychain(store)
@@ -87,7 +47,7 @@ struct SyncCall {
     }
 
     /// The notes; nil in no circle.
-    func notes() throws -> Notes? {
+    func notes() throws(KeychainFailure) -> Notes? {
         let found = try keychain.read("look for a circle") { view in
             (try view[.circle], try view[.address], try view[.names])
         }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
 package import ValetKeychainModel
-internal import ValetSystem
 
 // Why a store could not be used.
 
@@ -60,24 +58,5 @@ extension KeychainFailure {
         KeychainFailure(
             code, during: operation, message: reason.map { "\(code.explanation) (\($0))" },
             hint: hint ?? code.hintOnStores)
-    }
-
-    /// Translates a failure of the folder store.
-    static func store(_ error: SystemError, during operation: String) -> KeychainFailure {
-        let code: Code =
-            switch error.code {
-            case .missing, .notADirectory, .replaced, .inputOutput, .outOfMemory,
-                .descriptorsClosed:
-                .storeUnavailable
-            case .cannotOpen where [EMFILE, ENFILE].contains(error.systemError): .storeUnavailable
-            case .other where error.systemError != nil: .storeUnavailable
-            case .cannotOpen, .wrongOwner, .wrongMode, .readOnly: .storeDenied
-            case .diskFull: .storeFull
-            case .busy: .storeTimedOut
-            case .misuse: .badStoreAddress
-            default: .storeMalformed
-            }
-        return .store(
-            code, during: operation, reason: String(describing: error), hint: error.hint)
     }
 }
