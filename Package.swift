@@ -168,8 +168,7 @@ var products: [Product] = [
         library(
             "SyncAgent",
             [
-                "Database", "KeychainDatabase", "KeychainModel", "KeychainStore", "Keys", "Sealing",
-                "Sync", "System",
+                "KeychainDatabase", "KeychainModel", "KeychainStore", "Sealing", "Sync", "System",
             ]),
         library(
             "KeychainServices",
@@ -274,7 +273,7 @@ var products: [Product] = [
         tests(
             "SyncAgent",
             [
-                "KeychainDatabase", "KeychainModel", "KeychainStore", "Keys", "Sealing", "Sync",
+                "KeychainDatabase", "KeychainModel", "KeychainStore", "Sealing", "Sync",
                 "SyncSupport", "System", "TestValues",
             ]),
         tests(

@@ -13,7 +13,6 @@ internal import ValetUserPresence
 
 /// One call of the program: its values, the keychain and the console.
 struct SyncCall {
-    /// The kind of values that a verb works on.
     enum Kept: String {
         case conflicts, replaced
     }
@@ -37,16 +36,32 @@ struct SyncCall {
 
     var console: any Console { context.console }
 
+    /// Asks for a secret that is none of the keychain's, or reads it from the descriptor of
+    /// `option`.
+    func ask<R: ~Copyable>(
+        for name: String, _ description: String, _ option: OptionDeclaration,
+        _ judge: (consuming SecretBytes) throws(CLIError) -> Judgement<R>
+    ) throws(CLIError) -> R {
+        let secrets = context.otherSecrets(try KeyOptions.descriptor(option, values))
+        return try secrets.answer(naming: SecretName(text: name, option: option)) { problem in
+            var prompt = PasscodePrompt(
+                description: description, label: name.prefix(1).uppercased() + name.dropFirst(),
+                previousError: problem)
+            prompt.timeout = .seconds(300)
+            return prompt
+        } _: { (answer) throws(CLIError) in
+            try judge(answer)
+        }
+    }
+
     // MARK: The circle of the keychain
 
-    /// What the keychain has noted of its circle.
     struct Notes {
         let circle: CircleNote
         let address: StoreAddress
         var names: DeviceNames
     }
 
-    /// The notes; nil in no circle.
     func notes() throws(KeychainFailure) -> Notes? {
         let found = try keychain.read("look for a circle") { view in
             (try view[.circle], try view[.address], try view[.names])
@@ -63,7 +78,6 @@ struct SyncCall {
         }
     }
 
-    /// The notes of a keychain that is in a circle.
     func requireCircle() throws -> Notes {
         guard let notes = try notes() else {
             throw CLIError(
@@ -73,7 +87,6 @@ struct SyncCall {
         return notes
     }
 
-    /// Refuses a keychain that is in a circle.
     func requireNoCircle() throws {
         guard try notes() != nil else { return }
         throw CLIError(
@@ -102,14 +115,19 @@ struct SyncCall {
         }
     }
 
+    func session(in remote: any SyncStore) throws(KeychainFailure) -> SyncSession {
+        guard let session = try SyncSession.open(keychain, remote) else {
+            throw .circle(.notAMember)
+        }
+        return session
+    }
+
     /// Runs `body` with the circle of this keychain, whose roster has just been read.
     func withSession<R>(_ body: (SyncSession, Notes) throws -> R) throws -> R {
         let notes = try requireCircle()
         let remote = try open(notes.address)
         return try withLock {
-            guard let session = try SyncSession.open(keychain, remote) else {
-                throw KeychainFailure.circle(.notAMember)
-            }
+            let session = try session(in: remote)
             try remote.check(session.circle.circle, by: Deadline(after: .seconds(30)))
             try session.readRoster()
             return try body(session, notes)
@@ -120,10 +138,7 @@ struct SyncCall {
     func requireUnlocked() throws {
         try context.unlocking(store, options.passcode) { () throws(KeychainFailure) in
             let isLocked = try keychain.read("change the circle") { $0.isLocked }
-            guard isLocked == true else { return }
-            throw KeychainFailure(
-                .locked, during: "change the circle",
-                hint: "unlock the keychain with `valet unlock`")
+            if isLocked == true { throw KeychainFailure.lockedCircle }
         }
     }
 
@@ -152,17 +167,16 @@ struct SyncCall {
     }
 
     /// Shows which message was read last, on a terminal.
-    func progress() -> (SyncProgress) -> Void {
-        guard console.isErrorTerminal else { return { _ in } }
+    func progress() -> () -> Void {
+        guard console.isErrorTerminal else { return {} }
         let console = console
         var count = 0
-        return { _ in
+        return {
             count += 1
             console.show("\rvalet: messages read: \(count)")
         }
     }
 
-    /// This device's own name.
     var ownName: String {
         values[SyncOptions.name]
             ?? TextFile.contents("/proc/sys/kernel/hostname").map {
@@ -178,12 +192,10 @@ struct SyncCall {
     }
 }
 
-/// Ids as text.
 extension SyncBytes {
     /// 32 lower-case hexadecimal digits.
     var text: String { Hexadecimal.text(bytes) }
 
-    /// Reads ``text``.
     init?(text: String) {
         guard let bytes = Hexadecimal.bytes(text.lowercased()), bytes.count == 16 else {
             return nil
@@ -192,5 +204,46 @@ extension SyncBytes {
         self.init(
             high: high.reduce(0) { $0 << 8 | UInt64($1) },
             low: low.reduce(0) { $0 << 8 | UInt64($1) })
+    }
+}
+
+// How failures of sync become errors of the command: exit codes, messages and hints.
+
+extension CLIError {
+    /// The error for whatever a step of sync has thrown.
+    init(anyOf error: any Error) {
+        switch error {
+        case let error as CLIError: self = error
+        case let failure as KeychainFailure: self.init(ofSync: failure)
+        default: self.init(.failure, "sync failed: \(Escaping.printable("\(error)"))")
+        }
+    }
+
+    init(ofSync failure: KeychainFailure) {
+        guard let code = ExitCode(ofSync: failure.code) else {
+            self.init(failure)
+            return
+        }
+        let isOfStore = KeychainFailure.Code.ofStores.contains(failure.code)
+        self.init(
+            code, Escaping.printable(isOfStore ? failure.description : failure.message),
+            hint: failure.hint.map(Escaping.printable))
+    }
+}
+
+extension ExitCode {
+    /// The exit code for a failure of the store or the circle; nil for one of the keychain.
+    fileprivate init?(ofSync code: KeychainFailure.Code) {
+        switch code {
+        case .storeUnavailable, .storeTimedOut, .storeOutcomeUnknown, .rosterInMotion,
+            .roundInterrupted, .unsentChanges:
+            self = .locked
+        case .storeDenied, .notAMember, .invitationSeen, .invitationBroken, .invitationWithdrawn:
+            self = .denied
+        case .storeFull, .storeMalformed, .noCircleKeys, .circleIsFull: self = .failure
+        case .badStoreAddress: self = .usage
+        case .undecidedRoster: self = .damaged
+        default: return nil
+        }
     }
 }

@@ -9,17 +9,14 @@ internal import ValetSync
 internal import ValetSyncAgent
 
 extension SyncCall {
-    /// What `status` counts in the keychain.
     private struct Counts {
         var pending = 0
         var conflicts = 0
         var unsent = 0
         var isPaused = false
-        /// How far this device has written.
         var written: [LogID: UInt64] = [:]
     }
 
-    /// `valet sync status`.
     func showStatus() throws {
         let hasNotes: Bool
         do {
@@ -33,7 +30,7 @@ extension SyncCall {
         let counts = try counts()
         let state = counts.isPaused ? SyncState.paused : known.report.state
         let findings = try findings(known) + recoveryFindings(known) + moveFindings(known)
-        if values.has(SyncOptions.json) {
+        if values.has(ItemOptions.json) {
             return try console.write(json(known, counts, state, findings))
         }
         try show(known, counts, state)
@@ -49,19 +46,14 @@ extension SyncCall {
 
     /// The status of a keychain in no circle, or of one that nothing can be read of.
     private func showNothing(_ state: SyncState) throws {
-        guard values.has(SyncOptions.json) else {
+        guard values.has(ItemOptions.json) else {
             try console.write("state       \(state.name)\n")
             return console.hint(
                 state == .off
                     ? "'valet sync create' founds a circle, 'valet sync join' joins one"
                     : "unlock the keychain with 'valet unlock'")
         }
-        try console.write(
-            .object([
-                "state": .string(state.name), "circle": .null, "store": .null, "device": .null,
-                "milliseconds": .null, "pending": .null, "unsent": .null, "conflicts": .null,
-                "devices": .array([]), "findings": .array([]),
-            ]))
+        try console.write(json(nil, nil, state, []))
     }
 
     private func show(_ known: Known, _ counts: Counts, _ state: SyncState) throws {
@@ -71,7 +63,7 @@ extension SyncCall {
             ("state", state.name), ("circle", known.notes.circle.circle.text),
             ("store", Escaping.printable(known.notes.address.text)),
             ("device", Escaping.printable(ownName(known))),
-            ("last round", TimeText.date(known.report.milliseconds)),
+            ("last round", dateText(known.report.milliseconds)),
             ("to be sent", "\(counts.pending)"),
             ("not in it", counts.unsent == 0 ? "" : "\(counts.unsent) items of this device"),
             ("seen by", others.isEmpty ? "" : "\(seen) of \(others.count)"),
@@ -83,24 +75,24 @@ extension SyncCall {
     }
 
     private func json(
-        _ known: Known, _ counts: Counts, _ state: SyncState, _ findings: [SyncFinding]
+        _ known: Known?, _ counts: Counts?, _ state: SyncState, _ findings: [SyncFinding]
     ) -> JSON {
-        let devices = others(known).map { id in
-            let device = known.report.devices[id]
+        let devices = (known.map(others) ?? []).map { id in
+            let device = known?.report.devices[id]
             return JSON.object([
-                "id": .string(id.text), "name": .text(known.notes.names.names[id]),
+                "id": .string(id.text), "name": .text(known?.notes.names[id]),
                 "milliseconds": .number(device?.lastSeen),
                 "clockDifference": .number(device?.clockDifference),
                 "behind": .number(behind(id, known, counts)),
             ])
         }
         return .object([
-            "state": .string(state.name), "circle": .string(known.notes.circle.circle.text),
-            "store": .string(known.notes.address.text),
-            "device": .string(known.notes.circle.device.text),
-            "milliseconds": .number(known.report.milliseconds),
-            "pending": .number(counts.pending), "unsent": .number(counts.unsent),
-            "conflicts": .number(counts.conflicts), "devices": .array(devices),
+            "state": .string(state.name), "circle": .text(known?.notes.circle.circle.text),
+            "store": .text(known?.notes.address.text),
+            "device": .text(known?.notes.circle.device.text),
+            "milliseconds": .number(known?.report.milliseconds),
+            "pending": .number(counts?.pending), "unsent": .number(counts?.unsent),
+            "conflicts": .number(counts?.conflicts), "devices": .array(devices),
             "findings": .array(
                 findings.map { .object(["text": .string($0.text), "hint": .text($0.hint)]) }),
         ])
@@ -123,11 +115,10 @@ extension SyncCall {
         return counts ?? Counts()
     }
 
-    /// The name of this device, and the beginning of its id.
     private func ownName(_ known: Known) -> String {
         let id = known.notes.circle.device
         let start = String(id.text.prefix(8))
-        return known.notes.names.names[id].map { "\($0) (\(start))" } ?? start
+        return known.notes.names[id].map { "\($0) (\(start))" } ?? start
     }
 
     private func others(_ known: Known) -> [DeviceID] {
@@ -137,9 +128,9 @@ extension SyncCall {
     }
 
     /// How many messages of this device another one has not read, as far as its own say.
-    private func behind(_ device: DeviceID, _ known: Known, _ counts: Counts) -> UInt64 {
-        let reads = known.report.devices[device]?.reads ?? [:]
-        return counts.written.reduce(0) { sum, log in
+    private func behind(_ device: DeviceID, _ known: Known?, _ counts: Counts?) -> UInt64 {
+        let reads = known?.report.devices[device]?.reads ?? [:]
+        return (counts?.written ?? [:]).reduce(0) { sum, log in
             let lag = log.value - min(log.value, reads[log.key] ?? 0)
             return sum + min(lag, .max - sum)
         }
@@ -174,30 +165,23 @@ extension SyncCall {
             case .foreign: return SyncFinding(foreign: trouble.count, author, known.report)
             case .undecided: return SyncFinding(undecidedIn: known)
             default:
-                guard let known = SyncFinding.known[trouble.kind] else {
-                    return SyncFinding("\(trouble.kind)")
-                }
-                return SyncFinding(
-                    known.text(author ?? "a device", trouble.count), hint: known.hint)
+                let (text, hint) = SyncFinding.known[trouble.kind] ?? ("\(trouble.kind)", nil)
+                let words = ["COUNT": "\(trouble.count)", "DEVICE": author ?? "a device"]
+                let parts = text.split(separator: " ").map { words[String($0)] ?? String($0) }
+                return SyncFinding(parts.joined(separator: " "), hint: hint)
             }
         }
     }
 }
 
-/// A fault, and what to do about it.
 struct SyncFinding {
     /// The fault: lower case, no full stop.
     let text: String
     /// The remedy; nil if sync mends it.
     let hint: String?
 
-    init(_ text: String, hint: String? = nil) {
-        self.text = text
-        self.hint = hint
-    }
-}
+    init(_ text: String, hint: String? = nil) { (self.text, self.hint) = (text, hint) }
 
-extension SyncFinding {
     private static let remove = "'valet sync devices remove' removes it"
     private static let misbehaviour = "if it is yours, let it leave and join again; else \(remove)"
     private static let move = "'valet sync move' founds a new circle with the same items"
@@ -206,87 +190,53 @@ extension SyncFinding {
     private static let look =
         "check that the store shows everything that other devices have written"
 
-    /// What a trouble of a device is called, with how many there are, and the remedy.
-    typealias Known = (text: @Sendable (_ device: String, _ count: UInt32) -> String, hint: String?)
-
-    /// The findings for troubles of the report; `foreign` and `undecided` say more.
-    static let known: [SyncReport.Kind: Known] = [
-        .unequalKeys: ({ name, _ in "\(name) has given wrong keys to this device" }, misbehaviour),
-        .refusedEntry: (
-            { name, _ in "\(name) has signed a change of the circle that breaks a rule" },
-            misbehaviour
-        ),
-        .claims: (
-            { name, _ in "\(name) says that this device has written what it has not" },
-            misbehaviour
-        ),
-        .cloudIsFull: (
-            { name, _ in "\(name) names too many records that nobody has seen" }, misbehaviour
-        ),
-        .invalidMessage: (
-            { name, _ in "\(name) has signed a message that breaks a rule" }, misbehaviour
-        ),
-        .tooManyLogs: (
-            { name, _ in "a message of \(name) would bring more logs than a circle has" }, move
-        ),
-        .circleIsTooLarge: (
-            { _, _ in "the circle has more items than can be passed on" }, move
-        ),
-        .rosterWasLost: (
-            { _, n in "the store had lost \(n) changes of the circle; they were put back" }, nil
-        ),
-        .storeWasSetBack: (
-            { _, _ in "the store was set back to an older state; what it lost is put back" }, nil
-        ),
-        .rosterIsTooLong: (
-            { _, _ in "the store has more files among the changes of the circle than are read" },
-            clean
-        ),
-        .logIsTooLong: (
-            { name, _ in "the store has more files among the messages of \(name) than are read" },
-            clean
-        ),
-        .partial: ({ name, n in "\(n) messages of \(name) are still arriving" }, nil),
-        .unknown: (
-            { name, _ in "the store withholds a change of the circle that \(name) names" }, look
-        ),
-        .withheld: (
-            { _, n in "\(n) messages that another device has read are missing in the store" }, look
-        ),
+    /// The findings for troubles of the report, with DEVICE for the device and COUNT for how many
+    /// there are; `foreign` and `undecided` say more.
+    static let known: [SyncReport.Kind: (text: String, hint: String?)] = [
+        .unequalKeys: ("DEVICE has given wrong keys to this device", misbehaviour),
+        .refusedEntry:
+            ("DEVICE has signed a change of the circle that breaks a rule", misbehaviour),
+        .claims: ("DEVICE says that this device has written what it has not", misbehaviour),
+        .cloudIsFull: ("DEVICE names too many records that nobody has seen", misbehaviour),
+        .invalidMessage: ("DEVICE has signed a message that breaks a rule", misbehaviour),
+        .tooManyLogs: ("a message of DEVICE would bring more logs than a circle has", move),
+        .circleIsTooLarge: ("the circle has more items than can be passed on", move),
+        .rosterWasLost: ("the store had lost COUNT changes of the circle; they were put back", nil),
+        .storeWasSetBack:
+            ("the store was set back to an older state; what it lost is put back", nil),
+        .rosterIsTooLong:
+            ("the store has more files among the changes of the circle than are read", clean),
+        .logIsTooLong:
+            ("the store has more files among the messages of DEVICE than are read", clean),
+        .partial: ("COUNT messages of DEVICE are still arriving", nil),
+        .unknown: ("the store withholds a change of the circle that DEVICE names", look),
+        .withheld: ("COUNT messages that another device has read are missing in the store", look),
         .copied: (
-            { _, _ in "this keychain was restored or copied" },
+            "this keychain was restored or copied",
             "after a restore, nothing is to be done; remove a copy that you do not know"
         ),
         .unreadableRecord: (
-            { _, _ in "an item cannot be read, so that this device cannot pass everything on" },
+            "an item cannot be read, so that this device cannot pass everything on",
             "'valet doctor' names damaged items: store them again, or remove them"
         ),
         .tooLarge: (
-            { _, n in "\(n) items are too large to travel, and stay on this device" },
+            "COUNT items are too large to travel, and stay on this device",
             "a synchronizable item has at most \(SyncRecord.maximalContentByteCount) bytes with "
                 + "its attributes"
         ),
         .noKeys: (
-            { _, _ in "no device has given the newest keys to this one" },
+            "no device has given the newest keys to this one",
             "unlock another device, and let it sync"
         ),
-        .keysAreToBeChanged: (
-            { _, _ in "a device has left: the next unlocked device changes the keys of the circle"
-            },
-            nil
-        ),
-        .twoHistories: (
-            { name, _ in "\(name) writes from two places" }, "unless you know why: \(remove)"
-        ),
+        .keysAreToBeChanged:
+            ("a device has left: the next unlocked device changes the keys of the circle", nil),
+        .twoHistories: ("DEVICE writes from two places", "unless you know why: \(remove)"),
         .replacedValuesAreFull: (
-            { name, _ in "\(name) is about to replace or remove more values than can be kept" },
+            "DEVICE is about to replace or remove more values than can be kept",
             "'valet sync accept' permits it; if it was not you, \(remove)"
         ),
-        .newer: ({ name, _ in "\(name) uses a newer version" }, "update this program"),
-        .clock: (
-            { name, _ in "the clock of \(name) differs by more than ten minutes" },
-            "set the clocks"
-        ),
+        .newer: ("DEVICE uses a newer version", "update this program"),
+        .clock: ("the clock of DEVICE differs by more than ten minutes", "set the clocks"),
     ]
 
     /// Files that no member has signed: the store has them, and no device is blamed for them.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 internal import ValetCLI
 
 /// The verbs of `valet sync`, each with the method that carries it out.
@@ -8,7 +9,6 @@ enum SyncVerbs {
         declaration: CommandDeclaration, run: @Sendable (SyncCall) -> () throws -> Void
     )
 
-    /// All verbs, for the program `valet-sync`.
     static var all: AddedVerbs {
         AddedVerbs(verbs.map(\.declaration), groups: groups) {
             (name, values, context) throws(CLIError) in
@@ -25,34 +25,33 @@ enum SyncVerbs {
     }
 
     private static let verbs: [Verb] = [
-        (SyncCircleHelp.create, SyncCall.create),
-        (SyncCircleHelp.invite, SyncCall.invite),
-        (SyncCircleHelp.join, SyncCall.join),
-        (SyncAgentHelp.status, SyncCall.showStatus),
-        (SyncAgentHelp.run, SyncCall.runAgent),
-        (SyncAgentHelp.once, SyncCall.runOnce),
-        (SyncAgentHelp.pause, SyncCall.pause),
-        (SyncAgentHelp.resume, SyncCall.resume),
-        (SyncAgentHelp.unit, SyncCall.printUnit),
-        (SyncDevicesHelp.list, SyncCall.listDevices),
-        (SyncDevicesHelp.rename, SyncCall.renameDevice),
-        (SyncDevicesHelp.remove, SyncCall.removeDevice),
-        (SyncDevicesHelp.accept, SyncCall.acceptDevice),
-        (SyncDevicesHelp.distrust, SyncCall.distrustDevice),
-        (SyncCircleHelp.leave, SyncCall.leave),
-        (SyncCircleHelp.move, SyncCall.move),
-        (SyncCircleHelp.recoveryAdd, SyncCall.addRecoveryKey),
-        (SyncCircleHelp.recover, SyncCall.recover),
-        (SyncValuesHelp.conflictsList, SyncCall.listValues),
-        (SyncValuesHelp.conflictsShow, SyncCall.showValue),
-        (SyncValuesHelp.conflictsTake, SyncCall.takeValue),
-        (SyncValuesHelp.conflictsDrop, SyncCall.dropConflicts),
-        (SyncValuesHelp.replacedList, SyncCall.listValues),
-        (SyncValuesHelp.replacedShow, SyncCall.showValue),
-        (SyncValuesHelp.replacedRestore, SyncCall.takeValue),
+        (SyncHelp.create, SyncCall.create),
+        (SyncHelp.invite, SyncCall.invite),
+        (SyncHelp.join, SyncCall.join),
+        (SyncHelp.status, SyncCall.showStatus),
+        (SyncHelp.run, SyncCall.runAgent),
+        (SyncHelp.once, SyncCall.runOnce),
+        (SyncHelp.pause, SyncCall.pause),
+        (SyncHelp.resume, SyncCall.resume),
+        (SyncHelp.unit, SyncCall.printUnit),
+        (SyncHelp.list, SyncCall.listDevices),
+        (SyncHelp.rename, SyncCall.renameDevice),
+        (SyncHelp.remove, SyncCall.removeDevice),
+        (SyncHelp.accept, SyncCall.acceptDevice),
+        (SyncHelp.distrust, SyncCall.distrustDevice),
+        (SyncHelp.leave, SyncCall.leave),
+        (SyncHelp.move, SyncCall.move),
+        (SyncHelp.recoveryAdd, SyncCall.addRecoveryKey),
+        (SyncHelp.recover, SyncCall.recover),
+        (SyncHelp.conflictsList, SyncCall.listValues),
+        (SyncHelp.conflictsShow, SyncCall.showValue),
+        (SyncHelp.conflictsTake, SyncCall.takeValue),
+        (SyncHelp.conflictsDrop, SyncCall.dropConflicts),
+        (SyncHelp.replacedList, SyncCall.listValues),
+        (SyncHelp.replacedShow, SyncCall.showValue),
+        (SyncHelp.replacedRestore, SyncCall.takeValue),
     ]
 
-    /// The group `valet sync`, and those in it.
     private static let groups = [
         GroupDeclaration(
             name: "sync", abstract: "share iCloud valets between your devices",
@@ -128,9 +127,6 @@ enum SyncOptions {
     static let recoveryKeyDescriptor = OptionDeclaration(
         name: "recovery-key-fd", valueName: "N",
         help: "read the recovery key from file descriptor N: one line")
-    static let yes = KeyOptions.yes
-    static let passcodeDescriptor = KeyOptions.passcodeDescriptor
-    static let json = ItemOptions.json
     static let device = ArgumentDeclaration(
         name: "DEVICE", help: "the name of a device, or the start of its id")
 
@@ -145,4 +141,10 @@ enum SyncOptions {
     static let unavailable: (code: ExitCode, help: String) = (
         .locked, "the keychain is locked or busy, or the store cannot be reached: try later"
     )
+}
+
+/// The executable `valet-sync`, which `valet sync` becomes: all of sync between devices, and all
+/// that talks to a network.
+@main enum ValetSync {
+    static func main() { exit(ValetTool.main(of: "sync", SyncVerbs.all)) }
 }

@@ -10,7 +10,6 @@ internal import ValetSync
 internal import ValetSyncAgent
 
 extension SyncCall {
-    /// `valet sync conflicts list`, `valet sync replaced list`.
     func listValues() throws {
         let known = try known()
         var rows: [JSON] = []
@@ -18,7 +17,7 @@ extension SyncCall {
             guard let content = version.content else { continue }
             let name = ItemName(content)
             let author = author(of: version, known)
-            if values.has(SyncOptions.json) {
+            if values.has(ItemOptions.json) {
                 rows.append(
                     .object([
                         "value": .string(version.text), "name": .text(name.account),
@@ -30,10 +29,10 @@ extension SyncCall {
             } else {
                 try console.write(
                     "\(version.text)  \(name.line)  \(Escaping.printable(author ?? "-"))  "
-                        + "\(TimeText.date(version.milliseconds))\n")
+                        + "\(dateText(version.milliseconds))\n")
             }
         }
-        if values.has(SyncOptions.json) { try console.write(.array(rows)) }
+        if values.has(ItemOptions.json) { try console.write(.array(rows)) }
     }
 
     private func versions() throws -> [KeptVersion] {
@@ -42,17 +41,15 @@ extension SyncCall {
         } ?? []
     }
 
-    /// This device's name for the author of a value.
     private func author(of version: KeptVersion, _ known: Known) -> String? {
-        let devices = Set(known.notes.names.names.keys).union(known.roster.accepted.members.keys)
+        let devices = Set(known.notes.names.keys).union(known.roster.accepted.members.keys)
         return devices.first { $0.high == version.author }.map {
-            known.notes.names.names[$0] ?? $0.text
+            known.notes.names[$0] ?? $0.text
         }
     }
 
-    /// The value that the argument names.
     private func chosenValue() throws -> KeptVersion {
-        let word = (values[SyncValuesHelp.value] ?? "").lowercased()
+        let word = (values[SyncHelp.value] ?? "").lowercased()
         let found = try versions().filter { $0.text.hasPrefix(word) }
         let hint = "'valet sync \(kept.rawValue) list' lists them"
         guard let version = found.first, !word.isEmpty else {
@@ -64,7 +61,6 @@ extension SyncCall {
         return version
     }
 
-    /// `valet sync conflicts show`, `valet sync replaced show`.
     func showValue() throws {
         _ = try requireCircle()
         try requireUnlocked()
@@ -82,7 +78,6 @@ extension SyncCall {
         }
     }
 
-    /// `valet sync conflicts take`, `valet sync replaced restore`.
     func takeValue() throws {
         _ = try requireCircle()
         try requireUnlocked()
@@ -91,13 +86,12 @@ extension SyncCall {
         console.note("valet: this is the item's value now; the next sync sends it")
     }
 
-    /// `valet sync conflicts drop`.
     func dropConflicts() throws {
         let known = try known()
         try requireUnlocked()
         let dropped: [KeptVersion]
-        if let word = values[SyncValuesHelp.from] {
-            let devices = Set(known.notes.names.names.keys)
+        if let word = values[SyncHelp.from] {
+            let devices = Set(known.notes.names.keys)
                 .union(known.roster.accepted.members.keys)
             let device = try device(word, among: devices.sorted(), known.notes.names)
             dropped = try versions().filter { $0.author == device.high }

@@ -11,17 +11,13 @@ package struct ReplacedValues: Sendable {
     /// A value that a join removed.
     package struct Entry: Hashable, Sendable {
         package let key: SyncItemID
-        /// The record that had the value.
         package let dot: Dot
         package let scope: KeyScope
-        /// When the record was made: ``SyncRecord/time``.
         package let time: UInt64
         /// When the value was removed: milliseconds since 1970.
         package let milliseconds: UInt64
-        /// The size of the value in bytes.
         package let byteCount: Int
 
-        /// The value of `dot`, which was removed at `milliseconds`.
         package init(
             _ key: SyncItemID, _ dot: Dot, in scope: KeyScope, times: (UInt64, removed: UInt64),
             byteCount: Int
@@ -31,11 +27,9 @@ package struct ReplacedValues: Sendable {
         }
     }
 
-    /// How many of the newest values of an item are kept.
     private static let newestCount = 7
     /// How long the oldest value is kept: 30 days in milliseconds.
     private static let duration: UInt64 = 30 * 86_400_000
-    /// The most values that are kept.
     package static let maximalCount = 65_536
     /// The most bytes of all kept values together.
     private static let maximalByteCount = 64 << 20
@@ -44,7 +38,6 @@ package struct ReplacedValues: Sendable {
     private var count = 0
     private var byteCount = 0
 
-    /// No values.
     package init() {}
 
     /// How many more values fit, up to `maximalCount`. A join that removes more waits until a user
@@ -102,10 +95,7 @@ package struct ReplacedValues: Sendable {
         if entries[entry.key]?.isEmpty == true { entries[entry.key] = nil }
     }
 
-    /// The value of a record; nil if it is not kept.
-    package func entry(_ dot: Dot) -> Entry? {
-        entries.values.lazy.compactMap { $0[dot] }.first
-    }
+    package func entry(_ dot: Dot) -> Entry? { entries.values.lazy.compactMap { $0[dot] }.first }
 }
 
 extension ReplacedValues.Entry {

@@ -19,7 +19,6 @@ package struct SyncError: Error, Hashable, Sendable {
         case wrongKey
     }
 
-    /// What was refused.
     package enum Subject: String, Hashable, Sendable {
         case message, batch, base, part, record, rosterEntry = "roster entry", member
         case circleKey = "circle key", mail, keptReplica = "kept replica"
@@ -65,36 +64,26 @@ package struct SyncError: Error, Hashable, Sendable {
         case ended = "another mail of the same step"
     }
 
-    /// What went wrong.
     package let code: Code
-    /// What was refused.
     package let subject: Subject
-    /// The rule that was broken.
     package let rule: Rule
 
     package init(_ code: Code, _ rule: Rule, in subject: Subject) {
-        self.code = code
-        self.rule = rule
-        self.subject = subject
+        (self.code, self.rule, self.subject) = (code, rule, subject)
     }
 
-    /// The error for an entry of a roster.
     static func entry(_ code: Code, _ rule: Rule) -> SyncError {
         SyncError(code, rule, in: .rosterEntry)
     }
 
-    /// The error for the open part of a message.
     static func message(_ code: Code, _ rule: Rule) -> SyncError {
         SyncError(code, rule, in: .message)
     }
 
-    /// The error for a key of the circle.
     static func key(_ rule: Rule) -> SyncError { SyncError(.invalid, rule, in: .circleKey) }
 
-    /// The error for a mail.
     static func mail(_ code: Code, _ rule: Rule) -> SyncError { SyncError(code, rule, in: .mail) }
 
-    /// The error for sealed bytes that do not open.
     init(_ error: SystemError, _ code: Code, in subject: Subject) {
         switch error.code {
         case .wrongKey: self.init(.wrongKey, .seal, in: subject)
@@ -110,7 +99,18 @@ extension ByteReader<SyncError> {
     }
 }
 
+extension [UInt8] {
+    /// The fields that make up the bytes of a `subject`.
+    package func fields<each Field: ByteField>(
+        of subject: SyncError.Subject
+    ) throws(SyncError) -> (repeat each Field) {
+        var reader = ByteReader(self, of: subject)
+        let fields: (repeat each Field) = try reader.fields()
+        try reader.finish()
+        return fields
+    }
+}
+
 extension SyncError: CustomStringConvertible {
-    /// What was refused and why, in lower case and without a full stop.
     package var description: String { "\(subject.rawValue): \(rule.rawValue)" }
 }

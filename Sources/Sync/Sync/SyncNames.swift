@@ -12,14 +12,9 @@ package import ValetSealing
 package struct SyncBytes<Name>: Hashable, Comparable, Sendable, ByteField {
     /// The first 8 bytes, big endian.
     package let high: UInt64
-    /// The last 8 bytes, big endian.
     package let low: UInt64
 
-    /// The bytes of `high`, then those of `low`.
-    package init(high: UInt64, low: UInt64) {
-        self.high = high
-        self.low = low
-    }
+    package init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
 
     package init<E>(from reader: inout ByteReader<E>) throws(E) {
         self.init(high: try reader.integer(), low: try reader.integer())
@@ -30,10 +25,8 @@ package struct SyncBytes<Name>: Hashable, Comparable, Sendable, ByteField {
         bytes.append(bigEndian: low)
     }
 
-    /// 16 zero bytes.
     package static var zero: Self { Self(high: 0, low: 0) }
 
-    /// A copy of the bytes.
     package var bytes: [UInt8] { [UInt8](fields: self) }
 
     package static func < (left: Self, right: Self) -> Bool {
@@ -65,7 +58,6 @@ package typealias MailboxID = SyncBytes<SyncBytesName.Mailbox>
 package typealias FileHash = SyncBytes<SyncBytesName.File>
 
 extension LogID {
-    /// Whether `device` may write this log.
     package func belongs(to device: DeviceID) -> Bool { high == device.high }
 }
 
@@ -77,12 +69,10 @@ package struct SyncHash: Hashable, Comparable, Sendable, ByteField {
     private let third: UInt64
     private let fourth: UInt64
 
-    /// The bytes of the four numbers, one after the other.
     package init(_ first: UInt64, _ second: UInt64, _ third: UInt64, _ fourth: UInt64) {
         (self.first, self.second, self.third, self.fourth) = (first, second, third, fourth)
     }
 
-    /// The bytes of `digest`.
     package init(_ digest: Digest) {
         self = digest.withBytes { bytes in
             let words = InlineArray<4, UInt64> { word in
@@ -104,10 +94,8 @@ package struct SyncHash: Hashable, Comparable, Sendable, ByteField {
         for word in [first, second, third, fourth] { bytes.append(bigEndian: word) }
     }
 
-    /// A copy of the bytes.
     package var bytes: [UInt8] { [UInt8](fields: self) }
 
-    /// The first 16 bytes.
     package func half<Name>(as kind: SyncBytes<Name>.Type = SyncBytes<Name>.self)
         -> SyncBytes<Name>
     {
@@ -115,24 +103,17 @@ package struct SyncHash: Hashable, Comparable, Sendable, ByteField {
     }
 
     package static func < (left: SyncHash, right: SyncHash) -> Bool {
-        if left.first != right.first { return left.first < right.first }
-        if left.second != right.second { return left.second < right.second }
-        if left.third != right.third { return left.third < right.third }
-        return left.fourth < right.fourth
+        (left.first, left.second, left.third, left.fourth)
+            < (right.first, right.second, right.third, right.fourth)
     }
 }
 
 /// Names a message: numbers rise within a log, from 1.
 package struct MessageName: Hashable, Comparable, Sendable, ByteField {
     package let log: LogID
-    /// The message's number in it.
     package let number: UInt64
 
-    /// The message `number` of `log`.
-    package init(log: LogID, number: UInt64) {
-        self.log = log
-        self.number = number
-    }
+    package init(log: LogID, number: UInt64) { (self.log, self.number) = (log, number) }
 
     package init<E>(from reader: inout ByteReader<E>) throws(E) {
         (log, number) = try reader.fields()
@@ -150,21 +131,14 @@ package struct MessageName: Hashable, Comparable, Sendable, ByteField {
 
 /// Names a record for ever: by the message that brought it, and by its bytes.
 package struct Dot: Hashable, Comparable, Sendable, ByteField {
-    /// The log of the message that brought the record.
     package let log: LogID
-    /// The number of that message.
     package let number: UInt64
-    /// ``SyncRecord/tag``.
     package let tag: UInt64
 
-    /// The record `tag` of the message `number` of `log`.
     package init(log: LogID, number: UInt64, tag: UInt64) {
-        self.log = log
-        self.number = number
-        self.tag = tag
+        (self.log, self.number, self.tag) = (log, number, tag)
     }
 
-    /// The message that brought the record.
     package var message: MessageName { MessageName(log: log, number: number) }
 
     package init<E>(from reader: inout ByteReader<E>) throws(E) {
@@ -184,16 +158,10 @@ package struct Dot: Hashable, Comparable, Sendable, ByteField {
 
 /// The position in a log: number and hash of the last message that was read.
 package struct LogPosition: Hashable, Sendable, ByteField {
-    /// The number; 0 before the first message.
     package let number: UInt64
-    /// The hash; zero before the first message.
     package let hash: SyncHash
 
-    /// After the message `number`, which has `hash`.
-    package init(number: UInt64, hash: SyncHash) {
-        self.number = number
-        self.hash = hash
-    }
+    package init(number: UInt64, hash: SyncHash) { (self.number, self.hash) = (number, hash) }
 
     package init<E>(from reader: inout ByteReader<E>) throws(E) {
         (number, hash) = try reader.fields()
@@ -204,7 +172,6 @@ package struct LogPosition: Hashable, Sendable, ByteField {
         hash.append(to: &bytes)
     }
 
-    /// Before the first message.
     package static var start: LogPosition { LogPosition(number: 0, hash: .zero) }
 }
 
@@ -213,19 +180,15 @@ package typealias LogTable = [LogID: LogPosition]
 
 /// An item as it travels. It keeps its bytes wherever it goes.
 package struct SyncRecord: Sendable {
-    /// Decides which of several records of an item is shown.
     package let time: UInt64
     /// Random, made with the record.
     package let salt: RecordSalt
     /// The encoded ``RecordContent``, which holds the item's value.
     package let content: SecretValue
-    /// The first 8 bytes of a hash of all bytes of the record.
     package let tag: UInt64
 
     package init(time: UInt64, salt: RecordSalt, content: SecretValue) {
-        self.time = time
-        self.salt = salt
-        self.content = content
+        (self.time, self.salt, self.content) = (time, salt, content)
         tag = Self.tag(time: time, salt: salt, content: content)
     }
 
@@ -238,7 +201,6 @@ package struct SyncRecord: Sendable {
     }
 }
 
-/// What a record says about an item.
 package struct RecordContent: Sendable {
     /// The item's value, or what stands in its place.
     package enum Kind: Sendable {
@@ -268,18 +230,15 @@ package struct RecordContent: Sendable {
 
 /// The open part of a message, which its author signs with the rest.
 package struct MessageHeader: Hashable, Sendable {
-    /// What a message holds.
     package enum Kind: Hashable, Sendable {
         case batch
         case base
     }
 
-    /// What the message holds.
     package var kind: Kind
     package var circle: CircleID
     /// The scope, which has keys, logs and a replica of its own.
     package var scope: KeyScope
-    /// The author.
     package var device: DeviceID
     /// The log, which belongs to the author, and the number, which rises within it.
     package var name: MessageName
@@ -290,7 +249,6 @@ package struct MessageHeader: Hashable, Sendable {
     /// The id of the circle's key that seals the message.
     package var keyID: KeyID
 
-    /// The header of the message `number` in `place`.
     package init(
         _ kind: Kind, _ number: UInt64, in place: LogPlace, after previous: SyncHash,
         naming said: (roster: SyncHash, keyID: KeyID)
@@ -323,46 +281,30 @@ package struct Base: Sendable {
         package let number: UInt64
         /// ``SyncHash/first`` of its hash.
         package let hashStart: UInt64
-
-        /// The message `number` with a hash that begins with `hashStart`.
-        package init(number: UInt64, hashStart: UInt64) {
-            self.number = number
-            self.hashStart = hashStart
-        }
     }
 
     /// When it was built: milliseconds since 1970.
     package var milliseconds: UInt64
-    /// The highest version of the format that the author reads.
     package var reads: UInt16
-    /// The author's position in each log.
     package var table: LogTable
     /// The author's last messages in this log before this one, by rising numbers.
     package var own: [OwnMessage]
-    /// The number of dots in all parts.
     package var dotCount: UInt32
-    /// The hashes of the parts, by index.
     package var parts: [SyncHash]
 }
 
 package struct BasePart: Sendable {
     /// A record that the author has seen.
     package struct Entry: Sendable {
-        /// Names the record.
         package let dot: Dot
         /// The record; nil for one that is deleted, in the author's cloud.
         package let record: SyncRecord?
 
-        /// The record that `dot` names, or nil if it is deleted.
-        package init(_ dot: Dot, _ record: SyncRecord?) {
-            self.dot = dot
-            self.record = record
-        }
+        package init(_ dot: Dot, _ record: SyncRecord?) { (self.dot, self.record) = (dot, record) }
     }
 
     /// The records, by dots that rise strictly through all parts.
     package var entries: [Entry]
 
-    /// A part with these entries.
     package init(entries: [Entry]) { self.entries = entries }
 }

@@ -12,18 +12,15 @@ struct LogShelf {
     struct Shown {
         let name: StoredName
         let message: StoredMessage
-        let header: MessageHeader
         /// The number of parts of a base; their indices begin at 0.
         let partCount: UInt32
     }
 
     /// Why a message is not read yet, or not at all.
     enum Refusal: Hashable {
-        /// Bytes of another form.
         case foreign
         /// Bytes that may still be arriving.
         case partial
-        /// A later version.
         case newer
         /// The author broke a rule: its log is read no further.
         case invalid(SyncError.Rule)
@@ -31,7 +28,7 @@ struct LogShelf {
         case unknown
     }
 
-    private(set) var shown: [StoredName: Shown] = [:]
+    var shown: [StoredName: Shown] = [:]
     private(set) var refused: [StoredName: Refusal] = [:]
     private(set) var names: Set<StoredName> = []
     private var parts: [UInt64: [StoredName]] = [:]
@@ -75,9 +72,7 @@ struct LogShelf {
             base: .init(own: base.own, table: base.table, isComplete: isComplete))
     }
 
-    func partNames(_ number: UInt64) -> Set<StoredName> {
-        Set(parts[number] ?? [])
-    }
+    func partNames(_ number: UInt64) -> Set<StoredName> { Set(parts[number] ?? []) }
 
     /// Takes a new list of names, and returns the ones to fetch: new ones, and ones that could not
     /// be read last time. If there are many, they come in random order, so nobody can choose which
@@ -109,15 +104,11 @@ struct LogShelf {
         shown[entry.name] = entry
     }
 
-    mutating func forget(_ name: StoredName) { shown[name] = nil }
-
     mutating func refuse(_ name: StoredName, _ refusal: Refusal) { refused[name] = refusal }
 }
 
 extension SyncSession {
     /// Lists the store's files of all logs of members and leavers, in the open scopes.
-    ///
-    /// - Throws: ``KeychainFailure``.
     func lookAtLogs(_ scopes: [KeyScope]) throws(KeychainFailure) {
         let state = roster.accepted
         let places = try logs(of: state.members.keys.sorted() + state.leavers.keys.sorted())
@@ -125,13 +116,14 @@ extension SyncSession {
         shelves = shelves.filter { present.contains($0.key) }
         for place in places where scopes.contains(place.scope) {
             try checkpoint()
-            switch roster.membership(of: place.device) {
-            case .member(let member): try look(at: place, member)
-            case .left(let leaver): try look(at: place, leaver.member)
-            case .none: shelves[place] = nil
+            if let member = author(of: place) {
+                try look(at: place, member)
+            } else {
+                shelves[place] = nil
             }
         }
-        try keepNewNames()
+        // They may not pretend later that they did not know these entries.
+        if rosterShelf.hasNewNames { try keepNames() }
     }
 
     /// The logs of devices in the store. If there are more than a circle may have, the result has
@@ -194,7 +186,9 @@ extension SyncSession {
             guard roster.contains(message.header.roster),
                 let held = keyring?[message.header.keyID]
             else { return shelf.refuse(name, .unknown) }
-            note(message.header.roster, namedBy: place.device)
+            if roster.note(message.header.roster, namedBy: place.device) {
+                rosterShelf.hasNewNames = true
+            }
             shelf.show(try shown(message, name, under: held))
             recent.keep(message)
         } catch {
@@ -217,12 +211,10 @@ extension SyncSession {
             message: StoredMessage(
                 name: message.header.name, hash: message.hash,
                 previous: message.header.previous, base: base),
-            header: message.header, partCount: partCount)
+            partCount: partCount)
     }
 
     /// Reads bytes as a message of a log.
-    ///
-    /// - Throws: ``SyncError``.
     func verified(
         _ bytes: [UInt8], in place: LogPlace, by member: Member
     ) throws(SyncError) -> VerifiedMessage {
@@ -245,7 +237,7 @@ extension SyncSession {
             let message = try? verified(bytes, in: place, by: member), message.hash == hash
         else {
             // Other bytes have the name now: the next round looks at them.
-            shelves[place]?.forget(entry.name)
+            shelves[place]?.shown[entry.name] = nil
             return nil
         }
         return message

@@ -2,7 +2,7 @@
 
 package import ValetKeychainModel
 internal import ValetSealing
-package import ValetSync
+internal import ValetSync
 internal import ValetSystem
 
 // Takes in the messages of other devices: docs/SYNC.md §4 "Join", §5 "Reading" and "Own log
@@ -11,11 +11,8 @@ internal import ValetSystem
 extension SyncSession {
     private static let reading = "read what other devices have written"
 
-    /// Reads all logs in the open scopes, and joins all that fits.
-    ///
-    /// - Parameter progress: Is told of each message.
-    /// - Throws: ``KeychainFailure``.
-    package func readLogs(_ progress: (SyncProgress) -> Void = { _ in }) throws(KeychainFailure) {
+    /// Reads all logs in the open scopes, and joins what fits. `progress` runs after each message.
+    package func readLogs(_ progress: () -> Void = {}) throws(KeychainFailure) {
         let scopes = try openScopes()
         try lookAtLogs(scopes)
         for scope in scopes {
@@ -27,9 +24,7 @@ extension SyncSession {
         reportShelves(scopes)
     }
 
-    private func readAll(
-        _ scope: KeyScope, _ progress: (SyncProgress) -> Void
-    ) throws(KeychainFailure) {
+    private func readAll(_ scope: KeyScope, _ progress: () -> Void) throws(KeychainFailure) {
         var isProgressing = true
         while isProgressing {
             isProgressing = false
@@ -110,8 +105,7 @@ extension SyncSession {
             let isShown = own.unconfirmed.map { shown.contains($0.hash) }
             if isShown == true { update.replica?.confirm(in: scope) }
             update.outgoing[scope] = nil
-            update.replica?[scope].leaveLog(
-                for: log, because: elsewhere, isShown: isShown ?? true)
+            update.replica?[scope].leaveLog(for: log, because: elsewhere, isShown: isShown ?? true)
         }
         report.add(.copied, scope: scope)
     }
@@ -126,10 +120,10 @@ extension SyncSession {
     ///
     /// - Returns: Whether one was joined.
     private func readNext(
-        _ place: LogPlace, _ progress: (SyncProgress) -> Void
+        _ place: LogPlace, _ progress: () -> Void
     ) throws(KeychainFailure) -> Bool {
         guard let shelf = shelves[place] else { return false }
-        if try look({ $0[place.scope].isRetired(place.log) }) {
+        if try look({ $0[place.scope].retiredLogs.contains(place.log) }) {
             try readLate(place, shelf.all)
         }
         let last = lastNumber(of: place)
@@ -154,7 +148,7 @@ extension SyncSession {
             }
             return false
         }
-        progress(SyncProgress(place.device, place.scope, stored.name.number))
+        progress()
         return true
     }
 
@@ -237,10 +231,7 @@ extension SyncSession {
         return .success(true)
     }
 
-    /// Begins a join in a transaction.
-    func begin(
-        _ incoming: IncomingMessage, in place: LogPlace, _ update: SyncUpdate
-    ) -> Joined {
+    func begin(_ incoming: IncomingMessage, in place: LogPlace, _ update: SyncUpdate) -> Joined {
         let isAccepted = report.accepted.contains(place.device.high)
         let room = update.replaced.room(machine.replacedCount)
         let refusal = update.replica?[place.scope].begin(incoming, room: isAccepted ? .max : room)
@@ -281,10 +272,7 @@ extension SyncSession {
         }
     }
 
-    /// Finishes a join that was broken off.
-    private func finishJoin(
-        _ scope: KeyScope, _ progress: (SyncProgress) -> Void
-    ) throws(KeychainFailure) {
+    private func finishJoin(_ scope: KeyScope, _ progress: () -> Void) throws(KeychainFailure) {
         let bytes: [UInt8]? = try keychain.update(Self.reading) { try $0.incoming(scope) }
         guard let bytes else { return }
         guard let received = try? ReceivedMessage(parsing: bytes) else {
@@ -297,7 +285,7 @@ extension SyncSession {
             let key = try keyring(scope)?[header.keyID]
         else { return try forgetIncoming(scope) }
         switch try join(message, under: key, place) {
-        case .success(true): progress(SyncProgress(place.device, scope, header.name.number))
+        case .success(true): progress()
         case .success(false), .failure: try forgetIncoming(scope)
         }
     }
@@ -335,25 +323,11 @@ extension SyncSession {
         }
     }
 
-    /// Writes the rows that could not be written before.
     private func showDeferred() throws(KeychainFailure) {
         try keychain.update(Self.reading) { update in
             var changes: [ReplicaChange] = []
             update.replica?.showDeferred(self.view(isLocked: update.isLocked), &changes)
             try update.apply(changes, bringing: [:])
         }
-    }
-}
-
-/// A message was joined.
-package struct SyncProgress: Hashable, Sendable {
-    /// Its author.
-    package let device: DeviceID
-    package let scope: KeyScope
-    /// Its number in the author's log.
-    package let number: UInt64
-
-    init(_ device: DeviceID, _ scope: KeyScope, _ number: UInt64) {
-        (self.device, self.scope, self.number) = (device, scope, number)
     }
 }

@@ -154,12 +154,4 @@ extension SyncSession {
                     previous: .zero, base: nil))
         }
     }
-
-    /// Gives the next batch of each open scope the whole table, and makes one due even if nothing
-    /// is new.
-    package func oweTables() throws(KeychainFailure) {
-        try keychain.update(Self.writing) { update in
-            for scope in KeyScope.allCases { update.replica?[scope].oweTable() }
-        }
-    }
 }

@@ -7,7 +7,6 @@ package import ValetSync
 /// A store never reads a name that is not exactly one of its own, so these do no harm. They are
 /// listed here only to leave them out of reports: the user can do nothing about them.
 enum ForeignFiles {
-    /// Names in lower case that are ignored.
     private static let names: Set<String> = [
         "desktop.ini", "thumbs.db", "ehthumbs.db", "icon\r", "icon", "lost+found", "@eadir",
         "#recycle", "$recycle.bin", "system volume information", "__macosx",
@@ -51,7 +50,6 @@ enum ForeignFiles {
 }
 
 extension StoreListing {
-    /// Counts a file that does not belong to the store.
     package mutating func addForeign(_ name: Span<UInt8>) {
         guard !ForeignFiles.isOfOtherProgram(name) else { return }
         foreignCount += 1

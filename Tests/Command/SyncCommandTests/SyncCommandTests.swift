@@ -32,15 +32,6 @@ import ValetSyncAgent
         }
     }
 
-    @Test func `Each state of sync has the exit code that scripts expect`() {
-        let codes: [(SyncState, ExitCode)] = [
-            (.current, .success), (.waiting, .success), (.locked, .success), (.off, .notFound),
-            (.alarm, .damaged), (.closed, .locked), (.unavailable, .locked), (.removed, .denied),
-            (.denied, .denied), (.full, .failure),
-        ]
-        for (state, code) in codes { #expect(ExitCode(state) == code, "\(state)") }
-    }
-
     @Test func `Every trouble of a report has a text`() {
         for kind in SyncReport.Kind.allCases where ![.foreign, .undecided].contains(kind) {
             #expect(SyncFinding.known[kind] != nil, "\(kind)")

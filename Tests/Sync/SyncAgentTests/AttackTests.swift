@@ -4,9 +4,9 @@ import Testing
 import ValetKeychainModel
 import ValetKeychainStore
 import ValetSealing
-import ValetSync
 import ValetSyncSupport
 
+@testable import ValetSync
 @testable import ValetSyncAgent
 
 /// What attackers do: the rows of docs/SYNC.md §9, against real keychains. Rows that need no

@@ -61,7 +61,7 @@ final class TestMember {
         try synced.found(
             CircleBeginning(
                 CircleNote(circle.id, founder.member.id, isFounder: true), circle.roster,
-                .folder("/"), DeviceNames()), clock.machine)
+                .folder("/"), [:]), clock.machine)
         return try open(synced, folder, clock, client)
     }
 
@@ -77,13 +77,13 @@ final class TestMember {
         try joiner.keepSecrets(in: keychain, nil)
         try session.readRoster()
         try session.admit(joiner.member)
-        guard let roster = try ForeignRoster(of: circle, in: client, by: session.storeDeadline)
+        guard let roster = try Roster(of: circle, in: client, by: session.storeDeadline)
         else { throw TestProblem(text: "the joiner sees no roster") }
         let synced = SyncedKeychain(keychain)
         try synced.join(
             CircleBeginning(
-                CircleNote(circle, joiner.member.id, isFounder: false), roster.roster,
-                .folder("/"), DeviceNames()), clock.machine)
+                CircleNote(circle, joiner.member.id, isFounder: false), roster,
+                .folder("/"), [:]), clock.machine)
         return try Self.open(synced, folder, clock, client)
     }
 

@@ -125,8 +125,9 @@ struct `A store in etcd` {
         try server.control("auth", "enable")
         func store(_ user: String?, _ password: String = "\"\\p\u{e4}ss\n") throws -> EtcdStore {
             let credentials = user.map {
-                EtcdCredentials(
-                    user: $0, password: SecretValue(copying: Array(password.utf8).span))
+                (
+                    user: $0, password: SecretValue(copying: Array(password.utf8).span)
+                )
             }
             return try EtcdStore(at: server.address(credentials))
         }
@@ -189,10 +190,8 @@ struct `A store in etcd` {
         let store = try store(of: server)
         try store.create(circle, by: .soon)
         #expect(try append(1, to: store) == .stored)
-        let key =
-            "valet/1/\(StoreNames.text(circle))/"
-            + StoreNames.path(
-                of: StoredName(number: 2, part: nil, hash: nil), in: .log(log))
+        let name = StoreNames.text(StoredName(number: 2, part: nil, hash: nil))
+        let key = "valet/1/" + (StoreNames.folders(of: .log(log)) + [name]).joined(separator: "/")
         let value = server.folder.path("value")
         try Data(repeating: 0x61, count: 1_400_000).write(to: URL(fileURLWithPath: value))
         let putter = try OtherProcess(

@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Messages as they are in the store: header, sealed plaintext and signature. A message is parsed,
-// then verified, then opened, and the types allow no other order.
-
 internal import ValetKeychainModel
 package import ValetSealing
 internal import ValetSystem
 
+// Messages as they are in the store: header, sealed plaintext and signature. A message is parsed,
+// then verified, then opened, and the types allow no other order.
+
 /// Sizes and names that all messages share: docs/SYNC.md §3.
 package enum MessageFormat {
-    /// The most bytes of a message and of a part.
     package static let maximalByteCount = 262_144
     /// The version that this program writes, and the highest that it reads.
     package static let version: UInt16 = 1
     /// The most bytes of a plaintext, so that the message with its padding is not too large.
     package static let maximalPlaintextByteCount = 63 * largeStep - 1
-    /// The most logs of a table.
     package static let maximalLogCount = 1024
     static let largeStep = 4096
     static let smallStep = 512
-    /// The number of bytes before the sealed ones.
     static let headByteCount = 8 + 2 + 16 + 1 + 16 + 16 + 8 + 32 + 32 + 16 + 4
 
     /// To a multiple of what a plaintext of `byteCount` bytes is padded.
@@ -41,12 +38,9 @@ extension MessageHeader.Kind {
 
 /// A message that this device built: docs/SYNC.md §4.
 package struct BuiltMessage: Sendable {
-    /// What the store keeps.
     package let bytes: [UInt8]
-    /// What names it in tables and in the next message.
     package let hash: SyncHash
 
-    /// Seals and signs a padded plaintext.
     init(
         _ header: MessageHeader, sealing plaintext: Span<UInt8>, under key: borrowing CircleKey,
         signedBy pair: borrowing SigningPair, random: HedgeBytes
@@ -63,7 +57,6 @@ package struct BuiltMessage: Sendable {
 }
 
 extension MessageHeader {
-    /// All bytes before the sealed ones.
     fileprivate func encoded(sealedByteCount: Int) -> [UInt8] {
         kind.magic
             + [UInt8](
@@ -74,9 +67,7 @@ extension MessageHeader {
 
 /// A message from the store that has the right form. Anyone may have made it.
 package struct ReceivedMessage: Sendable {
-    /// The open part.
     package let header: MessageHeader
-    /// What names it in tables and in the next message.
     package let hash: SyncHash
     private let version: UInt16
     private let bytes: [UInt8]
@@ -127,11 +118,8 @@ package struct ReceivedMessage: Sendable {
 
 /// A message that its author signed.
 package struct VerifiedMessage: Sendable {
-    /// The open part.
     package let header: MessageHeader
-    /// What names it in tables and in the next message.
     package let hash: SyncHash
-    /// The bytes in the store.
     package let encoded: [UInt8]
 
     /// Opens the plaintext and removes its padding.
@@ -159,4 +147,68 @@ package struct VerifiedMessage: Sendable {
 /// `HASH(message; all before the signature)`.
 private func messageDigest(_ bytes: Span<UInt8>) -> Digest {
     UnkeyedHash.digest(.syncMessage) { $0.append(bytes) }
+}
+
+// Plaintexts of messages. Fields of another form are refused as what the reader reads.
+
+typealias OpenedReader = SecretReader<SyncError>
+
+extension SecretReader<SyncError> {
+    /// Starts at the front of `plaintext`, which is padded to a multiple of `step`.
+    ///
+    /// - Throws: ``SyncError`` with `code` if it is not padded.
+    init(
+        _ plaintext: consuming SecretBytes, paddedTo step: Int, in subject: SyncError.Subject,
+        _ code: SyncError.Code = .invalid
+    ) throws(SyncError) {
+        let byteCount: Int
+        do {
+            byteCount = try plaintext.withBytes { (bytes: Span<UInt8>) throws(SystemError) in
+                try Padding.unpaddedByteCount(bytes, step: step)
+            }
+        } catch {
+            throw SyncError(code, .padding, in: subject)
+        }
+        self.init(plaintext, byteCount: byteCount, malformed: SyncError(code, .form, in: subject))
+    }
+
+    /// Starts at the front of `value`, which is not padded.
+    init(
+        copying value: SecretValue, in subject: SyncError.Subject,
+        _ code: SyncError.Code = .invalid
+    ) {
+        self.init(
+            value.withBytes { SecretBytes(copying: $0) },
+            malformed: SyncError(code, .form, in: subject))
+    }
+
+    /// The error for a broken rule.
+    func refusal(_ rule: SyncError.Rule) -> SyncError {
+        SyncError(malformed.code, rule, in: malformed.subject)
+    }
+
+    /// A count of 2 bytes, of at most `limit`.
+    mutating func count(upTo limit: Int) throws(SyncError) -> Int {
+        let count = Int(try integer(UInt16.self))
+        guard count <= limit else { throw refusal(.limit) }
+        return count
+    }
+
+    /// A length of 4 bytes, of at most `limit`.
+    mutating func length(upTo limit: Int) throws(SyncError) -> Int {
+        let length = try integer(UInt32.self)
+        guard length <= UInt32(limit) else { throw refusal(.limit) }
+        return Int(length)
+    }
+
+    /// The next field, which has `byteCount` bytes and is not secret.
+    mutating func field<Field: ByteField>(
+        _ byteCount: Int, as type: Field.Type = Field.self
+    ) throws(SyncError) -> Field {
+        var reader = ByteReader(try bytes(byteCount), malformed: malformed)
+        return try Field(from: &reader)
+    }
+
+    /// All bytes that are left, in memory that is not wiped.
+    mutating func rest() throws(SyncError) -> [UInt8] { try bytes(remainingByteCount) }
 }

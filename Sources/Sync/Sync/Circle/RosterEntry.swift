@@ -17,21 +17,16 @@ package struct RosterEntry: Hashable, Sendable {
             (self.scope, self.name, self.hash) = (scope, name, hash)
         }
 
-        /// The bytes in a roster entry.
         var bytes: [UInt8] { [UInt8](fields: scope, name, hash) }
     }
 
-    /// What the entry changes.
     package enum Operation: Hashable, Sendable {
         /// Founds a circle. The salt makes two circles of equal keys differ.
         case create(salt: Digest, Member, Wraps)
-        /// Adds a member, and gives it the keys of this epoch.
         case add(Member, Wraps)
-        /// Removes members, and gives the others new keys.
         case remove([DeviceID], Wraps, FormerKeys)
         /// Removes the signer, whose messages up to these count.
         case leave([LastMessage])
-        /// Gives all members new keys.
         case rotate(Wraps, FormerKeys)
 
         fileprivate static let numberOfCreate: UInt8 = 1
@@ -46,7 +41,6 @@ package struct RosterEntry: Hashable, Sendable {
             }
         }
 
-        /// The keys that the entry hands out.
         package var wraps: Wraps? {
             switch self {
             case .create(_, _, let wraps), .add(_, let wraps), .remove(_, let wraps, _),
@@ -57,13 +51,10 @@ package struct RosterEntry: Hashable, Sendable {
         }
     }
 
-    /// The highest number of an entry.
     package static let maximalNumber: UInt32 = 4096
-    /// The most bytes of a body.
     package static let maximalBodyByteCount = 65_536
     fileprivate static let magic = Array("VALETRST".utf8)
     fileprivate static let version: UInt16 = 1
-    /// The most bytes of an entry.
     package static let maximalByteCount =
         8 + 2 + 16 + 4 + 32 + 8 + 16 + 1 + 4 + maximalBodyByteCount + 64
 
@@ -75,59 +66,30 @@ package struct RosterEntry: Hashable, Sendable {
         package let number: UInt32
         /// The hash of the entry before; zero for the first.
         package let parent: SyncHash
-        /// When it was made: milliseconds since 1970.
         package let milliseconds: UInt64
-        /// The member that signed it.
         package let signer: DeviceID
 
-        /// Puts the fields together.
-        package init(
-            circle: CircleID, number: UInt32, parent: SyncHash, milliseconds: UInt64,
-            signer: DeviceID
-        ) {
-            (self.circle, self.number, self.parent) = (circle, number, parent)
-            (self.milliseconds, self.signer) = (milliseconds, signer)
-        }
-
-        /// The head of a circle's first entry, which its founder signs.
         package static func founding(milliseconds: UInt64, signer: DeviceID) -> Head {
             Head(
                 circle: .zero, number: 1, parent: .zero, milliseconds: milliseconds,
                 signer: signer)
         }
-
-        /// Where the boxes of the entry belong.
-        package var place: Wraps.Place { Wraps.Place(circle, parent: parent) }
     }
 
-    /// The fields before the operation.
     package let head: Head
-    /// What it changes.
     package let operation: Operation
-    /// What names it.
     package let hash: SyncHash
-    /// What the store keeps.
     package let bytes: [UInt8]
     private let signature: Signature
 
-    package init(
-        _ head: Head, _ operation: Operation, signedBy pair: borrowing SigningPair
-    ) {
-        self.head = head
-        self.operation = operation
+    package init(_ head: Head, _ operation: Operation, signedBy pair: borrowing SigningPair) {
+        (self.head, self.operation) = (head, operation)
         let bytes =
             Self.magic
-            + [UInt8](
-                fields: Self.version, head.circle, head.number, head.parent, head.milliseconds,
-                head.signer, operation.number, SizedBytes(operation.body))
+            + [UInt8](fields: Self.version, head, operation.number, SizedBytes(operation.body))
         hash = Self.hash(bytes.span)
         signature = pair.signature(.syncRoster, of: hash.bytes.span)
         self.bytes = bytes + signature.bytes
-    }
-
-    /// Whether `member` signed the entry.
-    func isSigned(by member: Member) -> Bool {
-        signature.isValid(.syncRoster, of: hash.bytes.span, by: member.signU)
     }
 
     fileprivate static func hash(_ bytes: Span<UInt8>) -> SyncHash {
@@ -143,23 +105,38 @@ package struct RosterEntry: Hashable, Sendable {
     }
 
     fileprivate init(_ shown: ShownEntry, _ operation: Operation) {
-        head = shown.head
-        self.operation = operation
+        (head, self.operation) = (shown.head, operation)
         (hash, bytes, signature) = (shown.hash, shown.bytes, shown.signature)
+    }
+
+    func isSigned(by member: Member) -> Bool { signature.isOfEntry(hash, by: member) }
+}
+
+extension RosterEntry.Head: ByteField {
+    package init<E>(from reader: inout ByteReader<E>) throws(E) {
+        (circle, number, parent, milliseconds, signer) = try reader.fields()
+    }
+
+    package func append(to bytes: inout [UInt8]) {
+        bytes += [UInt8](fields: circle, number, parent, milliseconds, signer)
+    }
+}
+
+extension Signature {
+    fileprivate func isOfEntry(_ hash: SyncHash, by member: Member) -> Bool {
+        isValid(.syncRoster, of: hash.bytes.span, by: member.signU)
     }
 }
 
 /// An entry of a roster as a store shows it. Reading its head costs little, whatever its body has.
 /// So the signature is checked before anything else.
 package struct ShownEntry: Sendable {
-    /// The fields before the operation.
     package let head: RosterEntry.Head
-    /// What names it.
     package let hash: SyncHash
     fileprivate let bytes: [UInt8]
     fileprivate let signature: Signature
     private let operationNumber: UInt8
-    private let bodyByteCount: Int
+    private let body: [UInt8]
 
     /// Reads the head of an entry. Anyone may have made it.
     ///
@@ -172,16 +149,12 @@ package struct ShownEntry: Sendable {
         guard version == RosterEntry.version else {
             throw .entry(version == 0 ? .malformed : .newer, .version)
         }
-        let (circle, number, parent) = try reader.fields(
-            CircleID.self, UInt32.self, SyncHash.self)
-        head = RosterEntry.Head(
-            circle: circle, number: number, parent: parent, milliseconds: try reader.integer(),
-            signer: try DeviceID(from: &reader))
-        operationNumber = try reader.integer(UInt8.self)
-        let count = try reader.integer(UInt32.self)
-        guard count <= RosterEntry.maximalBodyByteCount else { throw .entry(.malformed, .limit) }
-        bodyByteCount = Int(count)
-        _ = try reader.bytes(bodyByteCount)
+        let byteCount: UInt32
+        (head, operationNumber, byteCount) = try reader.fields()
+        guard byteCount <= RosterEntry.maximalBodyByteCount else {
+            throw .entry(.malformed, .limit)
+        }
+        body = try reader.bytes(Int(byteCount))
         signature = try reader.fixedBytes()
         try reader.finish()
         hash = RosterEntry.hash(bytes.span.extracting(droppingLast: Signature.byteCount))
@@ -200,21 +173,13 @@ package struct ShownEntry: Sendable {
         guard isFirst == (head.circle == .zero) else { throw .entry(.malformed, .circle) }
     }
 
-    /// Whether `member` signed the entry.
-    func isSigned(by member: Member) -> Bool {
-        signature.isValid(.syncRoster, of: hash.bytes.span, by: member.signU)
-    }
+    func isSigned(by member: Member) -> Bool { signature.isOfEntry(hash, by: member) }
 
     /// Reads the body.
-    ///
-    /// - Throws: As ``RosterEntry/init(parsing:)``.
     package func opened() throws(SyncError) -> RosterEntry {
-        let end = bytes.count - Signature.byteCount
-        var body = ByteReader(
-            Array(bytes[(end - bodyByteCount)..<end]),
-            of: .rosterEntry)
-        let operation = try RosterEntry.Operation(operationNumber, from: &body, head)
-        try body.finish()
+        var reader = ByteReader(body, of: .rosterEntry)
+        let operation = try RosterEntry.Operation(operationNumber, from: &reader, head)
+        try reader.finish()
         return RosterEntry(self, operation)
     }
 }
