@@ -168,8 +168,7 @@ var products: [Product] = [
         library(
             "SyncAgent",
             [
-                "Database", "KeychainDatabase", "KeychainModel", "KeychainStore", "Keys", "Sealing",
-                "Sync", "SyncStores", "System",
+                "KeychainDatabase", "KeychainModel", "KeychainStore", "Sealing", "Sync", "System",
             ]),
         library(
             "KeychainServices",
@@ -257,14 +256,14 @@ var products: [Product] = [
         tests(
             "TPM",
             ["KeyTestSupport", "Sealing", "System", "TestValues", "ValetTestAgent"]),
-        testSupport("SyncSupport", ["Sync", "SyncStores", "System"]),
+        testSupport("SyncSupport", ["KeychainModel", "Sync", "System"]),
         tests("KeychainModel", ["TestValues"]),
         tests("Keybag", of: "Keys", ["KeychainModel", "Sealing", "System", "TestValues"]),
         tests(
             "Backup", of: "KeychainStore", ["KeychainModel", "Sealing", "System", "TestValues"]),
         tests(
             "Sync",
-            ["KeychainModel", "Keys", "Sealing", "SyncStores", "TestValues"]),
+            ["KeychainModel", "Keys", "Sealing", "TestValues"]),
         tests(
             "SyncStores",
             [
@@ -274,8 +273,8 @@ var products: [Product] = [
         tests(
             "SyncAgent",
             [
-                "KeychainDatabase", "KeychainModel", "KeychainStore", "Keys", "Sealing", "Sync",
-                "SyncStores", "SyncSupport", "System", "TestValues",
+                "KeychainDatabase", "KeychainModel", "KeychainStore", "Sealing", "Sync",
+                "SyncSupport", "System", "TestValues",
             ]),
         tests(
             "LockState", of: "Keys",
@@ -339,7 +338,7 @@ var products: [Product] = [
             exclude: ["scripts", "terminal.py"]),
         tests(
             "SyncCommand",
-            ["CommandTestSupport", "KeychainModel", "Sync", "SyncAgent", "SyncStores", "ValetCLI"]),
+            ["CommandTestSupport", "KeychainModel", "Sync", "SyncAgent", "ValetCLI"]),
         tests(
             "ClientsCommand",
             [

@@ -19,7 +19,7 @@ _UNSAFE_MODULES = ("System", "Database", "TPM", "Sealing")
 _UNSAFE_FILES = re.compile(
     r"Sources/\w+/(?:CInterface/(?:Arguments|Handles|\w+Functions)"
     r"|CoreFoundationNames/(?:CFAccessors|CFDictionaryCalls)"
-    r"|SyncStores/Etcd/(?:CurlLibrary|HTTPConnection)|Keys/LockState/KernelKeyring"
+    r"|SyncStores/Etcd/HTTPConnection|Keys/LockState/KernelKeyring"
     r"|SecItem/SecAccessControl|SecItem/(?:LocalAuthentication/LAContext|SecItem|SecItemResult)"
     r"|\w+/AppleOrLinux\+\w+"
     r"|SyncCommand/QRCode|UserPresence/TerminalDevice"

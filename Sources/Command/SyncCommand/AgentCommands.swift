@@ -13,16 +13,14 @@ extension SyncCall {
     /// How long the agent may take to end after a signal.
     private static let grace = Duration.milliseconds(600)
 
-    /// `valet sync run`.
-    func runAgent() throws -> ExitCode {
+    func runAgent() throws {
         try unlockForItself()
         _ = try requireCircle()
         let (stopping, ended) = (Cancellation(), Cancellation())
         try BackgroundThread.start {
             guard let relay = try? SignalRelay([SIGINT, SIGTERM, SIGHUP], until: .immediately)
             else { return }
-            let limit = WaitLimit(
-                until: .never, cancellation: ended, signals: relay.descriptor)
+            let limit = WaitLimit(until: .never, cancellation: ended, signals: relay.descriptor)
             _ = limit.wait(for: -1)
             _ = relay.end()
             stopping.cancel()
@@ -33,7 +31,9 @@ extension SyncCall {
         defer { ended.cancel() }
         var last: SyncState?
         let agent = try SyncAgent(store, syncLock(), endedBy: stopping) {
-            try open(requireCircle().address)
+            () throws(KeychainFailure) in
+            guard let notes = try notes() else { throw .circle(.notAMember) }
+            return try open(notes.address)
         } told: { state, failure in
             guard state != last else { return }
             last = state
@@ -41,24 +41,18 @@ extension SyncCall {
             if let failure { warn(of: failure, "sync waits") }
         }
         try agent.run()
-        return .success
     }
 
-    /// `valet sync once`.
-    func runOnce() throws -> ExitCode {
+    func runOnce() throws {
         try unlockForItself()
         let notes = try requireCircle()
         if try keychain.read("look for a pause", { try $0[.paused] }) ?? nil != nil {
-            throw CLIError(
-                .failure, "sync is paused", hint: "'valet sync resume' ends the pause")
+            throw CLIError(.failure, "sync is paused", hint: "'valet sync resume' ends the pause")
         }
         let outcome = try withLock {
-            let remote = try open(notes.address)
-            guard let session = try SyncSession.open(keychain, remote) else {
-                throw KeychainFailure.circle(.notAMember)
-            }
+            let session = try session(in: open(notes.address))
             var outcome = session.round(progress())
-            if outcome.failure == nil, values.has(SyncCircleHelp.addMine) {
+            if outcome.failure == nil, values.has(SyncHelp.addMine) {
                 try offerOwnItems(isJoined: true)
                 outcome = session.round(progress())
             }
@@ -69,17 +63,15 @@ extension SyncCall {
         switch outcome.state {
         case .removed: throw KeychainFailure.circle(.notAMember)
         case .alarm: throw KeychainFailure.circle(.undecidedRoster)
-        default: return ExitCode(outcome.state)
+        default: break
         }
     }
 
-    /// `valet sync pause`.
     func pause() throws {
         try setPaused([1])
         console.note("valet: sync is paused until 'valet sync resume'")
     }
 
-    /// `valet sync resume`.
     func resume() throws {
         try setPaused(nil)
         console.note("valet: sync goes on")
@@ -87,10 +79,9 @@ extension SyncCall {
 
     private func setPaused(_ note: [UInt8]?) throws {
         _ = try requireCircle()
-        try withLock { try keychain.update("pause sync") { $0[.paused] = note } }
+        try withLock { try keychain.update("pause sync") { try $0.set(.paused, note) } }
     }
 
-    /// `valet sync unit`.
     func printUnit() throws {
         guard let program = FilePath.target(ofLink: "/proc/self/exe") else {
             throw CLIError(.failure, "the path of this program cannot be read")

@@ -12,12 +12,10 @@ internal import ValetSync
 internal import ValetSyncAgent
 internal import ValetSyncStores
 internal import ValetSystem
-internal import ValetUserPresence
 
 extension SyncCall {
     // MARK: Founding
 
-    /// `valet sync create`.
     func create() throws {
         let address = try chosenAddress()
         try requireNoCircle()
@@ -47,26 +45,23 @@ extension SyncCall {
     ) throws -> (FoundedCircle, CircleBeginning) {
         let founded = try FoundedCircle(by: founder)
         let note = CircleNote(founded.id, founder.member.id, isFounder: true)
-        var names = DeviceNames()
-        names.names[note.device] = ownName
+        let names = [note.device: ownName]
         return (founded, CircleBeginning(note, founded.roster, address, names))
     }
 
     /// Sends the items that the keychain has. Whatever fails is sent later.
     private func reportFirstRound(_ remote: any SyncStore) throws {
-        guard let session = try SyncSession.open(keychain, remote) else { return }
+        let session = try session(in: remote)
         let outcome = session.round(progress())
         if let failure = outcome.failure { warn(of: failure, "nothing was sent yet") }
     }
 
-    /// Reports a failure that does not end the command.
     func warn(of failure: any Error, _ consequence: String) {
         let error = CLIError(anyOf: failure)
         console.note("valet: warning: \(consequence): \(error.message)")
         if let hint = error.hint { console.hint(hint) }
     }
 
-    /// `valet sync move`.
     func move() throws {
         let notes = try requireCircle()
         try requireUnlocked()
@@ -75,14 +70,16 @@ extension SyncCall {
                 + "it anew.", isGiven: options.isAgreed)
         let remote = try open(notes.address)
         let passcode = try passcode()
-        let name = notes.names.names[notes.circle.device] ?? ownName
+        let name = notes.names[notes.circle.device] ?? ownName
         try withLock {
             try finishOldCircle(notes, name, remote)
             let founder = NewMember(of: .zero)
             var (founded, beginning) = try found(founder, notes.address)
-            beginning.names.names[beginning.note.device] = name
+            beginning.names[beginning.note.device] = name
             try founded.publish(in: remote)
-            try keychain.move(beginning) { try founder.keepSecrets(in: store, passcode) }
+            try keychain.move(beginning) { () throws(KeychainFailure) in
+                try founder.keepSecrets(in: store, passcode)
+            }
             forgetMove(of: notes.circle.circle)
             try reportFirstRound(remote)
         }
@@ -95,10 +92,8 @@ extension SyncCall {
     /// Reads everything in the circle that this device leaves, and notifies the other devices.
     /// Messages that cannot be read any more are lost with that circle. The command goes on,
     /// because it is the last way out.
-    private func finishOldCircle(
-        _ notes: Notes, _ name: String, _ remote: any SyncStore
-    ) throws {
-        guard let session = try SyncSession.open(keychain, remote) else { return }
+    private func finishOldCircle(_ notes: Notes, _ name: String, _ remote: any SyncStore) throws {
+        let session = try session(in: remote)
         if let failure = session.round(progress()).failure {
             warn(of: failure, "not everything in the old circle could be read")
         }
@@ -110,10 +105,9 @@ extension SyncCall {
 
     // MARK: Leaving
 
-    /// `valet sync leave`.
     func leave() throws {
         let notes = try requireCircle()
-        guard !values.has(SyncCircleHelp.leaveHere) else {
+        guard !values.has(SyncHelp.leaveHere) else {
             try leaveHere()
             forgetMove(of: notes.circle.circle)
             return forgetPassword(of: notes.address)
@@ -137,14 +131,13 @@ extension SyncCall {
         try console.requireConsent(
             to: "Forget the circle on this device? The other devices are not told.",
             isGiven: options.isAgreed)
-        try withLock { try keychain.end("forget the circle", keeping: []) }
+        try withLock { try keychain.end("forget the circle") }
         console.note("valet: this device has forgotten the circle; its items stay")
         console.hint("remove it on another device: 'valet sync devices remove'")
     }
 
     // MARK: Recovery
 
-    /// `valet sync recovery add`.
     func addRecoveryKey() throws {
         _ = try requireCircle()
         try requireUnlocked()
@@ -161,16 +154,13 @@ extension SyncCall {
             let member = NewMember(key, of: session.circle.circle).member
             guard session.hasRoom else { throw KeychainFailure.circle(.circleIsFull) }
             try session.admitRecoveryKey(member)
-            try keychain.update("name the recovery key") { update in
-                var names = DeviceNames(parsing: update[.names])
-                names.names[member.id] = "recovery key"
-                update[.names] = names.bytes
+            try keychain.update("name the recovery key") {
+                try $0.setName("recovery key", of: member.id)
             }
             return session.circle.circle
         }
         console.note("valet: the recovery key opens the circle")
-        console.note(
-            "valet: write the id of the circle onto the paper, too: \(circle.text)")
+        console.note("valet: write the id of the circle onto the paper, too: \(circle.text)")
     }
 
     /// Asks for the recovery key.
@@ -179,17 +169,10 @@ extension SyncCall {
     private func recoveryKey(
         checkedBy check: (borrowing SecretBytes) throws(KeychainFailure) -> Void = { _ in }
     ) throws(CLIError) -> RecoveryKey {
-        let descriptor = try KeyOptions.descriptor(SyncOptions.recoveryKeyDescriptor, values)
-        return try context.otherSecrets(descriptor).answer(
-            naming: SecretName(
-                text: "recovery key", option: SyncOptions.recoveryKeyDescriptor)
-        ) { problem in
-            var prompt = PasscodePrompt(
-                description: "The recovery key: 40 characters; hyphens do not matter.",
-                label: "Recovery key", previousError: problem)
-            prompt.timeout = .seconds(300)
-            return prompt
-        } _: { (answer) throws(CLIError) in
+        try ask(
+            for: "recovery key", "The recovery key: 40 characters; hyphens do not matter.",
+            SyncOptions.recoveryKeyDescriptor
+        ) { (answer) throws(CLIError) in
             do throws(KeychainFailure) {
                 try check(answer)
             } catch {
@@ -207,7 +190,6 @@ extension SyncCall {
         }
     }
 
-    /// `valet sync recover`.
     func recover() throws {
         let address = try chosenAddress()
         try requireNoCircle()
@@ -215,9 +197,8 @@ extension SyncCall {
         let remote = chosen.remote
         let key = try recoveryKey()
         let foreign = try circleToRecover(with: key, in: remote)
-        let circle = foreign.roster.circle
-        console.note(
-            "valet: circle \(circle.text), last changed \(TimeText.date(foreign.milliseconds))")
+        let circle = foreign.circle
+        console.note("valet: circle \(circle.text), last changed \(dateText(foreign.milliseconds))")
         try console.requireConsent(
             to: "Join this circle with the recovery key? If that is too long ago, the store shows "
                 + "an old state.", isGiven: options.isAgreed)
@@ -228,38 +209,30 @@ extension SyncCall {
         let others = roster.accepted.members.values.map(\.member).filter {
             $0.kind == .device && $0.id != newcomer.member.id
         }
-        var names = DeviceNames()
-        names.names[newcomer.member.id] = ownName
-        names.names[recovery.member.id] = "recovery key"
+        let names = [newcomer.member.id: ownName, recovery.member.id: "recovery key"]
         let note = CircleNote(circle, newcomer.member.id, isFounder: false)
         try withLock {
             try newcomer.keepSecrets(in: store, passcode)
             try keepingPassword(of: chosen) {
                 try keychain.join(CircleBeginning(note, roster, address, names))
             }
-            guard let session = try SyncSession.open(keychain, remote) else {
-                throw KeychainFailure.circle(.notAMember)
-            }
+            let session = try session(in: remote)
             try session.readRoster()
             try session.readLogs(progress())
             try offerOwnItems(isJoined: true)
-            noteNewestMessage(session)
+            let newest = session.report.devices.values.map(\.lastSeen).max()
+            console.note(
+                newest.map { "valet: its newest message was written \(dateText($0))" }
+                    ?? "valet: the circle has no message that opens")
             try removeOthers(others, session)
         }
         console.note("valet: this device has joined the circle")
     }
 
-    private func noteNewestMessage(_ session: SyncSession) {
-        guard let newest = session.report.devices.values.map(\.lastSeen).max() else {
-            return console.note("valet: the circle has no message that opens")
-        }
-        console.note("valet: its newest message was written \(TimeText.date(newest))")
-    }
-
     private func removeOthers(_ others: [Member], _ session: SyncSession) throws {
         var kept: Set<DeviceID> = []
-        for word in (values[SyncCircleHelp.keep] ?? "").split(separator: ",") {
-            kept.insert(try device(String(word), among: others.map(\.id), DeviceNames()))
+        for word in (values[SyncHelp.keep] ?? "").split(separator: ",") {
+            kept.insert(try device(String(word), among: others.map(\.id), [:]))
         }
         let removed = others.map(\.id).filter { !kept.contains($0) }
         guard !removed.isEmpty else { return }
@@ -275,21 +248,19 @@ extension SyncCall {
         try session.remove(removed)
     }
 
-    /// The circle that the options name, if the key opens it.
     private func circleToRecover(
         with key: borrowing RecoveryKey, in remote: any SyncStore
-    ) throws -> ForeignRoster {
+    ) throws -> Roster {
         let deadline = Deadline(after: .seconds(120))
-        guard let text = values[SyncCircleHelp.circle] else {
+        guard let text = values[SyncHelp.circle] else {
             throw CLIError.usage("'--circle' is missing", hint: Self.circleHint)
         }
         guard let id = CircleID(text: text) else {
-            throw CLIError.usage(
-                "'--circle' does not take \(quoted(text))", hint: Self.circleHint)
+            throw CLIError.usage("'--circle' does not take \(quoted(text))", hint: Self.circleHint)
         }
         try remote.check(id, by: deadline)
         let recovery = NewMember(key, of: id)
-        guard let foreign = try ForeignRoster(of: id, in: remote, by: deadline),
+        guard let foreign = try Roster(of: id, in: remote, by: deadline),
             foreign.has(recovery)
         else {
             throw CLIError(
@@ -305,16 +276,24 @@ extension SyncCall {
 
     private func admit(
         _ newcomer: borrowing NewMember, by recovery: borrowing NewMember,
-        _ foreign: ForeignRoster, _ remote: any SyncStore
+        _ foreign: Roster, _ remote: any SyncStore
     ) throws -> Roster {
         var foreign = foreign
         for _ in 0..<5 {
             if let roster = try foreign.admit(newcomer, by: recovery, in: remote) { return roster }
-            let again = try ForeignRoster(
-                of: foreign.roster.circle, in: remote, by: Deadline(after: .seconds(60)))
+            let again = try Roster(
+                of: foreign.circle, in: remote, by: Deadline(after: .seconds(60)))
             guard let again else { break }
             foreign = again
         }
         throw KeychainFailure.circle(.rosterInMotion)
+    }
+}
+
+extension NewMember {
+    /// The recovery member of a circle.
+    fileprivate init(_ key: borrowing RecoveryKey, of circle: CircleID) {
+        self.init(
+            .recovery, key.syncSecret(.afterFirstUnlock), key.syncSecret(.whileUnlocked), circle)
     }
 }

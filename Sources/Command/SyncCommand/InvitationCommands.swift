@@ -11,10 +11,8 @@ internal import ValetSync
 internal import ValetSyncAgent
 internal import ValetSyncStores
 internal import ValetSystem
-internal import ValetUserPresence
 
 extension SyncCall {
-    /// How long an invitation is valid.
     private static let lifetime = Duration.seconds(600)
     /// How long the joiner waits for its admission once the sponsor's mails were deleted: a folder
     /// may show files in another order than they were written.
@@ -25,7 +23,6 @@ extension SyncCall {
 
     // MARK: The sponsor
 
-    /// `valet sync invite`.
     func invite() throws {
         try requirePerson()
         let notes = try requireCircle()
@@ -64,29 +61,21 @@ extension SyncCall {
             "valet: type this into 'valet sync join' on the other device, within ten minutes")
     }
 
-    /// Waits for a device, and lets both persons compare the words.
     private func meet(
         _ sponsor: inout InvitationSponsor, _ limit: BootLimit
     ) throws -> InvitationRequest {
-        var found: InvitationRequest?
-        while found == nil {
-            found = try sponsor.request()
-            if found == nil { try limit.pause("no device has joined in time") }
-        }
-        guard let request = found else { throw KeychainFailure.circle(.invitationWithdrawn) }
+        let request = try limit.poll("no device has joined in time") { try sponsor.request() }
         let words = try sponsor.open()
         console.note("valet: a device that calls itself \(quoted(request.name)) wants to join")
         guard try isSame(words) else { throw CLIError(.denied, "nobody joined") }
         console.note("valet: waiting for the answer on the other device")
-        while true {
-            if let answer = try sponsor.answer() {
-                guard answer else {
-                    throw CLIError(.denied, "the answer on the other device was no: nobody joined")
-                }
-                return request
-            }
-            try limit.pause("the other device has not answered in time: nobody joined")
+        let answer = try limit.poll(
+            "the other device has not answered in time: nobody joined"
+        ) { try sponsor.answer() }
+        guard answer else {
+            throw CLIError(.denied, "the answer on the other device was no: nobody joined")
         }
+        return request
     }
 
     private func isSame(_ words: [String]) throws(CLIError) -> Bool {
@@ -96,21 +85,17 @@ extension SyncCall {
             "Does the other device show the same four words?", within: Self.lifetime)
     }
 
-    private func admit(
-        _ request: InvitationRequest, _ sponsor: inout InvitationSponsor
-    ) throws {
+    private func admit(_ request: InvitationRequest, _ sponsor: inout InvitationSponsor) throws {
         try withSession { session, notes in
             let device = session.circle.device
-            let known = notes.names.names.filter { session.roster.accepted.members[$0.key] != nil }
+            let known = notes.names.filter { session.roster.accepted.members[$0.key] != nil }
             try sponsor.send(
                 InvitationNames(
                     known.merging([device: known[device] ?? ownName]) { old, _ in old },
                     sponsor: device),
                 of: session)
-            try keychain.update("name a device") { update in
-                var names = DeviceNames(parsing: update[.names])
-                names.names[request.member.id] = request.name
-                update[.names] = names.bytes
+            try keychain.update("name a device") {
+                try $0.setName(request.name, of: request.member.id)
             }
             try session.admit(request.member)
         }
@@ -119,7 +104,6 @@ extension SyncCall {
 
     // MARK: The joiner
 
-    /// `valet sync join`.
     func join() throws {
         let address = try chosenAddress()
         try requireNoCircle()
@@ -133,7 +117,11 @@ extension SyncCall {
             let offer = try awaitOffer(&joiner, limit)
             let newcomer = NewMember(of: offer.circle)
             try joiner.send(InvitationRequest(newcomer.member, name: ownName))
-            let words = try awaitWords(&joiner, limit)
+            let words = try limit.poll("the other device has not answered in time") {
+                if let words = try joiner.words() { return words }
+                if try joiner.isWithdrawn() { throw KeychainFailure.circle(.invitationWithdrawn) }
+                return nil
+            }
             guard try isSame(words) else {
                 try joiner.answer(isSame: false)
                 throw CLIError(.denied, "this device has not joined")
@@ -141,10 +129,9 @@ extension SyncCall {
             try newcomer.keepSecrets(in: store, passcode)
             try joiner.answer(isSame: true)
             let roster = try awaitAdmission(newcomer.member.id, offer, joiner, remote, limit)
-            var names = DeviceNames()
-            names.names = try namesOfOthers(roster, offer, joiner)
+            var names = try namesOfOthers(roster, offer, joiner)
             joiner.end(isJoined: true)
-            names.names[newcomer.member.id] = ownName
+            names[newcomer.member.id] = ownName
             let note = CircleNote(offer.circle, newcomer.member.id, isFounder: false)
             try begin(CircleBeginning(note, roster, address, names), in: chosen)
         } catch {
@@ -155,17 +142,11 @@ extension SyncCall {
 
     /// The invitation, as a person types it or a descriptor supplies it.
     private func invitation() throws(CLIError) -> Invitation {
-        let option = SyncCircleHelp.invitationDescriptor
-        let descriptor = try KeyOptions.descriptor(option, values)
-        return try context.otherSecrets(descriptor).answer(
-            naming: SecretName(text: "invitation", option: option)
-        ) { problem in
-            var prompt = PasscodePrompt(
-                description: "The invitation that the other device shows: 34 characters; hyphens "
-                    + "do not matter.", label: "Invitation", previousError: problem)
-            prompt.timeout = .seconds(300)
-            return prompt
-        } _: { (answer) throws(CLIError) in
+        try ask(
+            for: "invitation",
+            "The invitation that the other device shows: 34 characters; hyphens do not matter.",
+            SyncHelp.invitationDescriptor
+        ) { (answer) throws(CLIError) in
             do throws(KeychainFailure) {
                 return .accepted(
                     try answer.withBytes { (bytes) throws(KeychainFailure) in
@@ -184,25 +165,11 @@ extension SyncCall {
     private func awaitOffer(
         _ joiner: inout InvitationJoiner, _ limit: BootLimit
     ) throws -> InvitationOffer {
-        var isTold = false
-        while true {
-            if let offer = try joiner.offer() { return offer }
-            if !isTold {
-                console.note("valet: waiting for the other device's message in the store")
-            }
-            isTold = true
-            try limit.pause("the store has shown no message of the other device in time")
-        }
-    }
-
-    private func awaitWords(
-        _ joiner: inout InvitationJoiner, _ limit: BootLimit
-    ) throws -> [String] {
-        while true {
-            if let words = try joiner.words() { return words }
-            if try joiner.isWithdrawn() { throw KeychainFailure.circle(.invitationWithdrawn) }
-            try limit.pause("the other device has not answered in time")
-        }
+        if let offer = try joiner.offer() { return offer }
+        console.note("valet: waiting for the other device's message in the store")
+        return try limit.poll(
+            "the store has shown no message of the other device in time"
+        ) { try joiner.offer() }
     }
 
     /// Waits until the roster has this device. Before the user's yes, no part of it was read.
@@ -212,13 +179,13 @@ extension SyncCall {
     ) throws -> Roster {
         console.note("valet: waiting for the answer on the other device")
         var end: Deadline?
-        while true {
-            let foreign = try ForeignRoster(
+        return try limit.poll("the other device has not answered in time") {
+            let foreign = try Roster(
                 of: offer.circle, in: remote, by: Deadline(after: .seconds(60)))
-            if let foreign, foreign.admits(device, after: offer) { return foreign.roster }
+            if let foreign, foreign.admits(device, after: offer) { return foreign }
             if end == nil, try joiner.isWithdrawn() { end = Deadline(after: Self.grace) }
             if end?.hasPassed == true { throw KeychainFailure.circle(.invitationWithdrawn) }
-            try limit.pause("the other device has not answered in time")
+            return nil
         }
     }
 
@@ -237,15 +204,14 @@ extension SyncCall {
     private func begin(_ beginning: CircleBeginning, in chosen: ChosenStore) throws {
         try withLock {
             try keepingPassword(of: chosen) { try keychain.join(beginning) }
-            guard let session = try SyncSession.open(keychain, chosen.remote) else {
-                throw KeychainFailure.circle(.notAMember)
-            }
+            let session = try session(in: chosen.remote)
             let outcome = session.round(progress())
             if console.isErrorTerminal { console.show("\n") }
             if let failure = outcome.failure { warn(of: failure, "not everything was read yet") }
             let isJoined = outcome.failure == nil && outcome.state != .joining
             try offerOwnItems(isJoined: isJoined)
-            if isJoined, try keychain.update("count items", { try $0.unsentCount() }) == 0 {
+            if isJoined, try keychain.update("count items", { $0.replica?.unsent.count ?? 0 }) == 0
+            {
                 _ = session.round()
             }
         }
@@ -262,7 +228,7 @@ extension SyncCall {
         }
         var own = max(0, (try store.keychain.status().itemCount ?? 0) - shared)
         // The password for the store is not one of the user's secrets.
-        if case .etcd(let etcd) = address, etcd.user != nil, own > 0 { own -= 1 }
+        if address.user != nil, own > 0 { own -= 1 }
         let items = shared == 1 ? "1 item is shared" : "\(shared) items are shared"
         let others = own == 1 ? "1 stays" : "\(own) stay"
         console.note("valet: \(items) with the other devices; \(others) on this device alone")
@@ -273,11 +239,11 @@ extension SyncCall {
 
     /// Sends items that the circle lacks, after a yes: the circle may have deleted them.
     func offerOwnItems(isJoined: Bool) throws {
-        let count = try keychain.update("count items") { try $0.unsentCount() }
+        let count = try keychain.update("count items") { $0.replica?.unsent.count ?? 0 }
         guard count > 0 else { return }
         let items = count == 1 ? "1 item of this device" : "\(count) items of this device"
         let later = "'valet sync once --add-mine' sends them later"
-        var isAgreed = values.has(SyncCircleHelp.addMine)
+        var isAgreed = values.has(SyncHelp.addMine)
         guard isJoined || isAgreed else {
             console.note("valet: \(items) may be missing in the circle, and will not be sent")
             return console.hint(later)
@@ -302,11 +268,14 @@ struct BootLimit {
 
     init(after duration: Duration) { end = ContinuousClock.now + duration }
 
-    /// Waits a moment.
+    /// Looks again and again, until there is something.
     ///
-    /// - Throws: ``ExitCode/denied`` with `message` at the end.
-    func pause(_ message: String) throws(CLIError) {
-        guard ContinuousClock.now < end else { throw CLIError(.denied, message) }
-        _ = Deadline(after: .seconds(1)).sleep(atMost: Self.interval)
+    /// - Throws: ``ExitCode/denied`` with `message` at the end; what `look` throws.
+    func poll<R>(_ message: String, _ look: () throws -> R?) throws -> R {
+        while true {
+            if let found = try look() { return found }
+            guard ContinuousClock.now < end else { throw CLIError(.denied, message) }
+            _ = Deadline(after: .seconds(1)).sleep(atMost: Self.interval)
+        }
     }
 }

@@ -8,7 +8,6 @@ internal import ValetSync
 internal import ValetSyncAgent
 internal import ValetSyncStores
 internal import ValetSystem
-internal import ValetUserPresence
 
 /// Which store a command line names, and how a noted one is opened. The password of an etcd user is
 /// an item of the keychain, for this device only.
@@ -58,13 +57,12 @@ extension SyncCall {
 
     // MARK: Opening
 
-    /// Opens a store that the keychain has noted.
-    func open(_ address: StoreAddress) throws -> any SyncStore {
+    func open(_ address: StoreAddress) throws(KeychainFailure) -> any SyncStore {
         var password: SecretValue?
-        if case .etcd(let etcd) = address, let user = etcd.user {
+        if let user = address.user {
             password = try credentials().value(of: Self.password(of: user))
         }
-        return try RemoteStore.open(address, password: password)
+        return try remoteStore(at: address, password)
     }
 
     /// A store that the options choose.
@@ -76,24 +74,17 @@ extension SyncCall {
 
     /// Opens a store that the options choose. Asks for the password of its user.
     func openChosen(_ address: StoreAddress) throws -> ChosenStore {
-        guard case .etcd(let etcd) = address, let user = etcd.user else {
+        guard let user = address.user else {
             return ChosenStore(remote: try open(address), user: nil, password: nil)
         }
         // An address that must not get a password is refused before the password is asked for.
-        _ = try RemoteStore.open(address, password: SecretValue(copying: Span()))
-        let descriptor = try KeyOptions.descriptor(SyncOptions.passwordDescriptor, values)
-        let password: SecretValue = try context.otherSecrets(descriptor).answer(
-            naming: SecretName(text: "password", option: SyncOptions.passwordDescriptor)
-        ) { problem in
-            PasscodePrompt(
-                description: "The password of \(user) at the etcd servers.", label: "Password",
-                previousError: problem)
-        } _: { (answer) throws(CLIError) in
-            .accepted(answer.withBytes { SecretValue(copying: $0) })
-        }
+        _ = try remoteStore(at: address, SecretValue(copying: Span()))
+        let password: SecretValue = try ask(
+            for: "password", "The password of \(user) at the etcd servers.",
+            SyncOptions.passwordDescriptor
+        ) { .accepted($0.withBytes { SecretValue(copying: $0) }) }
         return ChosenStore(
-            remote: try RemoteStore.open(address, password: password), user: user,
-            password: password)
+            remote: try remoteStore(at: address, password), user: user, password: password)
     }
 
     /// Stores the password of a chosen store's user, and begins the circle by `body`. If that
@@ -109,9 +100,8 @@ extension SyncCall {
         }
     }
 
-    /// Deletes the password of a user at servers that are not used any more.
     func forgetPassword(of address: StoreAddress) {
-        guard case .etcd(let etcd) = address, let user = etcd.user else { return }
+        guard let user = address.user else { return }
         _ = try? credentials().delete(Self.password(of: user).query)
     }
 
@@ -137,7 +127,6 @@ extension SyncCall {
         try credentials().set(Self.moves.item(circle.text), value: name)
     }
 
-    /// Removes the notice about a circle.
     func forgetMove(of circle: CircleID) {
         _ = try? credentials().delete(PasswordName(circle.text, in: Self.moves).query)
     }
@@ -161,32 +150,12 @@ extension SyncCall {
     }
 }
 
-/// Stores by their addresses.
-enum RemoteStore {
-    /// The store at an address. Nothing is read or written yet.
-    static func open(
-        _ address: StoreAddress, password: SecretValue?
-    ) throws(KeychainFailure) -> any SyncStore {
-        switch address {
-        case .folder(let path): return FolderStore(at: path)
-        case .etcd(let place):
-            var credentials: EtcdCredentials?
-            if let user = place.user {
-                guard let password else {
-                    throw KeychainFailure.store(
-                        .storeDenied, during: "open the store",
-                        reason: "the keychain has no password of the user \(user)",
-                        hint: "`valet sync leave --here`, then join the circle anew")
-                }
-                credentials = EtcdCredentials(user: user, password: password)
-            }
-            return try EtcdStore(
-                at: EtcdAddress(
-                    place.list,
-                    security: EtcdSecurity(
-                        authority: place.authority, certificate: place.certificate,
-                        key: place.key),
-                    credentials: credentials, allowsPlainText: place.allowsPlainText))
-        }
+/// The store at an address. Nothing is read or written yet.
+private func remoteStore(
+    at address: StoreAddress, _ password: SecretValue?
+) throws(KeychainFailure) -> any SyncStore {
+    switch address {
+    case .folder(let path): FolderStore(at: path)
+    case .etcd(let place): try EtcdStore(at: EtcdAddress(place, password: password))
     }
 }

@@ -16,15 +16,13 @@ extension SyncCall {
         let report: SyncReport
     }
 
-    /// The facts about the circle in the keychain.
     func known() throws -> Known {
         let notes = try requireCircle()
         let bytes = try keychain.read("look at the circle") { view in
             (try view[.roster], try view[.report])
         }
-        let kept = try Roster.Kept(parsing: bytes?.0 ?? [])
         return Known(
-            notes: notes, roster: try Roster(kept, of: notes.circle.circle),
+            notes: notes, roster: try Roster(parsing: bytes?.0 ?? [], of: notes.circle.circle),
             report: SyncReport(lastOf: bytes?.1 ?? []))
     }
 
@@ -32,7 +30,7 @@ extension SyncCall {
     func device(
         _ word: String, among devices: [DeviceID], _ names: DeviceNames
     ) throws(CLIError) -> DeviceID {
-        let named = devices.filter { names.names[$0] == word }
+        let named = devices.filter { names[$0] == word }
         let begun = devices.filter { $0.text.hasPrefix(word.lowercased()) }
         let found = named.isEmpty ? begun : named
         guard let device = found.first, !word.isEmpty else {
@@ -55,16 +53,15 @@ extension SyncCall {
             known.notes.names)
     }
 
-    /// `valet sync devices list`.
     func listDevices() throws {
         let known = try known()
         let members = known.roster.accepted.members.values.sorted { $0.number < $1.number }
         var rows: [JSON] = []
         for seat in members {
             let id = seat.member.id
-            let (name, isOwn) = (known.notes.names.names[id], id == known.notes.circle.device)
+            let (name, isOwn) = (known.notes.names[id], id == known.notes.circle.device)
             let seen = known.report.devices[id]?.lastSeen
-            if values.has(SyncOptions.json) {
+            if values.has(ItemOptions.json) {
                 rows.append(
                     .object([
                         "id": .string(id.text), "name": .text(name), "isThisDevice": .flag(isOwn),
@@ -78,38 +75,32 @@ extension SyncCall {
                     } else if seat.member.kind == .recovery {
                         "on paper"
                     } else {
-                        seen.map { "last message \(TimeText.date($0))" } ?? "no message yet"
+                        seen.map { "last message \(dateText($0))" } ?? "no message yet"
                     }
                 try console.write(
                     "\(id.text.prefix(8))  \(Escaping.printable(name ?? "-"))  (\(about))\n")
             }
         }
-        if values.has(SyncOptions.json) { return try console.write(.array(rows)) }
-        if let nameless = members.first(where: { known.notes.names.names[$0.member.id] == nil }) {
+        if values.has(ItemOptions.json) { return try console.write(.array(rows)) }
+        if let nameless = members.first(where: { known.notes.names[$0.member.id] == nil }) {
             console.hint(
                 "'valet sync devices rename \(nameless.member.id.text.prefix(8)) NAME' names a "
                     + "device here")
         }
     }
 
-    /// `valet sync devices rename`.
     func renameDevice() throws {
         let known = try known()
         let device = try chosenDevice(known)
-        let name = values[SyncDevicesHelp.newName] ?? ""
+        let name = values[SyncHelp.newName] ?? ""
         guard !name.isEmpty, name.utf8.count <= InvitationRequest.maximalNameByteCount else {
             throw CLIError.usage("a name has 1 to \(InvitationRequest.maximalNameByteCount) bytes")
         }
         try withLock {
-            try keychain.update("name a device") { update in
-                var names = DeviceNames(parsing: update[.names])
-                names.names[device] = name
-                update[.names] = names.bytes
-            }
+            try keychain.update("name a device") { try $0.setName(name, of: device) }
         }
     }
 
-    /// `valet sync devices remove`.
     func removeDevice() throws {
         let known = try known()
         let device = try chosenDevice(known)
@@ -119,8 +110,7 @@ extension SyncCall {
         }
         try requireUnlocked()
         let name = known.text(of: device)
-        try console.requireConsent(
-            to: "Remove \(name) from the circle?", isGiven: options.isAgreed)
+        try console.requireConsent(to: "Remove \(name) from the circle?", isGiven: options.isAgreed)
         try withSession { session, _ in
             let hasBase = try session.remove([device], progress())
             console.note("valet: \(name) is removed: it reads nothing that is written from now on")
@@ -133,13 +123,12 @@ extension SyncCall {
         }
     }
 
-    /// Lists everything that the removed device had.
     private func listExposedItems() throws {
         let names = try keychain.update("list the items of the circle") { update in
             var names: [String] = []
             for (_, shown) in update.replica?.shownItems ?? [:] {
                 guard case .dot(let dot) = shown.source,
-                    let record = try update.record(dot, in: shown.scope),
+                    let record = try update.record(.dot(dot), in: shown.scope),
                     let content = try? RecordContent(parsing: record.content, in: shown.scope)
                 else { continue }
                 names.append(ItemName(content).line)
@@ -152,7 +141,6 @@ extension SyncCall {
         for name in names { try console.write(name + "\n") }
     }
 
-    /// `valet sync accept`.
     func acceptDevice() throws {
         let known = try known()
         let device = try chosenDevice(known)
@@ -163,7 +151,6 @@ extension SyncCall {
         console.note("valet: its changes are taken in by the next 'valet sync once' or 'run'")
     }
 
-    /// `valet sync distrust`.
     func distrustDevice() throws {
         let known = try known()
         let authors = known.roster.alarmAuthors.sorted()
@@ -172,8 +159,7 @@ extension SyncCall {
                 .failure, "there is nothing to choose: no devices remove each other",
                 hint: "'valet sync devices remove' removes a device")
         }
-        let device = try device(
-            values[SyncOptions.device] ?? "", among: authors, known.notes.names)
+        let device = try device(values[SyncOptions.device] ?? "", among: authors, known.notes.names)
         let name = known.text(of: device)
         try console.requireConsent(
             to: "Distrust \(name) on this device for good?", isGiven: options.isAgreed)
@@ -215,21 +201,15 @@ struct ItemName {
 }
 
 extension SyncCall.Known {
-    /// The text for a device: its name and the beginning of its id.
     func text(of device: DeviceID) -> String {
         let start = String(device.text.prefix(8))
-        guard let name = notes.names.names[device] else { return "device \(start)" }
+        guard let name = notes.names[device] else { return "device \(start)" }
         return quoted(name)
     }
 }
 
-/// Points in time for a person.
-enum TimeText {
-    /// Seconds from 1970 to 2001.
-    private static let reference = 978_307_200.0
-
-    /// ISO 8601 in UTC of milliseconds since 1970.
-    static func date(_ milliseconds: UInt64) -> String {
-        Timestamp.text(secondsSince2001: Double(milliseconds) / 1000 - reference) ?? "never"
-    }
+/// ISO 8601 in UTC of milliseconds since 1970.
+func dateText(_ milliseconds: UInt64) -> String {
+    // Timestamps count seconds since 2001.
+    Timestamp.text(secondsSince2001: Double(milliseconds) / 1000 - 978_307_200) ?? "never"
 }

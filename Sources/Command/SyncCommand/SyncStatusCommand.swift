@@ -9,17 +9,14 @@ internal import ValetSync
 internal import ValetSyncAgent
 
 extension SyncCall {
-    /// What `status` counts in the keychain.
     private struct Counts {
         var pending = 0
         var conflicts = 0
         var unsent = 0
         var isPaused = false
-        /// How far this device has written.
         var written: [LogID: UInt64] = [:]
     }
 
-    /// `valet sync status`.
     func showStatus() throws {
         let hasNotes: Bool
         do {
@@ -33,7 +30,7 @@ extension SyncCall {
         let counts = try counts()
         let state = counts.isPaused ? SyncState.paused : known.report.state
         let findings = try findings(known) + recoveryFindings(known) + moveFindings(known)
-        if values.has(SyncOptions.json) {
+        if values.has(ItemOptions.json) {
             return try console.write(json(known, counts, state, findings))
         }
         try show(known, counts, state)
@@ -49,19 +46,14 @@ extension SyncCall {
 
     /// The status of a keychain in no circle, or of one that nothing can be read of.
     private func showNothing(_ state: SyncState) throws {
-        guard values.has(SyncOptions.json) else {
+        guard values.has(ItemOptions.json) else {
             try console.write("state       \(state.name)\n")
             return console.hint(
                 state == .off
                     ? "'valet sync create' founds a circle, 'valet sync join' joins one"
                     : "unlock the keychain with 'valet unlock'")
         }
-        try console.write(
-            .object([
-                "state": .string(state.name), "circle": .null, "store": .null, "device": .null,
-                "milliseconds": .null, "pending": .null, "unsent": .null, "conflicts": .null,
-                "devices": .array([]), "findings": .array([]),
-            ]))
+        try console.write(json(nil, nil, state, []))
     }
 
     private func show(_ known: Known, _ counts: Counts, _ state: SyncState) throws {
@@ -71,7 +63,7 @@ extension SyncCall {
             ("state", state.name), ("circle", known.notes.circle.circle.text),
             ("store", Escaping.printable(known.notes.address.text)),
             ("device", Escaping.printable(ownName(known))),
-            ("last round", TimeText.date(known.report.milliseconds)),
+            ("last round", dateText(known.report.milliseconds)),
             ("to be sent", "\(counts.pending)"),
             ("not in it", counts.unsent == 0 ? "" : "\(counts.unsent) items of this device"),
             ("seen by", others.isEmpty ? "" : "\(seen) of \(others.count)"),
@@ -83,24 +75,24 @@ extension SyncCall {
     }
 
     private func json(
-        _ known: Known, _ counts: Counts, _ state: SyncState, _ findings: [SyncFinding]
+        _ known: Known?, _ counts: Counts?, _ state: SyncState, _ findings: [SyncFinding]
     ) -> JSON {
-        let devices = others(known).map { id in
-            let device = known.report.devices[id]
+        let devices = (known.map(others) ?? []).map { id in
+            let device = known?.report.devices[id]
             return JSON.object([
-                "id": .string(id.text), "name": .text(known.notes.names.names[id]),
+                "id": .string(id.text), "name": .text(known?.notes.names[id]),
                 "milliseconds": .number(device?.lastSeen),
                 "clockDifference": .number(device?.clockDifference),
                 "behind": .number(behind(id, known, counts)),
             ])
         }
         return .object([
-            "state": .string(state.name), "circle": .string(known.notes.circle.circle.text),
-            "store": .string(known.notes.address.text),
-            "device": .string(known.notes.circle.device.text),
-            "milliseconds": .number(known.report.milliseconds),
-            "pending": .number(counts.pending), "unsent": .number(counts.unsent),
-            "conflicts": .number(counts.conflicts), "devices": .array(devices),
+            "state": .string(state.name), "circle": .text(known?.notes.circle.circle.text),
+            "store": .text(known?.notes.address.text),
+            "device": .text(known?.notes.circle.device.text),
+            "milliseconds": .number(known?.report.milliseconds),
+            "pending": .number(counts?.pending), "unsent": .number(counts?.unsent),
+            "conflicts": .number(counts?.conflicts), "devices": .array(devices),
             "findings": .array(
                 findings.map { .object(["text": .string($0.text), "hint": .text($0.hint)]) }),
         ])
@@ -123,11 +115,10 @@ extension SyncCall {
         return counts ?? Counts()
     }
 
-    /// The name of this device, and the beginning of its id.
     private func ownName(_ known: Known) -> String {
         let id = known.notes.circle.device
         let start = String(id.text.prefix(8))
-        return known.notes.names.names[id].map { "\($0) (\(start))" } ?? start
+        return known.notes.names[id].map { "\($0) (\(start))" } ?? start
     }
 
     private func others(_ known: Known) -> [DeviceID] {
@@ -137,9 +128,9 @@ extension SyncCall {
     }
 
     /// How many messages of this device another one has not read, as far as its own say.
-    private func behind(_ device: DeviceID, _ known: Known, _ counts: Counts) -> UInt64 {
-        let reads = known.report.devices[device]?.reads ?? [:]
-        return counts.written.reduce(0) { sum, log in
+    private func behind(_ device: DeviceID, _ known: Known?, _ counts: Counts?) -> UInt64 {
+        let reads = known?.report.devices[device]?.reads ?? [:]
+        return (counts?.written ?? [:]).reduce(0) { sum, log in
             let lag = log.value - min(log.value, reads[log.key] ?? 0)
             return sum + min(lag, .max - sum)
         }
@@ -169,111 +160,89 @@ extension SyncCall {
 
     private func findings(_ known: Known) -> [SyncFinding] {
         known.report.troubles.sorted { $0.kind.rawValue < $1.kind.rawValue }.map { trouble in
-            SyncFinding(trouble, by: trouble.device.map(known.text), known)
+            let author = trouble.device.map(known.text)
+            switch trouble.kind {
+            case .foreign: return SyncFinding(foreign: trouble.count, author, known.report)
+            case .undecided: return SyncFinding(undecidedIn: known)
+            default:
+                let (text, hint) = SyncFinding.known[trouble.kind] ?? ("\(trouble.kind)", nil)
+                let words = ["COUNT": "\(trouble.count)", "DEVICE": author ?? "a device"]
+                let parts = text.split(separator: " ").map { words[String($0)] ?? String($0) }
+                return SyncFinding(parts.joined(separator: " "), hint: hint)
+            }
         }
     }
 }
 
-/// A fault, and what to do about it.
 struct SyncFinding {
     /// The fault: lower case, no full stop.
     let text: String
     /// The remedy; nil if sync mends it.
     let hint: String?
 
-    init(_ text: String, hint: String? = nil) {
-        self.text = text
-        self.hint = hint
-    }
-}
+    init(_ text: String, hint: String? = nil) { (self.text, self.hint) = (text, hint) }
 
-extension SyncFinding {
     private static let remove = "'valet sync devices remove' removes it"
+    private static let misbehaviour = "if it is yours, let it leave and join again; else \(remove)"
+    private static let move = "'valet sync move' founds a new circle with the same items"
     private static let clean =
         "find out who else writes in the store; files that no device has written may be deleted"
     private static let look =
         "check that the store shows everything that other devices have written"
 
-    /// The finding for a trouble of the report.
-    fileprivate init(_ trouble: SyncReport.Trouble, by author: String?, _ known: SyncCall.Known) {
-        let name = author ?? "a device"
-        switch trouble.kind {
-        case .foreign: self.init(foreign: trouble, author, known.report)
-        case .unequalKeys, .refusedEntry, .claims, .cloudIsFull, .invalidMessage:
-            self.init(misbehaviour: trouble.kind, by: name)
-        case .tooManyLogs, .circleIsTooLarge:
-            self.init(limit: trouble.kind, of: name)
-        case .rosterWasLost, .storeWasSetBack, .partial, .unknown, .withheld,
-            .rosterIsTooLong, .logIsTooLong:
-            self.init(store: trouble.kind, trouble.count, name)
-        case .copied, .unreadableRecord, .tooLarge, .noKeys, .keysAreToBeChanged:
-            self.init(here: trouble.kind, trouble.count)
-        case .twoHistories:
-            self.init("\(name) writes from two places", hint: "unless you know why: \(Self.remove)")
-        case .replacedValuesAreFull:
-            self.init(
-                "\(name) is about to replace or remove more values than can be kept",
-                hint: "'valet sync accept' permits it; if it was not you, \(Self.remove)")
-        case .newer: self.init("\(name) uses a newer version", hint: "update this program")
-        case .clock:
-            self.init(
-                "the clock of \(name) differs by more than ten minutes", hint: "set the clocks")
-        case .undecided: self.init(undecidedIn: known)
-        }
-    }
-
-    /// A member that breaks a rule.
-    private init(misbehaviour kind: SyncReport.Kind, by name: String) {
-        let text =
-            switch kind {
-            case .unequalKeys: "\(name) has given wrong keys to this device"
-            case .refusedEntry: "\(name) has signed a change of the circle that breaks a rule"
-            case .claims: "\(name) says that this device has written what it has not"
-            case .cloudIsFull: "\(name) names too many records that nobody has seen"
-            default: "\(name) has signed a message that breaks a rule"
-            }
-        self.init(text, hint: "if it is yours, let it leave and join again; else \(Self.remove)")
-    }
-
-    private init(limit kind: SyncReport.Kind, of name: String) {
-        let text =
-            switch kind {
-            case .tooManyLogs: "a message of \(name) would bring more logs than a circle has"
-            default: "the circle has more items than can be passed on"
-            }
-        self.init(text, hint: "'valet sync move' founds a new circle with the same items")
-    }
-
-    /// Something that the store shows, or does not show.
-    private init(store kind: SyncReport.Kind, _ count: UInt32, _ name: String) {
-        switch kind {
-        case .rosterWasLost:
-            self.init("the store had lost \(count) changes of the circle; they were put back")
-        case .storeWasSetBack:
-            self.init("the store was set back to an older state; what it lost is put back")
-        case .rosterIsTooLong:
-            self.init(
-                "the store has more files among the changes of the circle than are read",
-                hint: Self.clean)
-        case .logIsTooLong:
-            self.init(
-                "the store has more files among the messages of \(name) than are read",
-                hint: Self.clean)
-        case .partial: self.init("\(count) messages of \(name) are still arriving")
-        case .unknown:
-            self.init(
-                "the store withholds a change of the circle that \(name) names", hint: Self.look)
-        default:
-            self.init(
-                "\(count) messages that another device has read are missing in the store",
-                hint: Self.look)
-        }
-    }
+    /// The findings for troubles of the report, with DEVICE for the device and COUNT for how many
+    /// there are; `foreign` and `undecided` say more.
+    static let known: [SyncReport.Kind: (text: String, hint: String?)] = [
+        .unequalKeys: ("DEVICE has given wrong keys to this device", misbehaviour),
+        .refusedEntry:
+            ("DEVICE has signed a change of the circle that breaks a rule", misbehaviour),
+        .claims: ("DEVICE says that this device has written what it has not", misbehaviour),
+        .cloudIsFull: ("DEVICE names too many records that nobody has seen", misbehaviour),
+        .invalidMessage: ("DEVICE has signed a message that breaks a rule", misbehaviour),
+        .tooManyLogs: ("a message of DEVICE would bring more logs than a circle has", move),
+        .circleIsTooLarge: ("the circle has more items than can be passed on", move),
+        .rosterWasLost: ("the store had lost COUNT changes of the circle; they were put back", nil),
+        .storeWasSetBack:
+            ("the store was set back to an older state; what it lost is put back", nil),
+        .rosterIsTooLong:
+            ("the store has more files among the changes of the circle than are read", clean),
+        .logIsTooLong:
+            ("the store has more files among the messages of DEVICE than are read", clean),
+        .partial: ("COUNT messages of DEVICE are still arriving", nil),
+        .unknown: ("the store withholds a change of the circle that DEVICE names", look),
+        .withheld: ("COUNT messages that another device has read are missing in the store", look),
+        .copied: (
+            "this keychain was restored or copied",
+            "after a restore, nothing is to be done; remove a copy that you do not know"
+        ),
+        .unreadableRecord: (
+            "an item cannot be read, so that this device cannot pass everything on",
+            "'valet doctor' names damaged items: store them again, or remove them"
+        ),
+        .tooLarge: (
+            "COUNT items are too large to travel, and stay on this device",
+            "a synchronizable item has at most \(SyncRecord.maximalContentByteCount) bytes with "
+                + "its attributes"
+        ),
+        .noKeys: (
+            "no device has given the newest keys to this one",
+            "unlock another device, and let it sync"
+        ),
+        .keysAreToBeChanged:
+            ("a device has left: the next unlocked device changes the keys of the circle", nil),
+        .twoHistories: ("DEVICE writes from two places", "unless you know why: \(remove)"),
+        .replacedValuesAreFull: (
+            "DEVICE is about to replace or remove more values than can be kept",
+            "'valet sync accept' permits it; if it was not you, \(remove)"
+        ),
+        .newer: ("DEVICE uses a newer version", "update this program"),
+        .clock: ("the clock of DEVICE differs by more than ten minutes", "set the clocks"),
+    ]
 
     /// Files that no member has signed: the store has them, and no device is blamed for them.
-    private init(foreign trouble: SyncReport.Trouble, _ name: String?, _ report: SyncReport) {
+    fileprivate init(foreign count: UInt32, _ name: String?, _ report: SyncReport) {
         let place = name.map { "among the messages of \($0)" } ?? "among the changes of the circle"
-        let files = trouble.count == 1 ? "1 file is" : "\(trouble.count) files are"
+        let files = count == 1 ? "1 file is" : "\(count) files are"
         let names = report.foreignNames.sorted().map(quoted).joined(separator: ", ")
         self.init(
             "in the store, \(place), \(files) signed by no device",
@@ -281,33 +250,7 @@ extension SyncFinding {
                 ? Self.clean : "another program may have left \(names): delete what is not needed")
     }
 
-    /// Something about this device.
-    private init(here kind: SyncReport.Kind, _ count: UInt32) {
-        switch kind {
-        case .copied:
-            self.init(
-                "this keychain was restored or copied",
-                hint: "after a restore, nothing is to be done; remove a copy that you do not know")
-        case .unreadableRecord:
-            self.init(
-                "an item cannot be read, so that this device cannot pass everything on",
-                hint: "'valet doctor' names damaged items: store them again, or remove them")
-        case .tooLarge:
-            self.init(
-                "\(count) items are too large to travel, and stay on this device",
-                hint: "a synchronizable item has at most \(SyncRecord.maximalContentByteCount) "
-                    + "bytes with its attributes")
-        case .noKeys:
-            self.init(
-                "no device has given the newest keys to this one",
-                hint: "unlock another device, and let it sync")
-        default:
-            self.init(
-                "a device has left: the next unlocked device changes the keys of the circle")
-        }
-    }
-
-    private init(undecidedIn known: SyncCall.Known) {
+    fileprivate init(undecidedIn known: SyncCall.Known) {
         // Names may be alike, and one of these devices may have chosen its own.
         let names = known.roster.alarmAuthors.sorted().map { id in
             "\(known.text(of: id)) (\(id.text.prefix(8)))"

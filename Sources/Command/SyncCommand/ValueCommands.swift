@@ -10,20 +10,14 @@ internal import ValetSync
 internal import ValetSyncAgent
 
 extension SyncCall {
-    /// The kind of values that a verb works on.
-    enum Kept {
-        case conflicts, replaced
-    }
-
-    /// `valet sync conflicts list`, `valet sync replaced list`.
-    func listValues(_ kind: Kept) throws {
+    func listValues() throws {
         let known = try known()
         var rows: [JSON] = []
-        for version in try versions(kind) {
+        for version in try versions() {
             guard let content = version.content else { continue }
             let name = ItemName(content)
             let author = author(of: version, known)
-            if values.has(SyncOptions.json) {
+            if values.has(ItemOptions.json) {
                 rows.append(
                     .object([
                         "value": .string(version.text), "name": .text(name.account),
@@ -35,49 +29,42 @@ extension SyncCall {
             } else {
                 try console.write(
                     "\(version.text)  \(name.line)  \(Escaping.printable(author ?? "-"))  "
-                        + "\(TimeText.date(version.milliseconds))\n")
+                        + "\(dateText(version.milliseconds))\n")
             }
         }
-        if values.has(SyncOptions.json) { try console.write(.array(rows)) }
+        if values.has(ItemOptions.json) { try console.write(.array(rows)) }
     }
 
-    private func versions(_ kind: Kept) throws -> [KeptVersion] {
-        let found = try keychain.read("list kept values") { view in
-            switch kind {
-            case .conflicts: try view.conflicts()
-            case .replaced: try view.replaced()
-            }
-        }
-        return found ?? []
+    private func versions() throws -> [KeptVersion] {
+        try keychain.read("list kept values") { view in
+            try kept == .conflicts ? view.conflicts() : view.replaced()
+        } ?? []
     }
 
-    /// This device's name for the author of a value.
     private func author(of version: KeptVersion, _ known: Known) -> String? {
-        let devices = Set(known.notes.names.names.keys).union(known.roster.accepted.members.keys)
+        let devices = Set(known.notes.names.keys).union(known.roster.accepted.members.keys)
         return devices.first { $0.high == version.author }.map {
-            known.notes.names.names[$0] ?? $0.text
+            known.notes.names[$0] ?? $0.text
         }
     }
 
-    /// The value that the argument names.
-    private func chosenValue(_ kind: Kept) throws -> KeptVersion {
-        let word = (values[SyncValuesHelp.value] ?? "").lowercased()
-        let found = try versions(kind).filter { $0.text.hasPrefix(word) }
+    private func chosenValue() throws -> KeptVersion {
+        let word = (values[SyncHelp.value] ?? "").lowercased()
+        let found = try versions().filter { $0.text.hasPrefix(word) }
+        let hint = "'valet sync \(kept.rawValue) list' lists them"
         guard let version = found.first, !word.isEmpty else {
-            throw CLIError(.notFound, "there is no value \(quoted(word))", hint: kind.listHint)
+            throw CLIError(.notFound, "there is no value \(quoted(word))", hint: hint)
         }
         guard found.count == 1 else {
-            throw CLIError.usage(
-                "\(found.count) values begin with \(quoted(word))", hint: kind.listHint)
+            throw CLIError.usage("\(found.count) values begin with \(quoted(word))", hint: hint)
         }
         return version
     }
 
-    /// `valet sync conflicts show`, `valet sync replaced show`.
-    func showValue(_ kind: Kept) throws {
+    func showValue() throws {
         _ = try requireCircle()
         try requireUnlocked()
-        let version = try chosenValue(kind)
+        let version = try chosenValue()
         let content = try keychain.read("read a kept value") { try $0.content(of: version.id) }
         switch content??.kind {
         case .value(let value):
@@ -91,27 +78,25 @@ extension SyncCall {
         }
     }
 
-    /// `valet sync conflicts take`, `valet sync replaced restore`.
-    func takeValue(_ kind: Kept) throws {
+    func takeValue() throws {
         _ = try requireCircle()
         try requireUnlocked()
-        let version = try chosenValue(kind)
+        let version = try chosenValue()
         try withLock { try keychain.update("take a value") { try $0.take(version.id) } }
         console.note("valet: this is the item's value now; the next sync sends it")
     }
 
-    /// `valet sync conflicts drop`.
     func dropConflicts() throws {
         let known = try known()
         try requireUnlocked()
         let dropped: [KeptVersion]
-        if let word = values[SyncValuesHelp.from] {
-            let devices = Set(known.notes.names.names.keys)
+        if let word = values[SyncHelp.from] {
+            let devices = Set(known.notes.names.keys)
                 .union(known.roster.accepted.members.keys)
             let device = try device(word, among: devices.sorted(), known.notes.names)
-            dropped = try versions(.conflicts).filter { $0.author == device.high }
+            dropped = try versions().filter { $0.author == device.high }
         } else {
-            dropped = [try chosenValue(.conflicts)]
+            dropped = [try chosenValue()]
         }
         guard !dropped.isEmpty else {
             return console.note("valet: no conflict was written by that device")
@@ -125,15 +110,6 @@ extension SyncCall {
             }
         }
         console.note("valet: removed; the next sync tells the other devices")
-    }
-}
-
-extension SyncCall.Kept {
-    fileprivate var listHint: String {
-        switch self {
-        case .conflicts: "'valet sync conflicts list' lists them"
-        case .replaced: "'valet sync replaced list' lists them"
-        }
     }
 }
 

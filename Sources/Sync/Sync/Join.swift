@@ -9,7 +9,7 @@ package struct IncomingMessage: Sendable {
     package let hash: SyncHash
     /// The records that a batch brings, or the live records of a base.
     package let records: [Dot: RecordSummary]
-    /// Their dots, in order.
+    /// Their dots, in order: sorting them takes too long for a transaction.
     let order: [Dot]
     /// A record of a base whose dot is above the base's table: the base is invalid.
     let recordAboveTable: Dot?
@@ -19,23 +19,20 @@ package struct IncomingMessage: Sendable {
     package let table: LogTable?
     /// The author's last messages in the log of a base; empty for a batch.
     let own: [Base.OwnMessage]
+}
 
+extension IncomingMessage {
     /// A batch. `summaries` has a summary for each of its records, in their order.
     package init(
         _ batch: Batch, named name: MessageName, hash: SyncHash, summaries: [RecordSummary]
     ) {
-        self.name = name
-        self.hash = hash
         var records: [Dot: RecordSummary] = [:]
         for (record, summary) in zip(batch.records, summaries) {
             records[Dot(log: name.log, number: name.number, tag: record.tag)] = summary
         }
-        self.records = records
-        order = records.keys.sorted()
-        recordAboveTable = nil
-        deleted = batch.covers
-        table = nil
-        own = []
+        self.init(
+            name: name, hash: hash, records: records, order: records.keys.sorted(),
+            recordAboveTable: nil, deleted: batch.covers, table: nil, own: [])
     }
 
     /// A base with the contents of all its parts.
@@ -43,17 +40,13 @@ package struct IncomingMessage: Sendable {
         _ base: Base, named name: MessageName, hash: SyncHash, live: [Dot: RecordSummary],
         cloud: [Dot]
     ) {
-        self.name = name
-        self.hash = hash
-        records = live
-        order = live.keys.sorted()
-        recordAboveTable = order.first { $0.number > base.table[$0.log]?.number ?? 0 }
-        deleted = cloud
-        table = base.table
-        own = base.own
+        let order = live.keys.sorted()
+        self.init(
+            name: name, hash: hash, records: live, order: order,
+            recordAboveTable: order.first { $0.number > base.table[$0.log]?.number ?? 0 },
+            deleted: cloud, table: base.table, own: base.own)
     }
 
-    /// Whether the author of a base knew of the record.
     func hasSeen(_ dot: Dot, cloud: Set<Dot>) -> Bool {
         guard let table else { return false }
         return dot.number <= table[dot.log]?.number ?? 0 || cloud.contains(dot)
@@ -64,9 +57,7 @@ package struct IncomingMessage: Sendable {
 package enum JoinRefusal: Hashable, Sendable {
     /// A base has a live record of a message that its author had not read: it is invalid.
     case recordAboveTable(Dot)
-    /// The table would have more logs than ``SyncLimits/logs``.
     case tooManyLogs
-    /// The cloud would have more dots than ``SyncLimits/cloud``.
     case cloudIsFull
     /// There is not enough room for the values that the message replaces.
     case replacedValuesAreFull
@@ -74,30 +65,20 @@ package enum JoinRefusal: Hashable, Sendable {
 
 /// The limits that the replica keeps.
 package struct SyncLimits: Hashable, Sendable {
-    /// The most dots in a cloud.
     package var cloud = 65_536
-    /// The most records that one slice of a join changes.
-    package var slice = 100
-    /// The most logs in a table.
     package var logs = MessageFormat.maximalLogCount
-    /// The most records in a batch.
     package var records = Batch.maximalRecordCount
-    /// The most covers in a batch.
     package var covers = Batch.maximalCoverCount
     /// The most bytes of table, covers and records in a batch: its plaintext without the fields of
     /// 14 bytes around them.
     package var batchByteCount = MessageFormat.maximalPlaintextByteCount - 14
-    /// The most entries in the list of a base's own messages.
     package var own = Base.maximalOwnCount
 
-    /// The limits of the format.
     package init() {}
 }
 
-/// A message that is being joined.
 package struct JoinInProgress: Sendable {
     let message: IncomingMessage
-    /// The deleted records, for a base.
     let cloud: Set<Dot>
     /// The live records that are not added yet.
     var additions: ArraySlice<Dot>
@@ -131,16 +112,13 @@ extension ScopeReplica {
         let ahead = message.deleted.count(where: { isAhead($0) && !self.cloud.contains($0) })
         guard self.cloud.count + ahead <= limits.cloud else { return .cloudIsFull }
         let cloud = message.table == nil ? [] : Set(message.deleted)
-        guard live.count <= room || removalCount(message, cloud) <= room else {
-            return .replacedValuesAreFull
-        }
+        let isRoomy =
+            live.count <= room
+            || removalCandidates(message).count { isRemoved($0, by: message, cloud) } <= room
+        guard isRoomy else { return .replacedValuesAreFull }
         join = JoinInProgress(message: message, cloud: cloud, additions: message.order[...])
         owesJoin = false
         return nil
-    }
-
-    private func removalCount(_ message: IncomingMessage, _ cloud: Set<Dot>) -> Int {
-        removalCandidates(message).count { isRemoved($0, by: message, cloud) }
     }
 
     /// Drops a join that was broken off: its message is not joined any more.
@@ -178,8 +156,7 @@ extension ScopeReplica {
             guard isRemoved(dot, by: join.message, join.cloud), let summary = removeLive(dot)
             else { continue }
             left -= 1
-            let isReplaced =
-                summary.moved == nil && !hasEqualRecord(of: summary.key, tag: dot.tag)
+            let isReplaced = summary.moved == nil && !hasEqualRecord(of: summary.key, tag: dot.tag)
             changes.append(.drop(dot, isReplaced: isReplaced))
             keys.insert(summary.key)
         }
@@ -202,7 +179,6 @@ extension ScopeReplica {
     /// takes too long.
     private static let sortedCount = 8_192
 
-    /// The records that a message may remove.
     private func removalCandidates(_ message: IncomingMessage) -> [Dot] {
         guard message.table != nil else { return message.deleted }
         guard applies(.baseRemovesSeen) else { return [] }
@@ -222,11 +198,10 @@ extension ScopeReplica {
             positions[log] = position
             cloud.noteRead(log)
         }
-        positions[message.name.log] = LogPosition(
-            number: message.name.number, hash: message.hash)
+        positions[message.name.log] = LogPosition(number: message.name.number, hash: message.hash)
         cloud.noteRead(message.name.log)
         noteRead(message)
-        trimCloud()
+        cloud.trim(to: positions)
         join = nil
         renewRetired()
     }

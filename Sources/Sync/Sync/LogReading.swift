@@ -5,34 +5,26 @@
 
 /// A message in the store whose header is valid.
 package struct StoredMessage: Hashable, Sendable {
-    /// What a base says of its log and of the others.
     package struct StoredBase: Hashable, Sendable {
-        /// The author's last messages in this log.
         package let own: [Base.OwnMessage]
         /// How far its author had read each log.
         package let table: LogTable
-        /// Whether all its parts are in the store.
         package let isComplete: Bool
 
         package init(own: [Base.OwnMessage], table: LogTable, isComplete: Bool) {
-            self.own = own
-            self.table = table
-            self.isComplete = isComplete
+            (self.own, self.table, self.isComplete) = (own, table, isComplete)
         }
     }
 
     package let name: MessageName
     package let hash: SyncHash
-    /// The hash of the message before.
     package let previous: SyncHash
     /// The fields of a base; nil for a batch.
     package let base: StoredBase?
 
     package init(name: MessageName, hash: SyncHash, previous: SyncHash, base: StoredBase?) {
-        self.name = name
-        self.hash = hash
-        self.previous = previous
-        self.base = base
+        (self.name, self.hash) = (name, hash)
+        (self.previous, self.base) = (previous, base)
     }
 
     /// Whether the list of own messages of a base reaches back to the message `number`.
@@ -48,13 +40,10 @@ package struct StoredMessage: Hashable, Sendable {
 }
 
 package enum ReadChoice: Hashable, Sendable {
-    /// Join this message next.
     case join(StoredMessage)
-    /// There is nothing more to read.
     case done
     /// There are messages that do not fit: wait for a base.
     case waits
-    /// The log has two histories.
     case twoHistories
 }
 
@@ -110,9 +99,7 @@ extension ScopeReplica {
         for message in messages.values.joined() {
             guard let base = message.base, base.isComplete else { continue }
             reached[message.name.log, default: []].insert(message.hash)
-            for (log, position) in base.table {
-                reached[log, default: []].insert(position.hash)
-            }
+            for (log, position) in base.table { reached[log, default: []].insert(position.hash) }
         }
         return positions.filter { log, position in
             if position.number == 0 { return false }
@@ -146,9 +133,7 @@ extension ScopeReplica {
         return false
     }
 
-    /// The most bytes of batches that need no base.
     package static let batchByteCountWithoutBase = 1 << 20
-    /// The most batches that need no base.
     package static let batchesWithoutBase = 1_000
 
     /// Whether a base is due by the weight of the batches, or because one was promised.
@@ -157,10 +142,8 @@ extension ScopeReplica {
             || own.batchByteCount > max(Self.batchByteCountWithoutBase, own.baseByteCount / 2)
     }
 
-    /// A device has given up to `byteCount` bytes of a batch to the store.
     package mutating func countBatch(byteCount: Int) { own.batchByteCount += byteCount }
 
-    /// A base of `byteCount` bytes with its parts is in the store.
     package mutating func countBase(byteCount: Int) { own.baseByteCount = byteCount }
 
     /// Makes a base due: the store has lost messages of this log, or somebody needs all of it.
@@ -185,7 +168,6 @@ extension ScopeReplica {
 package struct LastingStates<Name: Hashable & Sendable>: Sendable {
     private var since: [Name: UInt64] = [:]
 
-    /// Nothing lasts.
     package init() {}
 
     /// Takes the names of the states of this moment, and returns those that have lasted for

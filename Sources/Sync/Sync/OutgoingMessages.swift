@@ -4,13 +4,9 @@
 // knows. The caller encodes a draft and adds it, with its hash, in the same transaction. Rules:
 // docs/SYNC.md §4.
 
-package import ValetKeychainModel
-package import ValetSealing
-
 /// What a record of a batch is made from.
 package enum PendingSource: Hashable, Sendable {
     case row(SyncItemID)
-    /// The copy that was set aside.
     case aside(SyncItemID)
     /// The statement that the item moved to the other scope by a message.
     case moved(SyncItemID, time: UInt64, to: MessageName)
@@ -20,16 +16,12 @@ package enum PendingSource: Hashable, Sendable {
 
 /// A batch without its hash.
 package struct BatchDraft: Sendable {
-    /// What the batch says of an item.
     package struct Entry: Sendable {
         package let key: SyncItemID
         /// The source of its record; nil for covers alone.
         package let source: PendingSource?
-        /// The covers of this item in the batch.
         package let covers: Set<Dot>
-        /// The dot of its record.
         package internal(set) var dot: Dot?
-        /// What the record says.
         package internal(set) var summary: RecordSummary?
 
         func isSource(of shown: RecordSource?) -> Bool {
@@ -42,69 +34,14 @@ package struct BatchDraft: Sendable {
     }
 
     package let name: MessageName
-    /// The hash of the message before.
     package let previous: SyncHash
-    /// The positions of the logs that the batch names.
     package internal(set) var table: LogTable = [:]
-    /// The records, by their bytes.
     package internal(set) var records: [SyncRecord] = []
     package internal(set) var entries: [Entry] = []
 
     /// The covers, strictly rising.
-    package var covers: [Dot] {
-        entries.reduce(into: Set()) { $0.formUnion($1.covers) }.sorted()
-    }
-}
+    package var covers: [Dot] { entries.reduce(into: Set()) { $0.formUnion($1.covers) }.sorted() }
 
-/// A base without its hash: a copy of all that the replica knows.
-package struct BaseDraft: Sendable {
-    package let name: MessageName
-    /// The hash of the message before.
-    package let previous: SyncHash
-    /// How far each log was read.
-    package let table: LogTable
-    /// The author's last messages in the log.
-    package let own: [Base.OwnMessage]
-    package let live: [Dot: RecordSummary]
-    /// The deleted records of messages that were not read yet.
-    package let cloud: Set<Dot>
-}
-
-/// The author of messages, with the roster entry and the key that they name. All messages of one
-/// moment share them.
-package struct MessageAuthor: Hashable, Sendable {
-    let circle: CircleID
-    let device: DeviceID
-    let scope: KeyScope
-    let roster: SyncHash
-    let keyID: KeyID
-
-    /// The member `device`, which has accepted the roster entry `roster` and seals under the key
-    /// `keyID`.
-    package init(
-        _ device: DeviceID, of circle: CircleID, in scope: KeyScope, roster: SyncHash,
-        keyID: KeyID
-    ) {
-        (self.device, self.circle, self.scope) = (device, circle, scope)
-        (self.roster, self.keyID) = (roster, keyID)
-    }
-
-    fileprivate func header(
-        _ kind: MessageHeader.Kind, _ name: MessageName, after previous: SyncHash
-    ) -> MessageHeader {
-        MessageHeader(
-            kind: kind, circle: circle, scope: scope, device: device, name: name,
-            previous: previous, roster: roster, keyID: keyID)
-    }
-}
-
-extension BatchDraft {
-    /// The header of the batch.
-    package func header(by author: MessageAuthor) -> MessageHeader {
-        author.header(.batch, name, after: previous)
-    }
-
-    /// The batch, built at a time that is counted in milliseconds since 1970.
     package func batch(at milliseconds: UInt64) -> Batch {
         Batch(
             milliseconds: milliseconds, reads: MessageFormat.version, table: table,
@@ -112,13 +49,16 @@ extension BatchDraft {
     }
 }
 
-extension BaseDraft {
-    /// The header of the base.
-    package func header(by author: MessageAuthor) -> MessageHeader {
-        author.header(.base, name, after: previous)
-    }
+/// A base without its hash: a copy of all that the replica knows.
+package struct BaseDraft: Sendable {
+    package let name: MessageName
+    package let previous: SyncHash
+    package let table: LogTable
+    package let own: [Base.OwnMessage]
+    package let live: [Dot: RecordSummary]
+    /// The deleted records of messages that were not read yet.
+    package let cloud: Set<Dot>
 
-    /// The base with these parts, built at a time that is counted in milliseconds since 1970.
     package func base(at milliseconds: UInt64, parts: [SyncHash]) -> Base {
         Base(
             milliseconds: milliseconds, reads: MessageFormat.version, table: table, own: own,
@@ -129,7 +69,6 @@ extension BaseDraft {
 // MARK: - Batches
 
 extension ScopeReplica {
-    /// Whether a batch may be built now.
     package var mayBuildBatch: Bool {
         (join == nil && !owesJoin || !applies(.noMessageDuringJoin)) && own.unconfirmed == nil
             && own.openBase == nil && hasRoomForLogs(adding: [])
@@ -184,30 +123,39 @@ extension ScopeReplica {
         var draft = BatchDraft(
             name: MessageName(log: own.id, number: own.next),
             previous: position(of: own.id).hash)
-        draft.table = tableOfNews
+        draft.table = positions.filter { own.announced[$0.key] != $0.value }
+        draft.table[own.id] = position(of: own.id)
         var room = BatchRoom(limits, logCount: positions.count + 1)
         listNews()
-        items: for item in news.items {
-            for said in news(of: item) {
-                guard let origin = said.source else {
-                    let covers = room.take(said.covers)
+        items: for key in news.items {
+            for (source, moved, covers) in news(of: key) {
+                guard let source else {
+                    let covers = room.take(covers)
                     guard !covers.isEmpty else { break items }
-                    draft.entries.append(.init(key: said.key, source: nil, covers: covers))
+                    draft.entries.append(.init(key: key, source: nil, covers: covers))
                     continue
                 }
-                guard let record = read(origin) else { continue }
+                guard let record = read(source) else { continue }
                 guard room.take(record) else { break items }
-                draft.append(record, said, covers: room.take(said.covers))
+                var entry = BatchDraft.Entry(key: key, source: source, covers: room.take(covers))
+                entry.dot = Dot(log: own.id, number: own.next, tag: record.tag)
+                entry.summary = RecordSummary(key: key, time: record.time, moved: moved)
+                draft.entries.append(entry)
+                draft.records.append(record)
             }
         }
         guard !draft.entries.isEmpty || own.owesBatch else { return nil }
-        draft.finish(positions)
+        for dot in draft.covers { draft.table[dot.log] = position(of: dot.log) }
         return draft
     }
 
+    /// What a batch may say of an item: the source of a record, unless it has covers alone, and the
+    /// message that brought the item to the other scope, if the record says that it moved.
+    private typealias News = (source: PendingSource?, moved: MessageName?, covers: Set<Dot>)
+
     private func news(of key: SyncItemID) -> [News] {
-        var news = (renewals[key] ?? []).map {
-            News(key: key, source: .dot($0.source), moved: $0.summary.moved, covers: $0.covers)
+        var news: [News] = (renewals[key] ?? []).map {
+            (.dot($0.source), $0.summary.moved, $0.covers)
         }
         guard let change = pending[key], !Self.waits(change) else { return news }
         let source: PendingSource? =
@@ -219,15 +167,8 @@ extension ScopeReplica {
             }
         var moved: MessageName?
         if case .moved(_, _, let message)? = source { moved = message }
-        news.append(News(key: key, source: source, moved: moved, covers: change.covers))
+        news.append((source, moved, change.covers))
         return news
-    }
-
-    /// The logs whose position has changed since the last message, and this log.
-    private var tableOfNews: LogTable {
-        var table = positions.filter { own.announced[$0.key] != $0.value }
-        table[own.id] = position(of: own.id)
-        return table
     }
 
     /// Gives the records of a batch their dots. Its number is used from now on, whatever happens.
@@ -289,32 +230,6 @@ extension ScopeReplica {
     }
 }
 
-extension BatchDraft {
-    fileprivate mutating func append(_ record: SyncRecord, _ news: News, covers: Set<Dot>) {
-        var entry = Entry(key: news.key, source: news.source, covers: covers)
-        entry.dot = Dot(log: name.log, number: name.number, tag: record.tag)
-        entry.summary = RecordSummary(key: news.key, time: record.time, moved: news.moved)
-        entries.append(entry)
-        records.append(record)
-    }
-
-    mutating func finish(_ positions: LogTable) {
-        for dot in covers { table[dot.log] = positions[dot.log] ?? .start }
-        records.sort { ($0.time, $0.salt) < ($1.time, $1.salt) }
-    }
-}
-
-/// Something that a batch may say.
-private struct News {
-    let key: SyncItemID
-    /// The source of its record; nil for covers alone.
-    let source: PendingSource?
-    /// The message that brought the item to the other scope, if the record says that it moved.
-    let moved: MessageName?
-    let covers: Set<Dot>
-}
-
-/// The room that is left in a batch.
 private struct BatchRoom {
     private var bytes: Int
     private var records: Int
@@ -327,7 +242,6 @@ private struct BatchRoom {
         covers = limits.covers
     }
 
-    /// Returns those of the covers that fit.
     mutating func take(_ wanted: Set<Dot>) -> Set<Dot> {
         let count = max(0, min(wanted.count, covers, bytes / EncodedTable.dotByteCount))
         covers -= count
@@ -351,12 +265,9 @@ extension ScopeReplica {
     /// A pending change that covers nothing is no obstacle: a base neither has its record nor
     /// deletes anything for it. So an item that is too large to travel keeps no base from others.
     package var mayBeginBase: Bool {
-        mayBuildBatch && join == nil && !own.owesBatch
-            && (hasNoPendingCovers && renewals.isEmpty || !applies(.baseBringsNothingNew))
-    }
-
-    private var hasNoPendingCovers: Bool {
-        pending.values.values.allSatisfy { $0.covers.isEmpty && !$0.coversItem }
+        guard mayBuildBatch, join == nil, !own.owesBatch else { return false }
+        let hasCovers = pending.values.values.contains { !$0.covers.isEmpty || $0.coversItem }
+        return !hasCovers && renewals.isEmpty || !applies(.baseBringsNothingNew)
     }
 
     /// Takes the number of a base, and a copy of everything that the base contains.
@@ -380,7 +291,6 @@ extension ScopeReplica {
         own.attempts[number] = hash
     }
 
-    /// The open base and its parts are in the store.
     package mutating func confirmBase(_ draft: BaseDraft) {
         guard own.openBase == draft.name.number, let hash = own.attempts[draft.name.number] else {
             return

@@ -4,8 +4,8 @@
 // keychain had written into them. Rules: docs/SYNC.md §5.
 
 internal import ValetKeychainModel
+internal import ValetSealing
 
-/// The log that this device writes in a scope.
 package struct OwnLog: Sendable {
     /// A batch that is not confirmed. It is sent unchanged until it is in the store.
     package struct Unconfirmed: Sendable {
@@ -22,11 +22,8 @@ package struct OwnLog: Sendable {
     private(set) var messages = Tracked<UInt64, SyncHash>()
     /// The bases of unknown outcome: about to be sent or sent, and not confirmed.
     var attempts: [UInt64: SyncHash] = [:]
-    /// The number of the base that is being built.
     package internal(set) var openBase: UInt64?
-    /// The unconfirmed batch.
     package internal(set) var unconfirmed: Unconfirmed? { didSet { hasOtherUnconfirmed = true } }
-    /// Whether ``unconfirmed`` has changed.
     private var hasOtherUnconfirmed = false
     /// The positions of this device when it built its last message.
     var announced: LogTable = [:]
@@ -40,11 +37,8 @@ package struct OwnLog: Sendable {
     package internal(set) var owesBatch: Bool
     /// Whether a base must follow, whatever the weight of the batches.
     package internal(set) var owesBase: Bool
-    /// The batches since the last base.
     package internal(set) var batchesSinceBase = 0
-    /// Their bytes.
     package internal(set) var batchByteCount = 0
-    /// The bytes of the last base with its parts.
     package internal(set) var baseByteCount = 0
 
     /// An empty log.
@@ -58,17 +52,18 @@ package struct OwnLog: Sendable {
     }
 
     /// Hands `write` the entries that have changed, and forgets that they were changed.
-    mutating func takeChanges(
-        in scope: KeyScope, _ write: (ReplicaEntry) throws -> Void
-    ) rethrows {
+    mutating func takeChanges(in scope: KeyScope, _ write: (ReplicaEntry) throws -> Void) rethrows {
         for number in messages.takeChanged() {
-            try write(.message(self, number, in: scope))
+            let facts = built[number].map { [UInt8](fields: $0, covers[number] ?? []) }
+            let id = [UInt8](fields: scope, id, number)
+            try write(ReplicaEntry(kind: .message, id: id, facts: facts))
         }
-        if hasOtherUnconfirmed { try write(.unconfirmed(self, in: scope)) }
+        guard hasOtherUnconfirmed else { return }
+        let facts = unconfirmed.map { [UInt8](fields: $0) }
+        try write(ReplicaEntry(kind: .unconfirmed, id: [UInt8](fields: scope, id), facts: facts))
         hasOtherUnconfirmed = false
     }
 
-    /// Restores a message that a former process has built.
     mutating func restore(_ number: UInt64, hash: SyncHash, covers dots: [Dot]) {
         messages[number] = hash
         if !dots.isEmpty { covers[number] = dots }
@@ -110,7 +105,6 @@ package struct OwnLog: Sendable {
         return true
     }
 
-    /// Whether this device has built the message.
     package func isOwn(_ message: StoredMessage) -> Bool {
         let number = message.name.number
         return built[number] == message.hash || attempts[number] == message.hash
@@ -125,7 +119,6 @@ package struct OwnLog: Sendable {
             .map { Base.OwnMessage(number: $0.key, hashStart: $0.value.first) }
     }
 
-    /// The position before the message `number`.
     func position(before number: UInt64) -> LogPosition? {
         guard let last = built.keys.filter({ $0 < number }).max(), let hash = built[last] else {
             return nil
@@ -154,7 +147,6 @@ package struct OwnLog: Sendable {
 
 /// A log that this device wrote until it found that another copy of its keychain wrote there.
 package struct RetiredLog: Sendable {
-    /// What this device knew of the log when it left it.
     var own: OwnLog
     /// The number after the last common message. From there on, this device does not read its own
     /// messages.
@@ -315,7 +307,6 @@ extension ScopeReplica {
         return Set(messages.filter { !old.own.isOwn($0) }.map(\.name.number))
     }
 
-    /// The values of a late message have been kept.
     package mutating func keptLate(_ message: StoredMessage) {
         retired[message.name.log]?.read.insert(message.hash.first)
     }
@@ -357,9 +348,7 @@ extension ScopeReplica {
         for (number, dots) in old.own.covers where number >= first { forget(dots) }
     }
 
-    private mutating func decideRenewal(
-        _ log: LogID, _ foreign: [StoredMessage], isShown: Bool
-    ) {
+    private mutating func decideRenewal(_ log: LogID, _ foreign: [StoredMessage], isShown: Bool) {
         guard let old = retired[log], !old.renews, applies(.bothHistoriesComeAnew) else { return }
         let unsent = isShown ? nil : old.own.unconfirmed?.name.number
         let hasSent = old.own.built.keys.contains {
@@ -386,6 +375,6 @@ extension ScopeReplica {
             renew(dot, summary, covers: [])
         }
         toRenew = []
-        trimCloud()
+        cloud.trim(to: positions)
     }
 }

@@ -18,17 +18,14 @@ package enum LocalState: Hashable, Sendable {
 
 /// Where to find the bytes of a record that a row will show.
 package enum RecordSource: Hashable, Sendable {
-    /// The record was kept under this dot.
     case dot(Dot)
     /// The record was set aside: ``ReplicaChange/setAside(_:_:)``.
     case aside
-    /// The row itself.
     case row
 }
 
 /// A change that the caller makes to the keychain in the transaction in which the replica changes.
 package enum ReplicaChange: Hashable, Sendable {
-    /// A record became live, or is not live any more.
     case record(KeyScope, RecordChange)
     /// Keep a copy of the row's record: no message has brought it yet, and the row will show
     /// another one.
@@ -46,13 +43,10 @@ package enum ReplicaChange: Hashable, Sendable {
 package struct CircleView: Hashable, Sendable {
     /// The first halves of the ids of the members, and of those that left: their logs are read.
     package var readable: Set<UInt64>
-    /// Whether the keychain is locked, so that scope `u` is closed.
     package var isLocked: Bool
 
-    /// The circle with the members whose ids begin with `readable`.
     package init(readable: Set<UInt64>, isLocked: Bool) {
-        self.readable = readable
-        self.isLocked = isLocked
+        (self.readable, self.isLocked) = (readable, isLocked)
     }
 }
 
@@ -62,23 +56,19 @@ package struct Replica: Sendable {
     package var firstUnlock: ScopeReplica
     /// Scope `u`.
     package var unlocked: ScopeReplica
-    /// What each row shows.
     var shown = Tracked<SyncItemID, Shown>()
     /// The items whose row does not travel.
-    var staying = TrackedSet<SyncItemID>()
+    var staying = Tracked<SyncItemID, Bool>()
     /// The items whose rows are written later: when the keychain is unlocked, or when the other
     /// scope has been read further.
-    var deferred = TrackedSet<SyncItemID>()
+    var deferred = Tracked<SyncItemID, Bool>()
 
-    /// What a row shows.
     package struct Shown: Hashable, Sendable {
-        /// The scope of the record.
         package let scope: KeyScope
         /// The record, or the row if no message has brought it yet.
         package let source: RecordSource
     }
 
-    /// Starts with nothing, and with the logs that this device writes.
     package init(log firstUnlock: LogID, _ unlocked: LogID) {
         self.firstUnlock = ScopeReplica(.afterFirstUnlock, log: firstUnlock)
         self.unlocked = ScopeReplica(.whileUnlocked, log: unlocked)
@@ -93,14 +83,10 @@ package struct Replica: Sendable {
             self[scope].changedDots = dropped
         }
         for (key, shown) in old.shown.values { self.shown[key] = shown }
-        for key in old.staying.values { staying.insert(key) }
-        for key in old.deferred.values { deferred.insert(key) }
+        for key in old.staying.values.keys { staying[key] = true }
+        for key in old.deferred.values.keys { deferred[key] = true }
     }
 
-    /// What the row of an item shows; nil if it shows nothing, or does not travel.
-    package func shown(of key: SyncItemID) -> Shown? { shown[key] }
-
-    /// What each row shows.
     package var shownItems: [SyncItemID: Shown] { shown.values }
 
     /// Whether no message is being joined and none is unconfirmed, so that ``knows(_:)`` is right
@@ -111,9 +97,8 @@ package struct Replica: Sendable {
         }
     }
 
-    /// Whether anything is known of an item.
     package func knows(_ key: SyncItemID) -> Bool {
-        shown[key] != nil || staying.contains(key) || deferred.contains(key)
+        shown[key] != nil || staying[key] != nil || deferred[key] != nil
             || KeyScope.allCases.contains { self[$0].knows(key) }
     }
 
@@ -131,22 +116,6 @@ package struct Replica: Sendable {
             }
         }
     }
-
-    /// The number of a local change: above all rows, and above the mark up to which changes were
-    /// collected. A number that repeats would hide a change from the next collection.
-    package static func nextChangeNumber(greatestOfRows: UInt64, mark: UInt64) -> UInt64 {
-        1 + max(greatestOfRows, mark)
-    }
-
-    /// The time of a new record.
-    ///
-    /// - Parameter milliseconds: The clock, since 1970.
-    /// - Parameter previous: The time of the record that the new one replaces; 0 for the first.
-    package static func time(milliseconds: UInt64, after previous: UInt64) -> UInt64 {
-        let latest = UInt64(1) << 62
-        let now = milliseconds < latest >> 16 ? milliseconds << 16 : latest
-        return min(latest, max(now, min(previous, latest) + 1))
-    }
 }
 
 // MARK: - Local changes
@@ -162,9 +131,9 @@ extension Replica {
     ) -> [ReplicaChange] {
         var changes: [ReplicaChange] = []
         for (key, state) in states {
-            if state == .stays { staying.insert(key) } else { staying.remove(key) }
+            staying[key] = state == .stays ? true : nil
             shown[key] = nil
-            deferred.remove(key)
+            deferred[key] = nil
             for scope in KeyScope.allCases {
                 for dot in cover(key, state, in: scope) {
                     changes.append(.record(scope, .drop(dot, isReplaced: false)))
@@ -206,7 +175,6 @@ extension Replica {
         return true
     }
 
-    /// Deletes one record of a conflict, which is not shown.
     package mutating func drop(_ dot: Dot, in scope: KeyScope) -> [ReplicaChange] {
         guard let summary = self[scope].removeLive(dot) else { return [] }
         self[scope].forget([dot])
@@ -256,8 +224,8 @@ extension Replica {
     /// after a change of members.
     package mutating func showDeferred(_ circle: CircleView, _ changes: inout [ReplicaChange]) {
         guard !deferred.isEmpty else { return }
-        let keys = deferred.values
-        deferred.removeAll()
+        let keys = Set(deferred.values.keys)
+        for key in keys { deferred[key] = nil }
         show(keys, circle, &changes)
     }
 
@@ -282,7 +250,6 @@ extension Replica {
         show(Set(draft.entries.map(\.key)), circle, &changes)
     }
 
-    /// The own message of `scope` is in the store.
     package mutating func confirm(in scope: KeyScope) {
         guard let message = self[scope].confirmBatch() else { return }
         for other in KeyScope.allCases where other != scope { self[other].release(message) }
@@ -313,26 +280,23 @@ extension Replica {
 
     private func candidates(of key: SyncItemID, in scope: KeyScope) -> [Candidate] {
         let replica = self[scope]
-        var found: [Candidate] = replica.dots(of: key).compactMap { dot in
-            guard let summary = replica.live[dot] else { return nil }
-            return Candidate(
-                scope: scope, source: .dot(dot), time: summary.time, dot: dot,
-                moved: summary.moved)
+        var found: [Candidate] = []
+        func add(_ source: RecordSource, _ time: UInt64, _ dot: Dot, _ moved: MessageName?) {
+            found.append(
+                Candidate(scope: scope, source: source, time: time, dot: dot, moved: moved))
+        }
+        for dot in replica.dots(of: key) {
+            guard let summary = replica.live[dot] else { continue }
+            add(.dot(dot), summary.time, dot, summary.moved)
         }
         for renewal in replica.renewals[key] ?? [] {
-            found.append(
-                Candidate(
-                    scope: scope, source: .dot(renewal.source), time: renewal.summary.time,
-                    dot: renewal.source, moved: renewal.summary.moved))
+            let (dot, summary) = (renewal.source, renewal.summary)
+            add(.dot(dot), summary.time, dot, summary.moved)
         }
         let next = Dot(log: replica.own.id, number: .max, tag: .max)
         switch replica.pending[key]?.record {
-        case .row(let time):
-            found.append(
-                Candidate(scope: scope, source: .row, time: time, dot: next, moved: nil))
-        case .aside(let time):
-            found.append(
-                Candidate(scope: scope, source: .aside, time: time, dot: next, moved: nil))
+        case .row(let time): add(.row, time, next, nil)
+        case .aside(let time): add(.aside, time, next, nil)
         case .moved, nil: break
         }
         return found
@@ -356,15 +320,14 @@ extension Replica {
     private func isAwaited(_ candidate: Candidate, _ circle: CircleView) -> Bool {
         guard let message = candidate.moved, applies(.rowStaysWhileMoving) else { return false }
         guard circle.readable.contains(message.log.high) else { return false }
-        let other: KeyScope =
-            candidate.scope == .whileUnlocked ? .afterFirstUnlock : .whileUnlocked
+        let other: KeyScope = candidate.scope == .whileUnlocked ? .afterFirstUnlock : .whileUnlocked
         return self[other].position(of: message.log).number < message.number
     }
 
     mutating func show(
         _ keys: Set<SyncItemID>, _ circle: CircleView, _ changes: inout [ReplicaChange]
     ) {
-        for key in keys.sorted() where !staying.contains(key) { show(key, circle, &changes) }
+        for key in keys.sorted() where staying[key] == nil { show(key, circle, &changes) }
     }
 
     private mutating func show(
@@ -373,23 +336,21 @@ extension Replica {
         let current = shown[key]
         switch outcome(for: key, circle) {
         case .unchanged:
-            deferred.insert(key)
+            deferred[key] = true
         case .nothing:
             guard let current else { return }
-            if isClosed(current.scope, circle) { return postpone(key) }
+            if isClosed(current.scope, circle) { return deferred[key] = true }
             shown[key] = nil
             changes.append(.remove(key))
         case .show(let candidate):
             let new = Shown(scope: candidate.scope, source: candidate.source)
             guard new != current else { return }
             if isClosed(candidate.scope, circle) || isClosed(current?.scope, circle) {
-                return postpone(key)
+                return deferred[key] = true
             }
             replace(current, by: new, key, &changes)
         }
     }
-
-    private mutating func postpone(_ key: SyncItemID) { deferred.insert(key) }
 
     private func isClosed(_ scope: KeyScope?, _ circle: CircleView) -> Bool {
         circle.isLocked && scope == .whileUnlocked && applies(.lockedRowsStay)

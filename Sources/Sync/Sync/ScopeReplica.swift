@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import ValetKeychainModel
+
 // What one device knows of one scope of its circle. `Replica` has two of these; joining, building
 // and the change to a new log are in files of their own. Rules: docs/SYNC.md §4.
-
-package import ValetKeychainModel
 
 /// Names an item in one keychain by a number, which stays the same when the keys of the keychain
 /// change.
 package struct SyncItemID: Hashable, Comparable, Sendable {
     package let number: Int64
 
-    /// The item `number`.
     package init(_ number: Int64) { self.number = number }
 
-    /// Orders by the number.
     package static func < (left: SyncItemID, right: SyncItemID) -> Bool {
         left.number < right.number
     }
@@ -23,22 +21,17 @@ package struct SyncItemID: Hashable, Comparable, Sendable {
 /// records of a closed scope.
 package struct RecordSummary: Hashable, Sendable {
     package let key: SyncItemID
-    /// ``SyncRecord/time``.
     package let time: UInt64
     /// The message that brought the item to the other scope; set in *moved* records alone.
     package let moved: MessageName?
 
-    /// The record of `key` made at `time`.
     package init(key: SyncItemID, time: UInt64, moved: MessageName? = nil) {
-        self.key = key
-        self.time = time
-        self.moved = moved
+        (self.key, self.time, self.moved) = (key, time, moved)
     }
 }
 
 /// A local change of an item that no message has brought yet.
 package struct PendingChange: Hashable, Sendable {
-    /// Where the new record comes from.
     package enum Record: Hashable, Sendable {
         /// The row, which is read when the message is built.
         case row(time: UInt64)
@@ -51,14 +44,12 @@ package struct PendingChange: Hashable, Sendable {
 
     /// The new record; nil for a deletion.
     package var record: Record?
-    /// The records that the change deletes or replaces.
     package var covers: Set<Dot> = []
     /// Whether a record was covered that is not a *moved* one.
     var coversItem = false
 
     init(_ record: Record? = nil, covers: Set<Dot> = []) {
-        self.record = record
-        self.covers = covers
+        (self.record, self.covers) = (record, covers)
     }
 }
 
@@ -66,7 +57,6 @@ package struct PendingChange: Hashable, Sendable {
 package struct Renewal: Hashable, Sendable {
     /// The dot under which the record's bytes are kept.
     package let source: Dot
-    /// What the record says.
     package let summary: RecordSummary
     /// The dots that the new one covers; `source` is one of them.
     package var covers: Set<Dot>
@@ -93,11 +83,9 @@ package struct ScopeReplica: Sendable {
     var news = NewsQueue()
     /// Those of them that are not in ``news`` yet.
     var latestNews: Set<SyncItemID> = []
-    /// The join that was begun and not finished.
     package internal(set) var join: JoinInProgress?
     /// Whether a join was broken off: its message is begun again before anything else.
     package internal(set) var owesJoin = false
-    /// The log that this device writes.
     package internal(set) var own: OwnLog { didSet { hasOwnChanged = true } }
     /// The logs that it wrote before.
     var retired = Tracked<LogID, RetiredLog>()
@@ -106,22 +94,17 @@ package struct ScopeReplica: Sendable {
     /// The records that became live or ceased to be live since this was last taken, with their
     /// items.
     var changedDots: [Dot: SyncItemID] = [:]
-    /// Whether ``positions`` have changed, or which log is ``own``.
     var hasChanged = true
-    /// Whether ``own`` has changed.
     var hasOwnChanged = true
     #if SYNC_RULES
-        /// The rule that a test leaves out.
         var omitted: Rule?
     #endif
 
-    /// Starts with nothing read, and with the log that this device writes.
     package init(_ scope: KeyScope, log: LogID) {
         self.scope = scope
         own = OwnLog(log)
     }
 
-    /// The position in `log`.
     package func position(of log: LogID) -> LogPosition { positions[log] ?? .start }
 
     /// Whether anything is known of an item, apart from messages under way.
@@ -130,24 +113,15 @@ package struct ScopeReplica: Sendable {
             || own.awaited[key] != nil
     }
 
-    /// How many items have changes that no message has yet.
     package var pendingCount: Int { pending.values.count + renewals.values.count }
 
-    /// The logs that this device wrote before its current one.
     package var retiredLogs: Set<LogID> { Set(retired.values.keys) }
-
-    /// Whether this device wrote the log before its current one.
-    package func isRetired(_ log: LogID) -> Bool { retired[log] != nil }
-
-    /// The summary of a live record; nil if it is not live.
-    package func summary(of dot: Dot) -> RecordSummary? { live[dot] }
 
     /// The summary of an item's record; nil if the record is neither live nor a renewal.
     package func summary(of dot: Dot, _ key: SyncItemID) -> RecordSummary? {
         live[dot] ?? renewal(of: dot, key)
     }
 
-    /// The renewal of a record of an item; nil if there is none.
     package func renewal(of dot: Dot, _ key: SyncItemID) -> RecordSummary? {
         renewals[key]?.first { $0.source == dot }?.summary
     }
@@ -160,7 +134,6 @@ package struct ScopeReplica: Sendable {
     /// The items that have live records, unordered.
     var keysOfLive: [SyncItemID] { Array(dotsByKey.keys) }
 
-    /// The live records of an item, unordered.
     package func dots(of key: SyncItemID) -> Set<Dot> { dotsByKey[key] ?? [] }
 
     /// Whether the message of the record was not read yet.
@@ -199,9 +172,6 @@ package struct ScopeReplica: Sendable {
         guard applies(.cloudOfCovers) else { return }
         for dot in dots where isAhead(dot) { cloud.insert(dot) }
     }
-
-    /// Drops from the cloud the dots that the positions have reached.
-    mutating func trimCloud() { cloud.trim(to: positions) }
 }
 
 extension ScopeReplica {
@@ -236,4 +206,62 @@ extension ScopeReplica {
         pending[key] = isEmpty ? nil : change
         return Array(dots) + renewed.map(\.source)
     }
+}
+
+/// The rules of the replica and of the logs that a test can leave out, to see that the model
+/// notices. Nothing but a test of this module can: ``ScopeReplica/omitted`` is internal, and a
+/// release has neither it nor these names (`scripts/check-libraries` looks).
+enum Rule {
+    /// Deleted records of messages that were not read yet go into the cloud.
+    case cloudOfCovers
+    /// A class change leaves a record in the scope that the item came from.
+    case movedIsLeft
+    /// A write in one scope does not cover *moved* records of the other.
+    case movedStays
+    /// A row stays as it is while its item is on its way to the other scope.
+    case rowStaysWhileMoving
+    /// Rows of class 1 are left alone while the keychain is locked.
+    case lockedRowsStay
+    /// The greatest record of an item is shown.
+    case greatestIsShown
+    /// A base adds only records that were not seen.
+    case baseAddsUnseen
+    /// A base removes records that its author had seen and does not hold.
+    case baseRemovesSeen
+    /// A base has no live record above its table.
+    case recordsAtOrBelowTable
+    /// No message is built before a join is finished.
+    case noMessageDuringJoin
+    /// Pending changes go into a batch before a base.
+    case baseBringsNothingNew
+    /// A batch is joined only if it follows the last message that was read.
+    case batchesFollow
+    /// A base that contradicts what was read of its log is not joined.
+    case basesContradict
+    /// The contents of an unconfirmed message become pending again when its log is left.
+    case unconfirmedIsTakenBack
+    /// The position of a log that is left goes back to the last common message.
+    case positionGoesBack
+    /// Records that were covered from there on go into the cloud.
+    case coversOfTheOldLog
+    /// Live records of a log with two histories are brought anew.
+    case bothHistoriesComeAnew
+    /// A device does not read its own messages of a log that it left.
+    case ownIsNotReadAgain
+}
+
+#if SYNC_RULES
+    extension Rule: CaseIterable, Sendable {}
+
+    extension ScopeReplica {
+        func applies(_ rule: Rule) -> Bool { rule != omitted }
+    }
+#else
+    extension ScopeReplica {
+        @inline(__always) func applies(_ rule: Rule) -> Bool { true }
+    }
+#endif
+
+extension Replica {
+    @inline(__always) func applies(_ rule: Rule) -> Bool { firstUnlock.applies(rule) }
 }

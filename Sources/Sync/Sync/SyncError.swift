@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetSealing
+package import ValetSealing
 internal import ValetSystem
 
 /// Why bytes of a circle were refused: the error of the module.
@@ -19,7 +19,6 @@ package struct SyncError: Error, Hashable, Sendable {
         case wrongKey
     }
 
-    /// What was refused.
     package enum Subject: String, Hashable, Sendable {
         case message, batch, base, part, record, rosterEntry = "roster entry", member
         case circleKey = "circle key", mail, keptReplica = "kept replica"
@@ -65,20 +64,26 @@ package struct SyncError: Error, Hashable, Sendable {
         case ended = "another mail of the same step"
     }
 
-    /// What went wrong.
     package let code: Code
-    /// What was refused.
     package let subject: Subject
-    /// The rule that was broken.
     package let rule: Rule
 
     package init(_ code: Code, _ rule: Rule, in subject: Subject) {
-        self.code = code
-        self.rule = rule
-        self.subject = subject
+        (self.code, self.rule, self.subject) = (code, rule, subject)
     }
 
-    /// The error for sealed bytes that do not open.
+    static func entry(_ code: Code, _ rule: Rule) -> SyncError {
+        SyncError(code, rule, in: .rosterEntry)
+    }
+
+    static func message(_ code: Code, _ rule: Rule) -> SyncError {
+        SyncError(code, rule, in: .message)
+    }
+
+    static func key(_ rule: Rule) -> SyncError { SyncError(.invalid, rule, in: .circleKey) }
+
+    static func mail(_ code: Code, _ rule: Rule) -> SyncError { SyncError(code, rule, in: .mail) }
+
     init(_ error: SystemError, _ code: Code, in subject: Subject) {
         switch error.code {
         case .wrongKey: self.init(.wrongKey, .seal, in: subject)
@@ -87,7 +92,25 @@ package struct SyncError: Error, Hashable, Sendable {
     }
 }
 
+extension ByteReader<SyncError> {
+    /// Starts at the front of the bytes of a `subject`, which are `malformed` in another form.
+    package init(_ bytes: [UInt8], of subject: SyncError.Subject) {
+        self.init(bytes, malformed: SyncError(.malformed, .form, in: subject))
+    }
+}
+
+extension [UInt8] {
+    /// The fields that make up the bytes of a `subject`.
+    package func fields<each Field: ByteField>(
+        of subject: SyncError.Subject
+    ) throws(SyncError) -> (repeat each Field) {
+        var reader = ByteReader(self, of: subject)
+        let fields: (repeat each Field) = try reader.fields()
+        try reader.finish()
+        return fields
+    }
+}
+
 extension SyncError: CustomStringConvertible {
-    /// What was refused and why, in lower case and without a full stop.
     package var description: String { "\(subject.rawValue): \(rule.rawValue)" }
 }

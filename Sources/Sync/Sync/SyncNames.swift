@@ -9,37 +9,26 @@ package import ValetSealing
 /// 16 bytes that are not secret. `Name` makes each kind a distinct type.
 ///
 /// They are kept as two numbers, because a join compares and hashes them for every record.
-package struct SyncBytes<Name>: Hashable, Comparable, Sendable {
+package struct SyncBytes<Name>: Hashable, Comparable, Sendable, ByteField {
     /// The first 8 bytes, big endian.
     package let high: UInt64
-    /// The last 8 bytes, big endian.
     package let low: UInt64
 
-    /// The bytes of `high`, then those of `low`.
-    package init(high: UInt64, low: UInt64) {
-        self.high = high
-        self.low = low
-    }
+    package init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
 
-    /// Takes the next 16 bytes.
-    ///
-    /// - Throws: The reader's error if there are fewer.
     package init<E>(from reader: inout ByteReader<E>) throws(E) {
         self.init(high: try reader.integer(), low: try reader.integer())
     }
 
-    /// 16 zero bytes.
-    package static var zero: Self { Self(high: 0, low: 0) }
-
-    /// A copy of the bytes.
-    package var bytes: [UInt8] {
-        var bytes: [UInt8] = []
+    package func append(to bytes: inout [UInt8]) {
         bytes.append(bigEndian: high)
         bytes.append(bigEndian: low)
-        return bytes
     }
 
-    /// Orders by the bytes.
+    package static var zero: Self { Self(high: 0, low: 0) }
+
+    package var bytes: [UInt8] { [UInt8](fields: self) }
+
     package static func < (left: Self, right: Self) -> Bool {
         left.high != right.high ? left.high < right.high : left.low < right.low
     }
@@ -47,17 +36,11 @@ package struct SyncBytes<Name>: Hashable, Comparable, Sendable {
 
 /// The names that distinguish kinds of ``SyncBytes``.
 package enum SyncBytesName {
-    /// For ``CircleID``.
     package enum Circle {}
-    /// For ``DeviceID``.
     package enum Device {}
-    /// For ``LogID``.
     package enum Log {}
-    /// For ``RecordSalt``.
     package enum RecordSalt {}
-    /// For ``MailboxID``.
     package enum Mailbox {}
-    /// For ``FileHash``.
     package enum File {}
 }
 
@@ -75,24 +58,21 @@ package typealias MailboxID = SyncBytes<SyncBytesName.Mailbox>
 package typealias FileHash = SyncBytes<SyncBytesName.File>
 
 extension LogID {
-    /// Whether `device` may write this log.
     package func belongs(to device: DeviceID) -> Bool { high == device.high }
 }
 
 /// A BLAKE2b-256 hash of a message, a part or a roster entry.
-package struct SyncHash: Hashable, Comparable, Sendable {
+package struct SyncHash: Hashable, Comparable, Sendable, ByteField {
     /// The first 8 bytes, big endian.
     package let first: UInt64
     private let second: UInt64
     private let third: UInt64
     private let fourth: UInt64
 
-    /// The bytes of the four numbers, one after the other.
     package init(_ first: UInt64, _ second: UInt64, _ third: UInt64, _ fourth: UInt64) {
         (self.first, self.second, self.third, self.fourth) = (first, second, third, fourth)
     }
 
-    /// The bytes of `digest`.
     package init(_ digest: Digest) {
         self = digest.withBytes { bytes in
             let words = InlineArray<4, UInt64> { word in
@@ -102,9 +82,6 @@ package struct SyncHash: Hashable, Comparable, Sendable {
         }
     }
 
-    /// Takes the next 32 bytes.
-    ///
-    /// - Throws: The reader's error if there are fewer.
     package init<E>(from reader: inout ByteReader<E>) throws(E) {
         self.init(
             try reader.integer(), try reader.integer(), try reader.integer(), try reader.integer())
@@ -113,67 +90,66 @@ package struct SyncHash: Hashable, Comparable, Sendable {
     /// 32 zero bytes, where a message has nothing before it.
     package static var zero: SyncHash { SyncHash(0, 0, 0, 0) }
 
-    /// A copy of the bytes.
-    package var bytes: [UInt8] {
-        var bytes: [UInt8] = []
+    package func append(to bytes: inout [UInt8]) {
         for word in [first, second, third, fourth] { bytes.append(bigEndian: word) }
-        return bytes
     }
 
-    /// The first 16 bytes.
+    package var bytes: [UInt8] { [UInt8](fields: self) }
+
     package func half<Name>(as kind: SyncBytes<Name>.Type = SyncBytes<Name>.self)
         -> SyncBytes<Name>
     {
         SyncBytes(high: first, low: second)
     }
 
-    /// Orders by the bytes.
     package static func < (left: SyncHash, right: SyncHash) -> Bool {
-        if left.first != right.first { return left.first < right.first }
-        if left.second != right.second { return left.second < right.second }
-        if left.third != right.third { return left.third < right.third }
-        return left.fourth < right.fourth
+        (left.first, left.second, left.third, left.fourth)
+            < (right.first, right.second, right.third, right.fourth)
     }
 }
 
 /// Names a message: numbers rise within a log, from 1.
-package struct MessageName: Hashable, Comparable, Sendable {
+package struct MessageName: Hashable, Comparable, Sendable, ByteField {
     package let log: LogID
-    /// The message's number in it.
     package let number: UInt64
 
-    /// The message `number` of `log`.
-    package init(log: LogID, number: UInt64) {
-        self.log = log
-        self.number = number
+    package init(log: LogID, number: UInt64) { (self.log, self.number) = (log, number) }
+
+    package init<E>(from reader: inout ByteReader<E>) throws(E) {
+        (log, number) = try reader.fields()
     }
 
-    /// Orders by log, then by number.
+    package func append(to bytes: inout [UInt8]) {
+        log.append(to: &bytes)
+        bytes.append(bigEndian: number)
+    }
+
     package static func < (left: MessageName, right: MessageName) -> Bool {
         left.log != right.log ? left.log < right.log : left.number < right.number
     }
 }
 
 /// Names a record for ever: by the message that brought it, and by its bytes.
-package struct Dot: Hashable, Comparable, Sendable {
-    /// The log of the message that brought the record.
+package struct Dot: Hashable, Comparable, Sendable, ByteField {
     package let log: LogID
-    /// The number of that message.
     package let number: UInt64
-    /// ``SyncRecord/tag``.
     package let tag: UInt64
 
-    /// The record `tag` of the message `number` of `log`.
     package init(log: LogID, number: UInt64, tag: UInt64) {
-        self.log = log
-        self.number = number
-        self.tag = tag
+        (self.log, self.number, self.tag) = (log, number, tag)
     }
 
-    /// The message that brought the record.
     package var message: MessageName { MessageName(log: log, number: number) }
 
-    /// Orders by log, number and tag.
+    package init<E>(from reader: inout ByteReader<E>) throws(E) {
+        (log, number, tag) = try reader.fields()
+    }
+
+    package func append(to bytes: inout [UInt8]) {
+        message.append(to: &bytes)
+        bytes.append(bigEndian: tag)
+    }
+
     package static func < (left: Dot, right: Dot) -> Bool {
         if left.log != right.log { return left.log < right.log }
         return left.number != right.number ? left.number < right.number : left.tag < right.tag
@@ -181,19 +157,21 @@ package struct Dot: Hashable, Comparable, Sendable {
 }
 
 /// The position in a log: number and hash of the last message that was read.
-package struct LogPosition: Hashable, Sendable {
-    /// The number; 0 before the first message.
+package struct LogPosition: Hashable, Sendable, ByteField {
     package let number: UInt64
-    /// The hash; zero before the first message.
     package let hash: SyncHash
 
-    /// After the message `number`, which has `hash`.
-    package init(number: UInt64, hash: SyncHash) {
-        self.number = number
-        self.hash = hash
+    package init(number: UInt64, hash: SyncHash) { (self.number, self.hash) = (number, hash) }
+
+    package init<E>(from reader: inout ByteReader<E>) throws(E) {
+        (number, hash) = try reader.fields()
     }
 
-    /// Before the first message.
+    package func append(to bytes: inout [UInt8]) {
+        bytes.append(bigEndian: number)
+        hash.append(to: &bytes)
+    }
+
     package static var start: LogPosition { LogPosition(number: 0, hash: .zero) }
 }
 
@@ -202,19 +180,15 @@ package typealias LogTable = [LogID: LogPosition]
 
 /// An item as it travels. It keeps its bytes wherever it goes.
 package struct SyncRecord: Sendable {
-    /// Decides which of several records of an item is shown.
     package let time: UInt64
     /// Random, made with the record.
     package let salt: RecordSalt
     /// The encoded ``RecordContent``, which holds the item's value.
     package let content: SecretValue
-    /// The first 8 bytes of a hash of all bytes of the record.
     package let tag: UInt64
 
     package init(time: UInt64, salt: RecordSalt, content: SecretValue) {
-        self.time = time
-        self.salt = salt
-        self.content = content
+        (self.time, self.salt, self.content) = (time, salt, content)
         tag = Self.tag(time: time, salt: salt, content: content)
     }
 
@@ -227,42 +201,44 @@ package struct SyncRecord: Sendable {
     }
 }
 
-/// What a record says about an item.
 package struct RecordContent: Sendable {
     /// The item's value, or what stands in its place.
     package enum Kind: Sendable {
-        /// The item has no value.
         case noValue
-        /// The item's value.
         case value(SecretValue)
         /// The item went to the other scope, by the message that is named.
         case moved(MessageName)
     }
 
-    /// The item's class.
     package let itemClass: ItemClass
     /// The item's protection class; in a *moved* record, the new one.
     package let protectionClass: ProtectionClass
-    /// The item's value, or what stands in its place.
     package let kind: Kind
     /// The attributes, in the form of a backup; in a *moved* record, only those that name the item.
     package let attributes: AttributeList
+
+    /// The content of any item, also of one that may not travel, for example because it is too
+    /// large.
+    package init(
+        _ itemClass: ItemClass, _ protectionClass: ProtectionClass, kind: Kind,
+        attributes: AttributeList
+    ) {
+        (self.itemClass, self.protectionClass) = (itemClass, protectionClass)
+        (self.kind, self.attributes) = (kind, attributes)
+    }
 }
 
 /// The open part of a message, which its author signs with the rest.
 package struct MessageHeader: Hashable, Sendable {
-    /// What a message holds.
     package enum Kind: Hashable, Sendable {
         case batch
         case base
     }
 
-    /// What the message holds.
     package var kind: Kind
     package var circle: CircleID
     /// The scope, which has keys, logs and a replica of its own.
     package var scope: KeyScope
-    /// The author.
     package var device: DeviceID
     /// The log, which belongs to the author, and the number, which rises within it.
     package var name: MessageName
@@ -272,6 +248,15 @@ package struct MessageHeader: Hashable, Sendable {
     package var roster: SyncHash
     /// The id of the circle's key that seals the message.
     package var keyID: KeyID
+
+    package init(
+        _ kind: Kind, _ number: UInt64, in place: LogPlace, after previous: SyncHash,
+        naming said: (roster: SyncHash, keyID: KeyID)
+    ) {
+        (self.kind, circle, scope, device) = (kind, place.circle, place.scope, place.device)
+        name = MessageName(log: place.log, number: number)
+        (self.previous, roster, keyID) = (previous, said.roster, said.keyID)
+    }
 }
 
 /// Says what changed since its author's last message.
@@ -296,46 +281,30 @@ package struct Base: Sendable {
         package let number: UInt64
         /// ``SyncHash/first`` of its hash.
         package let hashStart: UInt64
-
-        /// The message `number` with a hash that begins with `hashStart`.
-        package init(number: UInt64, hashStart: UInt64) {
-            self.number = number
-            self.hashStart = hashStart
-        }
     }
 
     /// When it was built: milliseconds since 1970.
     package var milliseconds: UInt64
-    /// The highest version of the format that the author reads.
     package var reads: UInt16
-    /// The author's position in each log.
     package var table: LogTable
     /// The author's last messages in this log before this one, by rising numbers.
     package var own: [OwnMessage]
-    /// The number of dots in all parts.
     package var dotCount: UInt32
-    /// The hashes of the parts, by index.
     package var parts: [SyncHash]
 }
 
 package struct BasePart: Sendable {
     /// A record that the author has seen.
     package struct Entry: Sendable {
-        /// Names the record.
         package let dot: Dot
         /// The record; nil for one that is deleted, in the author's cloud.
         package let record: SyncRecord?
 
-        /// The record that `dot` names, or nil if it is deleted.
-        package init(_ dot: Dot, _ record: SyncRecord?) {
-            self.dot = dot
-            self.record = record
-        }
+        package init(_ dot: Dot, _ record: SyncRecord?) { (self.dot, self.record) = (dot, record) }
     }
 
     /// The records, by dots that rise strictly through all parts.
     package var entries: [Entry]
 
-    /// A part with these entries.
     package init(entries: [Entry]) { self.entries = entries }
 }

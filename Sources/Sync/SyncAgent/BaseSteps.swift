@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetKeychainDatabase
 package import ValetKeychainModel
 internal import ValetSealing
 package import ValetSync
-internal import ValetSyncStores
 internal import ValetSystem
 
 // Writes bases, and deletes files that a base has made unnecessary: docs/SYNC.md §4 "A base brings
@@ -12,12 +12,7 @@ internal import ValetSystem
 extension SyncSession {
     private static let writingBase = "write a base for other devices"
 
-    /// Writes a base in each open scope in which one is due.
-    package func sendDueBases() throws {
-        for scope in try openScopes() where try isBaseDue(scope) { try sendBase(scope) }
-    }
-
-    private func isBaseDue(_ scope: KeyScope) throws -> Bool {
+    func isBaseDue(_ scope: KeyScope) throws(KeychainFailure) -> Bool {
         var messages: [LogID: [StoredMessage]] = [:]
         for (place, shelf) in shelves where place.scope == scope {
             guard case .member = roster.membership(of: place.device) else { continue }
@@ -36,7 +31,7 @@ extension SyncSession {
     /// - Returns: Whether the base is in the store.
     /// - Throws: ``KeychainFailure``, ``KeychainFailure/Code/noCircleKeys``.
     @discardableResult
-    package func sendBase(_ scope: KeyScope) throws -> Bool {
+    package func sendBase(_ scope: KeyScope) throws(KeychainFailure) -> Bool {
         let key = try newestKey(in: scope)
         let (draft, snapshot) = try keychain.updateBeginningBase(Self.writingBase) {
             update -> BaseDraft? in
@@ -59,26 +54,21 @@ extension SyncSession {
         }
     }
 
-    private func abandon(_ scope: KeyScope) throws {
+    private func abandon(_ scope: KeyScope) throws(KeychainFailure) {
         try keychain.update(Self.writingBase) { $0.replica?[scope].abandonBase() }
     }
 
-    /// A base whose parts are in the store.
-    private struct Written {
-        let message: BuiltMessage
-        let byteCount: Int
-    }
+    private typealias Written = (message: BuiltMessage, byteCount: Int)
 
     /// Puts the parts into the store, one by one, and builds the base.
     ///
     /// - Returns: Nil if a live record cannot be read: `status` names its item.
     private func write(
         _ draft: BaseDraft, _ scope: KeyScope, _ key: CircleKeyring.Held,
-        _ snapshot: BaseSnapshot
-    ) throws -> Written? {
-        let header = draft.header(by: author(in: scope, key))
-        let place = LogPlace(circle.circle, circle.device, scope, draft.name.log)
-        var writer = PartWriter(header, draft.table, key, store, place)
+        _ snapshot: HeldSnapshot
+    ) throws(KeychainFailure) -> Written? {
+        let header = header(.base, draft.name, after: draft.previous, scope, key)
+        var writer = PartWriter(self, header, draft.table, key)
         let dots = (Array(draft.live.keys) + Array(draft.cloud)).sorted()
         for dot in dots {
             try checkpoint()
@@ -92,9 +82,9 @@ extension SyncSession {
                     return nil
                 }
             }
-            try writer.append(BasePart.Entry(dot, record), machine, by: storeDeadline)
+            try writer.append(BasePart.Entry(dot, record))
         }
-        try writer.finish(machine, by: storeDeadline)
+        try writer.finish()
         guard writer.hashes.count <= Base.maximalPartCount else {
             report.add(.circleIsTooLarge, scope: scope)
             return nil
@@ -103,14 +93,12 @@ extension SyncSession {
         let built = try withIdentity(scope) {
             base.built(header, under: key.key, signedBy: $0.signing, random: machine.random())
         }
-        return built.map {
-            Written(message: $0, byteCount: writer.byteCount + $0.bytes.count)
-        }
+        return built.map { ($0, writer.byteCount + $0.bytes.count) }
     }
 
     private func append(
         _ built: Written, _ draft: BaseDraft, _ scope: KeyScope
-    ) throws -> Bool {
+    ) throws(KeychainFailure) -> Bool {
         // The hash must be known afterwards, whatever becomes of the base.
         try keychain.update(Self.writingBase) {
             $0.replica?[scope].sendBase(hash: built.message.hash)
@@ -137,50 +125,41 @@ extension SyncSession {
     }
 }
 
-/// Fills parts and puts each into the store.
 private struct PartWriter {
     private(set) var hashes: [SyncHash] = []
     private(set) var byteCount = 0
+    private let session: SyncSession
     private let header: MessageHeader
     private let table: LogTable
     private let key: CircleKeyring.Held
-    private let store: any SyncStore
-    private let place: LogPlace
     private var entries: [BasePart.Entry] = []
     private var plaintextByteCount = BasePart.emptyByteCount
 
     init(
-        _ header: MessageHeader, _ table: LogTable, _ key: CircleKeyring.Held,
-        _ store: any SyncStore, _ place: LogPlace
+        _ session: SyncSession, _ header: MessageHeader, _ table: LogTable,
+        _ key: CircleKeyring.Held
     ) {
-        self.header = header
-        self.table = table
-        self.key = key
-        self.store = store
-        self.place = place
+        (self.session, self.header, self.table, self.key) = (session, header, table, key)
     }
 
-    mutating func append(
-        _ entry: BasePart.Entry, _ machine: SyncSession.Machine, by deadline: Deadline
-    ) throws {
+    mutating func append(_ entry: BasePart.Entry) throws(KeychainFailure) {
         if plaintextByteCount + entry.byteCount > BasePart.maximalPlaintextByteCount {
-            try finish(machine, by: deadline)
+            try finish()
         }
         entries.append(entry)
         plaintextByteCount += entry.byteCount
     }
 
-    mutating func finish(
-        _ machine: SyncSession.Machine, by deadline: Deadline
-    ) throws {
+    mutating func finish() throws(KeychainFailure) {
         guard !entries.isEmpty else { return }
         let index = UInt32(hashes.count)
         let part = BasePart(entries: entries).built(
             BasePart.Place(header, index: index), table: table, under: key.key,
-            random: machine.random())
-        let outcome = try store.put(
+            random: session.machine.random())
+        let place = LogPlace(header.circle, header.device, header.scope, header.name.log)
+        let outcome = try session.store.put(
             [StoreFile(number: header.name.number, part: index, bytes: part.bytes)],
-            in: .log(place), by: deadline)
+            in: .log(place), by: session.storeDeadline)
         guard outcome == .stored else {
             throw KeychainFailure.store(
                 .storeMalformed, during: "write a base", reason: "its name is taken")
@@ -197,9 +176,19 @@ private struct PartWriter {
 /// When bases and the last messages of old logs were written, to delete files that they made
 /// unnecessary.
 struct LogTimes: Hashable {
-    struct Base: Hashable {
+    struct Base: Hashable, ByteField {
         let number: UInt64
         let milliseconds: UInt64
+
+        init(number: UInt64, milliseconds: UInt64) {
+            (self.number, self.milliseconds) = (number, milliseconds)
+        }
+
+        init<E>(from reader: inout ByteReader<E>) throws(E) {
+            (number, milliseconds) = try reader.fields()
+        }
+
+        func append(to bytes: inout [UInt8]) { bytes += [UInt8](fields: number, milliseconds) }
     }
 
     /// The last base in each own log.
@@ -216,74 +205,37 @@ struct LogTimes: Hashable {
 
     /// Reads ``bytes``. Anything else is empty: then logs are deleted later.
     init(parsing bytes: [UInt8]) {
-        let error = SyncError(.malformed, .form, in: .message)
-        var reader = ByteReader(bytes, malformed: error)
         do {
-            bases = try Self.read(&reader)
-            retired = try Self.read(&reader)
-            for _ in 0..<(try reader.integer(UInt32.self)) {
-                let device = try DeviceID(from: &reader)
-                removed[device] = try reader.integer()
-            }
-            leftovers = try reader.integer()
+            (bases, retired, removed, leftovers) = try bytes.fields(of: .message)
         } catch {
             self = LogTimes()
         }
     }
 
-    private static func read(
-        _ reader: inout ByteReader<SyncError>
-    ) throws(SyncError) -> [LogID: Base] {
-        var logs: [LogID: Base] = [:]
-        for _ in 0..<(try reader.integer(UInt32.self)) {
-            let log = try LogID(from: &reader)
-            logs[log] = Base(
-                number: try reader.integer(), milliseconds: try reader.integer())
-        }
-        return logs
-    }
-
-    /// The bytes of the note.
-    var bytes: [UInt8] {
-        var bytes: [UInt8] = []
-        for logs in [bases, retired] {
-            bytes.append(bigEndian: UInt32(logs.count))
-            for (log, base) in logs {
-                bytes += log.bytes
-                bytes.append(bigEndian: base.number)
-                bytes.append(bigEndian: base.milliseconds)
-            }
-        }
-        bytes.append(bigEndian: UInt32(removed.count))
-        for (device, milliseconds) in removed {
-            bytes += device.bytes
-            bytes.append(bigEndian: milliseconds)
-        }
-        bytes.append(bigEndian: leftovers)
-        return bytes
-    }
+    var bytes: [UInt8] { [UInt8](fields: bases, retired, removed, leftovers) }
 }
 
 extension SyncSession {
     private static let day: UInt64 = 86_400_000
 
-    func keepTimes() throws {
+    func keepTimes() throws(KeychainFailure) {
         let bytes = times.bytes
-        try keychain.update("note when logs were written") { $0[.logTimes] = bytes }
+        try keychain.update("note when logs were written") { try $0.set(.logTimes, bytes) }
     }
 
     /// Deletes, once, the logs of devices that were removed or have left: a day after
     /// `milliseconds`, and not before bases of both scopes, written since then, contain what those
     /// logs say.
-    package func deleteLogsLater(of devices: [DeviceID], since milliseconds: UInt64) throws {
+    package func deleteLogsLater(of devices: [DeviceID], since milliseconds: UInt64)
+        throws(KeychainFailure)
+    {
         for device in devices where times.removed[device] == nil {
             times.removed[device] = milliseconds
         }
         try keepTimes()
     }
 
-    /// Makes a base of each scope due.
-    func oweBases() throws {
+    func oweBases() throws(KeychainFailure) {
         try keychain.update(Self.writingBase) { update in
             for scope in KeyScope.allCases { update.replica?[scope].oweBase() }
         }
@@ -291,7 +243,9 @@ extension SyncSession {
 
     /// Whether bases that were written since `milliseconds` contain all messages of a device that
     /// count.
-    private func haveBases(_ device: DeviceID, since milliseconds: UInt64) throws -> Bool {
+    private func haveBases(_ device: DeviceID, since milliseconds: UInt64) throws(KeychainFailure)
+        -> Bool
+    {
         guard try openScopes().contains(.whileUnlocked) else { return false }
         var last: [RosterEntry.LastMessage] = []
         if case .left(let leaver) = roster.membership(of: device) { last = leaver.last }
@@ -307,7 +261,7 @@ extension SyncSession {
     }
 
     /// Deletes files that are not needed any more: docs/SYNC.md §5, §6.
-    package func tidy() throws {
+    package func tidy() throws(KeychainFailure) {
         let now = machine.milliseconds()
         for scope in try openScopes() {
             let (own, retired) = try look {
@@ -322,10 +276,11 @@ extension SyncSession {
                 }
             }
         }
-        let due = try times.removed.filter { device, since in
-            try isDayOld(since, now) && haveBases(device, since: since)
-        }.keys.sorted()
-        for device in due {
+        var due: [DeviceID] = []
+        for (device, since) in times.removed where isDayOld(since, now) {
+            if try haveBases(device, since: since) { due.append(device) }
+        }
+        for device in due.sorted() {
             try checkpoint()
             try store.deleteLogs(of: device, in: circle.circle, by: storeDeadline)
             times.removed[device] = nil
@@ -348,28 +303,33 @@ extension SyncSession {
         now > milliseconds && now - milliseconds > Self.day
     }
 
-    private func deleteBeforeBase(_ place: LogPlace, _ shelf: LogShelf, _ now: UInt64) throws {
+    private func deleteBeforeBase(_ place: LogPlace, _ shelf: LogShelf, _ now: UInt64)
+        throws(KeychainFailure)
+    {
         guard let base = times.bases[place.log] else { return }
         // A store that was set back may have lost the base. One of this round is not on the shelf.
         let isThere = shelf.all.contains {
             $0.name.number == base.number && $0.base?.isComplete == true
         }
         guard isThere || base.milliseconds >= report.milliseconds else { return }
-        let isElsewhere = report.hasRead(place.log, upTo: base.number)
+        let isElsewhere = report.devices.values.contains {
+            $0.reads[place.log] ?? 0 >= base.number
+        }
         guard store.guarantee == .inTheStore || isElsewhere || isDayOld(base.milliseconds, now)
         else { return }
         let old = shelf.names.filter { $0.number < base.number }
         guard !old.isEmpty else { return }
         // Foreign messages of a copy of this keychain are not ours to delete.
         let foreign = try look { replica in
-            Set(
-                shelf.all.filter { !replica[place.scope].own.isOwn($0) }.map(\.name.number))
+            Set(shelf.all.filter { !replica[place.scope].own.isOwn($0) }.map(\.name.number))
         }
         let names = old.filter { !foreign.contains($0.number) }.sorted()
         if !names.isEmpty { try store.delete(names, in: place, by: storeDeadline) }
     }
 
-    private func deleteRetired(_ place: LogPlace, _ shelf: LogShelf, _ now: UInt64) throws {
+    private func deleteRetired(_ place: LogPlace, _ shelf: LogShelf, _ now: UInt64)
+        throws(KeychainFailure)
+    {
         let last = shelf.names.map(\.number).max() ?? 0
         guard let seen = times.retired[place.log], seen.number == last else {
             times.retired[place.log] = LogTimes.Base(number: last, milliseconds: now)
@@ -383,5 +343,130 @@ extension SyncSession {
             age > (foreign.contains(name.number) ? 365 : 30) * Self.day
         }.sorted()
         if !names.isEmpty { try store.delete(names, in: place, by: storeDeadline) }
+    }
+}
+
+// Joins a base, whose parts may have many records: they are all stored in the keychain before the
+// first slice, and each part is opened again when a slice needs its records.
+
+extension SyncSession {
+    private static let readingBase = "read a base of another device"
+
+    func join(
+        _ base: Base, _ message: VerifiedMessage, under key: CircleKeyring.Held,
+        _ place: LogPlace
+    ) throws(KeychainFailure) -> Joined {
+        if try isOwnLogNamed(in: base.table, by: place) { return .success(true) }
+        guard try storeParts(of: base, message, place) else { return .success(false) }
+        var parts = OpenedParts(base, message, key, place.scope)
+        var live: [Dot: RecordSummary] = [:]
+        var cloud: [Dot] = []
+        while !parts.isComplete {
+            let read = try keychain.update(Self.readingBase) { update -> Result<Void, SyncError> in
+                do {
+                    for entry in try parts.next(update) {
+                        live[entry.dot] = try entry.record.map {
+                            try update.summary(of: $0, in: place.scope)
+                        }
+                        if entry.record == nil { cloud.append(entry.dot) }
+                    }
+                    return .success(())
+                } catch let error as SyncError {
+                    return .failure(error)
+                }
+            }
+            if case .failure(let error) = read {
+                try forgetIncoming(place.scope)
+                return .failure(error)
+            }
+        }
+        let incoming = IncomingMessage(
+            base, named: message.header.name, hash: message.hash, live: live, cloud: cloud)
+        let begun = try keychain.update(Self.readingBase) { update in
+            self.begin(incoming, in: place, update)
+        }
+        return try finish(begun, message, place, (base.milliseconds, base.table)) { dot, update in
+            try parts.record(dot, update)
+        }
+    }
+
+    /// Stores all parts of a base in the keychain, unless a join that was broken off has stored
+    /// them.
+    ///
+    /// - Returns: false if the store does not give all of them.
+    private func storeParts(
+        of base: Base, _ message: VerifiedMessage, _ place: LogPlace
+    ) throws(KeychainFailure) -> Bool {
+        let scope = place.scope
+        let isKept = try keychain.update(Self.readingBase) { update in
+            guard try update.incoming(scope) == message.encoded else { return false }
+            // Parts were stored in their order.
+            return try base.parts.isEmpty
+                || update.incomingPart(base.parts.count - 1, scope) != nil
+        }
+        if isKept { return true }
+        guard let shelf = shelves[place], let entry = shelf.entry(of: message.hash),
+            let names = shelf.parts(of: entry)
+        else {
+            try forgetIncoming(scope)
+            return false
+        }
+        try keychain.update(Self.readingBase) { try $0.setIncoming(message.encoded, scope) }
+        for chunk in Array(names.enumerated()).chunks(of: StoreLimits.readCount) {
+            let answers = try store.read(chunk.map(\.element), in: .log(place), by: storeDeadline)
+            for (part, answer) in zip(chunk, answers) {
+                guard case .bytes(let bytes) = answer,
+                    BuiltPart.hash(of: bytes) == base.parts[part.offset]
+                else {
+                    shelves[place]?.brokenBases[message.hash] = shelf.partNames(entry.name.number)
+                    try forgetIncoming(scope)
+                    return false
+                }
+                try keychain.update(Self.readingBase) { update in
+                    try update.setIncomingPart(bytes, part.offset, scope)
+                }
+            }
+        }
+        return true
+    }
+}
+
+/// The parts of a base that is being joined. One of them is in memory at a time.
+private struct OpenedParts {
+    private let key: CircleKeyring.Held
+    private let scope: KeyScope
+    private var reader: BasePartReader
+    /// The first dot of each part that was read, with a reader that reads the part next.
+    private var starts: [(dot: Dot, reader: BasePartReader)] = []
+    private var current: (index: Int, records: [Dot: SyncRecord])?
+
+    init(_ base: Base, _ message: VerifiedMessage, _ key: CircleKeyring.Held, _ scope: KeyScope) {
+        (self.key, self.scope) = (key, scope)
+        reader = BasePartReader(base, message.header)
+    }
+
+    var isComplete: Bool { reader.isComplete }
+
+    /// The entries of the next part, with all checks. There must be one.
+    mutating func next(_ update: SyncUpdate) throws -> [BasePart.Entry] {
+        let before = reader
+        let bytes = try update.incomingPart(starts.count, scope) ?? []
+        let entries = try reader.read(bytes, under: key.key).entries
+        if let first = entries.first { starts.append((first.dot, before)) }
+        return entries
+    }
+
+    /// The record of a dot that the base has.
+    mutating func record(_ dot: Dot, _ update: SyncUpdate) throws -> SyncRecord? {
+        guard let index = starts.lastIndex(where: { $0.dot <= dot }) else { return nil }
+        if current?.index != index {
+            var reader = starts[index].reader
+            let bytes = try update.incomingPart(index, scope) ?? []
+            let part = try reader.read(bytes, under: key.key)
+            var records: [Dot: SyncRecord] = [:]
+            for entry in part.entries { records[entry.dot] = entry.record }
+            current = (index, records)
+        }
+        return current?.records[dot]
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSealing
 package import ValetSync
@@ -8,7 +9,6 @@ package import ValetSync
 /// create` and `join` write it, every session reads it.
 package struct CircleNote: Hashable, Sendable {
     package let circle: CircleID
-    /// This device's id in it.
     package let device: DeviceID
     /// Whether this device founded it: its keys were made before the circle had an id.
     package let isFounder: Bool
@@ -16,36 +16,122 @@ package struct CircleNote: Hashable, Sendable {
     /// The circle that the keys of this device are made for: docs/SYNC.md §2.
     package var circleOfKeys: CircleID { isFounder ? .zero : circle }
 
-    /// A keychain that is the member `device` of `circle`.
     package init(_ circle: CircleID, _ device: DeviceID, isFounder: Bool) {
-        self.circle = circle
-        self.device = device
-        self.isFounder = isFounder
+        (self.circle, self.device, self.isFounder) = (circle, device, isFounder)
     }
 
-    /// The bytes of the note.
-    package var bytes: [UInt8] { [1] + circle.bytes + device.bytes + [isFounder ? 1 : 0] }
+    package var bytes: [UInt8] { [1] + [UInt8](fields: circle, device, isFounder) }
 
-    /// Reads ``bytes``.
-    ///
-    /// - Throws: ``SyncError``: `malformed`, `form`.
+    /// Reads ``bytes``. Others are `malformed`.
     package init(parsing bytes: [UInt8]) throws(SyncError) {
-        var reader = ByteReader(bytes, malformed: SyncError(.malformed, .form, in: .member))
+        var reader = ByteReader(bytes, of: .member)
         guard try reader.integer(UInt8.self) == 1 else { throw reader.malformed }
-        let (circle, device) = (try CircleID(from: &reader), try DeviceID(from: &reader))
-        let isFounder = try reader.integer(UInt8.self)
-        guard isFounder <= 1, reader.isAtEnd else { throw reader.malformed }
-        self.init(circle, device, isFounder: isFounder == 1)
+        (circle, device, isFounder) = try reader.fields()
+        try reader.finish()
+    }
+}
+
+/// This device's names for the others: a note in the keychain. A sponsor takes the name that a
+/// device gives itself; `valet sync devices rename` changes it.
+package typealias DeviceNames = [DeviceID: String]
+
+extension DeviceNames {
+    /// Reads the note; nil and anything else have no names.
+    package init(parsing bytes: [UInt8]?) {
+        var reader = ByteReader(bytes ?? [], of: .member)
+        self = (try? DeviceNames(from: &reader)) ?? [:]
+    }
+}
+
+extension SyncUpdate {
+    /// Notes the name of a device.
+    package func setName(_ name: String, of device: DeviceID) throws {
+        var names = DeviceNames(parsing: try self[.names])
+        names[device] = name
+        try set(.names, [UInt8](fields: names))
     }
 }
 
 extension NoteName {
     /// ``CircleNote``.
     package static let circle = NoteName(Keychain.SyncNote.circle.rawValue)
-    /// ``Roster/Kept``.
     package static let roster: NoteName = "roster"
-    /// ``SyncReport``: what the last round found.
+    /// ``SyncReport``.
     package static let report = NoteName(Keychain.SyncNote.report.rawValue)
-    /// ``LogTimes``: when bases and old logs were written, to delete them later.
     static let logTimes: NoteName = "log times"
+    /// ``StoreAddress``.
+    package static let address: NoteName = "address"
+    /// ``DeviceNames``.
+    package static let names: NoteName = "names"
+    /// The circle that this keychain has left, whose replica it has kept.
+    package static let left: NoteName = "left"
+    /// The circle that this keychain is moving to.
+    static let move: NoteName = "move"
+    /// The recovery member's id, and the public half of the recovery key that it was made from.
+    package static let recovery: NoteName = "recovery"
+    /// Anything: a person has paused sync.
+    package static let paused = NoteName(Keychain.SyncNote.paused.rawValue)
+}
+
+/// Why a step of sync cannot be done now, beyond what store and keychain report.
+extension KeychainFailure.Code {
+    package static let noCircleKeys = Self(
+        "noCircleKeys", status: -25291, "no device has given the keys of the circle to this one")
+    package static let rosterInMotion = Self(
+        "rosterInMotion", status: -25291, "other devices keep changing the circle")
+    package static let notAMember = Self(
+        "notAMember", status: -25291, "this device is not a member of its circle")
+    package static let circleIsFull = Self(
+        "circleIsFull", status: -25291,
+        "the circle has changed its devices too often to do so again")
+    package static let undecidedRoster = Self(
+        "undecidedRoster", status: -25291,
+        "two devices remove each other, and one of them is not yours")
+    package static let unsentChanges = Self(
+        "unsentChanges", status: -25291, "some changes are not in the store yet")
+    package static let roundInterrupted = Self(
+        "roundInterrupted", status: -25291, "the work was broken off")
+
+    package static let invitationSeen = Self(
+        "invitationSeen", status: -25291, "two devices have used the invitation: nobody joined")
+    package static let invitationBroken = Self(
+        "invitationBroken", status: -25291, "the other side broke the rules: nobody joined")
+    package static let invitationWithdrawn = Self(
+        "invitationWithdrawn", status: -25291, "the other device has ended the invitation")
+
+    package static let ofCircles: [Self] = [
+        .noCircleKeys, .rosterInMotion, .notAMember, .circleIsFull, .undecidedRoster,
+        .unsentChanges, .roundInterrupted, .invitationSeen, .invitationBroken,
+        .invitationWithdrawn,
+    ]
+
+    fileprivate var hintOnCircles: String? {
+        switch self {
+        case .noCircleKeys: "unlock another device and let it sync, then try again"
+        case .rosterInMotion, .roundInterrupted: "try again"
+        case .notAMember:
+            "'valet sync leave --here' forgets the circle; then it can join again"
+        case .circleIsFull: "'valet sync move' founds a new circle with the same items"
+        case .undecidedRoster:
+            "'valet sync status' names both; 'valet sync distrust' removes one"
+        case .unsentChanges:
+            "'valet sync status' says why; 'valet sync leave --here' leaves anyway"
+        case .invitationSeen, .invitationBroken:
+            "invite again, and show the invitation to nobody else"
+        case .invitationWithdrawn: "'valet sync invite' there makes another one"
+        default: nil
+        }
+    }
+}
+
+extension KeychainFailure {
+    /// A change of the circle needs scope `u`.
+    package static var lockedCircle: KeychainFailure {
+        KeychainFailure(
+            .locked, during: "change the circle", hint: "unlock the keychain with `valet unlock`")
+    }
+
+    package static func circle(_ code: Code) -> KeychainFailure {
+        KeychainFailure(code, during: "sync", hint: code.hintOnCircles)
+    }
 }

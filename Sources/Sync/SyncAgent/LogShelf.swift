@@ -3,7 +3,6 @@
 internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSync
-internal import ValetSyncStores
 internal import ValetSystem
 
 /// What the store shows of one log: the headers of its messages, verified, and which parts are
@@ -13,18 +12,15 @@ struct LogShelf {
     struct Shown {
         let name: StoredName
         let message: StoredMessage
-        let header: MessageHeader
         /// The number of parts of a base; their indices begin at 0.
         let partCount: UInt32
     }
 
     /// Why a message is not read yet, or not at all.
     enum Refusal: Hashable {
-        /// Bytes of another form.
         case foreign
         /// Bytes that may still be arriving.
         case partial
-        /// A later version.
         case newer
         /// The author broke a rule: its log is read no further.
         case invalid(SyncError.Rule)
@@ -32,7 +28,7 @@ struct LogShelf {
         case unknown
     }
 
-    private(set) var shown: [StoredName: Shown] = [:]
+    var shown: [StoredName: Shown] = [:]
     private(set) var refused: [StoredName: Refusal] = [:]
     private(set) var names: Set<StoredName> = []
     private var parts: [UInt64: [StoredName]] = [:]
@@ -76,9 +72,7 @@ struct LogShelf {
             base: .init(own: base.own, table: base.table, isComplete: isComplete))
     }
 
-    func partNames(_ number: UInt64) -> Set<StoredName> {
-        Set(parts[number] ?? [])
-    }
+    func partNames(_ number: UInt64) -> Set<StoredName> { Set(parts[number] ?? []) }
 
     /// Takes a new list of names, and returns the ones to fetch: new ones, and ones that could not
     /// be read last time. If there are many, they come in random order, so nobody can choose which
@@ -110,34 +104,31 @@ struct LogShelf {
         shown[entry.name] = entry
     }
 
-    mutating func forget(_ name: StoredName) { shown[name] = nil }
-
     mutating func refuse(_ name: StoredName, _ refusal: Refusal) { refused[name] = refusal }
 }
 
 extension SyncSession {
     /// Lists the store's files of all logs of members and leavers, in the open scopes.
-    ///
-    /// - Throws: ``KeychainFailure``.
-    func lookAtLogs(_ scopes: [KeyScope]) throws {
+    func lookAtLogs(_ scopes: [KeyScope]) throws(KeychainFailure) {
         let state = roster.accepted
         let places = try logs(of: state.members.keys.sorted() + state.leavers.keys.sorted())
         let present = Set(places)
         shelves = shelves.filter { present.contains($0.key) }
         for place in places where scopes.contains(place.scope) {
             try checkpoint()
-            switch roster.membership(of: place.device) {
-            case .member(let member): try look(at: place, member)
-            case .left(let leaver): try look(at: place, leaver.member)
-            case .none: shelves[place] = nil
+            if let member = author(of: place) {
+                try look(at: place, member)
+            } else {
+                shelves[place] = nil
             }
         }
-        try keepNewNames()
+        // They may not pretend later that they did not know these entries.
+        if rosterShelf.hasNewNames { try keepNames() }
     }
 
     /// The logs of devices in the store. If there are more than a circle may have, the result has
     /// those that this device reads already, and some of the others.
-    func logs(of devices: [DeviceID]) throws -> [LogPlace] {
+    func logs(of devices: [DeviceID]) throws(KeychainFailure) -> [LogPlace] {
         let shown = try store.logs(of: devices, in: circle.circle, by: storeDeadline).filter {
             $0.log.belongs(to: $0.device)
         }
@@ -155,8 +146,8 @@ extension SyncSession {
             + Set(shown).subtracting(read).shuffled().prefix(ReadingLimits.newLogCount)
     }
 
-    private func look(at place: LogPlace, _ member: Member) throws {
-        let listing = try store.list(.log(place), from: 0, by: storeDeadline)
+    private func look(at place: LogPlace, _ member: Member) throws(KeychainFailure) {
+        let listing = try store.list(.log(place), by: storeDeadline)
         var shelf = shelves[place] ?? LogShelf()
         defer { shelves[place] = shelf }
         var room = ReadingLimits.byteCount
@@ -185,19 +176,22 @@ extension SyncSession {
     private func examine(
         _ bytes: [UInt8], _ name: StoredName, _ place: LogPlace, _ member: Member,
         _ shelf: inout LogShelf
-    ) throws {
-        do {
+    ) throws(KeychainFailure) {
+        let keyring = try keyring(place.scope)
+        do throws(SyncError) {
             let message = try verified(bytes, in: place, by: member)
             guard message.header.name.number == name.number else {
                 throw SyncError(.malformed, .number, in: .message)
             }
             guard roster.contains(message.header.roster),
-                let held = try keyring(place.scope)?[message.header.keyID]
+                let held = keyring?[message.header.keyID]
             else { return shelf.refuse(name, .unknown) }
-            note(message.header.roster, namedBy: place.device)
+            if roster.note(message.header.roster, namedBy: place.device) {
+                rosterShelf.hasNewNames = true
+            }
             shelf.show(try shown(message, name, under: held))
             recent.keep(message)
-        } catch let error as SyncError {
+        } catch {
             shelf.refuse(name, LogShelf.Refusal(error))
         }
     }
@@ -217,12 +211,10 @@ extension SyncSession {
             message: StoredMessage(
                 name: message.header.name, hash: message.hash,
                 previous: message.header.previous, base: base),
-            header: message.header, partCount: partCount)
+            partCount: partCount)
     }
 
     /// Reads bytes as a message of a log.
-    ///
-    /// - Throws: ``SyncError``.
     func verified(
         _ bytes: [UInt8], in place: LogPlace, by member: Member
     ) throws(SyncError) -> VerifiedMessage {
@@ -237,7 +229,7 @@ extension SyncSession {
     /// The message `hash` of a log, fetched again if it is not kept.
     ///
     /// - Returns: Nil if the store does not give it any more.
-    func fetch(_ hash: SyncHash, in place: LogPlace) throws -> VerifiedMessage? {
+    func fetch(_ hash: SyncHash, in place: LogPlace) throws(KeychainFailure) -> VerifiedMessage? {
         if let message = recent[hash] { return message }
         guard let entry = shelves[place]?.entry(of: hash) else { return nil }
         let answer = try store.read([entry.name], in: .log(place), by: storeDeadline).first
@@ -245,7 +237,7 @@ extension SyncSession {
             let message = try? verified(bytes, in: place, by: member), message.hash == hash
         else {
             // Other bytes have the name now: the next round looks at them.
-            shelves[place]?.forget(entry.name)
+            shelves[place]?.shown[entry.name] = nil
             return nil
         }
         return message

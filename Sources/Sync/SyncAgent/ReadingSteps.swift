@@ -2,8 +2,7 @@
 
 package import ValetKeychainModel
 internal import ValetSealing
-package import ValetSync
-internal import ValetSyncStores
+internal import ValetSync
 internal import ValetSystem
 
 // Takes in the messages of other devices: docs/SYNC.md §4 "Join", §5 "Reading" and "Own log
@@ -12,11 +11,8 @@ internal import ValetSystem
 extension SyncSession {
     private static let reading = "read what other devices have written"
 
-    /// Reads all logs in the open scopes, and joins all that fits.
-    ///
-    /// - Parameter progress: Is told of each message.
-    /// - Throws: ``KeychainFailure``.
-    package func readLogs(_ progress: (SyncProgress) -> Void = { _ in }) throws {
+    /// Reads all logs in the open scopes, and joins what fits. `progress` runs after each message.
+    package func readLogs(_ progress: () -> Void = {}) throws(KeychainFailure) {
         let scopes = try openScopes()
         try lookAtLogs(scopes)
         for scope in scopes {
@@ -28,9 +24,7 @@ extension SyncSession {
         reportShelves(scopes)
     }
 
-    private func readAll(
-        _ scope: KeyScope, _ progress: (SyncProgress) -> Void
-    ) throws {
+    private func readAll(_ scope: KeyScope, _ progress: () -> Void) throws(KeychainFailure) {
         var isProgressing = true
         while isProgressing {
             isProgressing = false
@@ -55,10 +49,8 @@ extension SyncSession {
 
     /// Lends the replica as of its last transaction. Do not keep a copy: the next change of the
     /// replica would then copy all of it.
-    func look<R>(_ body: (Replica) throws -> R) throws -> R {
-        let result: R?? = try keychain.read(Self.reading) { view in
-            try view.replica.map(body)
-        }
+    func look<R>(_ body: (Replica) -> R) throws(KeychainFailure) -> R {
+        let result = try keychain.read(Self.reading) { try $0.replica.map(body) }
         guard let result = result ?? nil else { throw KeychainFailure.circle(.notAMember) }
         return result
     }
@@ -66,7 +58,7 @@ extension SyncSession {
     // MARK: The own log
 
     /// Looks for messages in the own log that this device has not written.
-    private func lookAtOwnLog(_ scope: KeyScope) throws {
+    private func lookAtOwnLog(_ scope: KeyScope) throws(KeychainFailure) {
         let place = try ownPlace(scope)
         let own = place.log
         let messages = shelves[place]?.all ?? []
@@ -91,7 +83,7 @@ extension SyncSession {
     /// Makes a base bring back the messages of the own log that the store has lost. At most once a
     /// minute: if a store loses everything again and again, each round would otherwise write all
     /// items.
-    private func putBackLost(_ scope: KeyScope) throws {
+    private func putBackLost(_ scope: KeyScope) throws(KeychainFailure) {
         let now = machine.milliseconds()
         if let last = lossTimes[scope], now >= last, now - last < 60_000 {
             report.add(.storeWasSetBack, scope: scope)
@@ -102,7 +94,7 @@ extension SyncSession {
     }
 
     /// Takes a new log, because a copy of this keychain writes in the old one, or has written.
-    private func leaveLog(_ scope: KeyScope, because elsewhere: Elsewhere) throws {
+    private func leaveLog(_ scope: KeyScope, because elsewhere: Elsewhere) throws(KeychainFailure) {
         var foreign: [SyncHash] = []
         if case .foreign(let messages) = elsewhere { foreign = messages.map(\.hash).sorted() }
         let log = LogID(of: circle.device, random: machine.random(), foreign: foreign)
@@ -113,13 +105,12 @@ extension SyncSession {
             let isShown = own.unconfirmed.map { shown.contains($0.hash) }
             if isShown == true { update.replica?.confirm(in: scope) }
             update.outgoing[scope] = nil
-            update.replica?[scope].leaveLog(
-                for: log, because: elsewhere, isShown: isShown ?? true)
+            update.replica?[scope].leaveLog(for: log, because: elsewhere, isShown: isShown ?? true)
         }
         report.add(.copied, scope: scope)
     }
 
-    func ownPlace(_ scope: KeyScope) throws -> LogPlace {
+    func ownPlace(_ scope: KeyScope) throws(KeychainFailure) -> LogPlace {
         LogPlace(circle.circle, circle.device, scope, try look { $0[scope].own.id })
     }
 
@@ -129,10 +120,10 @@ extension SyncSession {
     ///
     /// - Returns: Whether one was joined.
     private func readNext(
-        _ place: LogPlace, _ progress: (SyncProgress) -> Void
-    ) throws -> Bool {
+        _ place: LogPlace, _ progress: () -> Void
+    ) throws(KeychainFailure) -> Bool {
         guard let shelf = shelves[place] else { return false }
-        if try look({ $0[place.scope].isRetired(place.log) }) {
+        if try look({ $0[place.scope].retiredLogs.contains(place.log) }) {
             try readLate(place, shelf.all)
         }
         let last = lastNumber(of: place)
@@ -148,20 +139,20 @@ extension SyncSession {
             let key = try keyring(place.scope)?[message.header.keyID]
         else { return false }
         recent.forget(stored.hash)
-        let isJoined: Bool
-        do {
-            isJoined = try join(message, under: key, place)
-        } catch let error as SyncError {
+        switch try join(message, under: key, place) {
+        case .success(true): break
+        case .success(false): return false
+        case .failure(let error):
             if let entry = shelf.entry(of: stored.hash) {
                 shelves[place]?.refuse(entry.name, .invalid(error.rule))
             }
             return false
         }
-        if isJoined { progress(SyncProgress(place.device, place.scope, stored.name.number)) }
-        return isJoined
+        progress()
+        return true
     }
 
-    private func reportTwoHistories(_ place: LogPlace) throws {
+    private func reportTwoHistories(_ place: LogPlace) throws(KeychainFailure) {
         report.add(.twoHistories, device: place.device, scope: place.scope)
         guard try look({ $0[place.scope].owesNews(of: place.log) }) else { return }
         try keychain.update(Self.reading) { $0.replica?[place.scope].oweTable() }
@@ -174,87 +165,93 @@ extension SyncSession {
             .name.number ?? 0
     }
 
+    /// Whether a message was joined; a failure if its author broke a rule.
+    typealias Joined = Result<Bool, SyncError>
+
     private func join(
         _ message: VerifiedMessage, under key: CircleKeyring.Held, _ place: LogPlace
-    ) throws -> Bool {
-        switch message.header.kind {
-        case .batch: try join(message.batch(under: key.key), message, place)
-        case .base: try join(message.base(under: key.key), message, under: key, place)
+    ) throws(KeychainFailure) -> Joined {
+        let contents = Result { () throws(SyncError) -> (Batch?, Base?) in
+            message.header.kind == .batch
+                ? (try message.batch(under: key.key), nil) : (nil, try message.base(under: key.key))
+        }
+        switch contents {
+        case .success((let batch?, _)): return try join(batch, message, place)
+        case .success((nil, let base?)): return try join(base, message, under: key, place)
+        case .success((nil, nil)): return .success(false)
+        case .failure(let error): return .failure(error)
         }
     }
 
     private func join(
         _ batch: Batch, _ message: VerifiedMessage, _ place: LogPlace
-    ) throws -> Bool {
-        if try isOwnLogNamed(in: batch.table, by: place) { return true }
+    ) throws(KeychainFailure) -> Joined {
+        if try isOwnLogNamed(in: batch.table, by: place) { return .success(true) }
         let scope = place.scope
         let records = Dictionary(
             batch.records.map {
                 (Dot(log: place.log, number: message.header.name.number, tag: $0.tag), $0)
             }, uniquingKeysWith: { first, _ in first })
         let isLarge = batch.records.count > machine.sliceCount
-        let start: JoinStart = try keychain.update(Self.reading) { update in
+        let begun: Joined = try keychain.update(Self.reading) { update in
             if isLarge { try update.setIncoming(message.encoded, scope) }
             do {
                 let summaries = try batch.records.map { try update.summary(of: $0, in: scope) }
                 return self.begin(
                     IncomingMessage(
                         batch, named: message.header.name, hash: message.hash,
-                        summaries: summaries), in: scope, update)
+                        summaries: summaries), in: place, update)
             } catch let error as SyncError {
-                return .invalid(error)
+                return .failure(error)
             }
         }
-        guard try isBegun(start, place) else { return false }
-        try continueJoin(scope) { dot, _ in records[dot] }
-        try dropExcessReplaced(place)
-        noteJoinTarget(message, batch.table)
-        report.saw(place, batch.milliseconds, batch.table)
-        return true
-    }
-
-    /// Begins a join in a transaction.
-    func begin(
-        _ incoming: IncomingMessage, in scope: KeyScope, _ update: SyncUpdate
-    ) -> JoinStart {
-        let isAccepted = report.accepted.contains(incoming.name.log.high)
-        let room = update.replacedRoom(machine.replacedCount)
-        let refusal = update.replica?[scope].begin(incoming, room: isAccepted ? .max : room)
-        return (refusal ?? nil).map(JoinStart.refused) ?? .begun
-    }
-
-    /// Drops replaced values, after a message that may have replaced more than fit.
-    func dropExcessReplaced(_ place: LogPlace) throws {
-        guard report.accepted.contains(place.device.high) else { return }
-        let count = machine.replacedCount
-        try keychain.update(Self.reading) { try $0.dropExcessReplaced(count) }
-    }
-
-    /// Whether a join was begun. If the message cannot be joined, its log waits.
-    ///
-    /// - Throws: ``SyncError`` for a message that breaks a rule.
-    func isBegun(_ start: JoinStart, _ place: LogPlace) throws -> Bool {
-        if case .begun = start { return true }
-        try forgetIncoming(place.scope)
-        guard case .refused(let refusal) = start else {
-            if case .invalid(let error) = start { throw error }
-            return false
+        return try finish(begun, message, place, (batch.milliseconds, batch.table)) { dot, _ in
+            records[dot]
         }
-        switch refusal {
-        case .recordAboveTable: throw SyncError(.invalid, .dot, in: .base)
-        case .tooManyLogs: report.add(.tooManyLogs, device: place.device, scope: place.scope)
-        case .cloudIsFull: report.add(.cloudIsFull, device: place.device, scope: place.scope)
-        case .replacedValuesAreFull:
-            report.add(.replacedValuesAreFull, device: place.device, scope: place.scope)
+    }
+
+    /// Joins the records of a message whose join was begun. If it was not begun, its log waits.
+    func finish(
+        _ begun: Joined, _ message: VerifiedMessage, _ place: LogPlace,
+        _ said: (milliseconds: UInt64, table: LogTable),
+        _ record: (Dot, SyncUpdate) throws -> SyncRecord?
+    ) throws(KeychainFailure) -> Joined {
+        guard case .success(true) = begun else {
+            try forgetIncoming(place.scope)
+            return begun
         }
-        return false
+        try continueJoin(place.scope, record)
+        if report.accepted.contains(place.device.high) {
+            // The message may have replaced more values than fit.
+            let count = machine.replacedCount
+            try keychain.update(Self.reading) { try $0.dropExcessReplaced(count) }
+        }
+        noteJoinTarget(message, said.table)
+        report.saw(place, said.milliseconds, said.table)
+        return .success(true)
+    }
+
+    func begin(_ incoming: IncomingMessage, in place: LogPlace, _ update: SyncUpdate) -> Joined {
+        let isAccepted = report.accepted.contains(place.device.high)
+        let room = update.replaced.room(machine.replacedCount)
+        let refusal = update.replica?[place.scope].begin(incoming, room: isAccepted ? .max : room)
+        let trouble: SyncReport.Kind
+        switch refusal ?? nil {
+        case nil: return .success(true)
+        case .recordAboveTable: return .failure(SyncError(.invalid, .dot, in: .base))
+        case .tooManyLogs: trouble = .tooManyLogs
+        case .cloudIsFull: trouble = .cloudIsFull
+        case .replacedValuesAreFull: trouble = .replacedValuesAreFull
+        }
+        report.add(trouble, device: place.device, scope: place.scope)
+        return .success(false)
     }
 
     /// Joins the rest of the message that was begun, slice by slice. Local calls go first between
     /// two slices.
-    func continueJoin(
+    private func continueJoin(
         _ scope: KeyScope, _ record: (Dot, SyncUpdate) throws -> SyncRecord?
-    ) throws {
+    ) throws(KeychainFailure) {
         var isFinished = false
         while !isFinished {
             try checkpoint()
@@ -275,10 +272,7 @@ extension SyncSession {
         }
     }
 
-    /// Finishes a join that was broken off.
-    private func finishJoin(
-        _ scope: KeyScope, _ progress: (SyncProgress) -> Void
-    ) throws {
+    private func finishJoin(_ scope: KeyScope, _ progress: () -> Void) throws(KeychainFailure) {
         let bytes: [UInt8]? = try keychain.update(Self.reading) { try $0.incoming(scope) }
         guard let bytes else { return }
         guard let received = try? ReceivedMessage(parsing: bytes) else {
@@ -290,17 +284,18 @@ extension SyncSession {
             let message = try? verified(bytes, in: place, by: member),
             let key = try keyring(scope)?[header.keyID]
         else { return try forgetIncoming(scope) }
-        if try join(message, under: key, place) {
-            progress(SyncProgress(place.device, scope, header.name.number))
+        switch try join(message, under: key, place) {
+        case .success(true): progress()
+        case .success(false), .failure: try forgetIncoming(scope)
         }
     }
 
-    func forgetIncoming(_ scope: KeyScope) throws {
+    func forgetIncoming(_ scope: KeyScope) throws(KeychainFailure) {
         try keychain.update(Self.reading) { try $0.setIncoming(nil, scope) }
     }
 
     /// Takes a new log if the table of a message names the own log wrongly.
-    func isOwnLogNamed(in table: LogTable, by place: LogPlace) throws -> Bool {
+    func isOwnLogNamed(in table: LogTable, by place: LogPlace) throws(KeychainFailure) -> Bool {
         let elsewhere: Elsewhere? = try keychain.update(Self.reading) { update in
             update.replica?[place.scope].inspect(table, of: place.log.high)
         }
@@ -311,7 +306,7 @@ extension SyncSession {
     }
 
     /// Keeps the values of foreign messages that arrived late in a log that this device has left.
-    private func readLate(_ place: LogPlace, _ messages: [StoredMessage]) throws {
+    private func readLate(_ place: LogPlace, _ messages: [StoredMessage]) throws(KeychainFailure) {
         let late: [StoredMessage] = try keychain.update(Self.reading) { update in
             update.replica?[place.scope].inspectRetired(place.log, messages)
             return update.replica?[place.scope].late(in: place.log, messages) ?? []
@@ -328,35 +323,11 @@ extension SyncSession {
         }
     }
 
-    /// Writes the rows that could not be written before.
-    private func showDeferred() throws {
+    private func showDeferred() throws(KeychainFailure) {
         try keychain.update(Self.reading) { update in
             var changes: [ReplicaChange] = []
             update.replica?.showDeferred(self.view(isLocked: update.isLocked), &changes)
             try update.apply(changes, bringing: [:])
         }
     }
-}
-
-/// A message was joined.
-package struct SyncProgress: Hashable, Sendable {
-    /// Its author.
-    package let device: DeviceID
-    package let scope: KeyScope
-    /// Its number in the author's log.
-    package let number: UInt64
-
-    init(_ device: DeviceID, _ scope: KeyScope, _ number: UInt64) {
-        (self.device, self.scope, self.number) = (device, scope, number)
-    }
-}
-
-/// How the join of a message began.
-enum JoinStart {
-    /// The join goes on slice by slice.
-    case begun
-    /// Its log waits.
-    case refused(JoinRefusal)
-    /// Its author broke a rule.
-    case invalid(SyncError)
 }

@@ -1,31 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetKeychainModel
+package import ValetKeychainModel
 internal import ValetSealing
 package import ValetSync
-internal import ValetSyncStores
 internal import ValetSystem
 
 // Reads the roster, puts back entries that the store has lost, and appends entries: docs/SYNC.md
 // §6. Every round begins with it, and the commands that change the circle append here.
 
-/// What the store shows of the roster.
 struct RosterShelf {
-    /// What a file was when it was read.
     enum File: Hashable {
-        /// An entry that a member has signed.
         case entry(SyncHash)
         /// It names an author that was no member then.
         case unknownAuthor(DeviceID)
-        /// No entry of this roster.
         case foreign
     }
 
-    /// The files that were read, by their names in the store.
     var known: [StoredName: File] = [:]
     /// Whether a device has named an entry since the roster was kept.
     var hasNewNames = false
-    /// Entries whose parents were not read yet.
     var waiting: [RosterEntry] = []
     /// The last entry that is known to be in the store.
     var head: LogPosition?
@@ -40,7 +33,6 @@ struct RosterShelf {
             })
     }
 
-    /// How many files no member has signed.
     var foreignCount: Int {
         known.values.count { file in
             if case .entry = file { false } else { true }
@@ -65,7 +57,6 @@ struct RosterShelf {
 
 /// How much one round reads of files that no member has signed. Later rounds go on with the rest.
 enum ReadingLimits {
-    /// The most files of a roster.
     static let rosterFileCount = 50_000
     /// The most bytes of a roster, and of a log's files that are no messages.
     static let byteCount = 64 << 20
@@ -80,15 +71,13 @@ struct RosterReader {
     let store: any SyncStore
     let place: StorePlace
     /// Runs between two calls of the store. It throws to break off.
-    var checkpoint: () throws -> Void = {}
+    var checkpoint: () throws(KeychainFailure) -> Void = {}
     private(set) var entries: [RosterEntry] = []
     private(set) var files: [StoredName: RosterShelf.File] = [:]
     /// Whether files were left out, because there were too many.
     private(set) var isCutShort = false
 
-    init(_ store: any SyncStore, _ place: StorePlace) {
-        (self.store, self.place) = (store, place)
-    }
+    init(_ store: any SyncStore, _ place: StorePlace) { (self.store, self.place) = (store, place) }
 
     /// Reads files, and lends their bytes to `sieve`.
     ///
@@ -97,7 +86,7 @@ struct RosterReader {
     mutating func read(
         _ names: [StoredName], of own: Set<StoredName>, through sieve: inout RosterSieve,
         by deadline: () -> Deadline
-    ) throws {
+    ) throws(KeychainFailure) {
         var others = names.filter { $0.hash != nil && !own.contains($0) }
         if others.count > ReadingLimits.rosterFileCount {
             others = others.shuffled().prefix(ReadingLimits.rosterFileCount).sorted()
@@ -135,11 +124,9 @@ extension SyncSession {
     private static let changing = "change the circle"
 
     /// Reads what is new in the roster, and chooses the accepted branch.
-    ///
-    /// - Throws: ``KeychainFailure``.
-    package func readRoster() throws {
+    package func readRoster() throws(KeychainFailure) {
         let place = StorePlace.roster(circle.circle)
-        let listing = try store.list(place, from: 0, by: storeDeadline)
+        let listing = try store.list(place, by: storeDeadline)
         guard !listing.isTooLong else {
             // The round goes on with what was read before.
             report.add(.rosterIsTooLong)
@@ -147,27 +134,15 @@ extension SyncSession {
         }
         let before = roster.acceptedHash
         let reading = try addNewEntries(listing)
-        for (hash, error) in reading.refused where error.code == .invalid {
-            // Only an entry that the device has signed breaks a rule.
-            guard let signer = reading.signers[hash] else { continue }
-            report.add(.refusedEntry, device: signer)
-        }
         if rosterShelf.isCutShort { report.add(.rosterIsTooLong) }
         report.addForeign(
             rosterShelf.foreignCount + listing.foreignCount, named: listing.foreignNames)
         try putBack(in: place)
-        if reading.hasAdded || roster.acceptedHash != before { try keepRoster() }
+        if !reading.added.isEmpty || roster.acceptedHash != before { try keepRoster() }
         report.note(roster, self: circle.device)
     }
 
-    /// What became of the entries that a round has read.
-    private struct RosterReading {
-        let hasAdded: Bool
-        let refused: [SyncHash: SyncError]
-        let signers: [SyncHash: DeviceID]
-    }
-
-    private func addNewEntries(_ listing: StoreListing) throws -> RosterReading {
+    private func addNewEntries(_ listing: StoreListing) throws(KeychainFailure) -> Roster.Reading {
         var sieve = RosterSieve(roster)
         let names = Set(listing.names)
         rosterShelf.known = rosterShelf.known.filter { name, file in
@@ -178,7 +153,7 @@ extension SyncSession {
         let unread = listing.names.filter { rosterShelf.known[$0] == nil }
         var reader = RosterReader(store, .roster(circle.circle))
         reader.checkpoint = checkpoint
-        let own = unread.isEmpty ? [] : Set(roster.kept.entries.map(\.file.name))
+        let own = unread.isEmpty ? [] : Set(roster.entries.map(\.file.name))
         try reader.read(unread, of: own, through: &sieve) { storeDeadline }
         rosterShelf.known.merge(reader.files) { _, new in new }
         rosterShelf.isCutShort = reader.isCutShort
@@ -188,15 +163,17 @@ extension SyncSession {
             uniquingKeysWith: { first, _ in first })
         let reading = roster.add(Array(entries.values))
         rosterShelf.wait(for: reading.waiting.compactMap { entries[$0] })
-        return RosterReading(
-            hasAdded: !reading.added.isEmpty, refused: reading.refused,
-            signers: entries.mapValues(\.head.signer))
+        for (hash, error) in reading.refused where error.code == .invalid {
+            // Only an entry that the device has signed breaks a rule.
+            guard let signer = entries[hash]?.head.signer else { continue }
+            report.add(.refusedEntry, device: signer)
+        }
+        return reading
     }
 
-    /// Puts entries back that the store has lost, as they were.
-    private func putBack(in place: StorePlace) throws {
+    private func putBack(in place: StorePlace) throws(KeychainFailure) {
         let shown = rosterShelf.shown
-        let lost = roster.kept.entries.filter { !shown.contains($0.hash) }
+        let lost = roster.entries.filter { !shown.contains($0.hash) }
         let path = roster.acceptedPath
         rosterShelf.head = path.last { shown.contains($0.hash) }.map {
             LogPosition(number: UInt64($0.head.number), hash: $0.hash)
@@ -208,28 +185,16 @@ extension SyncSession {
         }
     }
 
-    /// Keeps the roster in the keychain.
-    func keepRoster() throws {
-        forgetKeys()
+    func keepRoster() throws(KeychainFailure) {
+        keyrings = [:]
         try keepNames()
     }
 
-    /// Takes note that a device knew an entry.
-    func note(_ hash: SyncHash, namedBy device: DeviceID) {
-        if roster.note(hash, namedBy: device) { rosterShelf.hasNewNames = true }
-    }
-
     /// Keeps the roster, of which no entry has changed, in the keychain.
-    private func keepNames() throws {
-        let bytes = roster.kept.bytes
-        try keychain.update(Self.changing) { $0[.roster] = bytes }
+    func keepNames() throws(KeychainFailure) {
+        let bytes = roster.bytes
+        try keychain.update(Self.changing) { try $0.set(.roster, bytes) }
         rosterShelf.hasNewNames = false
-    }
-
-    /// Keeps which entries the devices knew, if that has changed: they may not pretend later that
-    /// they did not know them.
-    func keepNewNames() throws {
-        if rosterShelf.hasNewNames { try keepNames() }
     }
 
     /// Appends an entry that this device signs.
@@ -240,8 +205,8 @@ extension SyncSession {
     ///   `rosterInMotion`, `locked`, and those of the store.
     @discardableResult
     package func append(
-        _ make: (RosterState, RosterEntry.Head) throws -> RosterEntry.Operation
-    ) throws -> RosterEntry {
+        _ make: (RosterState, RosterEntry.Head) throws(KeychainFailure) -> RosterEntry.Operation
+    ) throws(KeychainFailure) -> RosterEntry {
         for _ in 0..<5 {
             guard isMember else { throw KeychainFailure.circle(.notAMember) }
             guard roster.alarm.isEmpty else { throw KeychainFailure.circle(.undecidedRoster) }
@@ -254,11 +219,7 @@ extension SyncSession {
             let signed = try withIdentity(.whileUnlocked) {
                 RosterEntry(head, operation, signedBy: $0.signing)
             }
-            guard let entry = signed else {
-                throw KeychainFailure(
-                    .locked, during: Self.changing,
-                    hint: "unlock the keychain with `valet unlock`")
-            }
+            guard let entry = signed else { throw KeychainFailure.lockedCircle }
             if try store(entry) { return entry }
             try readRoster()
         }
@@ -268,7 +229,7 @@ extension SyncSession {
     /// Puts an entry into the store, and accepts it.
     ///
     /// - Returns: false if another entry took its place.
-    private func store(_ entry: RosterEntry) throws -> Bool {
+    private func store(_ entry: RosterEntry) throws(KeychainFailure) -> Bool {
         let place = StorePlace.roster(circle.circle)
         let position = LogPosition(number: UInt64(entry.head.number), hash: entry.hash)
         var outcome = try store.append(
@@ -289,16 +250,16 @@ extension SyncSession {
 
     /// Does the duties of the first unlocked member before its next message: removes the devices
     /// that a lost branch removed, and makes new keys after a device has left.
-    package func doDuties() throws {
+    package func doDuties() throws(KeychainFailure) {
         guard isMember, roster.alarm.isEmpty else { return }
         let outstanding = roster.outstanding
         let removals = outstanding.removals.subtracting([circle.device])
         if !removals.isEmpty {
-            try append { state, head in
+            try append { (state, head) throws(KeychainFailure) in
                 try self.removal(of: removals.sorted(), after: state, head)
             }
         } else if outstanding.needsRotation {
-            try append { state, head in
+            try append { (state, head) throws(KeychainFailure) in
                 let (wraps, former) = try self.newKeys(after: state, head, without: [])
                 return .rotate(wraps, former)
             }
@@ -308,10 +269,9 @@ extension SyncSession {
         }
     }
 
-    /// The operation that removes members and gives the others new keys.
     package func removal(
         of devices: [DeviceID], after state: RosterState, _ head: RosterEntry.Head
-    ) throws -> RosterEntry.Operation {
+    ) throws(KeychainFailure) -> RosterEntry.Operation {
         let (wraps, former) = try newKeys(after: state, head, without: devices)
         return .remove(devices.sorted(), wraps, former)
     }
@@ -319,28 +279,29 @@ extension SyncSession {
     /// New keys of the next epoch for the members that stay.
     private func newKeys(
         after state: RosterState, _ head: RosterEntry.Head, without removed: [DeviceID]
-    ) throws -> (Wraps, FormerKeys) {
+    ) throws(KeychainFailure) -> (Wraps, FormerKeys) {
         let former = try newestKeys()
         let keys = CircleKeys(epoch: state.epoch + 1, f: .random(), u: .random())
-        let wraps = try Wraps(
-            keys, for: state.members(without: removed), at: head.place,
-            ephemeral: .random(), random: machine.random)
         return (
-            wraps,
+            try machine.wraps(keys, for: state.members(without: removed), head),
             FormerKeys(former, under: keys, circle: circle.circle, random: machine.random)
         )
     }
+}
 
-    /// The operation that admits a member, and gives it the current keys.
-    package func addition(
-        of member: Member, _ head: RosterEntry.Head
-    ) throws -> RosterEntry.Operation {
-        let keys = try newestKeys()
-        return .add(
-            member,
-            try Wraps(
-                keys, for: [member], at: head.place, ephemeral: .random(),
-                random: machine.random))
+extension SyncSession.Machine {
+    /// The keys of an entry in boxes for `members`.
+    ///
+    /// - Throws: ``KeychainFailure``: `internalFault` for a member whose keys agree on nothing: no
+    ///   roster has one.
+    func wraps(
+        _ keys: borrowing CircleKeys, for members: [Member], _ head: RosterEntry.Head
+    ) throws(KeychainFailure) -> Wraps {
+        do {
+            return try Wraps(keys, for: members, in: head, ephemeral: .random(), random: random)
+        } catch {
+            throw KeychainFailure(.internalFault, during: "change the circle", message: "\(error)")
+        }
     }
 }
 

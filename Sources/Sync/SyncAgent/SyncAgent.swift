@@ -4,7 +4,7 @@ internal import Synchronization
 internal import ValetKeychainDatabase
 package import ValetKeychainModel
 package import ValetKeychainStore
-package import ValetSyncStores
+package import ValetSync
 package import ValetSystem
 
 /// The agent of a keychain: runs rounds of sync when something has changed here or in the store,
@@ -12,13 +12,12 @@ package import ValetSystem
 package final class SyncAgent {
     /// How long the agent waits for more local changes before it writes.
     private static let gathering = Duration.seconds(1)
-    /// The longest time between two rounds.
     private static let interval = Duration.seconds(60)
     /// In seconds: the longest pauses after failures. A store that is away may be back at any time;
     /// one that refuses waits for a person.
     private static let (longestPause, longestPauseAfterRefusals) = (30, 300)
 
-    private typealias Outcome = (state: SyncState, failure: (any Error)?)
+    private typealias Outcome = (state: SyncState, failure: KeychainFailure?)
 
     /// How long the agent waits for the lock before it checks again whether it must end.
     package var patience = Duration.seconds(30)
@@ -29,8 +28,8 @@ package final class SyncAgent {
     private let store: ItemStore
     private let lock: SyncLock
     private let cancellation: Cancellation
-    private let makeStore: () throws -> any SyncStore
-    private let told: (SyncState, (any Error)?) -> Void
+    private let makeStore: () throws(KeychainFailure) -> any SyncStore
+    private let told: (SyncState, KeychainFailure?) -> Void
     private let watch: KeychainWatch
     private var failures = 0
 
@@ -44,21 +43,18 @@ package final class SyncAgent {
     /// - Throws: ``KeychainFailure`` if the process can open no more files.
     package init(
         _ store: ItemStore, _ lock: SyncLock, endedBy cancellation: Cancellation,
-        makeStore: @escaping () throws -> any SyncStore,
-        told: @escaping (SyncState, (any Error)?) -> Void
+        makeStore: @escaping () throws(KeychainFailure) -> any SyncStore,
+        told: @escaping (SyncState, KeychainFailure?) -> Void
     ) throws(KeychainFailure) {
-        self.store = store
-        self.lock = lock
-        self.cancellation = cancellation
-        self.makeStore = makeStore
-        self.told = told
+        (self.store, self.lock, self.cancellation) = (store, lock, cancellation)
+        (self.makeStore, self.told) = (makeStore, told)
         watch = try KeychainWatch(for: .items)
     }
 
     /// Runs until it is cancelled. Between two rounds it lets commands work on the replica.
     ///
     /// - Throws: ``KeychainFailure``: `timedOut` if another agent runs.
-    package func run() throws {
+    package func run() throws(KeychainFailure) {
         let watch = watch
         cancellation.listen { watch.wake() }
         defer { cancellation.stopListening() }
@@ -80,7 +76,7 @@ package final class SyncAgent {
     }
 
     /// Runs rounds until somebody asks for the lock.
-    private func runWithLock() throws {
+    private func runWithLock() throws(KeychainFailure) {
         let keychain = SyncedKeychain(store)
         var session: SyncSession?
         var storeWatch: StoreWatch?
@@ -102,7 +98,7 @@ package final class SyncAgent {
                 session = nil
                 outcome = (SyncState(of: error), error)
             }
-            if (outcome.failure as? KeychainFailure)?.code == .roundInterrupted { continue }
+            if outcome.failure?.code == .roundInterrupted { continue }
             told(outcome.state, outcome.failure)
             wait(after: outcome, session, storeWatch)
         }
@@ -167,21 +163,82 @@ private final class StoreWatch: Sendable {
         // Without a thread, the round of each minute finds what has changed.
         try? BackgroundThread.start { [self] in
             while !stopping.isCancelled {
-                let limit = WaitLimit(
-                    until: Deadline(after: .seconds(600)), cancellation: stopping)
+                let limit = WaitLimit(until: Deadline(after: .seconds(600)), cancellation: stopping)
                 guard let change = try? store.waitForChange(in: circle, within: limit) else {
                     _ = Deadline(after: .seconds(1)).sleep(atMost: Self.pause)
                     continue
                 }
-                guard change != .nothing else { continue }
+                guard change else { continue }
                 hasChanged.store(true, ordering: .relaxed)
                 watch.wake()
             }
         }
     }
 
-    /// Whether the store has changed since this was last asked.
     func takeChange() -> Bool { hasChanged.exchange(false, ordering: .relaxed) }
 
     func stop() { stopping.cancel() }
+}
+
+/// Makes one process at a time work on a keychain's replica: it holds `sync.lock`. The agent holds
+/// it for as long as it runs, and hands it to a command that asks for it by `sync.wish`.
+package struct SyncLock {
+    private static let waiting = "wait for the agent of sync"
+
+    private let lock: FileLock
+    private let wish: FileLock
+    private let folder: PrivateDirectory
+
+    package init(_ folder: PrivateDirectory) {
+        self.folder = folder
+        lock = FileLock("sync.lock", in: folder)
+        wish = FileLock("sync.wish", in: folder)
+    }
+
+    /// Takes the lock for a command. Asks the agent for it, which gives it up between two rounds.
+    ///
+    /// - Throws: ``KeychainFailure``: `timedOut`.
+    package func acquire(before deadline: Deadline) throws(KeychainFailure) -> HeldLock {
+        do {
+            let wish = try wish.acquire(before: deadline)
+            try? folder.touch(KeychainFile.state)
+            let held = try lock.acquire(before: deadline)
+            _ = consume wish
+            return held
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    /// Takes the lock for the agent; nil if another process has it.
+    ///
+    /// - Throws: ``KeychainFailure``: `inputOutput`.
+    package func acquireForAgent(before deadline: Deadline) throws(KeychainFailure) -> HeldLock? {
+        do {
+            return try lock.acquire(before: deadline)
+        } catch {
+            guard error.code == .busy else { throw Self.failure(error) }
+            return nil
+        }
+    }
+
+    package var isWanted: Bool {
+        do {
+            _ = try wish.acquire(before: .immediately)
+            return false
+        } catch {
+            return error.code == .busy
+        }
+    }
+
+    /// Waits until no command asks for the lock.
+    package func letOthersGo(before deadline: Deadline) { _ = try? wish.acquire(before: deadline) }
+
+    private static func failure(_ error: SystemError) -> KeychainFailure {
+        KeychainFailure(
+            error.code == .busy ? .timedOut : .inputOutput, during: waiting,
+            message: "\(error)",
+            hint: error.code == .busy
+                ? "another `valet sync` is at work; wait for it, or end it" : nil)
+    }
 }

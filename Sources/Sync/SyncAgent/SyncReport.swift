@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import ValetKeychainModel
-internal import ValetSealing
+package import ValetSealing
 package import ValetSync
-internal import ValetSyncStores
 
 /// The findings of the last rounds of sync, for `valet sync status`: docs/SYNC.md §8.
 ///
@@ -11,71 +10,44 @@ internal import ValetSyncStores
 package struct SyncReport: Hashable, Sendable {
     /// Something that the user may want to know, or has to act on.
     package struct Trouble: Hashable, Sendable {
-        /// What it is.
         package let kind: Kind
         /// The device that it is about; nil if it is about the store, or about this device.
         package let device: DeviceID?
         /// The scope; nil for both.
         package let scope: KeyScope?
-        /// How many there are, for kinds that are counted.
         package let count: UInt32
     }
 
-    /// The kinds of trouble. The numbers are kept in the keychain.
+    /// The kinds of trouble, for which `valet sync status` has texts. The numbers are kept in the
+    /// keychain.
     package enum Kind: UInt8, CaseIterable, Hashable, Sendable {
-        /// A device has given wrong keys to this one.
         case unequalKeys = 1
-        /// A device has signed a roster entry that breaks a rule.
         case refusedEntry = 2
-        /// The store has lost entries of the roster, which were put back.
         case rosterWasLost = 3
-        /// This keychain was restored or copied: it has taken a new log.
         case copied = 4
-        /// A device writes from two places.
         case twoHistories = 5
-        /// A device names messages of this one that it did not write.
         case claims = 6
-        /// A message would bring more logs than a circle may have.
         case tooManyLogs = 7
-        /// A device names more deleted records of the future than fit.
         case cloudIsFull = 8
-        /// A device is about to replace or remove more values than can be kept.
         case replacedValuesAreFull = 9
-        /// The store was set back to an older state.
         case storeWasSetBack = 10
-        /// A live record cannot be read, so no base can be written.
         case unreadableRecord = 11
-        /// The circle has more items than a base can hold.
         case circleIsTooLarge = 12
-        /// A device has signed a message that breaks a rule; its log is read no further.
         case invalidMessage = 13
-        /// Files that are not messages.
         case foreign = 14
-        /// Messages that may still be arriving.
         case partial = 15
-        /// A device writes in a later version.
         case newer = 16
-        /// Messages name a key or a roster entry that this device does not have.
         case unknown = 17
-        /// For an hour, messages that others have read have been missing from the store.
         case withheld = 18
-        /// The clock of a device differs by more than ten minutes.
         case clock = 19
-        /// A value is too large to travel.
         case tooLarge = 20
-        /// A log has more files than are read.
         case logIsTooLong = 21
-        /// No member has given the current keys to this device.
         case noKeys = 22
-        /// Two members remove each other, and a person has to choose.
         case undecided = 23
-        /// Another member has to make new keys, because a device has left.
         case keysAreToBeChanged = 24
-        /// The roster has more files than are read.
         case rosterIsTooLong = 25
     }
 
-    /// What this device knows of another one.
     package struct Device: Hashable, Sendable {
         /// When it wrote the newest message that was read: milliseconds since 1970, by its clock.
         package var lastSeen: UInt64 = 0
@@ -85,11 +57,8 @@ package struct SyncReport: Hashable, Sendable {
         package var clockDifference: Int64 = 0
     }
 
-    /// The state after the last round.
     package var state = SyncState.off
-    /// When the last round ended: milliseconds since 1970.
     package var milliseconds: UInt64 = 0
-    /// The devices, as far as messages of them were read.
     package private(set) var devices: [DeviceID: Device] = [:]
     package private(set) var troubles: Set<Trouble> = []
     /// The names of some files in the store that belong to no circle.
@@ -107,7 +76,6 @@ package struct SyncReport: Hashable, Sendable {
     private(set) var claimed: [KeyScope: LogTable] = [:]
     private var ownHalf: UInt64 = 0
 
-    /// Nothing is known.
     package init() {}
 
     // MARK: Notes of a round
@@ -155,7 +123,6 @@ package struct SyncReport: Hashable, Sendable {
         .twoHistories,
     ]
 
-    /// Notes that a message of a log was joined.
     mutating func saw(_ place: LogPlace, _ milliseconds: UInt64, _ table: LogTable) {
         var device = devices[place.device] ?? Device()
         device.lastSeen = max(device.lastSeen, milliseconds)
@@ -173,12 +140,6 @@ package struct SyncReport: Hashable, Sendable {
         }
     }
 
-    /// Whether another device has read a log up to a message.
-    func hasRead(_ log: LogID, upTo number: UInt64) -> Bool {
-        devices.values.contains { $0.reads[log] ?? 0 >= number }
-    }
-
-    /// Takes note of the members.
     mutating func note(_ roster: Roster, self device: DeviceID) {
         ownHalf = device.high
         devices = devices.filter { roster.membership(of: $0.key) != .none }
@@ -191,107 +152,54 @@ package struct SyncReport: Hashable, Sendable {
 
     // MARK: Bytes
 
-    /// The bytes of the note.
+    /// The bytes of the note: equal reports have equal bytes. The first one is the state, which
+    /// programs without sync read.
     package var bytes: [UInt8] {
-        var bytes: [UInt8] = [state.rawValue]
-        bytes.append(bigEndian: milliseconds)
-        bytes.append(bigEndian: UInt32(devices.count))
-        for (id, device) in devices.sorted(by: { $0.key < $1.key }) {
-            bytes += id.bytes
-            bytes.append(bigEndian: device.lastSeen)
-            bytes.append(bigEndian: UInt64(bitPattern: device.clockDifference))
-            bytes.append(bigEndian: UInt32(device.reads.count))
-            for (log, number) in device.reads.sorted(by: { $0.key < $1.key }) {
-                bytes += log.bytes
-                bytes.append(bigEndian: number)
-            }
-        }
-        bytes.append(bigEndian: UInt32(troubles.count))
-        for trouble in troubles {
-            bytes += [trouble.kind.rawValue, trouble.scope?.rawValue ?? 0]
-            bytes += (trouble.device ?? .zero).bytes
-            bytes.append(bigEndian: trouble.count)
-        }
-        bytes.append(bigEndian: UInt32(accepted.count))
-        for half in accepted.sorted() { bytes.append(bigEndian: half) }
-        bytes.append(hasJoined ? 1 : 0)
-        bytes.append(UInt8(joinTargets.count))
-        for (scope, table) in joinTargets {
-            bytes.append(scope.rawValue)
-            bytes.append(bigEndian: UInt32(table.count))
-            for (log, position) in table {
-                bytes += log.bytes
-                bytes.append(bigEndian: position.number)
-                bytes += position.hash.bytes
-            }
-        }
-        bytes.append(UInt8(foreignNames.count))
-        for name in foreignNames.sorted() {
-            bytes.append(bigEndian: UInt16(clamping: name.utf8.count))
-            bytes += name.utf8.prefix(Int(UInt16.max))
-        }
-        return bytes
-    }
-
-    private static func table(
-        from reader: inout ByteReader<SyncError>
-    ) throws(SyncError) -> LogTable {
-        var table: LogTable = [:]
-        for _ in 0..<(try reader.integer(UInt32.self)) {
-            let log = try LogID(from: &reader)
-            table[log] = LogPosition(
-                number: try reader.integer(), hash: try SyncHash(from: &reader))
-        }
-        return table
+        [UInt8](
+            fields: state.rawValue, milliseconds, devices, troubles, accepted, hasJoined,
+            joinTargets, foreignNames)
     }
 
     /// Reads ``bytes``; anything else is a report that knows nothing.
     package init(lastOf bytes: [UInt8]) {
-        let error = SyncError(.malformed, .form, in: .message)
-        var reader = ByteReader(bytes, malformed: error)
         do {
-            state = SyncState(rawValue: try reader.integer()) ?? .off
-            milliseconds = try reader.integer()
-            for _ in 0..<(try reader.integer(UInt32.self)) {
-                let id = try DeviceID(from: &reader)
-                devices[id] = try Device(from: &reader)
-            }
-            for _ in 0..<(try reader.integer(UInt32.self)) {
-                guard let kind = Kind(rawValue: try reader.integer()) else { throw error }
-                let scope = KeyScope(rawValue: try reader.integer())
-                let device = try DeviceID(from: &reader)
-                add(
-                    kind, device: device == .zero ? nil : device, scope: scope,
-                    count: Int(try reader.integer(UInt32.self)))
-            }
-            for _ in 0..<(try reader.integer(UInt32.self)) {
-                accepted.insert(try reader.integer())
-            }
-            hasJoined = try reader.integer(UInt8.self) == 1
-            for _ in 0..<(try reader.integer(UInt8.self)) {
-                guard let scope = KeyScope(rawValue: try reader.integer()) else { throw error }
-                joinTargets[scope] = try Self.table(from: &reader)
-            }
-            // Notes of former versions end here.
-            guard !reader.isAtEnd else { return }
-            for _ in 0..<(try reader.integer(UInt8.self)) {
-                let name = try reader.bytes(Int(try reader.integer(UInt16.self)))
-                foreignNames.insert(String(decoding: name, as: UTF8.self))
-            }
+            let number: UInt8
+            (
+                number, milliseconds, devices, troubles, accepted, hasJoined, joinTargets,
+                foreignNames
+            ) = try bytes.fields(of: .message)
+            state = SyncState(rawValue: number) ?? .off
         } catch {
             self = SyncReport()
         }
     }
 }
 
-extension SyncReport.Device {
-    fileprivate init(from reader: inout ByteReader<SyncError>) throws(SyncError) {
-        lastSeen = try reader.integer()
-        clockDifference = Int64(bitPattern: try reader.integer())
-        for _ in 0..<(try reader.integer(UInt32.self)) {
-            let log = try LogID(from: &reader)
-            reads[log] = try reader.integer()
-        }
+extension SyncReport.Device: ByteField {
+    package init<E>(from reader: inout ByteReader<E>) throws(E) {
+        (lastSeen, clockDifference, reads) = try reader.fields()
+    }
+
+    package func append(to bytes: inout [UInt8]) {
+        bytes += [UInt8](fields: lastSeen, clockDifference, reads)
+    }
+}
+
+extension SyncReport.Trouble: ByteField, Comparable {
+    package init<E>(from reader: inout ByteReader<E>) throws(E) {
+        let number: UInt8
+        (number, scope, device, count) = try reader.fields()
+        guard let kind = SyncReport.Kind(rawValue: number) else { throw reader.malformed }
+        self.kind = kind
+    }
+
+    package func append(to bytes: inout [UInt8]) {
+        bytes += [UInt8](fields: kind.rawValue, scope, device, count)
+    }
+
+    /// Orders by the bytes.
+    package static func < (left: Self, right: Self) -> Bool {
+        [UInt8](fields: left).lexicographicallyPrecedes([UInt8](fields: right))
     }
 }
 
@@ -299,18 +207,8 @@ extension SyncReport.Device {
 struct LastingTroubles {
     /// Logs whose position a new reader, which begins with nothing, could not reach.
     var unreachable: [KeyScope: LastingStates<LogID>] = [:]
-    private var missing: [KeyScope: LastingStates<MessageName>] = [:]
-    private var unknown = LastingStates<LogPlace>()
-
-    mutating func missing(
-        _ names: Set<MessageName>, in scope: KeyScope, at milliseconds: UInt64
-    ) -> Int {
-        missing[scope, default: LastingStates()].update(names, at: milliseconds).count
-    }
-
-    mutating func unknown(_ places: Set<LogPlace>, at milliseconds: UInt64) -> Set<LogPlace> {
-        unknown.update(places, at: milliseconds)
-    }
+    var missing: [KeyScope: LastingStates<MessageName>] = [:]
+    var unknown = LastingStates<LogPlace>()
 }
 
 extension SyncSession {
@@ -332,15 +230,15 @@ extension SyncSession {
             if isInvalid { report.add(.invalidMessage, device: device, scope: scope) }
         }
         let now = machine.milliseconds()
-        for place in lasting.unknown(waiting, at: now) {
+        for place in lasting.unknown.update(waiting, at: now) {
             report.add(.unknown, device: place.device, scope: place.scope)
         }
         for scope in scopes {
             guard let table = report.claimed[scope],
                 let missing = try? look({ $0[scope].missing(in: [table]) })
             else { continue }
-            let count = lasting.missing(missing, in: scope, at: now)
-            report.add(.withheld, scope: scope, count: count)
+            let lasting = lasting.missing[scope, default: LastingStates()].update(missing, at: now)
+            report.add(.withheld, scope: scope, count: lasting.count)
         }
     }
 }

@@ -3,7 +3,6 @@
 package import ValetKeychainModel
 package import ValetSealing
 package import ValetSync
-package import ValetSyncStores
 internal import ValetSystem
 
 /// A keychain and the store of its circle, for one process that holds ``SyncLock``. The agent runs
@@ -12,22 +11,17 @@ internal import ValetSystem
 /// The steps are in the files beside this one: `RosterSteps` reads and extends the roster,
 /// `LogShelf` and `ReadingSteps` take in messages, `WritingSteps` and `BaseSteps` write them.
 package final class SyncSession {
-    /// The keychain, with its replica.
     package let keychain: SyncedKeychain
     package let store: any SyncStore
-    /// The circle, and this device's id in it.
     package let circle: CircleNote
-    /// The roster as far as it was read.
     package internal(set) var roster: Roster
-    /// The findings of the session so far, for `status`.
     package internal(set) var report = SyncReport()
     /// The report that is in the keychain.
     var keptReport = SyncReport()
-    /// Where time and random numbers come from.
     let machine: Machine
 
     /// The keys of the scopes that are open; empty when the roster or the lock state has changed.
-    private(set) var keyrings: [KeyScope: CircleKeyring] = [:]
+    var keyrings: [KeyScope: CircleKeyring] = [:]
     private var isLocked = false
     var shelves: [LogPlace: LogShelf] = [:]
     var recent = RecentMessages()
@@ -45,17 +39,12 @@ package final class SyncSession {
 
     /// Where time and random numbers come from: tests replace it.
     package struct Machine: Sendable {
-        /// Milliseconds since 1970.
         package var milliseconds: @Sendable () -> UInt64
         package var random: @Sendable () -> HedgeBytes
-        /// How long one call of the store may take.
         package var storeTime: Duration
-        /// How many records a slice of a join has.
         package var sliceCount = 100
-        /// How many replaced values are kept.
         package var replacedCount = ReplacedValues.maximalCount
 
-        /// The machine itself.
         package static var own: Machine {
             Machine(
                 milliseconds: { UInt64(max(0, WallClock.nanoseconds / 1_000_000)) },
@@ -70,7 +59,7 @@ package final class SyncSession {
     ///   cannot be read.
     package static func open(
         _ keychain: SyncedKeychain, _ store: any SyncStore, _ machine: Machine = .own
-    ) throws -> SyncSession? {
+    ) throws(KeychainFailure) -> SyncSession? {
         try keychain.finishMove(machine)
         let notes = try keychain.read(Self.opening) { view in
             try [NoteName.circle, .roster, .report, .logTimes].map { try view[$0] }
@@ -78,7 +67,7 @@ package final class SyncSession {
         guard let notes, let circle = notes[0], let roster = notes[1] else { return nil }
         do {
             let circle = try CircleNote(parsing: circle)
-            let roster = try Roster(try Roster.Kept(parsing: roster), of: circle.circle)
+            let roster = try Roster(parsing: roster, of: circle.circle)
             let session = SyncSession(keychain, store, circle, roster, machine)
             session.report = SyncReport(lastOf: notes[2] ?? [])
             session.keptReport = session.report
@@ -97,24 +86,12 @@ package final class SyncSession {
         _ keychain: SyncedKeychain, _ store: any SyncStore, _ circle: CircleNote,
         _ roster: Roster, _ machine: Machine
     ) {
-        self.keychain = keychain
-        self.store = store
-        self.circle = circle
-        self.roster = roster
-        self.machine = machine
-    }
-
-    /// Notes a circle that was founded, or that this device may read from now on.
-    package static func note(
-        _ circle: CircleNote, _ roster: Roster, in update: SyncUpdate
-    ) {
-        update[.circle] = circle.bytes
-        update[.roster] = roster.kept.bytes
+        (self.keychain, self.store, self.circle) = (keychain, store, circle)
+        (self.roster, self.machine) = (roster, machine)
     }
 
     var storeDeadline: Deadline { Deadline(after: machine.storeTime) }
 
-    /// Whether this device is a member now.
     package var isMember: Bool {
         if case .member = roster.membership(of: circle.device) { return true }
         return false
@@ -123,35 +100,30 @@ package final class SyncSession {
     /// Runs between two steps of long work. Breaking off keeps the finished steps.
     ///
     /// - Throws: ``KeychainFailure/Code/roundInterrupted``.
-    func checkpoint() throws {
+    func checkpoint() throws(KeychainFailure) {
         if isInterrupted() { throw KeychainFailure.circle(.roundInterrupted) }
     }
 
     // MARK: Keys
 
-    /// The facts about the circle that the replica needs.
     func view(isLocked: Bool) -> CircleView {
         let state = roster.accepted
         let devices = Array(state.members.keys) + Array(state.leavers.keys)
         return CircleView(
-            readable: Set(
-                devices.filter { roster.membership(of: $0) != .none }.map(\.high)),
+            readable: Set(devices.filter { roster.membership(of: $0) != .none }.map(\.high)),
             isLocked: isLocked)
     }
 
     /// The scopes that are open now, with their keys.
-    package func openScopes() throws -> [KeyScope] {
+    package func openScopes() throws(KeychainFailure) -> [KeyScope] {
         let isLocked = try keychain.read(Self.opening) { $0.isLocked } ?? true
-        if isLocked != self.isLocked { forgetKeys() }
+        if isLocked != self.isLocked { keyrings = [:] }
         self.isLocked = isLocked
         return isLocked ? [.afterFirstUnlock] : [.afterFirstUnlock, .whileUnlocked]
     }
 
-    /// The roster has changed, or the keychain was locked.
-    func forgetKeys() { keyrings = [:] }
-
     /// The circle's keys of a scope; nil if the scope is closed.
-    func keyring(_ scope: KeyScope) throws -> CircleKeyring? {
+    func keyring(_ scope: KeyScope) throws(KeychainFailure) -> CircleKeyring? {
         if let known = keyrings[scope] { return known }
         let made = try withIdentity(scope) { CircleKeyring(roster, for: circle.device, $0) }
         keyrings[scope] = made
@@ -161,8 +133,8 @@ package final class SyncSession {
 
     /// Lends the pairs of keys of this device in a scope; nil if the scope is closed.
     package func withIdentity<R>(
-        _ scope: KeyScope, _ body: (borrowing ScopeIdentity) throws -> R
-    ) throws -> R? {
+        _ scope: KeyScope, _ body: (borrowing ScopeIdentity) throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R? {
         let circleOfKeys = circle.circleOfKeys
         return try keychain.update(Self.opening) { update in
             try update.withSecret(scope) { secret in
@@ -174,7 +146,7 @@ package final class SyncSession {
     /// The key of the circle under which messages of a scope are sealed now.
     ///
     /// - Throws: ``KeychainFailure``: `noCircleKeys`.
-    func newestKey(in scope: KeyScope) throws -> CircleKeyring.Held {
+    func newestKey(in scope: KeyScope) throws(KeychainFailure) -> CircleKeyring.Held {
         guard let key = try keyring(scope)?.newest else {
             throw KeychainFailure.circle(.noCircleKeys)
         }
@@ -184,11 +156,9 @@ package final class SyncSession {
     /// Both keys under which messages are sealed now, to make an entry of the roster.
     ///
     /// - Throws: ``KeychainFailure``: `locked`; `noCircleKeys` if nobody gave them to this device.
-    package func newestKeys() throws -> CircleKeys {
+    package func newestKeys() throws(KeychainFailure) -> CircleKeys {
         guard let f = try keyring(.afterFirstUnlock), let u = try keyring(.whileUnlocked) else {
-            throw KeychainFailure(
-                .locked, during: "change the circle",
-                hint: "unlock the keychain with `valet unlock`")
+            throw KeychainFailure.lockedCircle
         }
         guard let f = f.newest, let u = u.newest else {
             throw KeychainFailure.circle(.noCircleKeys)
@@ -198,13 +168,261 @@ package final class SyncSession {
 }
 
 extension CircleKey {
-    /// The same key, for another owner.
     func copy() -> CircleKey {
         withBytes { bytes in
             guard let copy = try? CircleKey(copying: bytes) else {
                 preconditionFailure("a key has the length of a key")
             }
             return copy
+        }
+    }
+}
+
+/// The keys of a circle that this device can open in one scope: those of its boxes in the roster,
+/// and of the epochs before, which each change of keys seals under the new ones. docs/SYNC.md §3.4.
+///
+/// It has the keys of lost branches, too: messages under them are still read.
+package struct CircleKeyring: Sendable {
+    /// A key that several owners may hold.
+    package final class Held: Sendable {
+        package let key: CircleKey
+
+        init(_ key: consuming CircleKey) { self.key = key }
+    }
+
+    /// The current key; nil if no member has given it to this device.
+    package let newest: Held?
+    /// The signers of entries whose keys do not fit what the entries commit to.
+    package let liars: Set<DeviceID>
+    private let keys: [KeyID: Held]
+
+    /// The key that a message names; nil if this device does not have it.
+    package subscript(id: KeyID) -> Held? { keys[id] }
+
+    /// Opens the keys in `roster` that `identity`, of the member `device`, can open.
+    package init(_ roster: Roster, for device: DeviceID, _ identity: borrowing ScopeIdentity) {
+        var opening = KeyOpening(roster.entries, circle: roster.circle)
+        opening.openBoxes(of: device, identity)
+        opening.openFormer(identity.scope)
+        newest = opening.epochEntry(from: roster.acceptedHash).flatMap { opening.keys[$0.hash] }
+        liars = opening.liars
+        var keys: [KeyID: Held] = [:]
+        for held in opening.keys.values { keys[held.key.id] = held }
+        self.keys = keys
+    }
+}
+
+private struct KeyOpening {
+    private let entries: [RosterEntry]
+    private let byHash: [SyncHash: RosterEntry]
+    private let circle: CircleID
+    /// The key that an entry hands out.
+    private(set) var keys: [SyncHash: CircleKeyring.Held] = [:]
+    private(set) var liars: Set<DeviceID> = []
+
+    init(_ entries: [RosterEntry], circle: CircleID) {
+        self.entries = entries.sorted { $0.head.number > $1.head.number }
+        byHash = Dictionary(uniqueKeysWithValues: entries.map { ($0.hash, $0) })
+        self.circle = circle
+    }
+
+    mutating func openBoxes(of device: DeviceID, _ identity: borrowing ScopeIdentity) {
+        for entry in entries {
+            guard let wraps = entry.operation.wraps, wraps.devices.contains(device) else {
+                continue
+            }
+            do {
+                keys[entry.hash] = CircleKeyring.Held(
+                    try wraps.key(for: device, identity, in: entry.head))
+            } catch {
+                liars.insert(entry.head.signer)
+            }
+        }
+    }
+
+    /// Goes from the latest entries to the first, so that each key opens the one before.
+    mutating func openFormer(_ scope: KeyScope) {
+        for entry in entries {
+            guard let held = keys[entry.hash], let parent = byHash[entry.head.parent],
+                let before = epochEntry(from: parent.hash), keys[before.hash] == nil
+            else { continue }
+            switch entry.operation {
+            case .add: keys[before.hash] = held
+            case .remove(_, let wraps, let former), .rotate(let wraps, let former):
+                guard let commitments = before.operation.wraps?.commitments else { continue }
+                do {
+                    keys[before.hash] = CircleKeyring.Held(
+                        try former.key(
+                            of: scope, under: held.key, circle: circle, epoch: wraps.epoch,
+                            commitments: commitments))
+                } catch {
+                    liars.insert(entry.head.signer)
+                }
+            case .create, .leave: continue
+            }
+        }
+    }
+
+    /// The entry that made the keys in use after the entry `hash`.
+    func epochEntry(from hash: SyncHash) -> RosterEntry? {
+        var next = byHash[hash]
+        while let entry = next {
+            switch entry.operation {
+            case .create, .remove, .rotate: return entry
+            case .add, .leave: next = byHash[entry.head.parent]
+            }
+        }
+        return nil
+    }
+}
+
+/// One round of sync: reads everything, writes everything that is new, and determines the state.
+/// The agent and `valet sync once` run it.
+extension SyncSession {
+    /// Reads roster and logs, writes what is pending, and keeps the report in the keychain.
+    ///
+    /// Failures of the store and of the keychain end the round and give its state; they are no
+    /// errors, because the next round goes on.
+    ///
+    /// - Returns: The state, and why the round ended early.
+    @discardableResult
+    package func round(
+        _ progress: () -> Void = {}
+    ) -> (state: SyncState, failure: KeychainFailure?) {
+        report.beginRound(at: machine.milliseconds(), self: circle.device)
+        var failure: KeychainFailure?
+        var state = SyncState.current
+        do {
+            state = try work(progress)
+        } catch {
+            guard error.code != .roundInterrupted else {
+                // What the round has found so far is half of the truth.
+                report = keptReport
+                return (report.state, error)
+            }
+            failure = error
+            state = SyncState(of: error)
+            if error.code == .noCircleKeys { report.add(.noKeys) }
+            // Only what is open after the first unlock is closed before it.
+            let isLocked = try? keychain.read(Self.opening) { $0.isLocked }
+            if state == .closed, isLocked != nil { state = .locked }
+        }
+        report.state = state
+        do {
+            try keepReport()
+        } catch {
+            failure = failure ?? error
+        }
+        return (state, failure)
+    }
+
+    func keep(_ state: SyncState) throws(KeychainFailure) {
+        report.state = state
+        try keepReport()
+    }
+
+    /// Keeps the report in the keychain if it says something new. A write would wake the agent
+    /// again, and a quiet circle is quiet.
+    private func keepReport() throws(KeychainFailure) {
+        var known = keptReport
+        known.milliseconds = report.milliseconds
+        let isOld =
+            report.milliseconds > keptReport.milliseconds
+            && report.milliseconds - keptReport.milliseconds > 600_000
+        guard known.bytes != report.bytes || isOld else { return }
+        let bytes = report.bytes
+        try keychain.update(Self.opening) { try $0.set(.report, bytes) }
+        keptReport = report
+    }
+
+    private func work(_ progress: () -> Void) throws(KeychainFailure) -> SyncState {
+        // Before the store is asked, which may take long: a locked keychain takes keys away.
+        _ = try openScopes()
+        try store.check(circle.circle, by: storeDeadline)
+        try readRoster()
+        guard roster.alarm.isEmpty else { return .alarm }
+        guard isMember else { return .removed }
+        let scopes = try openScopes()
+        if scopes.contains(.whileUnlocked) {
+            try doDuties()
+            try removeStaleRecoveryKey()
+        }
+        try readLogs(progress)
+        // A locked device has not read the messages that the user has accepted.
+        if scopes.contains(.whileUnlocked) { report.endAcceptance(except: waitingLogs) }
+        let isSent = try sendPending()
+        for scope in try openScopes() where try isBaseDue(scope) { try sendBase(scope) }
+        try tidy()
+        return try state(after: scopes, isSent: isSent)
+    }
+
+    private func state(after scopes: [KeyScope], isSent: Bool) throws(KeychainFailure) -> SyncState
+    {
+        let kinds = Set(report.troubles.map(\.kind))
+        if kinds.contains(.undecided) { return .alarm }
+        if kinds.contains(.newer) { return .newer }
+        let isWaiting = [
+            SyncReport.Kind.partial, .unknown, .withheld, .tooManyLogs, .cloudIsFull,
+            .replacedValuesAreFull, .logIsTooLong, .noKeys,
+        ].contains(where: kinds.contains)
+        let hasNews = try look { replica in
+            scopes.contains { replica[$0].hasNews || replica[$0].own.unconfirmed != nil }
+        }
+        if try !hasJoined(scopes) { return .joining }
+        let hasGap = waitingLogs.contains { shelves[$0] != nil && scopes.contains($0.scope) }
+        if isWaiting || hasGap || hasNews && !holdsItemsBack || !isSent { return .waiting }
+        return scopes.contains(.whileUnlocked) ? .current : .locked
+    }
+
+    /// Whether there are items that cannot travel. They are reported. No other device sends them.
+    var holdsItemsBack: Bool {
+        report.troubles.contains { [.tooLarge, .unreadableRecord].contains($0.kind) }
+    }
+
+    /// Whether this device has read everything that its sponsor had read when it admitted this
+    /// device: docs/SYNC.md §6, step 7. That is the table of the sponsor's first message that names
+    /// the admission or a later entry, in each open scope.
+    private func hasJoined(_ scopes: [KeyScope]) throws(KeychainFailure) -> Bool {
+        if circle.isFounder || report.hasJoined { return true }
+        let targets = report.joinTargets
+        report.hasJoined = try look { replica in
+            scopes.allSatisfy { scope in
+                targets[scope].map { replica[scope].missing(in: [$0]).isEmpty } ?? false
+            }
+        }
+        return report.hasJoined
+    }
+
+    /// Notes a message whose table says how far this device has to read before it has joined.
+    func noteJoinTarget(_ message: VerifiedMessage, _ table: LogTable) {
+        let scope = message.header.scope
+        guard !report.hasJoined, report.joinTargets[scope] == nil,
+            let admission = roster.acceptedPath.first(where: admits),
+            roster.isAncestor(admission.hash, of: message.header.roster)
+        else { return }
+        let isSponsorHere = roster.accepted.members[admission.head.signer] != nil
+        guard !isSponsorHere || message.header.device == admission.head.signer else { return }
+        report.joinTargets[scope] = table
+    }
+
+    private func admits(_ entry: RosterEntry) -> Bool {
+        guard case .add(let member, _) = entry.operation else { return false }
+        return member.id == circle.device
+    }
+}
+
+extension SyncState {
+    package init(of error: KeychainFailure) {
+        switch error.code {
+        case .storeUnavailable, .storeTimedOut, .storeOutcomeUnknown, .storeMalformed,
+            .badStoreAddress:
+            self = .unavailable
+        case .storeDenied: self = .denied
+        case .storeFull: self = .full
+        case .locked: self = .closed
+        case .notAMember: self = .removed
+        case .undecidedRoster: self = .alarm
+        default: self = .waiting
         }
     }
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetKeychainModel
+package import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSync
-internal import ValetSyncStores
 internal import ValetSystem
 
 // Writes the local changes: docs/SYNC.md §4 "Build", §5 "Writing". A batch is built, numbered and
@@ -19,7 +18,7 @@ extension SyncSession {
     /// - Returns: Whether everything is in the store.
     /// - Throws: ``KeychainFailure``, ``KeychainFailure/Code/noCircleKeys``.
     @discardableResult
-    package func sendPending() throws -> Bool {
+    package func sendPending() throws(KeychainFailure) -> Bool {
         var isDone = true
         for scope in try openScopes() {
             guard try send(scope) else {
@@ -41,10 +40,10 @@ extension SyncSession {
     /// Builds the next batch of a scope.
     ///
     /// - Returns: Whether there was anything to say.
-    private func build(_ scope: KeyScope) throws -> Bool {
+    private func build(_ scope: KeyScope) throws(KeychainFailure) -> Bool {
         let key = try newestKey(in: scope)
         guard try look({ $0[scope].mayBuildBatch }) else { return false }
-        let (author, circle, machine) = (author(in: scope, key), circle, machine)
+        let (circle, machine) = (circle, machine)
         var unsendable: [UnsendableItem] = []
         let isBuilt = try keychain.update(Self.writing) { update in
             guard update.replica?[scope].hasNews == true else { return false }
@@ -52,7 +51,7 @@ extension SyncSession {
             unsendable = update.unsendable
             guard let draft else { return false }
             let batch = draft.batch(at: machine.milliseconds())
-            let header = draft.header(by: author)
+            let header = self.header(.batch, draft.name, after: draft.previous, scope, key)
             let signed = try update.withSecret(scope) { secret in
                 batch.built(
                     header, under: key.key,
@@ -82,17 +81,22 @@ extension SyncSession {
         return isBuilt
     }
 
-    func author(in scope: KeyScope, _ key: CircleKeyring.Held) -> MessageAuthor {
-        MessageAuthor(
-            circle.device, of: circle.circle, in: scope, roster: roster.acceptedHash,
-            keyID: key.key.id)
+    /// The header of a message of this device, which has accepted the newest entry of the roster.
+    func header(
+        _ kind: MessageHeader.Kind, _ name: MessageName, after previous: SyncHash,
+        _ scope: KeyScope, _ key: CircleKeyring.Held
+    ) -> MessageHeader {
+        let place = LogPlace(circle.circle, circle.device, scope, name.log)
+        return MessageHeader(
+            kind, name.number, in: place, after: previous,
+            naming: (roster.acceptedHash, key.key.id))
     }
 
     /// Sends the batch that is not confirmed, if there is one.
     ///
     /// - Returns: false if another copy of this keychain may have written in the log: the next
     ///   round reads it.
-    private func send(_ scope: KeyScope) throws -> Bool {
+    private func send(_ scope: KeyScope) throws(KeychainFailure) -> Bool {
         let bytes: [UInt8]? = try keychain.update(Self.writing) { $0.outgoing[scope] }
         guard let bytes else { return true }
         guard let message = try? ReceivedMessage(parsing: bytes) else {
@@ -129,7 +133,7 @@ extension SyncSession {
 
     /// The store was set back, and has lost messages of the own log: makes a base bring back their
     /// contents.
-    func putBack(_ scope: KeyScope) throws {
+    func putBack(_ scope: KeyScope) throws(KeychainFailure) {
         report.add(.storeWasSetBack, scope: scope)
         try keychain.update(Self.writing) { update in
             update.replica?[scope].oweBase()
@@ -138,7 +142,9 @@ extension SyncSession {
     }
 
     /// Whether a head that the store shows is a message that this device has built.
-    private func isOlderOfOurs(_ head: LogPosition?, _ scope: KeyScope) throws -> Bool {
+    private func isOlderOfOurs(_ head: LogPosition?, _ scope: KeyScope) throws(KeychainFailure)
+        -> Bool
+    {
         guard let head else { return true }
         return try look { replica in
             let own = replica[scope].own
@@ -146,14 +152,6 @@ extension SyncSession {
                 StoredMessage(
                     name: MessageName(log: own.id, number: head.number), hash: head.hash,
                     previous: .zero, base: nil))
-        }
-    }
-
-    /// Gives the next batch of each open scope the whole table, and makes one due even if nothing
-    /// is new.
-    package func oweTables() throws {
-        try keychain.update(Self.writing) { update in
-            for scope in KeyScope.allCases { update.replica?[scope].oweTable() }
         }
     }
 }

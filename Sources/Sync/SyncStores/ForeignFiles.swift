@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import ValetSync
+
 /// Files that desktops and copying programs leave beside the files of a store.
 ///
 /// A store never reads a name that is not exactly one of its own, so these do no harm. They are
 /// listed here only to leave them out of reports: the user can do nothing about them.
 enum ForeignFiles {
-    /// Names in lower case that are ignored.
     private static let names: Set<String> = [
         "desktop.ini", "thumbs.db", "ehthumbs.db", "icon\r", "icon", "lost+found", "@eadir",
         "#recycle", "$recycle.bin", "system volume information", "__macosx",
@@ -49,7 +50,6 @@ enum ForeignFiles {
 }
 
 extension StoreListing {
-    /// Counts a file that does not belong to the store.
     package mutating func addForeign(_ name: Span<UInt8>) {
         guard !ForeignFiles.isOfOtherProgram(name) else { return }
         foreignCount += 1

@@ -6,13 +6,12 @@ import ValetCommandTestSupport
 import ValetKeychainModel
 import ValetSync
 import ValetSyncAgent
-import ValetSyncStores
 
 @testable import ValetSyncCommand
 
 @Suite struct `The program valet-sync` {
     @Test func `The help of every verb of sync fits, and its examples can be parsed`() throws {
-        try checkHelp(of: SyncVerb.all)
+        try checkHelp(of: SyncVerbs.all)
     }
 
     @Test func `A code is drawn light on dark, two modules a line, with a margin of four`() {
@@ -33,13 +32,10 @@ import ValetSyncStores
         }
     }
 
-    @Test func `Each state of sync has the exit code that scripts expect`() {
-        let codes: [(SyncState, ExitCode)] = [
-            (.current, .success), (.waiting, .success), (.locked, .success), (.off, .notFound),
-            (.alarm, .damaged), (.closed, .locked), (.unavailable, .locked), (.removed, .denied),
-            (.denied, .denied), (.full, .failure),
-        ]
-        for (state, code) in codes { #expect(ExitCode(state) == code, "\(state)") }
+    @Test func `Every trouble of a report has a text`() {
+        for kind in SyncReport.Kind.allCases where ![.foreign, .undecided].contains(kind) {
+            #expect(SyncFinding.known[kind] != nil, "\(kind)")
+        }
     }
 
     @Test(arguments: [
@@ -55,7 +51,7 @@ import ValetSyncStores
         attributes.set(.text("token"), for: Attribute.account.tag)
         attributes.set(.text(service), for: Attribute.service.tag)
         let content = RecordContent(
-            unchecked: .genericPassword, .whenUnlocked, kind: .noValue, attributes: attributes)
+            .genericPassword, .whenUnlocked, kind: .noValue, attributes: attributes)
         #expect(ItemName(content).line == line)
     }
 
@@ -63,7 +59,7 @@ import ValetSyncStores
         var attributes = AttributeList()
         attributes.set(.text("\u{1B}[2J"), for: Attribute.account.tag)
         let content = RecordContent(
-            unchecked: .genericPassword, .whenUnlocked, kind: .noValue, attributes: attributes)
+            .genericPassword, .whenUnlocked, kind: .noValue, attributes: attributes)
         #expect(ItemName(content).line == "\\u{1b}[2J  -  -")
     }
 

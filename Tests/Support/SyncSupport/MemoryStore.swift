@@ -6,7 +6,6 @@
 internal import Synchronization
 package import ValetKeychainModel
 package import ValetSync
-package import ValetSyncStores
 package import ValetSystem
 
 /// What the devices of a test share. Each has a ``Client`` of it.
@@ -102,11 +101,12 @@ package final class MemoryStore: Sendable {
     /// What changed after `version`, and the version of now.
     fileprivate func changes(
         after version: Int, in circle: CircleID
-    ) -> (change: StoreChange?, version: Int) {
+    ) -> (isChanged: Bool, version: Int) {
         state.withLock { state in
-            if state.everywhere > version { return (.everything, state.version) }
-            let places = state.versions.filter { $0.value > version && $0.key.circle == circle }
-            return (places.isEmpty ? nil : .places(Set(places.keys)), state.version)
+            let isChanged =
+                state.everywhere > version
+                || state.versions.contains { $0.value > version && $0.key.circle == circle }
+            return (isChanged, state.version)
         }
     }
 }
@@ -221,11 +221,11 @@ extension MemoryStore.Client {
     }
 
     package func list(
-        _ place: StorePlace, from number: UInt64, by deadline: Deadline
+        _ place: StorePlace, by deadline: Deadline
     ) throws(KeychainFailure) -> StoreListing {
         try perform(.list, in: place.circle, by: deadline) {
             var listing = StoreListing()
-            listing.names = names(in: place).filter { $0.number >= number }
+            listing.names = names(in: place)
             return listing
         }
     }
@@ -356,17 +356,17 @@ extension MemoryStore.Client {
 
     package func waitForChange(
         in circle: CircleID, within limit: WaitLimit
-    ) throws(KeychainFailure) -> StoreChange {
+    ) throws(KeychainFailure) -> Bool {
         try perform(.waitForChange, in: circle, by: limit.deadline) {
             while true {
                 let seen = state.withLock { $0.version }
-                let (change, version) = store.changes(after: seen, in: circle)
+                let (isChanged, version) = store.changes(after: seen, in: circle)
                 state.withLock { $0.version = version }
-                if let change { return change }
+                if isChanged { return true }
                 // Nothing wakes the waiting client but its cancellation.
                 let pause = limit.ending(at: min(limit.deadline, Deadline(after: .milliseconds(2))))
                 guard pause.wait(for: -1) == .deadline, !limit.deadline.hasPassed else {
-                    return .nothing
+                    return false
                 }
             }
         }

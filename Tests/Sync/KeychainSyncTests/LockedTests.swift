@@ -134,7 +134,7 @@ import ValetTestSupport
         #expect(try here.value("a") == "one")
         let findings = here.store.keychain.diagnose().filter { $0.severity == .damage }
         #expect(findings.map(\.message) == ["entries of sync that were changed or damaged: 1"])
-        try here.synced.end("leave", keeping: [])
+        try here.synced.end("leave")
         try here.join(sendsItems: true)
         try here.sendAll()
         #expect(try here.update { $0.replica?[.afterFirstUnlock].live.count } == 1)

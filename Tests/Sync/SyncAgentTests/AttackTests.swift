@@ -4,10 +4,9 @@ import Testing
 import ValetKeychainModel
 import ValetKeychainStore
 import ValetSealing
-import ValetSync
-import ValetSyncStores
 import ValetSyncSupport
 
+@testable import ValetSync
 @testable import ValetSyncAgent
 
 /// What attackers do: the rows of docs/SYNC.md §9, against real keychains. Rows that need no
@@ -60,7 +59,7 @@ struct StoreAttackTests {
         try members[0].sync()
         let place = try members[0].session.ownPlace(.whileUnlocked)
         let names = try members[0].client.list(
-            .log(place), from: 0, by: members[0].session.storeDeadline
+            .log(place), by: members[0].session.storeDeadline
         ).names
         try members[0].set("second", "2")
         try members[0].sync()
@@ -114,7 +113,7 @@ struct StoreAttackTests {
         let members = try TestMember.circle(of: 3, in: store)
         let roster = StorePlace.roster(members[0].session.circle.circle)
         let known = try Set(
-            members[0].client.list(roster, from: 0, by: members[0].session.storeDeadline).names)
+            members[0].client.list(roster, by: members[0].session.storeDeadline).names)
         // Each sees its own branch alone.
         for member in members { member.client.hide { $0 == roster && !known.contains($1) } }
         try members[0].session.readRoster()
@@ -174,7 +173,8 @@ struct StoreAttackTests {
         let session = members[1].session
         let state = session.roster.accepted
         let head = state.next(milliseconds: 1, signer: members[1].id)
-        let entry = try session.withIdentity(.whileUnlocked) { identity in
+        let entry = try session.withIdentity(.whileUnlocked) {
+            (identity) throws(KeychainFailure) in
             let removal = try session.removal(of: [members[0].id], after: state, head)
             guard case .remove(_, let wraps, let former) = removal else {
                 return nil as RosterEntry?
@@ -291,13 +291,13 @@ struct MemberAttackTests {
         let members = try TestMember.circle(of: 3, in: store)
         let roster = StorePlace.roster(members[0].session.circle.circle)
         let known = try Set(
-            members[0].client.list(roster, from: 0, by: members[0].session.storeDeadline).names)
+            members[0].client.list(roster, by: members[0].session.storeDeadline).names)
         try members[0].session.remove([members[2].id])
         try settle(Array(members[..<2]))
         // It pretends not to have read its removal, and removes the others.
         members[2].client.hide { $0 == roster && !known.contains($1) }
         try members[2].restart()
-        try members[2].session.append { state, head in
+        try members[2].session.append { (state, head) throws(KeychainFailure) in
             try members[2].session.removal(of: [members[1].id], after: state, head)
         }
         try settle(Array(members[..<2]))

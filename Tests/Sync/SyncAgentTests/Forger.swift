@@ -2,7 +2,6 @@
 
 import ValetKeychainModel
 import ValetSealing
-import ValetSyncStores
 import ValetSyncSupport
 
 @testable import ValetSync
@@ -32,10 +31,9 @@ extension TestMember {
         attributes.set(.text("app"), for: Attribute.accessGroup.tag)
         attributes.set(.text(account), for: Attribute.account.tag)
         attributes.set(.text("service"), for: Attribute.service.tag)
-        let content = try RecordContent(
+        let content = RecordContent(
             .genericPassword, protectionClass, kind: .value(.text(value)),
-            attributes: attributes,
-            in: protectionClass == .whenUnlocked ? .whileUnlocked : .afterFirstUnlock)
+            attributes: attributes)
         return SyncRecord(
             time: time ?? clock.milliseconds << 16, salt: RecordSalt(high: 1, low: 2),
             content: content.encoded)
@@ -56,15 +54,14 @@ extension TestMember {
         guard let key = try session.keyring(forgery.scope)?.newest else {
             throw TestProblem(text: "the member has no key")
         }
+        let place = LogPlace(session.circle.circle, id, forgery.scope, log)
         let header = MessageHeader(
-            kind: .batch, circle: session.circle.circle, scope: forgery.scope, device: id,
-            name: name, previous: forgery.previous, roster: session.roster.acceptedHash,
-            keyID: key.key.id)
+            .batch, name.number, in: place, after: forgery.previous,
+            naming: (session.roster.acceptedHash, key.key.id))
         let built = try session.withIdentity(forgery.scope) {
             batch.built(header, under: key.key, signedBy: $0.signing, random: .random())
         }
         guard let built else { throw TestProblem(text: "the member is locked") }
-        let place = LogPlace(session.circle.circle, id, forgery.scope, log)
         let outcome = try client.append(
             built.bytes, at: LogPosition(number: name.number, hash: built.hash), to: .log(place),
             after: nil, by: session.storeDeadline)

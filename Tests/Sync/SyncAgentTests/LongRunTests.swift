@@ -4,7 +4,6 @@ import Synchronization
 import Testing
 import ValetKeychainModel
 import ValetSync
-import ValetSyncStores
 import ValetSyncSupport
 
 @testable import ValetSyncAgent

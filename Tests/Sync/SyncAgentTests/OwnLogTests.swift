@@ -3,7 +3,6 @@
 import Testing
 import ValetKeychainModel
 import ValetSync
-import ValetSyncStores
 import ValetSyncSupport
 
 @testable import ValetSyncAgent

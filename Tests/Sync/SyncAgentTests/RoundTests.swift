@@ -5,7 +5,6 @@ import ValetKeychainDatabase
 import ValetKeychainModel
 import ValetKeychainStore
 import ValetSync
-import ValetSyncStores
 import ValetSyncSupport
 
 @testable import ValetSyncAgent

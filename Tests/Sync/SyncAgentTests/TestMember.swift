@@ -7,7 +7,6 @@ import ValetKeychainModel
 import ValetKeychainStore
 import ValetSealing
 import ValetSync
-import ValetSyncStores
 import ValetSyncSupport
 import ValetTestValues
 
@@ -62,7 +61,7 @@ final class TestMember {
         try synced.found(
             CircleBeginning(
                 CircleNote(circle.id, founder.member.id, isFounder: true), circle.roster,
-                .folder("/"), DeviceNames()), clock.machine)
+                .folder("/"), [:]), clock.machine)
         return try open(synced, folder, clock, client)
     }
 
@@ -78,13 +77,13 @@ final class TestMember {
         try joiner.keepSecrets(in: keychain, nil)
         try session.readRoster()
         try session.admit(joiner.member)
-        guard let roster = try ForeignRoster(of: circle, in: client, by: session.storeDeadline)
+        guard let roster = try Roster(of: circle, in: client, by: session.storeDeadline)
         else { throw TestProblem(text: "the joiner sees no roster") }
         let synced = SyncedKeychain(keychain)
         try synced.join(
             CircleBeginning(
-                CircleNote(circle, joiner.member.id, isFounder: false), roster.roster,
-                .folder("/"), DeviceNames()), clock.machine)
+                CircleNote(circle, joiner.member.id, isFounder: false), roster,
+                .folder("/"), [:]), clock.machine)
         return try Self.open(synced, folder, clock, client)
     }
 
@@ -271,6 +270,6 @@ extension TestMember {
 
     /// What is in a log.
     func names(in place: LogPlace) throws -> [StoredName] {
-        try client.list(.log(place), from: 0, by: session.storeDeadline).names
+        try client.list(.log(place), by: session.storeDeadline).names
     }
 }

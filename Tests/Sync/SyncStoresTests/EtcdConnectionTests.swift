@@ -38,13 +38,13 @@ import ValetTestValues
     @Test func `is not plain HTTP, unless that is allowed and no password is sent`() throws {
         let (text, user) = (
             "http://a.example",
-            EtcdCredentials(user: "u", password: SecretValue(copying: [1, 2].span))
+            (user: "u", password: SecretValue(copying: [1, 2].span))
         )
         #expect(throws: KeychainFailure.self) { try EtcdAddress(text) }
         #expect(throws: KeychainFailure.self) {
             try EtcdAddress(text, credentials: user, allowsPlainText: true)
         }
-        #expect(try EtcdAddress(text, allowsPlainText: true).credentials == nil)
+        #expect(try EtcdAddress(text, allowsPlainText: true).endpoints.count == 1)
     }
 
     @Test(arguments: [
@@ -54,7 +54,7 @@ import ValetTestValues
     func `sends no password to a port of this machine that is not protected by TLS`(
         _ text: String
     ) {
-        let user = EtcdCredentials(user: "u", password: SecretValue(copying: [1, 2].span))
+        let user = (user: "u", password: SecretValue(copying: [1, 2].span))
         let error = #expect(throws: KeychainFailure.self) {
             try EtcdAddress(text, credentials: user)
         }
@@ -83,13 +83,13 @@ import ValetTestValues
     func `takes no revision of a server whose successor is no number`(
         _ text: String, _ next: Int64?
     ) {
-        #expect(EtcdRevision(text)?.next == next)
+        #expect(etcdRevision(text).map { $0 + 1 } == next)
     }
 
     @Test func `names files by absolute paths, and a certificate with its key`() {
         for security in [
-            EtcdSecurity(authority: "ca.pem"), EtcdSecurity(certificate: "/c.pem"),
-            EtcdSecurity(key: "/k.pem"),
+            EtcdPlace(authority: "ca.pem"), EtcdPlace(certificate: "/c.pem"),
+            EtcdPlace(key: "/k.pem"),
         ] {
             #expect(throws: KeychainFailure.self) {
                 try EtcdAddress("https://a.example", security: security)
@@ -212,7 +212,7 @@ struct `A connection to etcd` {
         let outcome = try store.append(
             [1], at: .test(1), to: .log(log), after: nil, by: .soon)
         #expect(outcome == .stored)
-        #expect(try direct.list(.log(log), from: 1, by: .soon).names.count == 1)
+        #expect(try direct.list(.log(log), by: .soon).names.count == 1)
     }
 
     @Test func `tries the next server when one does not exist or is silent`() throws {
@@ -235,8 +235,8 @@ struct `A connection to etcd` {
 
 /// Authorities and certificates, made by openssl.
 struct TestCertificates {
-    let server: EtcdSecurity
-    let client: EtcdSecurity
+    let server: EtcdPlace
+    let client: EtcdPlace
     let otherAuthority: String
 
     init(in folder: TestFolder) throws {
@@ -267,7 +267,7 @@ struct TestCertificates {
         process.waitUntilExit()
         guard process.terminationStatus == 0 else { throw EtcdServer.Silence() }
         let files = { (name: String) in
-            EtcdSecurity(
+            EtcdPlace(
                 authority: folder.path("ca.crt"), certificate: folder.path(name + ".crt"),
                 key: folder.path(name + ".key"))
         }

@@ -2,9 +2,12 @@
 
 import Foundation
 internal import ValetKeychainModel
-import ValetSyncStores
+import ValetSealing
+import ValetSync
 import ValetSystem
 import ValetTestValues
+
+@testable import ValetSyncStores
 
 /// A real etcd of a test's own, on ports of this machine, with its data in a temporary folder. It
 /// ends with the test's process, however that ends.
@@ -22,7 +25,7 @@ final class EtcdServer {
     let port = EtcdServer.freePort()
     let peerPort = EtcdServer.freePort()
     let folder: TestFolder
-    private let security: EtcdSecurity?
+    private let security: EtcdPlace?
     private let asksForCertificates: Bool
     private var cluster: [String] = []
     private var others: [String] = []
@@ -32,7 +35,7 @@ final class EtcdServer {
 
     /// One server that is a cluster by itself. `security` has the server's own files.
     convenience init(
-        security: EtcdSecurity? = nil, asksForCertificates: Bool = true, _ arguments: String...
+        security: EtcdPlace? = nil, asksForCertificates: Bool = true, _ arguments: String...
     ) throws {
         try self.init(
             name: "a", security: security, asksForCertificates: asksForCertificates)
@@ -43,7 +46,7 @@ final class EtcdServer {
     }
 
     private init(
-        name: String, security: EtcdSecurity? = nil, asksForCertificates: Bool = true
+        name: String, security: EtcdPlace? = nil, asksForCertificates: Bool = true
     ) throws {
         self.asksForCertificates = asksForCertificates
         self.name = name
@@ -149,8 +152,9 @@ final class EtcdServer {
     }
 
     /// The address of this server for a client.
-    func address(_ credentials: EtcdCredentials? = nil) throws -> EtcdAddress {
-        try EtcdAddress(url, security: security ?? EtcdSecurity(), credentials: credentials)
+    func address(_ credentials: (user: String, password: SecretValue)? = nil) throws -> EtcdAddress
+    {
+        try EtcdAddress(url, security: security, credentials: credentials)
     }
 
     /// Runs etcdctl with this server.
@@ -188,4 +192,24 @@ final class EtcdServer {
     }
 
     deinit { end() }
+}
+
+extension EtcdPlace {
+    /// The files that secure connections.
+    init(authority: String? = nil, certificate: String? = nil, key: String? = nil) {
+        self.init(list: "")
+        (self.authority, self.certificate, self.key) = (authority, certificate, key)
+    }
+}
+
+extension EtcdAddress {
+    /// The servers of `list`, with the files of `security`.
+    init(
+        _ list: String, security: EtcdPlace? = nil,
+        credentials: (user: String, password: SecretValue)? = nil, allowsPlainText: Bool = false
+    ) throws(KeychainFailure) {
+        var place = security ?? EtcdPlace()
+        (place.list, place.user, place.allowsPlainText) = (list, credentials?.user, allowsPlainText)
+        try self.init(place, password: credentials?.password)
+    }
 }

@@ -88,7 +88,7 @@ final class TestStore {
 
     /// Reads everything that is listed in a place.
     func contents(of place: StorePlace) throws -> [StoredBytes] {
-        let names = try other.list(place, from: 1, by: .soon).names
+        let names = try other.list(place, by: .soon).names
         return try stride(from: 0, to: names.count, by: StoreLimits.readCount).flatMap { start in
             let some = Array(names[start..<min(names.count, start + StoreLimits.readCount)])
             return try other.read(some, in: place, by: .soon)

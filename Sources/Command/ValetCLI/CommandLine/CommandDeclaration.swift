@@ -6,7 +6,7 @@
 /// A verb, with everything that parsing and `--help` need.
 package struct CommandDeclaration: Sendable {
     /// All words of the verb, as `backup create`.
-    let name: String
+    package let name: String
     /// One line, lower case, no full stop.
     let abstract: String
     /// Other words for the verb's last one, which do the same.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import ValetDatabase
+internal import ValetDatabase
 package import ValetKeychainModel
 internal import ValetKeys
 internal import ValetSealing
@@ -15,10 +15,7 @@ package final class SyncTables: @unchecked Sendable {
 
     private let mark: Statement
     private let setMark: Statement
-    /// The synchronizable rows and tombstones with change numbers above a mark, without their
-    /// sealed parts, the oldest change first.
-    package let changed: Statement
-    package static let changeColumn = Schema.Column.changeNumber
+    private let changed: Statement
     private let itemByKey: Statement
     private let placeOfItem: Statement
     private let addItem: Statement
@@ -113,6 +110,23 @@ package final class SyncTables: @unchecked Sendable {
         try run.bind(mark, at: 1)
         try run.bind(stamp, at: 2)
         try run.finish()
+    }
+
+    /// The synchronizable rows and tombstones with change numbers above `mark`, the oldest change
+    /// first: some `count`, and those with the number of the last one. Rows that sync has written
+    /// share a number; a caller that collects a part of them would miss the others.
+    package func changedRows(
+        above mark: Int64, count: Int
+    ) throws -> [(row: FoundRow, change: Int64)] {
+        var rows: [(row: FoundRow, change: Int64)] = []
+        let run = try changed.start()
+        try run.bind(mark, at: 1)
+        while try run.step() {
+            let change = run.int64(Schema.Column.changeNumber)
+            guard rows.count < count || change == rows.last?.change else { break }
+            rows.append((try FoundRow(run), change))
+        }
+        return rows
     }
 
     // MARK: Items

@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Messages as they are in the store: header, sealed plaintext and signature. A message is parsed,
-// then verified, then opened, and the types allow no other order.
-
 internal import ValetKeychainModel
 package import ValetSealing
 internal import ValetSystem
 
+// Messages as they are in the store: header, sealed plaintext and signature. A message is parsed,
+// then verified, then opened, and the types allow no other order.
+
 /// Sizes and names that all messages share: docs/SYNC.md §3.
 package enum MessageFormat {
-    /// The most bytes of a message and of a part.
     package static let maximalByteCount = 262_144
     /// The version that this program writes, and the highest that it reads.
     package static let version: UInt16 = 1
     /// The most bytes of a plaintext, so that the message with its padding is not too large.
     package static let maximalPlaintextByteCount = 63 * largeStep - 1
-    /// The most logs of a table.
     package static let maximalLogCount = 1024
     static let largeStep = 4096
     static let smallStep = 512
-    /// The number of bytes before the sealed ones.
     static let headByteCount = 8 + 2 + 16 + 1 + 16 + 16 + 8 + 32 + 32 + 16 + 4
 
     /// To a multiple of what a plaintext of `byteCount` bytes is padded.
@@ -34,43 +31,16 @@ package enum MessageFormat {
 }
 
 extension MessageHeader.Kind {
-    var magic: [UInt8] {
-        switch self {
-        case .batch: Array("VALETBAT".utf8)
-        case .base: Array("VALETBAS".utf8)
-        }
-    }
-
-    var context: DerivationContext {
-        switch self {
-        case .batch: .syncBatch
-        case .base: .syncBase
-        }
-    }
-
-    var subject: SyncError.Subject {
-        switch self {
-        case .batch: .batch
-        case .base: .base
-        }
-    }
-
-    fileprivate init?(magic: [UInt8]) {
-        guard let kind = [Self.batch, .base].first(where: { $0.magic == magic }) else {
-            return nil
-        }
-        self = kind
-    }
+    fileprivate var magic: [UInt8] { Array((self == .batch ? "VALETBAT" : "VALETBAS").utf8) }
+    fileprivate var context: DerivationContext { self == .batch ? .syncBatch : .syncBase }
+    fileprivate var subject: SyncError.Subject { self == .batch ? .batch : .base }
 }
 
 /// A message that this device built: docs/SYNC.md §4.
 package struct BuiltMessage: Sendable {
-    /// What the store keeps.
     package let bytes: [UInt8]
-    /// What names it in tables and in the next message.
     package let hash: SyncHash
 
-    /// Seals and signs a padded plaintext.
     init(
         _ header: MessageHeader, sealing plaintext: Span<UInt8>, under key: borrowing CircleKey,
         signedBy pair: borrowing SigningPair, random: HedgeBytes
@@ -87,28 +57,17 @@ package struct BuiltMessage: Sendable {
 }
 
 extension MessageHeader {
-    /// All bytes before the sealed ones.
     fileprivate func encoded(sealedByteCount: Int) -> [UInt8] {
-        var bytes = kind.magic
-        bytes.append(bigEndian: MessageFormat.version)
-        bytes += circle.bytes
-        bytes.append(scope.rawValue)
-        bytes += device.bytes
-        bytes += name.log.bytes
-        bytes.append(bigEndian: name.number)
-        bytes += previous.bytes
-        bytes += roster.bytes
-        bytes += keyID.bytes
-        bytes.append(bigEndian: UInt32(sealedByteCount))
-        return bytes
+        kind.magic
+            + [UInt8](
+                fields: MessageFormat.version, circle, scope, device, name, previous, roster, keyID,
+                UInt32(sealedByteCount))
     }
 }
 
 /// A message from the store that has the right form. Anyone may have made it.
 package struct ReceivedMessage: Sendable {
-    /// The open part.
     package let header: MessageHeader
-    /// What names it in tables and in the next message.
     package let hash: SyncHash
     private let version: UInt16
     private let bytes: [UInt8]
@@ -118,31 +77,27 @@ package struct ReceivedMessage: Sendable {
     ///
     /// - Throws: ``SyncError``, all `malformed`: `limit`, `form`, `magic`, `version`, `scope`.
     package init(parsing bytes: [UInt8]) throws(SyncError) {
-        guard bytes.count <= MessageFormat.maximalByteCount else {
-            throw SyncError(.malformed, .limit, in: .message)
-        }
-        var reader = ByteReader(bytes, malformed: SyncError(.malformed, .form, in: .message))
-        guard let kind = MessageHeader.Kind(magic: try reader.bytes(8)) else {
-            throw SyncError(.malformed, .magic, in: .message)
-        }
+        let limit = MessageFormat.maximalByteCount
+        guard bytes.count <= limit else { throw .message(.malformed, .limit) }
+        var reader = ByteReader(bytes, of: .message)
+        let magic = try reader.bytes(8)
+        let kind = [MessageHeader.Kind.batch, .base].first { $0.magic == magic }
+        guard let kind else { throw .message(.malformed, .magic) }
         version = try reader.integer()
-        guard version > 0 else { throw SyncError(.malformed, .version, in: .message) }
+        guard version > 0 else { throw .message(.malformed, .version) }
         let circle = try CircleID(from: &reader)
-        guard let scope = KeyScope(rawValue: try reader.integer()) else {
-            throw SyncError(.malformed, .scope, in: .message)
-        }
+        let scope = KeyScope(rawValue: try reader.integer())
+        guard let scope else { throw .message(.malformed, .scope) }
+        let (device, name, previous) = try reader.fields(
+            DeviceID.self, MessageName.self, SyncHash.self)
         header = MessageHeader(
-            kind: kind, circle: circle, scope: scope, device: try DeviceID(from: &reader),
-            name: MessageName(log: try LogID(from: &reader), number: try reader.integer()),
-            previous: try SyncHash(from: &reader), roster: try SyncHash(from: &reader),
-            keyID: try reader.fixedBytes())
+            kind, name.number, in: LogPlace(circle, device, scope, name.log), after: previous,
+            naming: try reader.fields(SyncHash.self, KeyID.self))
         let sealedByteCount = try reader.integer(UInt32.self)
-        guard sealedByteCount <= UInt32(MessageFormat.maximalByteCount) else {
-            throw SyncError(.malformed, .limit, in: .message)
-        }
+        guard sealedByteCount <= UInt32(limit) else { throw .message(.malformed, .limit) }
         _ = try reader.bytes(Int(sealedByteCount))
         signature = try reader.fixedBytes()
-        guard reader.isAtEnd else { throw reader.malformed }
+        try reader.finish()
         self.bytes = bytes
         hash = SyncHash(messageDigest(bytes.span.extracting(droppingLast: Signature.byteCount)))
     }
@@ -152,35 +107,20 @@ package struct ReceivedMessage: Sendable {
     /// - Throws: ``SyncError``: `tampered`, `signature`; `newer` for a later version; `invalid`:
     ///   `number`, `log`.
     package func verified(by key: SigningKey) throws(SyncError) -> VerifiedMessage {
-        guard signature.isValid(.syncMessage, of: hash.bytes.span, by: key) else {
-            throw SyncError(.tampered, .signature, in: .message)
-        }
-        guard version == MessageFormat.version else {
-            throw SyncError(.newer, .version, in: .message)
-        }
-        guard header.name.number > 0 else { throw SyncError(.invalid, .number, in: .message) }
-        guard header.name.log.belongs(to: header.device) else {
-            throw SyncError(.invalid, .log, in: .message)
-        }
-        return VerifiedMessage(header: header, hash: hash, bytes: bytes)
+        let isSigned = signature.isValid(.syncMessage, of: hash.bytes.span, by: key)
+        guard isSigned else { throw .message(.tampered, .signature) }
+        guard version == MessageFormat.version else { throw .message(.newer, .version) }
+        guard header.name.number > 0 else { throw .message(.invalid, .number) }
+        guard header.name.log.belongs(to: header.device) else { throw .message(.invalid, .log) }
+        return VerifiedMessage(header: header, hash: hash, encoded: bytes)
     }
 }
 
 /// A message that its author signed.
 package struct VerifiedMessage: Sendable {
-    /// The open part.
     package let header: MessageHeader
-    /// What names it in tables and in the next message.
     package let hash: SyncHash
-    /// The bytes in the store.
-    package var encoded: [UInt8] { bytes }
-    private let bytes: [UInt8]
-
-    fileprivate init(header: MessageHeader, hash: SyncHash, bytes: [UInt8]) {
-        self.header = header
-        self.hash = hash
-        self.bytes = bytes
-    }
+    package let encoded: [UInt8]
 
     /// Opens the plaintext and removes its padding.
     ///
@@ -189,12 +129,12 @@ package struct VerifiedMessage: Sendable {
     func open(under key: borrowing CircleKey) throws(SyncError) -> OpenedReader {
         let subject = header.kind.subject
         guard key.id == header.keyID else { throw SyncError(.wrongKey, .seal, in: subject) }
-        let end = bytes.count - Signature.byteCount
+        let end = encoded.count - Signature.byteCount
         let plaintext: SecretBytes
         do {
             plaintext = try HedgedSeal.open(
-                bytes.span.extracting(MessageFormat.headByteCount..<end), header.kind.context,
-                associatedData: bytes.span.extracting(first: MessageFormat.headByteCount),
+                encoded.span.extracting(MessageFormat.headByteCount..<end), header.kind.context,
+                associatedData: encoded.span.extracting(first: MessageFormat.headByteCount),
                 under: key)
         } catch {
             throw SyncError(error, .invalid, in: subject)
@@ -207,4 +147,68 @@ package struct VerifiedMessage: Sendable {
 /// `HASH(message; all before the signature)`.
 private func messageDigest(_ bytes: Span<UInt8>) -> Digest {
     UnkeyedHash.digest(.syncMessage) { $0.append(bytes) }
+}
+
+// Plaintexts of messages. Fields of another form are refused as what the reader reads.
+
+typealias OpenedReader = SecretReader<SyncError>
+
+extension SecretReader<SyncError> {
+    /// Starts at the front of `plaintext`, which is padded to a multiple of `step`.
+    ///
+    /// - Throws: ``SyncError`` with `code` if it is not padded.
+    init(
+        _ plaintext: consuming SecretBytes, paddedTo step: Int, in subject: SyncError.Subject,
+        _ code: SyncError.Code = .invalid
+    ) throws(SyncError) {
+        let byteCount: Int
+        do {
+            byteCount = try plaintext.withBytes { (bytes: Span<UInt8>) throws(SystemError) in
+                try Padding.unpaddedByteCount(bytes, step: step)
+            }
+        } catch {
+            throw SyncError(code, .padding, in: subject)
+        }
+        self.init(plaintext, byteCount: byteCount, malformed: SyncError(code, .form, in: subject))
+    }
+
+    /// Starts at the front of `value`, which is not padded.
+    init(
+        copying value: SecretValue, in subject: SyncError.Subject,
+        _ code: SyncError.Code = .invalid
+    ) {
+        self.init(
+            value.withBytes { SecretBytes(copying: $0) },
+            malformed: SyncError(code, .form, in: subject))
+    }
+
+    /// The error for a broken rule.
+    func refusal(_ rule: SyncError.Rule) -> SyncError {
+        SyncError(malformed.code, rule, in: malformed.subject)
+    }
+
+    /// A count of 2 bytes, of at most `limit`.
+    mutating func count(upTo limit: Int) throws(SyncError) -> Int {
+        let count = Int(try integer(UInt16.self))
+        guard count <= limit else { throw refusal(.limit) }
+        return count
+    }
+
+    /// A length of 4 bytes, of at most `limit`.
+    mutating func length(upTo limit: Int) throws(SyncError) -> Int {
+        let length = try integer(UInt32.self)
+        guard length <= UInt32(limit) else { throw refusal(.limit) }
+        return Int(length)
+    }
+
+    /// The next field, which has `byteCount` bytes and is not secret.
+    mutating func field<Field: ByteField>(
+        _ byteCount: Int, as type: Field.Type = Field.self
+    ) throws(SyncError) -> Field {
+        var reader = ByteReader(try bytes(byteCount), malformed: malformed)
+        return try Field(from: &reader)
+    }
+
+    /// All bytes that are left, in memory that is not wiped.
+    mutating func rest() throws(SyncError) -> [UInt8] { try bytes(remainingByteCount) }
 }

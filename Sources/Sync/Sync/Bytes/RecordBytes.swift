@@ -9,28 +9,19 @@ package import ValetSealing
 extension SyncRecord {
     /// The greatest time of a record: 2^62.
     package static let greatestTime: UInt64 = 1 << 62
-    /// The most bytes of a content: 192 KiB.
     package static let maximalContentByteCount = TravellingItem.maximalByteCount
-    /// The number of bytes before the content.
     static let headByteCount = 8 + 16 + 4
 
-    /// The number of bytes of the record.
     package var byteCount: Int { Self.headByteCount + content.byteCount }
 
-    /// The first ``headByteCount`` bytes.
     static func head(time: UInt64, salt: RecordSalt, contentByteCount: Int) -> [UInt8] {
-        var head: [UInt8] = []
-        head.append(bigEndian: time)
-        head += salt.bytes
-        head.append(bigEndian: UInt32(contentByteCount))
-        return head
+        [UInt8](fields: time, salt, UInt32(contentByteCount))
     }
 
     private var head: [UInt8] {
         Self.head(time: time, salt: salt, contentByteCount: content.byteCount)
     }
 
-    /// Writes the bytes of the record.
     func write(to writer: inout SecretWriter) {
         writer.append(head)
         writer.append(content)
@@ -42,13 +33,12 @@ extension SyncRecord {
     init(from reader: inout OpenedReader, in scope: KeyScope) throws(SyncError) {
         let time = try reader.integer(UInt64.self)
         guard time <= Self.greatestTime else { throw reader.refusal(.time) }
-        let salt = try reader.id(RecordSalt.self)
+        let salt = try reader.field(16, as: RecordSalt.self)
         let byteCount = try reader.length(upTo: Self.maximalContentByteCount)
         self.init(time: time, salt: salt, content: try reader.secret(byteCount))
         _ = try RecordContent(parsing: content, in: scope)
     }
 
-    /// Whether the bytes of `left` order before those of `right`.
     package static func isRising(_ left: SyncRecord, _ right: SyncRecord) -> Bool {
         if left.head != right.head { return left.head.span.precedes(right.head.span) }
         return left.content.withBytes { left in
@@ -64,32 +54,15 @@ extension RecordContent {
         case moved = 2
     }
 
-    /// Puts the parts together.
+    /// Requires that an item of this content may travel in `scope`.
     ///
-    /// - Throws: ``SyncError``: `protection`, `content`, `moved`, `number` if such an item may not
-    ///   travel in `scope`; `limit` if it is too large.
-    package init(
-        _ itemClass: ItemClass, _ protectionClass: ProtectionClass, kind: Kind,
-        attributes: AttributeList, in scope: KeyScope
-    ) throws(SyncError) {
-        self.init(
-            itemClass: itemClass, protectionClass: protectionClass, kind: kind,
-            attributes: attributes)
+    /// - Throws: ``SyncError``: `protection`, `content`, `moved`, `number`; `limit` if it is too
+    ///   large.
+    package func checkTravels(in scope: KeyScope) throws(SyncError) {
         try check(in: scope)
         guard byteCount <= SyncRecord.maximalContentByteCount else {
             throw SyncError(.invalid, .limit, in: .record)
         }
-    }
-
-    /// Puts the parts together for an item that may not travel, for example because it is too
-    /// large.
-    package init(
-        unchecked itemClass: ItemClass, _ protectionClass: ProtectionClass, kind: Kind,
-        attributes: AttributeList
-    ) {
-        self.init(
-            itemClass: itemClass, protectionClass: protectionClass, kind: kind,
-            attributes: attributes)
     }
 
     private var byteCount: Int {
@@ -102,29 +75,25 @@ extension RecordContent {
         }
     }
 
-    /// The bytes.
     package var encoded: SecretValue {
         var writer = SecretWriter(byteCount: byteCount)
-        writer.append(itemClass.rawValue)
-        writer.append(protectionClass.rawValue)
         let encodedKind: EncodedKind =
             switch kind {
             case .noValue: .noValue
             case .value: .value
             case .moved: .moved
             }
-        writer.append(encodedKind.rawValue)
-        let list = attributes.encoded
-        writer.append(UInt32(list.count))
-        writer.append(list)
+        writer.append(
+            [UInt8](
+                fields: itemClass.rawValue, protectionClass.rawValue, encodedKind.rawValue,
+                SizedBytes(attributes.encoded)))
         switch kind {
         case .noValue: break
         case .value(let value):
             writer.append(UInt32(value.byteCount))
             writer.append(value)
         case .moved(let message):
-            writer.append(message.log.bytes)
-            writer.append(message.number)
+            writer.append([UInt8](fields: message))
         }
         return SecretValue(writer.finish())
     }
@@ -161,13 +130,10 @@ extension RecordContent {
         switch encodedKind {
         case .noValue: kind = .noValue
         case .value: kind = .value(try reader.secret(try reader.length(upTo: Self.longestField)))
-        case .moved:
-            kind = .moved(MessageName(log: try reader.id(), number: try reader.integer()))
+        case .moved: kind = .moved(try reader.field(24))
         }
         try reader.finish()
-        self.init(
-            itemClass: itemClass, protectionClass: protectionClass, kind: kind,
-            attributes: attributes)
+        self.init(itemClass, protectionClass, kind: kind, attributes: attributes)
     }
 
     private func check(in scope: KeyScope) throws(SyncError) {
@@ -183,7 +149,9 @@ extension RecordContent {
         guard case .text = attributes[Attribute.accessGroup.tag],
             attributes.entries.allSatisfy({ itemClass.mayTravel($0) })
         else { throw SyncError(.invalid, .content, in: .record) }
-        guard !isMoved || attributes.entries.allSatisfy({ itemClass.isInKey($0.tag) }) else {
+        let names = [Attribute.accessGroup] + itemClass.primaryKeyAttributes
+        let tags = names.map(\.tag)
+        guard !isMoved || attributes.entries.allSatisfy({ tags.contains($0.tag) }) else {
             throw SyncError(.invalid, .moved, in: .record)
         }
     }
@@ -198,10 +166,5 @@ extension ItemClass {
         case .synchronizable, .accessible, .accessControl: return false
         default: return attribute.exists(in: self)
         }
-    }
-
-    /// Whether the attribute is the group or belongs to the primary key: docs/FORMAT.md §6.2.
-    fileprivate func isInKey(_ tag: UInt8) -> Bool {
-        tag == Attribute.accessGroup.tag || primaryKeyAttributes.contains { $0.tag == tag }
     }
 }

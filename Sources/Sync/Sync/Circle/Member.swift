@@ -7,18 +7,12 @@ package import ValetSealing
 ///
 /// A value of this type has a valid proof, and keys whose agreements are not zero.
 package struct Member: Hashable, Sendable {
-    /// The source of the secret halves.
+    /// The source of the secret halves: a device's sync secrets, or the seed of the recovery key.
     package enum Kind: UInt8, Hashable, Sendable {
-        /// A device's sync secrets.
         case device = 1
-        /// The seed of the recovery key.
         case recovery = 2
     }
 
-    /// The number of bytes.
-    package static let byteCount = 1 + 4 * 32 + 64
-
-    /// The source of the secret halves.
     package let kind: Kind
     /// Verifies messages of scope `f`.
     package let signF: SigningKey
@@ -28,15 +22,12 @@ package struct Member: Hashable, Sendable {
     package let agreeF: PublicKey
     /// Receives the keys of scope `u`.
     package let agreeU: PublicKey
-    /// Shows that these keys belong together.
     private let proof: Signature
     /// Names the member. It follows from the keys and the circle.
     package let id: DeviceID
 
     /// Makes the member and its proof from its identities of both scopes in one circle.
-    package init(
-        _ kind: Kind, _ f: borrowing ScopeIdentity, _ u: borrowing ScopeIdentity
-    ) {
+    package init(_ kind: Kind, _ f: borrowing ScopeIdentity, _ u: borrowing ScopeIdentity) {
         precondition(
             f.scope == .afterFirstUnlock && u.scope == .whileUnlocked && f.circle == u.circle,
             "a member has one identity of each scope")
@@ -52,18 +43,12 @@ package struct Member: Hashable, Sendable {
     ///
     /// - Throws: The reader's error; ``SyncError``: `malformed`, `operation`, for an unknown kind;
     ///   `tampered`: `signature`, `agreement`.
-    init(
-        from reader: inout ByteReader<SyncError>, circle: CircleID
-    ) throws(SyncError) {
+    init(from reader: inout ByteReader<SyncError>, circle: CircleID) throws(SyncError) {
         guard let kind = Kind(rawValue: try reader.integer()) else {
             throw SyncError(.malformed, .operation, in: .member)
         }
         self.kind = kind
-        signF = try reader.fixedBytes()
-        signU = try reader.fixedBytes()
-        agreeF = try reader.fixedBytes()
-        agreeU = try reader.fixedBytes()
-        proof = try reader.fixedBytes()
+        (signF, signU, agreeF, agreeU, proof) = try reader.fields()
         let fields = Self.fields(kind, [signF, signU], [agreeF, agreeU])
         guard proof.isValid(.syncMember, of: (circle.bytes + fields).span, by: signU) else {
             throw SyncError(.tampered, .signature, in: .member)
@@ -78,20 +63,8 @@ package struct Member: Hashable, Sendable {
         Self.fields(kind, [signF, signU], [agreeF, agreeU]) + proof.bytes
     }
 
-    /// Verifies messages of `scope`.
     package func signingKey(_ scope: KeyScope) -> SigningKey {
-        switch scope {
-        case .afterFirstUnlock: signF
-        case .whileUnlocked: signU
-        }
-    }
-
-    /// Receives the keys of `scope`.
-    package func agreementKey(_ scope: KeyScope) -> PublicKey {
-        switch scope {
-        case .afterFirstUnlock: agreeF
-        case .whileUnlocked: agreeU
-        }
+        scope == .whileUnlocked ? signU : signF
     }
 
     private static func fields(
@@ -121,5 +94,60 @@ extension LogID {
             hash.append(foreign.flatMap(\.bytes))
         }
         self.init(high: device.high, low: SyncHash(digest).first)
+    }
+}
+
+/// The pairs of keys that a member of a circle has in one scope, made from its sync secret:
+/// docs/SYNC.md §2.
+///
+/// While the keychain is locked, a device has its identity of scope `f` only. The device that
+/// founds a circle makes its pairs before there is an id, and keeps them: its circle is zero.
+package struct ScopeIdentity: ~Copyable, Sendable {
+    package let scope: KeyScope
+    /// The circle that the pairs were made for; zero for the founder's.
+    package let circle: CircleID
+    /// Signs messages, and in scope `u` roster entries.
+    package let signing: SigningPair
+    /// Opens the circle's keys.
+    package let agreement: KeyAgreementPair
+
+    package init(_ secret: borrowing SyncSecret, _ scope: KeyScope, circle: CircleID) {
+        (self.scope, self.circle) = (scope, circle)
+        let seed: SymmetricKey<Purpose.SigningSeed> = KeyedHash.derive(from: secret, .syncSign) {
+            $0.append(circle.bytes)
+        }
+        signing = SigningPair(seed: seed)
+        agreement = KeyAgreementPair(
+            secret: KeyedHash.derive(from: secret, .syncAgree) { $0.append(circle.bytes) })
+    }
+}
+
+/// The keys that the members of a circle share in one epoch. They are sealed in the roster.
+package struct CircleKeys: ~Copyable, Sendable {
+    package let epoch: UInt32
+    package let f: CircleKey
+    package let u: CircleKey
+
+    package init(epoch: UInt32, f: consuming CircleKey, u: consuming CircleKey) {
+        self.epoch = epoch
+        self.f = f
+        self.u = u
+    }
+
+    /// The commitments that prove the keys; the roster has them.
+    package var commitments: KeyCommitments { KeyCommitments(f: f.commitment, u: u.commitment) }
+}
+
+/// The commitments of one epoch's keys (docs/FORMAT.md §1), not secret.
+package struct KeyCommitments: Hashable, Sendable {
+    let f: Digest
+    let u: Digest
+
+    /// Requires that these are the commitments of `key`, the key of `scope`.
+    ///
+    /// - Throws: ``SyncError``: `invalid`, `commitment`.
+    func check(_ key: borrowing CircleKey, _ scope: KeyScope) throws(SyncError) {
+        let commitment = scope == .whileUnlocked ? u : f
+        guard key.commitment == commitment else { throw .key(.commitment) }
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetSealing
+
 /// All entries of a circle's roster that this device has read, and which of them it accepts:
 /// docs/SYNC.md §6.
 ///
@@ -8,7 +10,6 @@
 package struct Roster: Sendable {
     /// The result for entries that were read together.
     package struct Reading: Hashable, Sendable {
-        /// Entries that are newly kept.
         package var added: [SyncHash] = []
         /// Entries whose parent was not read yet.
         package var waiting: [SyncHash] = []
@@ -21,11 +22,9 @@ package struct Roster: Sendable {
         case member(Member)
         /// It has left: its logs count up to the messages that it names.
         case left(RosterState.Leaver)
-        /// Not a member now.
         case none
     }
 
-    /// A kept entry.
     struct Node: Sendable {
         let entry: RosterEntry
         let state: RosterState
@@ -35,27 +34,11 @@ package struct Roster: Sendable {
         var parent: SyncHash { entry.head.parent }
     }
 
-    /// The part of a roster that a device keeps: everything on which the next choices depend.
-    package struct Kept: Sendable {
-        /// The kept entries, each after its parent, and siblings in the order of their reading.
-        package let entries: [RosterEntry]
-        /// The newest accepted entry.
-        package let accepted: SyncHash
-        /// Branches that this device cannot choose between.
-        package let alarm: [SyncHash]
-        /// Distrusted devices, each with the entry after which it forked.
-        package let distrusted: [DeviceID: SyncHash]
-        /// The entries that each device has named.
-        package let named: [DeviceID: Set<SyncHash>]
-    }
-
     /// How many lost siblings are kept for each entry.
     package static let maximalLostSiblings = 64
 
     package let circle: CircleID
-    /// The hash of the first entry.
     let root: SyncHash
-    /// The kept entries by their hashes.
     private(set) var nodes: [SyncHash: Node]
     /// The entries that made members, by the first half of the member's id.
     private var added: [UInt64: [SyncHash]] = [:]
@@ -65,7 +48,6 @@ package struct Roster: Sendable {
     private(set) var distrusted: [DeviceID: SyncHash] = [:]
     /// All members that kept entries have added, with the keys that check their signatures.
     private(set) var signers: [DeviceID: Member] = [:]
-    /// The hash of the newest accepted entry.
     package private(set) var acceptedHash: SyncHash
     /// Branches that remove each other's authors, of which this device has accepted none: the first
     /// entry of each. The user must say which device to distrust.
@@ -77,9 +59,7 @@ package struct Roster: Sendable {
     ///   the first entry of another circle.
     package init(founding entry: RosterEntry, of circle: CircleID) throws(SyncError) {
         let state = try RosterState(founding: entry)
-        guard state.circle == circle else {
-            throw SyncError(.tampered, .circle, in: .rosterEntry)
-        }
+        guard state.circle == circle else { throw .entry(.tampered, .circle) }
         self.circle = circle
         root = entry.hash
         nodes = [root: Node(entry: entry, state: state)]
@@ -90,44 +70,48 @@ package struct Roster: Sendable {
         }
     }
 
-    /// Goes on with the kept entries of a device.
+    /// Reads ``bytes``.
     ///
-    /// - Throws: ``SyncError``: `invalid`, `parent`, if an entry is missing; otherwise as
-    ///   ``init(founding:of:)`` and ``RosterState/after(_:isUsed:)``.
-    package init(_ kept: Kept, of circle: CircleID) throws(SyncError) {
-        guard let first = kept.entries.first else {
-            throw SyncError(.invalid, .parent, in: .rosterEntry)
-        }
-        try self.init(founding: first, of: circle)
-        for entry in kept.entries.dropFirst() {
-            guard let parent = nodes[entry.head.parent] else {
-                throw SyncError(.invalid, .parent, in: .rosterEntry)
-            }
+    /// - Throws: ``SyncError``: `malformed`, `form`; `invalid`, `parent`, if an entry is missing;
+    ///   otherwise as ``RosterEntry/init(parsing:)``, ``init(founding:of:)`` and
+    ///   ``RosterState/after(_:isUsed:)``.
+    package init(parsing bytes: [UInt8], of circle: CircleID) throws(SyncError) {
+        var reader = ByteReader(bytes, of: .rosterEntry)
+        var rest = try [SizedBytes](from: &reader)[...]
+        guard let first = rest.popFirst() else { throw .entry(.invalid, .parent) }
+        try self.init(founding: RosterEntry(parsing: first.bytes), of: circle)
+        for sized in rest {
+            let entry = try RosterEntry(parsing: sized.bytes)
+            guard let parent = nodes[entry.head.parent] else { throw .entry(.invalid, .parent) }
             insert(Node(entry: entry, state: try state(after: parent, entry)))
         }
-        guard contains(kept.accepted) else { throw SyncError(.invalid, .parent, in: .rosterEntry) }
-        (acceptedHash, alarm) = (kept.accepted, kept.alarm)
-        (distrusted, named) = (kept.distrusted, kept.named)
+        (acceptedHash, alarm, distrusted, named) = try reader.fields()
+        try reader.finish()
+        guard contains(acceptedHash) else { throw .entry(.invalid, .parent) }
     }
 
-    /// The part that this device keeps.
-    package var kept: Kept {
+    /// What a device keeps of the roster: everything on which the next choices depend. No other
+    /// program reads it.
+    package var bytes: [UInt8] {
+        [UInt8](
+            fields: entries.map { SizedBytes($0.bytes) }, acceptedHash, alarm, distrusted, named)
+    }
+
+    /// The kept entries, each after its parent, and siblings in the order of their reading.
+    package var entries: [RosterEntry] {
         var hashes = [root]
         var index = 0
         while index < hashes.count {
             hashes += node(hashes[index]).children
             index += 1
         }
-        return Kept(
-            entries: hashes.map { node($0).entry }, accepted: acceptedHash, alarm: alarm,
-            distrusted: distrusted, named: named)
+        return hashes.map { node($0).entry }
     }
 
     /// The members and keys after the newest accepted entry. A distrusted device does not count any
     /// more: see ``membership(of:)``.
     package var accepted: RosterState { node(acceptedHash).state }
 
-    /// Whether an entry was read: messages may name it.
     package func contains(_ hash: SyncHash) -> Bool { nodes[hash] != nil }
 
     /// The role of `device` now. Only messages of members and leavers are read.
@@ -149,7 +133,7 @@ package struct Roster: Sendable {
         var reading = Reading()
         // Among siblings with one author, only the smallest hash can win. So the rest of a flood
         // need not be compared.
-        var siblingCounts: [Sibling: Int] = [:]
+        var siblingCounts: [SyncHash: [DeviceID: Int]] = [:]
         for entry in entries.sorted(by: { ($0.head.number, $0.hash) < ($1.head.number, $1.hash) })
         where nodes[entry.hash] == nil {
             guard let parent = nodes[entry.head.parent] else {
@@ -158,15 +142,11 @@ package struct Roster: Sendable {
             }
             do throws(SyncError) {
                 let state = try state(after: parent, entry)
-                guard !isBackdated(entry) else {
-                    throw SyncError(.invalid, .backdated, in: .rosterEntry)
-                }
-                let sibling = Sibling(parent: entry.head.parent, author: entry.head.signer)
-                let count = siblingCounts[sibling, default: 0]
-                guard count <= Self.maximalLostSiblings else {
-                    throw SyncError(.invalid, .limit, in: .rosterEntry)
-                }
-                siblingCounts[sibling] = count + 1
+                guard !isBackdated(entry) else { throw .entry(.invalid, .backdated) }
+                let (parent, author) = (entry.head.parent, entry.head.signer)
+                let count = siblingCounts[parent]?[author] ?? 0
+                guard count <= Self.maximalLostSiblings else { throw .entry(.invalid, .limit) }
+                siblingCounts[parent, default: [:]][author] = count + 1
                 insert(Node(entry: entry, state: state))
                 reading.added.append(entry.hash)
             } catch {
@@ -178,15 +158,7 @@ package struct Roster: Sendable {
         return reading
     }
 
-    /// The common part of siblings of one author.
-    private struct Sibling: Hashable {
-        let parent: SyncHash
-        let author: DeviceID
-    }
-
-    private func state(
-        after parent: Node, _ entry: RosterEntry
-    ) throws(SyncError) -> RosterState {
+    private func state(after parent: Node, _ entry: RosterEntry) throws(SyncError) -> RosterState {
         try parent.state.after(entry) { device in
             added[device.high, default: []].contains { isAncestor($0, of: parent.entry.hash) }
         }
@@ -217,9 +189,7 @@ package struct Roster: Sendable {
     }
 
     private mutating func decide() {
-        let decision = RosterForks(self, staying: acceptedHash).decision
-        acceptedHash = decision.accepted
-        alarm = decision.alarm
+        (acceptedHash, alarm) = RosterForks(self, staying: acceptedHash).decision
     }
 
     private mutating func insert(_ node: Node) {
@@ -271,7 +241,6 @@ package struct Roster: Sendable {
 }
 
 extension Roster {
-    /// The kept entry `hash`, which there must be.
     func node(_ hash: SyncHash) -> Node {
         guard let node = nodes[hash] else { preconditionFailure("an entry is kept") }
         return node
@@ -284,7 +253,6 @@ extension Roster {
         return node.entry.hash == ancestor
     }
 
-    /// The entries from the first one to the accepted one.
     package var acceptedPath: [RosterEntry] {
         var path = [node(acceptedHash).entry]
         while let parent = path.last?.head.parent, let node = nodes[parent] {
@@ -292,14 +260,57 @@ extension Roster {
         }
         return path.reversed()
     }
+}
 
-    /// The commitments of the keys of each epoch in the accepted branch.
-    package var commitments: [UInt32: KeyCommitments] {
-        var commitments: [UInt32: KeyCommitments] = [:]
-        for entry in acceptedPath {
-            guard let wraps = entry.operation.wraps else { continue }
-            commitments[wraps.epoch] = wraps.commitments
+/// Sorts the roster files of a store before ``Roster/add(_:)`` takes entries in.
+///
+/// Any program that can write in the store can put bytes there, and name any member as their
+/// author. So the cheapest checks come first, and bytes that no member has signed are dropped
+/// immediately. The work and the memory for each file are bounded by its size.
+package struct RosterSieve: Sendable {
+    package enum Finding: Sendable {
+        /// An entry that its author has signed. Its rules are not checked yet.
+        case signed(RosterEntry)
+        /// Bytes that name an unknown author: no entry read so far has added it.
+        case unknownAuthor(DeviceID)
+        /// Not an entry of this roster. No member is blamed for it.
+        case foreign
+    }
+
+    private let circle: CircleID
+    private let root: SyncHash
+    private var members: [DeviceID: Member]
+
+    /// A sieve that knows the members of `roster`, and all that its kept entries have added.
+    package init(_ roster: Roster) {
+        circle = roster.circle
+        root = roster.root
+        members = roster.signers
+    }
+
+    package func knows(_ author: DeviceID) -> Bool { members[author] != nil }
+
+    /// Looks at the bytes of a file. Files must come by rising numbers: an entry that adds a member
+    /// comes before those that the new member signs.
+    package mutating func sift(_ bytes: [UInt8]) -> Finding {
+        guard let shown = try? ShownEntry(parsing: bytes) else { return .foreign }
+        // The first entry has no circle, because its hash names the circle.
+        guard shown.head.circle == circle || shown.hash == root else { return .foreign }
+        guard let author = members[shown.head.signer] else {
+            return .unknownAuthor(shown.head.signer)
         }
-        return commitments
+        guard shown.isSigned(by: author), let entry = try? shown.opened() else { return .foreign }
+        if case .add(let member, _) = entry.operation { members[member.id] = member }
+        return .signed(entry)
+    }
+}
+
+extension Roster {
+    /// Begins with the first entry of `circle`, if `bytes` are that entry.
+    package init?(founding bytes: [UInt8], of circle: CircleID) {
+        guard let shown = try? ShownEntry(parsing: bytes), shown.hash.half() == circle,
+            let entry = try? shown.opened(), let roster = try? Roster(founding: entry, of: circle)
+        else { return nil }
+        self = roster
     }
 }

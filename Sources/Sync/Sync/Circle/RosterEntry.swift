@@ -9,38 +9,24 @@ package import ValetSealing
 package struct RosterEntry: Hashable, Sendable {
     /// A log's last message, which a member names when it leaves.
     package struct LastMessage: Hashable, Sendable {
-        /// The scope of the log.
         package let scope: KeyScope
         package let name: MessageName
-        /// The message's hash.
         package let hash: SyncHash
 
-        /// The last message of a log.
         package init(_ scope: KeyScope, _ name: MessageName, hash: SyncHash) {
-            self.scope = scope
-            self.name = name
-            self.hash = hash
+            (self.scope, self.name, self.hash) = (scope, name, hash)
         }
 
-        /// The bytes in a roster entry.
-        var bytes: [UInt8] {
-            var bytes = [scope.rawValue] + name.log.bytes
-            bytes.append(bigEndian: name.number)
-            return bytes + hash.bytes
-        }
+        var bytes: [UInt8] { [UInt8](fields: scope, name, hash) }
     }
 
-    /// What the entry changes.
     package enum Operation: Hashable, Sendable {
         /// Founds a circle. The salt makes two circles of equal keys differ.
         case create(salt: Digest, Member, Wraps)
-        /// Adds a member, and gives it the keys of this epoch.
         case add(Member, Wraps)
-        /// Removes members, and gives the others new keys.
         case remove([DeviceID], Wraps, FormerKeys)
         /// Removes the signer, whose messages up to these count.
         case leave([LastMessage])
-        /// Gives all members new keys.
         case rotate(Wraps, FormerKeys)
 
         fileprivate static let numberOfCreate: UInt8 = 1
@@ -55,7 +41,6 @@ package struct RosterEntry: Hashable, Sendable {
             }
         }
 
-        /// The keys that the entry hands out.
         package var wraps: Wraps? {
             switch self {
             case .create(_, _, let wraps), .add(_, let wraps), .remove(_, let wraps, _),
@@ -66,13 +51,10 @@ package struct RosterEntry: Hashable, Sendable {
         }
     }
 
-    /// The highest number of an entry.
     package static let maximalNumber: UInt32 = 4096
-    /// The most bytes of a body.
     package static let maximalBodyByteCount = 65_536
     fileprivate static let magic = Array("VALETRST".utf8)
     fileprivate static let version: UInt16 = 1
-    /// The most bytes of an entry.
     package static let maximalByteCount =
         8 + 2 + 16 + 4 + 32 + 8 + 16 + 1 + 4 + maximalBodyByteCount + 64
 
@@ -84,68 +66,30 @@ package struct RosterEntry: Hashable, Sendable {
         package let number: UInt32
         /// The hash of the entry before; zero for the first.
         package let parent: SyncHash
-        /// When it was made: milliseconds since 1970.
         package let milliseconds: UInt64
-        /// The member that signed it.
         package let signer: DeviceID
 
-        /// Puts the fields together.
-        package init(
-            circle: CircleID, number: UInt32, parent: SyncHash, milliseconds: UInt64,
-            signer: DeviceID
-        ) {
-            self.circle = circle
-            self.number = number
-            self.parent = parent
-            self.milliseconds = milliseconds
-            self.signer = signer
-        }
-
-        /// The head of a circle's first entry, which its founder signs.
         package static func founding(milliseconds: UInt64, signer: DeviceID) -> Head {
             Head(
                 circle: .zero, number: 1, parent: .zero, milliseconds: milliseconds,
                 signer: signer)
         }
-
-        /// Where the boxes of the entry belong.
-        package var place: Wraps.Place { Wraps.Place(circle, parent: parent) }
     }
 
-    /// The fields before the operation.
     package let head: Head
-    /// What it changes.
     package let operation: Operation
-    /// What names it.
     package let hash: SyncHash
-    /// What the store keeps.
     package let bytes: [UInt8]
     private let signature: Signature
 
-    package init(
-        _ head: Head, _ operation: Operation, signedBy pair: borrowing SigningPair
-    ) {
-        self.head = head
-        self.operation = operation
-        let body = operation.body
-        var bytes = Self.magic
-        bytes.append(bigEndian: Self.version)
-        bytes += head.circle.bytes
-        bytes.append(bigEndian: head.number)
-        bytes += head.parent.bytes
-        bytes.append(bigEndian: head.milliseconds)
-        bytes += head.signer.bytes
-        bytes.append(operation.number)
-        bytes.append(bigEndian: UInt32(body.count))
-        bytes += body
+    package init(_ head: Head, _ operation: Operation, signedBy pair: borrowing SigningPair) {
+        (self.head, self.operation) = (head, operation)
+        let bytes =
+            Self.magic
+            + [UInt8](fields: Self.version, head, operation.number, SizedBytes(operation.body))
         hash = Self.hash(bytes.span)
         signature = pair.signature(.syncRoster, of: hash.bytes.span)
         self.bytes = bytes + signature.bytes
-    }
-
-    /// Whether `member` signed the entry.
-    func isSigned(by member: Member) -> Bool {
-        signature.isValid(.syncRoster, of: hash.bytes.span, by: member.signU)
     }
 
     fileprivate static func hash(_ bytes: Span<UInt8>) -> SyncHash {
@@ -161,52 +105,58 @@ package struct RosterEntry: Hashable, Sendable {
     }
 
     fileprivate init(_ shown: ShownEntry, _ operation: Operation) {
-        head = shown.head
-        self.operation = operation
+        (head, self.operation) = (shown.head, operation)
         (hash, bytes, signature) = (shown.hash, shown.bytes, shown.signature)
+    }
+
+    func isSigned(by member: Member) -> Bool { signature.isOfEntry(hash, by: member) }
+}
+
+extension RosterEntry.Head: ByteField {
+    package init<E>(from reader: inout ByteReader<E>) throws(E) {
+        (circle, number, parent, milliseconds, signer) = try reader.fields()
+    }
+
+    package func append(to bytes: inout [UInt8]) {
+        bytes += [UInt8](fields: circle, number, parent, milliseconds, signer)
+    }
+}
+
+extension Signature {
+    fileprivate func isOfEntry(_ hash: SyncHash, by member: Member) -> Bool {
+        isValid(.syncRoster, of: hash.bytes.span, by: member.signU)
     }
 }
 
 /// An entry of a roster as a store shows it. Reading its head costs little, whatever its body has.
 /// So the signature is checked before anything else.
 package struct ShownEntry: Sendable {
-    /// The fields before the operation.
     package let head: RosterEntry.Head
-    /// What names it.
     package let hash: SyncHash
     fileprivate let bytes: [UInt8]
     fileprivate let signature: Signature
     private let operationNumber: UInt8
-    private let bodyByteCount: Int
+    private let body: [UInt8]
 
     /// Reads the head of an entry. Anyone may have made it.
     ///
     /// - Throws: ``SyncError``: `malformed`; `newer` for a later version.
     package init(parsing bytes: [UInt8]) throws(SyncError) {
-        guard bytes.count <= RosterEntry.maximalByteCount else {
-            throw SyncError(.malformed, .limit, in: .rosterEntry)
-        }
-        var reader = ByteReader(bytes, malformed: SyncError(.malformed, .form, in: .rosterEntry))
-        guard try reader.bytes(8) == RosterEntry.magic else {
-            throw SyncError(.malformed, .magic, in: .rosterEntry)
-        }
+        guard bytes.count <= RosterEntry.maximalByteCount else { throw .entry(.malformed, .limit) }
+        var reader = ByteReader(bytes, of: .rosterEntry)
+        guard try reader.bytes(8) == RosterEntry.magic else { throw .entry(.malformed, .magic) }
         let version = try reader.integer(UInt16.self)
         guard version == RosterEntry.version else {
-            throw SyncError(version == 0 ? .malformed : .newer, .version, in: .rosterEntry)
+            throw .entry(version == 0 ? .malformed : .newer, .version)
         }
-        head = RosterEntry.Head(
-            circle: try CircleID(from: &reader), number: try reader.integer(),
-            parent: try SyncHash(from: &reader), milliseconds: try reader.integer(),
-            signer: try DeviceID(from: &reader))
-        operationNumber = try reader.integer(UInt8.self)
-        let count = try reader.integer(UInt32.self)
-        guard count <= RosterEntry.maximalBodyByteCount else {
-            throw SyncError(.malformed, .limit, in: .rosterEntry)
+        let byteCount: UInt32
+        (head, operationNumber, byteCount) = try reader.fields()
+        guard byteCount <= RosterEntry.maximalBodyByteCount else {
+            throw .entry(.malformed, .limit)
         }
-        bodyByteCount = Int(count)
-        _ = try reader.bytes(bodyByteCount)
+        body = try reader.bytes(Int(byteCount))
         signature = try reader.fixedBytes()
-        guard reader.isAtEnd else { throw reader.malformed }
+        try reader.finish()
         hash = RosterEntry.hash(bytes.span.extracting(droppingLast: Signature.byteCount))
         self.bytes = bytes
         try checkHead()
@@ -219,27 +169,17 @@ package struct ShownEntry: Sendable {
             isFirst
             ? head.number == 1 && head.parent == .zero
             : head.number > 1 && head.number <= RosterEntry.maximalNumber && head.parent != .zero
-        guard isInOrder else { throw SyncError(.malformed, .parent, in: .rosterEntry) }
-        guard isFirst == (head.circle == .zero) else {
-            throw SyncError(.malformed, .circle, in: .rosterEntry)
-        }
+        guard isInOrder else { throw .entry(.malformed, .parent) }
+        guard isFirst == (head.circle == .zero) else { throw .entry(.malformed, .circle) }
     }
 
-    /// Whether `member` signed the entry.
-    func isSigned(by member: Member) -> Bool {
-        signature.isValid(.syncRoster, of: hash.bytes.span, by: member.signU)
-    }
+    func isSigned(by member: Member) -> Bool { signature.isOfEntry(hash, by: member) }
 
     /// Reads the body.
-    ///
-    /// - Throws: As ``RosterEntry/init(parsing:)``.
     package func opened() throws(SyncError) -> RosterEntry {
-        let end = bytes.count - Signature.byteCount
-        var body = ByteReader(
-            Array(bytes[(end - bodyByteCount)..<end]),
-            malformed: SyncError(.malformed, .form, in: .rosterEntry))
-        let operation = try RosterEntry.Operation(operationNumber, from: &body, head)
-        guard body.isAtEnd else { throw body.malformed }
+        var reader = ByteReader(body, of: .rosterEntry)
+        let operation = try RosterEntry.Operation(operationNumber, from: &reader, head)
+        try reader.finish()
         return RosterEntry(self, operation)
     }
 }
@@ -275,7 +215,7 @@ extension RosterEntry.Operation {
             self = .remove(devices, try Wraps(from: &body), try FormerKeys(from: &body))
         case 4: self = .leave(try Self.lastMessages(from: &body, of: head.signer))
         case 5: self = .rotate(try Wraps(from: &body), try FormerKeys(from: &body))
-        default: throw SyncError(.malformed, .operation, in: .rosterEntry)
+        default: throw .entry(.malformed, .operation)
         }
     }
 
@@ -283,14 +223,12 @@ extension RosterEntry.Operation {
         from body: inout ByteReader<SyncError>
     ) throws(SyncError) -> [DeviceID] {
         let count = try body.integer(UInt8.self)
-        guard count > 0, count <= Wraps.maximalMemberCount else {
-            throw SyncError(.malformed, .limit, in: .rosterEntry)
-        }
+        guard count > 0, count <= Wraps.maximalMemberCount else { throw .entry(.malformed, .limit) }
         var devices: [DeviceID] = []
         for _ in 0..<count {
             let device = try DeviceID(from: &body)
             guard devices.last.map({ $0 < device }) ?? true else {
-                throw SyncError(.malformed, .order, in: .rosterEntry)
+                throw .entry(.malformed, .order)
             }
             devices.append(device)
         }
@@ -303,20 +241,17 @@ extension RosterEntry.Operation {
         var messages: [RosterEntry.LastMessage] = []
         for _ in 0..<(try body.integer(UInt8.self)) {
             guard let scope = KeyScope(rawValue: try body.integer()) else {
-                throw SyncError(.malformed, .scope, in: .rosterEntry)
+                throw .entry(.malformed, .scope)
             }
-            let name = MessageName(log: try LogID(from: &body), number: try body.integer())
-            let message = RosterEntry.LastMessage(
-                scope, name, hash: try SyncHash(from: &body))
-            guard name.number > 0 else { throw SyncError(.malformed, .number, in: .rosterEntry) }
-            guard name.log.belongs(to: signer) else {
-                throw SyncError(.malformed, .log, in: .rosterEntry)
-            }
+            let (name, hash) = try body.fields(MessageName.self, SyncHash.self)
+            let message = RosterEntry.LastMessage(scope, name, hash: hash)
+            guard name.number > 0 else { throw .entry(.malformed, .number) }
+            guard name.log.belongs(to: signer) else { throw .entry(.malformed, .log) }
             // Rising by scope and log alone, so that no log occurs twice.
             if let last = messages.last {
                 guard
                     (last.scope.rawValue, last.name.log) < (scope.rawValue, name.log)
-                else { throw SyncError(.malformed, .order, in: .rosterEntry) }
+                else { throw .entry(.malformed, .order) }
             }
             messages.append(message)
         }

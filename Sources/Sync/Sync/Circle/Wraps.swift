@@ -6,34 +6,16 @@ internal import ValetSystem
 
 /// The circle's keys in a roster entry, in a box for each member that gets them: docs/SYNC.md §3.
 package struct Wraps: Hashable, Sendable {
-    /// The entry that a box belongs to. In another entry the box does not open.
-    package struct Place: Hashable, Sendable {
-        /// The circle; zero in the first entry.
-        let circle: CircleID
-        /// The entry before; zero in the first entry.
-        let parent: SyncHash
-
-        /// Names the entry of `circle` that follows `parent`.
-        package init(_ circle: CircleID, parent: SyncHash) {
-            self.circle = circle
-            self.parent = parent
-        }
-    }
-
-    /// The most members of a circle.
     package static let maximalMemberCount = 64
     static let boxByteCount = CircleKey.byteCount + HedgedSeal.overhead
 
-    /// Both keys, each sealed for one member.
     private struct Box: Hashable, Sendable {
         let device: DeviceID
         let f: [UInt8]
         let u: [UInt8]
     }
 
-    /// The epoch of the keys.
     package let epoch: UInt32
-    /// The commitments of the keys.
     package let commitments: KeyCommitments
     private let ephemeral: PublicKey
     private let boxes: [Box]
@@ -46,7 +28,7 @@ package struct Wraps: Hashable, Sendable {
     ///
     /// - Throws: ``SyncError``: `invalid`, `agreement`.
     package init(
-        _ keys: borrowing CircleKeys, for members: [Member], at place: Place,
+        _ keys: borrowing CircleKeys, for members: [Member], in entry: RosterEntry.Head,
         ephemeral: borrowing KeyAgreementPair, random: () -> HedgeBytes
     ) throws(SyncError) {
         precondition(members.count <= Self.maximalMemberCount, "a circle has at most 64 members")
@@ -55,8 +37,8 @@ package struct Wraps: Hashable, Sendable {
         self.ephemeral = ephemeral.publicKey
         var boxes: [Box] = []
         for member in members.sorted(by: { $0.id < $1.id }) {
-            let f = try BoxKey(member, .afterFirstUnlock, place, ephemeral)
-            let u = try BoxKey(member, .whileUnlocked, place, ephemeral)
+            let f = try BoxKey(member, .afterFirstUnlock, entry, ephemeral)
+            let u = try BoxKey(member, .whileUnlocked, entry, ephemeral)
             boxes.append(
                 Box(
                     device: member.id, f: f.seal(keys.f, random: random()),
@@ -70,47 +52,38 @@ package struct Wraps: Hashable, Sendable {
     /// - Throws: ``SyncError``, all `invalid`: `members` without a box; `agreement`, `seal`;
     ///   `commitment`. The signer of the entry is named.
     package func key(
-        for device: DeviceID, _ identity: borrowing ScopeIdentity, at place: Place
+        for device: DeviceID, _ identity: borrowing ScopeIdentity, in entry: RosterEntry.Head
     ) throws(SyncError) -> CircleKey {
-        guard let box = boxes.first(where: { $0.device == device }) else {
-            throw SyncError(.invalid, .members, in: .circleKey)
-        }
-        let opening = try BoxKey(identity, device, place, ephemeral)
+        let box = boxes.first { $0.device == device }
+        guard let box else { throw .key(.members) }
+        let opening = try BoxKey(identity, device, entry, ephemeral)
         let key = try opening.open(identity.scope == .afterFirstUnlock ? box.f : box.u)
         try commitments.check(key, identity.scope)
         return key
     }
 
-    /// Reads the bytes in a roster entry.
     init(from reader: inout ByteReader<SyncError>) throws(SyncError) {
         epoch = try reader.integer()
         commitments = KeyCommitments(f: try reader.fixedBytes(), u: try reader.fixedBytes())
         ephemeral = try reader.fixedBytes()
         let count = try reader.integer(UInt8.self)
-        guard count <= Self.maximalMemberCount else {
-            throw SyncError(.malformed, .limit, in: .rosterEntry)
-        }
+        guard count <= Self.maximalMemberCount else { throw .entry(.malformed, .limit) }
         var boxes: [Box] = []
         for _ in 0..<count {
             let box = Box(
                 device: try DeviceID(from: &reader), f: try reader.bytes(Self.boxByteCount),
                 u: try reader.bytes(Self.boxByteCount))
             guard boxes.last.map({ $0.device < box.device }) ?? true else {
-                throw SyncError(.malformed, .order, in: .rosterEntry)
+                throw .entry(.malformed, .order)
             }
             boxes.append(box)
         }
         self.boxes = boxes
     }
 
-    /// The bytes in a roster entry.
     var bytes: [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.append(bigEndian: epoch)
-        bytes += commitments.f.bytes + commitments.u.bytes + ephemeral.bytes
-        bytes.append(UInt8(boxes.count))
-        for box in boxes { bytes += box.device.bytes + box.f + box.u }
-        return bytes
+        [UInt8](fields: epoch, commitments.f, commitments.u, ephemeral, UInt8(boxes.count))
+            + boxes.flatMap { $0.device.bytes + $0.f + $0.u }
     }
 }
 
@@ -120,22 +93,22 @@ private struct BoxKey: ~Copyable {
 
     /// The key for the signer, which has the secret half of the ephemeral pair.
     init(
-        _ member: Member, _ scope: KeyScope, _ place: Wraps.Place,
+        _ member: Member, _ scope: KeyScope, _ entry: RosterEntry.Head,
         _ ephemeral: borrowing KeyAgreementPair
     ) throws(SyncError) {
-        let recipient = member.agreementKey(scope)
+        let recipient = scope == .whileUnlocked ? member.agreeU : member.agreeF
         self.init(
-            from: try Self.agree(ephemeral, recipient), scope, member.id, place,
+            from: try Self.agree(ephemeral, recipient), scope, member.id, entry,
             (ephemeral.publicKey, recipient))
     }
 
     /// The key for the member, which has its own secret half.
     init(
-        _ identity: borrowing ScopeIdentity, _ device: DeviceID, _ place: Wraps.Place,
+        _ identity: borrowing ScopeIdentity, _ device: DeviceID, _ entry: RosterEntry.Head,
         _ ephemeral: PublicKey
     ) throws(SyncError) {
         self.init(
-            from: try Self.agree(identity.agreement, ephemeral), identity.scope, device, place,
+            from: try Self.agree(identity.agreement, ephemeral), identity.scope, device, entry,
             (ephemeral, identity.agreement.publicKey))
     }
 
@@ -145,18 +118,19 @@ private struct BoxKey: ~Copyable {
         do {
             return try pair.sharedSecret(with: publicKey)
         } catch {
-            throw SyncError(.invalid, .agreement, in: .circleKey)
+            throw .key(.agreement)
         }
     }
 
     private init(
         from shared: borrowing SymmetricKey<Purpose.SharedSecret>, _ scope: KeyScope,
-        _ device: DeviceID, _ place: Wraps.Place, _ keys: (ephemeral: PublicKey, own: PublicKey)
+        _ device: DeviceID, _ entry: RosterEntry.Head,
+        _ keys: (ephemeral: PublicKey, own: PublicKey)
     ) {
         key = KeyedHash.derive(from: shared, .syncBox) { hash in
             hash.append(scope.rawValue)
-            hash.append(place.circle.bytes)
-            hash.append(place.parent.bytes)
+            hash.append(entry.circle.bytes)
+            hash.append(entry.parent.bytes)
             hash.append(device.bytes)
             hash.append(keys.ephemeral)
             hash.append(keys.own)
@@ -164,9 +138,7 @@ private struct BoxKey: ~Copyable {
     }
 
     func seal(_ circleKey: borrowing CircleKey, random: HedgeBytes) -> [UInt8] {
-        circleKey.withBytes { bytes in
-            HedgedSeal.seal(bytes, .syncBox, associatedData: Span(), under: key, random: random)
-        }
+        circleKey.sealed(.syncBox, associatedData: Span(), under: key, random)
     }
 
     func open(_ box: [UInt8]) throws(SyncError) -> CircleKey {
@@ -185,14 +157,8 @@ package struct FormerKeys: Hashable, Sendable {
         random: () -> HedgeBytes
     ) {
         let data = Self.associatedData(circle, epoch: keys.epoch)
-        f = former.f.withBytes { bytes in
-            HedgedSeal.seal(
-                bytes, .syncFormer, associatedData: data.span, under: keys.f, random: random())
-        }
-        u = former.u.withBytes { bytes in
-            HedgedSeal.seal(
-                bytes, .syncFormer, associatedData: data.span, under: keys.u, random: random())
-        }
+        f = former.f.sealed(.syncFormer, associatedData: data.span, under: keys.f, random())
+        u = former.u.sealed(.syncFormer, associatedData: data.span, under: keys.u, random())
     }
 
     /// The key of `scope` of the epoch before `epoch`, whose key is given.
@@ -211,23 +177,28 @@ package struct FormerKeys: Hashable, Sendable {
     }
 
     private static func associatedData(_ circle: CircleID, epoch: UInt32) -> [UInt8] {
-        var data = circle.bytes
-        data.append(bigEndian: epoch)
-        return data
+        [UInt8](fields: circle, epoch)
     }
 
-    /// Reads the bytes in a roster entry.
     init(from reader: inout ByteReader<SyncError>) throws(SyncError) {
         f = try reader.bytes(Wraps.boxByteCount)
         u = try reader.bytes(Wraps.boxByteCount)
     }
 
-    /// The bytes in a roster entry.
     var bytes: [UInt8] { f + u }
 }
 
 extension CircleKey {
-    /// Opens a sealed key.
+    fileprivate borrowing func sealed<Q: DerivesKeys>(
+        _ context: DerivationContext, associatedData: Span<UInt8>,
+        under key: borrowing SymmetricKey<Q>, _ random: HedgeBytes
+    ) -> [UInt8] {
+        withBytes { bytes in
+            HedgedSeal.seal(
+                bytes, context, associatedData: associatedData, under: key, random: random)
+        }
+    }
+
     fileprivate init<Q: DerivesKeys>(
         opening sealed: [UInt8], _ context: DerivationContext, associatedData: Span<UInt8>,
         under key: borrowing SymmetricKey<Q>
@@ -237,7 +208,7 @@ extension CircleKey {
                 HedgedSeal.open(
                     sealed.span, context, associatedData: associatedData, under: key))
         } catch {
-            throw SyncError(.invalid, .seal, in: .circleKey)
+            throw .key(.seal)
         }
     }
 }

@@ -7,19 +7,15 @@
 package import ValetKeychainModel
 internal import ValetSealing
 package import ValetSync
-package import ValetSyncStores
 internal import ValetSystem
 
-/// The mails of an invitation in the store, as one side sees them.
 private struct MailPost {
     let store: any SyncStore
     let mailbox: MailboxID
-    /// Our own mails, which are deleted at the end.
     private(set) var posted: [StoredMail] = []
 
     init(_ store: any SyncStore, _ mailbox: MailboxID) {
-        self.store = store
-        self.mailbox = mailbox
+        (self.store, self.mailbox) = (store, mailbox)
     }
 
     private static var deadline: Deadline { Deadline(after: .seconds(30)) }
@@ -45,20 +41,27 @@ private struct MailPost {
     }
 }
 
-/// Reads a mail that anybody may have written.
+/// Reads mails that anybody may have written, and returns the first result. A mail that no side of
+/// this invitation has sealed changes nothing.
 ///
-/// - Returns: nil for a mail that no side of this invitation has sealed: it changes nothing.
-/// - Throws: ``KeychainFailure`` for one that ends the invitation.
-private func reading<R>(_ body: () throws(SyncError) -> R) throws(KeychainFailure) -> R? {
-    do {
-        return try body()
-    } catch {
-        switch (error.code, error.rule) {
-        case (.invalid, .ended): throw .circle(.invitationSeen)
-        case (.invalid, _): throw .circle(.invitationBroken)
-        default: return nil
+/// - Throws: ``KeychainFailure`` for a mail that ends the invitation.
+private func first<R>(
+    of mails: [StoredMail], _ read: ([UInt8]) throws(SyncError) -> R
+) throws(KeychainFailure) -> R? {
+    var found: R?
+    for mail in mails {
+        do {
+            let result = try read(mail.bytes)
+            found = found ?? result
+        } catch {
+            switch (error.code, error.rule) {
+            case (.invalid, .ended): throw .circle(.invitationSeen)
+            case (.invalid, _): throw .circle(.invitationBroken)
+            default: continue
+            }
         }
     }
+    return found
 }
 
 /// The sponsor's side of an invitation: it posts P1, waits for a device, and opens its words.
@@ -80,24 +83,16 @@ package struct InvitationSponsor: ~Copyable {
     }
 
     /// The request of the device that answers; nil before it has come.
-    ///
-    /// - Throws: ``KeychainFailure``.
-    package mutating func request() throws -> InvitationRequest? {
-        var found: InvitationRequest?
-        for mail in try post.mails(.request) {
-            let request = try reading { () throws(SyncError) in
-                try sponsoring.receiveRequest(mail.bytes)
-            }
-            found = found ?? request
+    package mutating func request() throws(KeychainFailure) -> InvitationRequest? {
+        try first(of: post.mails(.request)) { (mail) throws(SyncError) in
+            try sponsoring.receiveRequest(mail)
         }
-        return found
     }
 
     /// Posts P3, after a request.
     ///
     /// - Returns: The four words.
-    /// - Throws: ``KeychainFailure``.
-    package mutating func open() throws -> [String] {
+    package mutating func open() throws(KeychainFailure) -> [String] {
         guard let mail = sponsoring.openingMail(random: .random()), let words = sponsoring.words
         else { throw KeychainFailure.circle(.invitationSeen) }
         try post.post(.opening, mail)
@@ -106,25 +101,18 @@ package struct InvitationSponsor: ~Copyable {
 
     /// The answer of the joiner's user; nil while there is none. Another request that came since
     /// ends the invitation.
-    ///
-    /// - Throws: ``KeychainFailure``.
-    package mutating func answer() throws -> Bool? {
+    package mutating func answer() throws(KeychainFailure) -> Bool? {
         _ = try request()
-        var found: Bool?
-        for mail in try post.mails(.answer) {
-            let answer = try reading { () throws(SyncError) in
-                try sponsoring.receiveAnswer(mail.bytes)
-            }
-            found = found ?? answer
+        return try first(of: post.mails(.answer)) { (mail) throws(SyncError) in
+            try sponsoring.receiveAnswer(mail)
         }
-        return found
     }
 
     /// Posts P5, after the joiner's yes: the names that this device has for the devices of the
     /// circle.
-    ///
-    /// - Throws: ``KeychainFailure``.
-    package mutating func send(_ names: InvitationNames, of session: SyncSession) throws {
+    package mutating func send(_ names: InvitationNames, of session: SyncSession)
+        throws(KeychainFailure)
+    {
         let mail = try session.withIdentity(.whileUnlocked) { identity in
             sponsoring.namesMail(names, signedBy: identity.signing, random: .random())
         }
@@ -141,24 +129,16 @@ package struct InvitationJoiner: ~Copyable {
     private var joining: Joining
     private var post: MailPost
 
-    /// Takes up an invitation.
     package init(_ invitation: consuming Invitation, in store: any SyncStore) {
         post = MailPost(store, invitation.mailbox)
         joining = Joining(invitation)
     }
 
     /// The sponsor's offer; nil while its mail has not arrived.
-    ///
-    /// - Throws: ``KeychainFailure``.
-    package mutating func offer() throws -> InvitationOffer? {
-        var found: InvitationOffer?
-        for mail in try post.mails(.offer) {
-            let offer = try reading { () throws(SyncError) in
-                try joining.receiveOffer(mail.bytes)
-            }
-            found = found ?? offer
+    package mutating func offer() throws(KeychainFailure) -> InvitationOffer? {
+        try first(of: post.mails(.offer)) { (mail) throws(SyncError) in
+            try joining.receiveOffer(mail)
         }
-        return found
     }
 
     /// Posts P2, after an offer.
@@ -167,12 +147,10 @@ package struct InvitationJoiner: ~Copyable {
     }
 
     /// The four words; nil while the sponsor's mail has not arrived.
-    ///
-    /// - Throws: ``KeychainFailure``.
-    package mutating func words() throws -> [String]? {
+    package mutating func words() throws(KeychainFailure) -> [String]? {
         _ = try offer()
-        for mail in try post.mails(.opening) {
-            _ = try reading { () throws(SyncError) in try joining.receiveOpening(mail.bytes) }
+        _ = try first(of: post.mails(.opening)) { (mail) throws(SyncError) in
+            try joining.receiveOpening(mail)
         }
         return joining.words
     }
@@ -184,8 +162,6 @@ package struct InvitationJoiner: ~Copyable {
 
     /// Reads the sponsor's names for the devices of the circle, and deletes the mail; nil while it
     /// has not arrived.
-    ///
-    /// - Throws: ``KeychainFailure``.
     package func names(of sponsor: Member) throws(KeychainFailure) -> [DeviceID: String]? {
         for mail in try post.mails(.names) {
             guard let names = try? joining.receiveNames(mail.bytes, of: sponsor) else { continue }

@@ -1,38 +1,322 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import ValetKeychainDatabase
+package import ValetKeychainModel
+package import ValetKeychainStore
+package import ValetSealing
+package import ValetSync
+package import ValetSystem
+
+/// A device before it is a member of a circle: its secrets, until the keychain has them, and the
+/// steps of `create`, `join`, `recover` and `move` that make it a member. docs/SYNC.md §2, §6.
+package struct NewMember: ~Copyable {
+    package let member: Member
+    private let first: SyncSecret
+    private let unlocked: SyncSecret
+    private let circleOfKeys: CircleID
+
+    /// Makes new secrets for a circle; zero for one that is being founded.
+    package init(of circle: CircleID) { self.init(.device, .random(), .random(), circle) }
+
+    package init(
+        _ kind: Member.Kind, _ first: consuming SyncSecret, _ unlocked: consuming SyncSecret,
+        _ circle: CircleID
+    ) {
+        member = Member(
+            kind, ScopeIdentity(first, .afterFirstUnlock, circle: circle),
+            ScopeIdentity(unlocked, .whileUnlocked, circle: circle))
+        self.first = first
+        self.unlocked = unlocked
+        circleOfKeys = circle
+    }
+
+    func identity(_ scope: KeyScope) -> ScopeIdentity {
+        switch scope {
+        case .afterFirstUnlock: ScopeIdentity(first, scope, circle: circleOfKeys)
+        case .whileUnlocked: ScopeIdentity(unlocked, scope, circle: circleOfKeys)
+        }
+    }
+
+    /// Stores the secrets in the keychain. Creates a keychain that does not exist.
+    ///
+    /// - Parameter passcode: The keychain's passcode, if it has one.
+    package func keepSecrets(
+        in store: ItemStore, _ passcode: KeychainPasscode?
+    ) throws(KeychainFailure) {
+        try store.keychain.setSyncSecrets(first, unlocked, passcode: passcode)
+    }
+}
+
+/// The notes with which a keychain begins in a circle.
+package struct CircleBeginning: Sendable {
+    package let note: CircleNote
+    package let roster: Roster
+    package let address: StoreAddress
+    package var names: DeviceNames
+
+    package init(
+        _ note: CircleNote, _ roster: Roster, _ address: StoreAddress, _ names: DeviceNames
+    ) {
+        (self.note, self.roster, self.address, self.names) = (note, roster, address, names)
+    }
+
+    /// The bytes of the note ``NoteName/move``: the circle, its roster, and the names.
+    var bytes: [UInt8] { [UInt8](fields: SizedBytes(note.bytes), SizedBytes(roster.bytes), names) }
+
+    /// Reads ``bytes``. Others are `malformed`.
+    init(parsing bytes: [UInt8], _ address: StoreAddress) throws(SyncError) {
+        var reader = ByteReader(bytes, of: .member)
+        let parts = try reader.fields(SizedBytes.self, SizedBytes.self, DeviceNames.self)
+        let note = try CircleNote(parsing: parts.0.bytes)
+        let roster = try Roster(parsing: parts.1.bytes, of: note.circle)
+        self.init(note, roster, address, parts.2)
+    }
+
+    /// Writes the notes in the transaction that begins the replica.
+    func keep(in update: SyncUpdate) throws {
+        try update.set(.circle, note.bytes)
+        try update.set(.roster, roster.bytes)
+        try update.set(.address, address.bytes)
+        try update.set(.names, [UInt8](fields: names))
+        try update.set(.left, nil)
+        try update.set(.paused, nil)
+    }
+
+    func logs(_ machine: SyncSession.Machine) -> (first: LogID, unlocked: LogID) {
+        (
+            LogID(of: note.device, random: machine.random(), foreign: []),
+            LogID(of: note.device, random: machine.random(), foreign: [])
+        )
+    }
+}
+
+// MARK: - Founding
+
+/// A circle that is founded: its first entry, which its founder has signed.
+package struct FoundedCircle: Sendable {
+    package let id: CircleID
+    package let roster: Roster
+    private let entry: RosterEntry
+
+    /// Makes the first entry for a founder, whose keys are made for no circle.
+    package init(
+        by founder: borrowing NewMember, _ machine: SyncSession.Machine = .own
+    ) throws(KeychainFailure) {
+        let head = RosterEntry.Head.founding(
+            milliseconds: machine.milliseconds(), signer: founder.member.id)
+        let keys = CircleKeys(epoch: 1, f: .random(), u: .random())
+        let wraps = try machine.wraps(keys, for: [founder.member], head)
+        let identity = founder.identity(.whileUnlocked)
+        entry = RosterEntry(
+            head, .create(salt: .random(), founder.member, wraps), signedBy: identity.signing)
+        id = entry.hash.half()
+        guard let roster = Roster(founding: entry.bytes, of: id) else {
+            throw KeychainFailure(.internalFault, during: "found a circle")
+        }
+        self.roster = roster
+    }
+
+    /// Makes the circle in the store.
+    package func publish(in store: any SyncStore) throws(KeychainFailure) {
+        let deadline = Deadline(after: .seconds(60))
+        try store.create(id, by: deadline)
+        let outcome = try store.append(
+            entry.bytes, at: LogPosition(number: 1, hash: entry.hash), to: .roster(id), after: nil,
+            by: deadline)
+        guard outcome == .stored else {
+            throw KeychainFailure.store(
+                .storeMalformed, during: "found a circle", reason: "it exists already")
+        }
+    }
+}
+
+extension SyncedKeychain {
+    /// Begins the replica of a circle's founder, whose items are the first of the circle.
+    package func found(
+        _ beginning: CircleBeginning, _ machine: SyncSession.Machine = .own
+    ) throws(KeychainFailure) {
+        let logs = beginning.logs(machine)
+        try update("found a circle") { update in
+            if update.replica != nil { try update.end() }
+            try update.begin(Replica(log: logs.first, logs.unlocked), sendsItems: true)
+            try beginning.keep(in: update)
+        }
+    }
+
+    /// Goes on in a new circle with all live records of the current one.
+    ///
+    /// The secrets of the new member and the new circle are kept in two transactions. If the
+    /// process dies between them, ``finishMove(_:)`` does the second one.
+    package func move(
+        _ beginning: CircleBeginning,
+        keepingSecrets keepSecrets: () throws(KeychainFailure) -> Void,
+        _ machine: SyncSession.Machine = .own
+    ) throws(KeychainFailure) {
+        try update(Self.moving) { try $0.set(.move, beginning.bytes) }
+        try keepSecrets()
+        try finishMove(machine)
+    }
+
+    /// Finishes a move that was broken off: forward if the keychain has the secrets of the member
+    /// of the new circle, otherwise back.
+    func finishMove(_ machine: SyncSession.Machine) throws(KeychainFailure) {
+        let notes = try read(Self.moving) { view in
+            try [NoteName.move, .address].map { try view[$0] }
+        }
+        guard let notes, let move = notes[0] else { return }
+        guard let address = notes[1],
+            let beginning = try? CircleBeginning(parsing: move, StoreAddress(parsing: address))
+        else { return try update(Self.moving) { try $0.set(.move, nil) } }
+        let member = beginning.roster.accepted.members[beginning.note.device]?.member
+        let circleOfKeys = beginning.note.circleOfKeys
+        let logs = beginning.logs(machine)
+        try update(Self.moving) { update in
+            try update.set(.move, nil)
+            let ownKey = try update.withSecret(.afterFirstUnlock) {
+                ScopeIdentity($0, .afterFirstUnlock, circle: circleOfKeys).signing.publicKey
+            }
+            guard let ownKey, ownKey == member?.signF else { return }
+            try update.move(to: logs.first, logs.unlocked)
+            try update.set(.report, nil)
+            try update.set(.logTimes, nil)
+            try beginning.keep(in: update)
+        }
+    }
+
+    private static let moving = "move to a new circle"
+
+    /// Begins the replica of a device that joins.
+    ///
+    /// A keychain that has left this circle goes on with the replica that it has kept. So it sends
+    /// only changes since then, and no deleted item comes back.
+    package func join(
+        _ beginning: CircleBeginning, _ machine: SyncSession.Machine = .own
+    ) throws(KeychainFailure) {
+        let logs = beginning.logs(machine)
+        try update("join the circle") { update in
+            let isReturning = try update[.left] == beginning.note.circle.bytes
+            let isIdle = KeyScope.allCases.allSatisfy {
+                update.replica?[$0].own.unconfirmed == nil
+            }
+            if update.replica != nil, isReturning, isIdle {
+                update.replica?.firstUnlock.startLog(logs.first)
+                update.replica?.unlocked.startLog(logs.unlocked)
+            } else {
+                if update.replica != nil { try update.end() }
+                try update.begin(Replica(log: logs.first, logs.unlocked), sendsItems: false)
+            }
+            try beginning.keep(in: update)
+        }
+    }
+}
+
+// MARK: - Joining
+
+/// The roster of a circle as a device reads it that is no member yet. Nothing is kept.
+extension Roster {
+    /// Reads the roster of a circle; nil if its first entry is not in the store.
+    package init?(
+        of circle: CircleID, in store: any SyncStore, by deadline: Deadline
+    ) throws(KeychainFailure) {
+        let place = StorePlace.roster(circle)
+        let listing = try store.list(place, by: deadline)
+        guard !listing.isTooLong else {
+            throw KeychainFailure.store(
+                .storeMalformed, during: "read the roster", reason: "it has too many files",
+                hint: "delete the files in its folder that no device of yours has written")
+        }
+        var found: Roster?
+        for chunk in listing.names.filter({ $0.number == 1 }).chunks(of: StoreLimits.readCount)
+        where found == nil {
+            for case .bytes(let bytes) in try store.read(chunk, in: place, by: deadline) {
+                found = found ?? Roster(founding: bytes, of: circle)
+            }
+        }
+        guard var roster = found else { return nil }
+        var sieve = RosterSieve(roster)
+        var reader = RosterReader(store, place)
+        try reader.read(listing.names, of: [], through: &sieve) { deadline }
+        _ = roster.add(reader.entries)
+        self = roster
+    }
+
+    /// Whether a device was admitted by the branch that the sponsor has offered: the walk goes from
+    /// the first entry through the offered one to the device's own.
+    package func admits(_ device: DeviceID, after offer: InvitationOffer) -> Bool {
+        guard circle == offer.circle, accepted.members[device] != nil,
+            isAncestor(offer.head, of: acceptedHash)
+        else { return false }
+        return acceptedPath.contains { entry in
+            guard case .add(let member, _) = entry.operation else { return false }
+            return member.id == device && entry.head.number > offer.number
+        }
+    }
+
+    /// When the newest accepted entry was made: milliseconds since 1970, by its author's clock.
+    package var milliseconds: UInt64 { acceptedPath.last?.head.milliseconds ?? 0 }
+
+    package func has(_ recovery: borrowing NewMember) -> Bool {
+        accepted.members[recovery.member.id] != nil
+    }
+
+    /// Admits a device with the recovery key, and puts the entry into the store.
+    ///
+    /// - Returns: The roster with the device; nil if another entry took its place: read again.
+    /// - Throws: ``KeychainFailure``: `noCircleKeys` if nobody gave keys to the recovery key.
+    package func admit(
+        _ newcomer: borrowing NewMember, by recovery: borrowing NewMember,
+        in store: any SyncStore, _ machine: SyncSession.Machine = .own
+    ) throws(KeychainFailure) -> Roster? {
+        let id = recovery.member.id
+        let first = recovery.identity(.afterFirstUnlock)
+        let unlocked = recovery.identity(.whileUnlocked)
+        guard let f = CircleKeyring(self, for: id, first).newest,
+            let u = CircleKeyring(self, for: id, unlocked).newest
+        else { throw KeychainFailure.circle(.noCircleKeys) }
+        let state = accepted
+        let head = state.next(milliseconds: machine.milliseconds(), signer: id)
+        let keys = CircleKeys(epoch: state.epoch, f: f.key.copy(), u: u.key.copy())
+        let wraps = try machine.wraps(keys, for: [newcomer.member], head)
+        let entry = RosterEntry(head, .add(newcomer.member, wraps), signedBy: unlocked.signing)
+        let last = LogPosition(number: UInt64(state.number), hash: state.hash)
+        let outcome = try store.append(
+            entry.bytes, at: LogPosition(number: UInt64(head.number), hash: entry.hash),
+            to: .roster(circle), after: last, by: Deadline(after: .seconds(60)))
+        var next = self
+        guard outcome == .stored, next.add([entry]).added == [entry.hash],
+            next.acceptedHash == entry.hash
+        else { return nil }
+        return next
+    }
+}
+
 // The steps in which a member changes its circle: it admits devices, removes them, leaves, and
 // chooses between branches. docs/SYNC.md §6. Each step expects that the session has just read the
 // roster.
 
-package import ValetKeychainModel
-internal import ValetKeychainStore
-internal import ValetSealing
-package import ValetSync
-internal import ValetSyncStores
-
 extension SyncSession {
     private static let leaving = "leave the circle"
 
-    /// The offer to a device that this device invites.
     package var offer: InvitationOffer {
         InvitationOffer(
             circle: circle.circle, number: roster.accepted.number, head: roster.acceptedHash,
             sponsor: circle.device)
     }
 
-    /// Whether the circle has room for another member.
     package var hasRoom: Bool { roster.accepted.members.count < Wraps.maximalMemberCount }
 
     /// Makes a device or a recovery key a member, and makes batches due that say how far this
     /// device has read.
-    ///
-    /// - Throws: As ``append(_:)``; ``KeychainFailure``.
-    package func admit(_ member: Member) throws {
+    package func admit(_ member: Member) throws(KeychainFailure) {
         // A request that is repeated after a crash must not end in an entry that no device accepts.
         if roster.accepted.members[member.id] == nil {
-            try append { _, head in try self.addition(of: member, head) }
+            try append { (_, head) throws(KeychainFailure) in
+                .add(member, try self.machine.wraps(try self.newestKeys(), for: [member], head))
+            }
         }
-        try oweTables()
+        try keychain.update("admit a device") { update in
+            for scope in KeyScope.allCases { update.replica?[scope].oweTable() }
+        }
         _ = try sendPending()
     }
 
@@ -40,11 +324,10 @@ extension SyncSession {
     ///
     /// - Returns: Whether a base has everything that was read. If not, something pending or damaged
     ///   keeps this device from building it, and it follows later.
-    /// - Throws: As ``append(_:)``; ``KeychainFailure``.
     @discardableResult
     package func remove(
-        _ devices: [DeviceID], _ progress: (SyncProgress) -> Void = { _ in }
-    ) throws -> Bool {
+        _ devices: [DeviceID], _ progress: () -> Void = {}
+    ) throws(KeychainFailure) -> Bool {
         try readLogs(progress)
         _ = try sendPending()
         let begun = machine.milliseconds()
@@ -53,7 +336,7 @@ extension SyncSession {
             let isSent = try sendBase(scope)
             hasBase = hasBase && isSent
         }
-        try append { state, head in
+        try append { (state, head) throws(KeychainFailure) in
             let present = devices.filter { state.members[$0] != nil }
             return try self.removal(of: present, after: state, head)
         }
@@ -63,18 +346,16 @@ extension SyncSession {
     }
 
     /// Makes the keychain's recovery key a member, and notes which key it is.
-    ///
-    /// - Throws: As ``admit(_:)``.
-    package func admitRecoveryKey(_ member: Member) throws {
+    package func admitRecoveryKey(_ member: Member) throws(KeychainFailure) {
         let key = try keychain.store.keychain.status().recoveryPublicKey ?? []
         try admit(member)
         try keychain.update("note the recovery key") { update in
-            update[.recovery] = member.id.bytes + key
+            try update.set(.recovery, member.id.bytes + key)
         }
     }
 
     /// Removes the recovery member if its key is not the keychain's recovery key any more.
-    func removeStaleRecoveryKey() throws {
+    func removeStaleRecoveryKey() throws(KeychainFailure) {
         let note = try keychain.read("look for the recovery key") { try $0[.recovery] } ?? nil
         let key = try keychain.store.keychain.status().recoveryPublicKey
         if let stale = roster.staleRecoveryKey(noted: note, present: key) { try remove([stale]) }
@@ -83,7 +364,7 @@ extension SyncSession {
     /// Sends what is pending, and leaves the circle. Items and replica stay.
     ///
     /// - Throws: As ``append(_:)``; `unsentChanges` if something could not be sent.
-    package func leave() throws {
+    package func leave() throws(KeychainFailure) {
         try readLogs()
         let isSent = try sendPending()
         let isIdle = try keychain.update(Self.leaving) { update in
@@ -104,18 +385,18 @@ extension SyncSession {
     package func forget(keepingReplica keepsReplica: Bool) throws(KeychainFailure) {
         let circle = circle.circle
         try keychain.update(Self.leaving) { update in
-            guard keepsReplica else { return try update.end(keeping: []) }
+            guard keepsReplica else { return try update.end() }
             for name in [
                 NoteName.circle, .roster, .report, .logTimes, .address, .paused, .recovery,
             ] {
-                update[name] = nil
+                try update.set(name, nil)
             }
-            update[.left] = circle.bytes
+            try update.set(.left, circle.bytes)
         }
     }
 
     /// The last messages of this device's logs in the store, as its *leave* names them.
-    private func lastMessages() throws -> [RosterEntry.LastMessage] {
+    private func lastMessages() throws(KeychainFailure) -> [RosterEntry.LastMessage] {
         let logs = try logs(of: [circle.device])
         return try look { replica in
             logs.compactMap { place in
@@ -132,7 +413,7 @@ extension SyncSession {
     /// on this device.
     ///
     /// - Returns: false if there is nothing to choose, or the device is not among the authors.
-    package func distrust(_ device: DeviceID) throws -> Bool {
+    package func distrust(_ device: DeviceID) throws(KeychainFailure) -> Bool {
         guard !roster.alarm.isEmpty, roster.alarmAuthors.contains(device) else { return false }
         roster.distrust(device)
         try keepRoster()
@@ -143,7 +424,7 @@ extension SyncSession {
     package func accept(_ device: DeviceID) throws(KeychainFailure) {
         report.accepted.insert(device.high)
         let bytes = report.bytes
-        try keychain.update("permit a device to replace values") { $0[.report] = bytes }
+        try keychain.update("permit a device to replace values") { try $0.set(.report, bytes) }
     }
 }
 
@@ -155,16 +436,12 @@ extension Roster {
     ///   - note: The note ``NoteName/recovery``.
     ///   - present: The public half of the keychain's recovery key; nil if it has none.
     package func staleRecoveryKey(noted note: [UInt8]?, present: [UInt8]?) -> DeviceID? {
-        var reader = ByteReader(
-            note ?? [], malformed: SyncError(.malformed, .form, in: .member))
-        guard let id = try? DeviceID(from: &reader), accepted.members[id] != nil else {
-            return nil
-        }
+        var reader = ByteReader(note ?? [], of: .member)
+        guard let id = try? DeviceID(from: &reader), accepted.members[id] != nil else { return nil }
         return note?.dropFirst(id.bytes.count).elementsEqual(present ?? []) == true ? nil : id
     }
 
-    /// The authors of the branches that this device cannot choose between.
     package var alarmAuthors: Set<DeviceID> {
-        Set(kept.entries.filter { alarm.contains($0.hash) }.map(\.head.signer))
+        Set(entries.filter { alarm.contains($0.hash) }.map(\.head.signer))
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetKeychainDatabase
-internal import ValetKeychainModel
+package import ValetKeychainModel
 package import ValetSealing
 package import ValetSync
 
@@ -22,12 +22,10 @@ struct RecordReader {
     }
 
     /// The content of an item's row, whether or not it may travel.
-    ///
-    /// - Throws: ``RowFailure``.
     func content(of row: SealedRow) throws -> RecordContent {
         let opened = try keys.openUnused(row)
         return RecordContent(
-            unchecked: row.header.itemClass, row.header.protectionClass,
+            row.header.itemClass, row.header.protectionClass,
             kind: opened.value.map { .value($0) } ?? .noValue,
             attributes: opened.content.travelling)
     }
@@ -63,9 +61,7 @@ extension SyncRecord {
         let count = withContent ? content.byteCount : 0
         var bytes = SecretBytes(byteCount: SealedSyncEntry.saltByteCount + count)
         bytes.write(salt.bytes.span, at: 0)
-        if withContent {
-            content.withBytes { bytes.write($0, at: SealedSyncEntry.saltByteCount) }
-        }
+        if withContent { content.withBytes { bytes.write($0, at: SealedSyncEntry.saltByteCount) } }
         return SecretValue(bytes)
     }
 }
@@ -87,7 +83,6 @@ extension SecretValue {
 }
 
 extension ItemContent {
-    /// The attributes of the item's record: docs/SYNC.md §3.3.
     var travelling: AttributeList {
         var content = self
         content.valueByteCount = nil
@@ -108,13 +103,11 @@ extension RecordContent {
         }
     }
 
-    /// The item's value; nil for an item without one.
     package var value: SecretValue? {
         guard case .value(let value) = kind else { return nil }
         return value
     }
 
-    /// Whether this is a *moved* record.
     var hasMoved: Bool {
         if case .moved = kind { true } else { false }
     }
@@ -129,11 +122,8 @@ extension RecordContent {
 
 extension SealedRow {
     /// The time of the row's record: docs/SYNC.md §3.3.
-    var recordTime: UInt64 {
-        min(UInt64(max(0, logicalTime)), SyncRecord.greatestTime)
-    }
+    var recordTime: UInt64 { min(UInt64(max(0, logicalTime)), SyncRecord.greatestTime) }
 
-    /// The row's state, as sync sees it.
     var localState: LocalState {
         let flags = header.flags
         if flags.contains(.tombstone) { return .absent }
@@ -141,5 +131,144 @@ extension SealedRow {
             !header.protectionClass.isThisDeviceOnly
         else { return .stays }
         return .travels(header.protectionClass.scope, time: recordTime)
+    }
+}
+
+// Turns rows into records, and finds the items of records.
+
+extension SyncUpdate {
+    /// Puts pending changes into a batch: ``ScopeReplica/draftBatch(limits:read:)`` with
+    /// ``record(_:in:)-(PendingSource,_)``.
+    package func draftBatch(in scope: KeyScope) throws -> BatchDraft? {
+        var failure: (any Error)?
+        let draft = replica?[scope].draftBatch { source in
+            guard failure == nil else { return nil }
+            do {
+                return try record(source, in: scope)
+            } catch {
+                failure = error
+                return nil
+            }
+        }
+        if let failure { throw failure }
+        return draft
+    }
+
+    /// Makes the record of something pending.
+    ///
+    /// - Returns: nil if it cannot be made now: ``unsendable`` says why, unless its row is closed.
+    package func record(_ source: PendingSource, in scope: KeyScope) throws -> SyncRecord? {
+        switch source {
+        case .row(let key): try recordOfRow(key, in: scope)
+        case .aside(let key): try recordSetAside(key, in: scope)
+        case .moved(let key, let time, let message):
+            try recordOfMove(key, in: scope, time: time, by: message)
+        case .dot(let dot): try reader.record(dot, in: scope)
+        }
+    }
+
+    private func recordOfRow(_ key: SyncItemID, in scope: KeyScope) throws -> SyncRecord? {
+        guard let row = try reader.row(of: key) else { return refuse(key, .damaged) }
+        let record: SyncRecord?
+        do {
+            let content = try reader.content(of: row)
+            record = sendable(content, key, in: scope, time: row.recordTime, salt: .random())
+        } catch let error as RowFailure {
+            return error.isDamage ? refuse(key, .damaged) : nil
+        }
+        if let record { tagsOfRows.insert(record.tag) }
+        return record
+    }
+
+    private func recordSetAside(_ key: SyncItemID, in scope: KeyScope) throws -> SyncRecord? {
+        guard let entry = try tables.entry(EntryKind.aside, ReplicaEntry.id(of: key)) else {
+            return refuse(key, .damaged)
+        }
+        do {
+            let record = try reader.record(entry)
+            let content = try RecordContent(unchecked: record.content)
+            return sendable(content, key, in: scope, time: record.time, salt: record.salt)
+        } catch let error as RowFailure {
+            return error.isDamage ? refuse(key, .damaged) : nil
+        } catch is SyncError {
+            return refuse(key, .damaged)
+        }
+    }
+
+    private func sendable(
+        _ content: RecordContent, _ key: SyncItemID, in scope: KeyScope, time: UInt64,
+        salt: RecordSalt
+    ) -> SyncRecord? {
+        do {
+            try content.checkTravels(in: scope)
+            return SyncRecord(time: time, salt: salt, content: content.encoded)
+        } catch {
+            return refuse(key, error.rule == .limit ? .tooLarge : .damaged)
+        }
+    }
+
+    private func refuse(_ key: SyncItemID, _ reason: UnsendableItem.Reason) -> SyncRecord? {
+        let item = UnsendableItem(key: key, reason: reason)
+        if !unsendable.contains(item) { unsendable.append(item) }
+        return nil
+    }
+
+    /// Says that an item moved to the other scope. Its names come from its row, or from a value
+    /// that is kept.
+    private func recordOfMove(
+        _ key: SyncItemID, in scope: KeyScope, time: UInt64, by message: MessageName
+    ) throws -> SyncRecord? {
+        guard let known = try knownContent(of: key) else { return nil }
+        let isElsewhere = known.protectionClass.scope != scope
+        let usual: ProtectionClass = scope == .whileUnlocked ? .afterFirstUnlock : .whenUnlocked
+        let names = known.itemClass.primaryKeyAttributes.map(\.tag) + [Attribute.accessGroup.tag]
+        var attributes = AttributeList()
+        for entry in known.attributes.entries where names.contains(entry.tag) {
+            attributes.set(entry.value, for: entry.tag)
+        }
+        let content = RecordContent(
+            known.itemClass, isElsewhere ? known.protectionClass : usual, kind: .moved(message),
+            attributes: attributes)
+        try content.checkTravels(in: scope)
+        return SyncRecord(time: time, salt: .random(), content: content.encoded)
+    }
+
+    private func knownContent(of key: SyncItemID) throws -> RecordContent? {
+        if let row = try reader.row(of: key), !row.header.flags.contains(.tombstone) {
+            // A row of a closed scope is read later.
+            return try? reader.content(of: row)
+        }
+        for (dot, _) in replaced.entries[key] ?? [:] {
+            if let content = try reader.content(of: .replaced(dot)) { return content }
+        }
+        return nil
+    }
+
+    // MARK: Records of messages
+
+    /// The summary of a record in a message. Gives the item a number if it is new, even if the
+    /// message is not joined.
+    ///
+    /// - Throws: ``SyncError`` for a record that may not travel in the scope.
+    package func summary(of record: SyncRecord, in scope: KeyScope) throws -> RecordSummary {
+        let content = try RecordContent(parsing: record.content, in: scope)
+        var moved: MessageName?
+        if case .moved(let message) = content.kind { moved = message }
+        return RecordSummary(key: try key(of: content), time: record.time, moved: moved)
+    }
+
+    /// The number of the item that `content` names.
+    package func key(of content: RecordContent) throws -> SyncItemID {
+        let item = try content.itemContent
+        return try key(
+            in: rows.state.hasher.place(
+                content.itemClass, item.attributes, group: item.accessGroup,
+                isSynchronizable: true))
+    }
+}
+
+extension RecordSalt {
+    static func random() -> RecordSalt {
+        RecordSalt(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
     }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetKeychainDatabase
-internal import ValetKeychainModel
+package import ValetKeychainModel
+internal import ValetKeychainStore
 internal import ValetSealing
 package import ValetSync
 
@@ -22,7 +23,6 @@ extension SyncUpdate {
     }
 }
 
-/// The changes of one call.
 private struct RowUpdates {
     let update: SyncUpdate
     let records: [Dot: SyncRecord]
@@ -34,8 +34,7 @@ private struct RowUpdates {
     private var reader: RecordReader { update.reader }
 
     init(_ update: SyncUpdate, _ records: [Dot: SyncRecord], _ changes: [ReplicaChange]) {
-        self.update = update
-        self.records = records
+        (self.update, self.records) = (update, records)
         for case .show(_, _, .dot(let dot)) in changes { upcoming.insert(dot) }
     }
 
@@ -55,7 +54,7 @@ private struct RowUpdates {
     // MARK: Records
 
     private func keep(_ dot: Dot, in scope: KeyScope) throws {
-        let living = update.replica?[scope].summary(of: dot)
+        let living = update.replica?[scope].live[dot]
         guard let record = records[dot] else {
             // A record that a later change of the same call drops may be missing.
             if living == nil { return }
@@ -69,8 +68,7 @@ private struct RowUpdates {
         let isShown = upcoming.contains(dot) ? try content.isGivenByRow : false
         let isOfRow = isShown || update.tagsOfRows.contains(record.tag)
         let head = head(of: dot, summary, content, in: scope)
-        try update.put(
-            head, facts: summary.encoded, secret: record.secret(withContent: !isOfRow))
+        try update.put(head, facts: summary.encoded, secret: record.secret(withContent: !isOfRow))
     }
 
     private func head(
@@ -115,7 +113,7 @@ private struct RowUpdates {
             guard let entry = try update.tables.entry(EntryKind.aside, id),
                 let record = try unlessDamaged({ try reader.record(entry) })
             else { return }
-            try write(record, update.unchecked(record.content), key, showing: nil)
+            try write(record, RecordContent(unchecked: record.content), key, showing: nil)
             try update.delete(EntryKind.aside, id)
         case .dot(let dot):
             guard let record = try records[dot] ?? reader.record(dot, in: scope) else {
@@ -200,5 +198,204 @@ extension RecordContent {
     /// Whether a row that shows the item gives the same attributes in the same form.
     fileprivate var isGivenByRow: Bool {
         get throws { try !hasMoved && itemContent.travelling == attributes }
+    }
+}
+
+/// A version of an item that its row does not show: a conflict or a replaced value.
+package struct KeptVersion: Sendable {
+    package enum ID: Hashable, Sendable {
+        case conflict(KeyScope, Dot)
+        case replaced(Dot)
+    }
+
+    package let id: ID
+    package let key: SyncItemID
+    /// The device that wrote it, by the first half of its id; 0 if it was written here.
+    package let author: UInt64
+    package let time: UInt64
+    /// When a replaced value was removed: milliseconds since 1970.
+    package let takenAway: UInt64?
+    /// The item's class, protection class, group and attributes, with its value; nil if its scope
+    /// is closed, or the entry is damaged.
+    package let content: RecordContent?
+}
+
+// MARK: - Replaced values
+
+extension SyncUpdate {
+    /// Deletes the oldest replaced values while there are more than `maximalCount`, or too many
+    /// bytes.
+    package func dropExcessReplaced(_ maximalCount: Int) throws {
+        for old in replaced.excess(maximalCount) { try forget(old) }
+    }
+
+    /// Keeps the values of records that are too late to be joined, as replaced ones.
+    package func keepReplaced(_ records: [SyncRecord], in scope: KeyScope) throws {
+        for record in records {
+            let key = try summary(of: record, in: scope).key
+            try keepReplaced(record, key, Dot(log: .zero, number: 0, tag: record.tag), in: scope)
+        }
+    }
+
+    /// Keeps the value of a row that has no record, unless it is kept already.
+    func keepReplaced(_ content: RecordContent, of row: SealedRow, _ key: SyncItemID) throws {
+        for dot in (replaced.entries[key] ?? [:]).keys {
+            guard let known = try reader.content(of: .replaced(dot)) else { continue }
+            if known.encoded.isEqual(to: content.encoded) { return }
+        }
+        let record = SyncRecord(time: row.recordTime, salt: .random(), content: content.encoded)
+        let dot = Dot(log: .zero, number: 0, tag: record.tag)
+        try keepReplaced(record, key, dot, in: content.protectionClass.scope)
+    }
+
+    func keepReplaced(
+        _ record: SyncRecord, _ key: SyncItemID, _ dot: Dot, in scope: KeyScope
+    ) throws {
+        let content = try RecordContent(unchecked: record.content)
+        guard !content.hasMoved else { return }
+        let entry = ReplacedValues.Entry(
+            key, dot, in: scope, times: (record.time, removed: milliseconds),
+            byteCount: record.content.byteCount)
+        try put(
+            SyncEntryHead(
+                EntryKind.replaced, ReplicaEntry.id(ofReplaced: dot), item: key.number,
+                content.sealingClass(in: scope)),
+            facts: entry.facts, secret: record.secret(withContent: true))
+        replaced.insert(entry)
+        for old in replaced.expired(of: key, at: milliseconds) { try forget(old) }
+    }
+
+    private func forget(_ entry: ReplacedValues.Entry) throws {
+        try delete(EntryKind.replaced, ReplicaEntry.id(ofReplaced: entry.dot))
+        replaced.remove(entry)
+    }
+
+    func forgetExpired() throws {
+        for old in replaced.expired(at: milliseconds) { try forget(old) }
+    }
+
+    // MARK: Choices of the user
+
+    /// Writes the value of a version into its item, as a local call would; this covers all
+    /// conflicts of the item. A replaced value stays among the replaced ones.
+    ///
+    /// - Throws: ``KeychainFailure/Code/itemNotFound`` if there is no such version, or its scope is
+    ///   closed.
+    package func take(_ version: KeptVersion.ID) throws {
+        guard let content = try reader.content(of: version) else { throw missing }
+        var item = try content.itemContent
+        item.attributes[.modificationDate] = .date(rows.now.date(after: item.modificationDate))
+        let indexed = rows.hashed(item, content.itemClass, .synchronizable)
+        let kind = RowKind(protectionClass: content.protectionClass, flags: .synchronizable)
+        let existing = try rows.row(indexed.index.place)
+        if case .row(let row)? = existing, !row.header.flags.contains(.tombstone),
+            try rows.openIfSound(row) != nil
+        {
+            try rows.replace(row, kind, indexed, value: content.value)
+        } else {
+            let predecessor = try rows.makeWay(over: existing)
+            _ = try rows.insert(
+                content.itemClass, kind, indexed, value: content.value,
+                after: predecessor.logicalTime)
+        }
+        _ = try collect()
+    }
+
+    /// Deletes a version: of a conflict, on all devices.
+    package func drop(_ version: KeptVersion.ID) throws {
+        switch version {
+        case .replaced(let dot):
+            guard let entry = replaced.entry(dot) else { throw missing }
+            try forget(entry)
+        case .conflict(let scope, let dot):
+            guard replica?[scope].live[dot] != nil else { throw missing }
+            let changes = replica?.drop(dot, in: scope) ?? []
+            try apply(changes, bringing: [:])
+        }
+    }
+
+    private var missing: KeychainFailure {
+        KeychainFailure(
+            .itemNotFound, during: rows.operation,
+            message: "there is no such version, or it is locked")
+    }
+}
+
+extension RecordContent {
+    /// Whether both have the same content for the same item, apart from the dates of creation and
+    /// change.
+    func isSameItem(as other: RecordContent) -> Bool {
+        guard itemClass == other.itemClass, protectionClass == other.protectionClass,
+            timeless == other.timeless
+        else { return false }
+        switch (kind, other.kind) {
+        case (.noValue, .noValue): return true
+        case (.value(let value), .value(let otherValue)): return value.isEqual(to: otherValue)
+        case (.moved(let name), .moved(let otherName)): return name == otherName
+        case (.noValue, _), (.value, _), (.moved, _): return false
+        }
+    }
+
+    private var timeless: [AttributeList.Entry] {
+        let times = [Attribute.creationDate.tag, Attribute.modificationDate.tag]
+        return attributes.entries.filter { !times.contains($0.tag) }
+    }
+}
+
+// MARK: - Reading
+
+extension RecordReader {
+    /// The content of a version; nil if it is closed, damaged or gone.
+    func content(of version: KeptVersion.ID) throws -> RecordContent? {
+        switch version {
+        case .conflict(let scope, let dot):
+            guard let record = try record(dot, in: scope) else { return nil }
+            return try? RecordContent(parsing: record.content, in: scope)
+        case .replaced(let dot):
+            guard
+                let entry = try tables.entry(EntryKind.replaced, ReplicaEntry.id(ofReplaced: dot)),
+                let secret = try? keys.openSecret(entry),
+                let content = try? secret.splitSalt().content
+            else { return nil }
+            return try? RecordContent(unchecked: content)
+        }
+    }
+}
+
+extension SyncView {
+    /// The conflicts, by item. Equal values of two devices are none.
+    package func conflicts() throws -> [KeptVersion] {
+        guard let replica = try replica else { return [] }
+        let shownItems = replica.shownItems
+        return try replica.itemsWithSeveralRecords.flatMap { key -> [KeptVersion] in
+            let others = replica.conflicts(of: key)
+            guard !others.isEmpty, let shown = shownItems[key], case .dot(let dot) = shown.source
+            else { return [] }
+            let present = try content(of: .conflict(shown.scope, dot))
+            return try others.compactMap { scope, dot in
+                let id = KeptVersion.ID.conflict(scope, dot)
+                let content = try content(of: id)
+                if let content, present?.isSameItem(as: content) == true { return nil }
+                return KeptVersion(
+                    id: id, key: key, author: dot.log.high,
+                    time: replica[scope].live[dot]?.time ?? 0, takenAway: nil,
+                    content: content)
+            }
+        }
+    }
+
+    /// The replaced values, by item and by the time of their removal.
+    package func replaced() throws -> [KeptVersion] {
+        var all: [ReplacedValues.Entry] = []
+        try reader.tables.forEachEntry(EntryKind.replaced...EntryKind.replaced) { entry in
+            all.append(try reader.keys.replaced(entry))
+        }
+        all.sort { ($0.key, $0.milliseconds) < ($1.key, $1.milliseconds) }
+        return try all.map { entry in
+            let id = KeptVersion.ID.replaced(entry.dot)
+            return KeptVersion(
+                id: id, key: entry.key, author: entry.dot.log.high, time: entry.time,
+                takenAway: entry.milliseconds, content: try content(of: id))
+        }
     }
 }

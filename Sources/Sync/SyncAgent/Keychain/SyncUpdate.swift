@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 internal import ValetKeychainDatabase
 package import ValetKeychainModel
 package import ValetSealing
@@ -9,47 +8,40 @@ internal import ValetSystem
 
 /// A write transaction of sync. It ends with the call that lends it.
 ///
-/// `Sending`, `RowUpdates` and `KeptVersions` have its larger verbs.
+/// `RecordReader`, `RowUpdates` and `KeptVersions` have its larger verbs.
 package final class SyncUpdate {
     /// The keychain's replica; nil without a circle.
     ///
     /// While the replica is being changed, no call of this object may be made but
     /// ``record(_:in:)-(PendingSource,_)``.
     package var replica: Replica?
-    /// Whether scope `u` is closed.
     package var isLocked: Bool { rows.state.isLocked }
     /// The time: milliseconds since 1970.
     package var milliseconds: UInt64 { UInt64(max(0, rows.now.logicalTime >> 16)) }
-    /// The bytes of the unconfirmed messages.
     package var outgoing: [KeyScope: [UInt8]]
     /// The items that could not be sent since the update began, because they are damaged or too
     /// large.
     package internal(set) var unsendable: [UnsendableItem] = []
 
     let rows: RowTransaction
-    var replaced: ReplacedList
+    package internal(set) var replaced: ReplacedValues
     /// Up to which change number local changes were collected.
     private(set) var mark: Int64
     /// The tags of records whose bytes follow from rows.
     var tagsOfRows: Set<UInt64> = []
-    /// Whether an entry was written or deleted.
     var hasWritten = false
-    private let former: KeptReplica
-    private var notes: [NoteName: [UInt8]?] = [:]
-    private var noteError: (any Error)?
+    private var stamp: Int64
+    private let formerOutgoing: [KeyScope: [UInt8]]
 
     var tables: SyncTables { rows.store.sync }
     var reader: RecordReader { RecordReader(store: rows.store, keys: rows.state) }
 
     init(_ rows: RowTransaction, _ kept: consuming KeptReplica) {
         self.rows = rows
-        replica = kept.replica
-        kept.replica = nil
-        outgoing = kept.outgoing
-        replaced = kept.replaced
-        kept.replaced = ReplacedList()
-        mark = kept.mark
-        former = kept
+        (stamp, mark) = (kept.stamp, kept.mark)
+        // With a second owner, each change would copy the whole replica.
+        replica = kept.replica.take()
+        (outgoing, formerOutgoing, replaced) = (kept.outgoing, kept.outgoing, kept.replaced)
     }
 
     /// Lends the sync secret of a scope.
@@ -70,7 +62,15 @@ package final class SyncUpdate {
         hasWritten = true
     }
 
-    /// Deletes an entry, if there is one.
+    private func set(_ kind: UInt8, _ id: [UInt8], _ facts: [UInt8]?) throws {
+        guard let facts else { return try delete(kind, id) }
+        try put(SyncEntryHead(kind, id), facts: facts)
+    }
+
+    private func facts(_ kind: UInt8, _ id: [UInt8]) throws -> [UInt8]? {
+        try tables.entry(kind, id).map(rows.state.openFacts)
+    }
+
     func delete(_ kind: UInt8, _ id: [UInt8]) throws {
         try tables.delete(kind, id)
         hasWritten = true
@@ -78,7 +78,6 @@ package final class SyncUpdate {
 
     // MARK: Collecting and writing
 
-    /// The most local changes that one transaction collects.
     private static let collectedCount = 2_000
 
     /// Takes local changes into the replica, and deletes tombstones.
@@ -86,7 +85,7 @@ package final class SyncUpdate {
     /// - Returns: Whether all were collected. If not, another transaction goes on.
     func collect() throws -> Bool {
         guard replica != nil else { return true }
-        let changed = try changedRows()
+        let changed = try tables.changedRows(above: mark, count: Self.collectedCount)
         guard let last = changed.last else {
             // Rows that are written now are collected.
             if mark < 0 { mark = 0 }
@@ -112,20 +111,6 @@ package final class SyncUpdate {
         return changed.count < Self.collectedCount
     }
 
-    private func changedRows() throws -> [(row: FoundRow, change: Int64)] {
-        var changed: [(FoundRow, Int64)] = []
-        let run = try tables.changed.start()
-        try run.bind(mark, at: 1)
-        while try run.step() {
-            let change = run.int64(SyncTables.changeColumn)
-            // Rows that sync has written share a number. Collecting a part of them would hide the
-            // others.
-            guard changed.count < Self.collectedCount || change == changed.last?.1 else { break }
-            changed.append((try FoundRow(run), change))
-        }
-        return changed
-    }
-
     /// The number of the item in a place. Gives it one if it has none.
     func key(in place: ItemPlace) throws -> SyncItemID {
         if let number = try tables.item(in: place) { return SyncItemID(number) }
@@ -133,7 +118,6 @@ package final class SyncUpdate {
         return SyncItemID(try tables.addItem(in: place))
     }
 
-    /// The most numbers that one transaction looks at.
     private static let numberCount = 2_000
 
     /// Frees the numbers of items of which nothing is known any more, such as deleted ones. Looks
@@ -160,27 +144,18 @@ package final class SyncUpdate {
     /// - Returns: The new contents of the tables.
     func finish() throws -> KeptReplica {
         try replica?.takeChanges { entry in
-            guard let facts = entry.facts else { return try delete(entry.kind.rawValue, entry.id) }
-            try put(SyncEntryHead(entry.kind.rawValue, entry.id), facts: facts)
+            try set(entry.kind.rawValue, entry.id, entry.facts)
         }
-        for scope in KeyScope.allCases where outgoing[scope] != former.outgoing[scope] {
-            if let message = outgoing[scope] {
-                try put(SyncEntryHead(EntryKind.outgoing, [scope.rawValue]), facts: message)
-            } else {
-                try delete(EntryKind.outgoing, [scope.rawValue])
-            }
+        for scope in KeyScope.allCases where outgoing[scope] != formerOutgoing[scope] {
+            try set(EntryKind.outgoing, [scope.rawValue], outgoing[scope])
         }
-        try writeNotes()
-        var kept = former
-        kept.replica = replica
-        replica = nil
-        kept.outgoing = outgoing
-        kept.replaced = replaced
-        kept.mark = mark
-        guard hasWritten else { return kept }
-        kept.stamp = .random(in: .min ... .max)
-        try tables.write(mark: mark, stamp: kept.stamp)
-        return kept
+        if hasWritten {
+            stamp = .random(in: .min ... .max)
+            try tables.write(mark: mark, stamp: stamp)
+        }
+        return KeptReplica(
+            stamp: stamp, mark: mark, replica: replica.take(), outgoing: outgoing,
+            replaced: replaced)
     }
 
     // MARK: Circle
@@ -199,7 +174,7 @@ package final class SyncUpdate {
         guard !sendsItems else { return }
         var isLast = false
         while !isLast {
-            let changed = try changedRows()
+            let changed = try tables.changedRows(above: mark, count: Self.collectedCount)
             isLast = changed.count < Self.collectedCount
             for case .row(let row) in changed.map(\.row) {
                 switch row.localState {
@@ -230,24 +205,15 @@ package final class SyncUpdate {
         hasWritten = true
     }
 
-    /// Deletes everything of sync, except replaced values and the notes of these names. Items stay.
-    package func end(keeping names: Set<NoteName>) throws {
+    /// Deletes everything of sync, except replaced values. Items stay.
+    package func end() throws {
         try deleteMessages()
         for kind in EntryKind.ofCircle { try tables.deleteAll(kind) }
         replica = nil
-        for name in names where notes[name] == nil {
-            // A note that cannot be read is useless.
-            notes[name] = .some(try unlessDamaged { try readNote(name) } ?? nil)
-        }
-        notes = notes.filter { names.contains($0.key) }
         try tables.deleteAll(EntryKind.note)
     }
 
-    /// The number of travelling items that no message has brought: those that are older than the
-    /// replica, and that the circle lacks.
-    package func unsentCount() throws -> Int { replica?.unsent.count ?? 0 }
-
-    /// Makes the items pending that ``unsentCount()`` counts.
+    /// Makes travelling items pending that are older than the replica, and that the circle lacks.
     package func sendUnsent() throws {
         let states = try (replica?.unsent ?? []).compactMap { key in
             try reader.row(of: key).map { (key: key, state: $0.localState) }
@@ -263,66 +229,39 @@ package final class SyncUpdate {
     /// If a join was broken off, the replica has forgotten it, and the message is still here: it is
     /// begun again, before anything else is read or built. That brings nothing twice.
     package func incoming(_ scope: KeyScope) throws -> [UInt8]? {
-        try tables.entry(EntryKind.incoming, [scope.rawValue]).map(rows.state.openFacts)
+        try facts(EntryKind.incoming, [scope.rawValue])
     }
 
-    /// A part of the base that is being joined.
     package func incomingPart(_ index: Int, _ scope: KeyScope) throws -> [UInt8]? {
-        try tables.entry(EntryKind.incomingPart, partID(index, scope)).map(rows.state.openFacts)
+        try facts(EntryKind.incomingPart, partID(index, scope))
     }
 
     /// Keeps the message to join next. With nil, after the join, removes it and its parts.
     package func setIncoming(_ message: [UInt8]?, _ scope: KeyScope) throws {
-        if let message {
-            return try put(SyncEntryHead(EntryKind.incoming, [scope.rawValue]), facts: message)
-        }
+        if message != nil { return try set(EntryKind.incoming, [scope.rawValue], message) }
         replica?[scope].forgetBrokenJoin()
         guard try tables.entry(EntryKind.incoming, [scope.rawValue]) != nil else { return }
         try delete(EntryKind.incoming, [scope.rawValue])
         try tables.deleteAll(EntryKind.incomingPart, beginningWith: scope.rawValue)
     }
 
-    /// Keeps a part of the base to join.
     package func setIncomingPart(_ part: [UInt8], _ index: Int, _ scope: KeyScope) throws {
-        try put(SyncEntryHead(EntryKind.incomingPart, partID(index, scope)), facts: part)
+        try set(EntryKind.incomingPart, partID(index, scope), part)
     }
 
     private func partID(_ index: Int, _ scope: KeyScope) -> [UInt8] {
-        var id = [scope.rawValue]
-        id.append(bigEndian: UInt32(index))
-        return id
+        [UInt8](fields: scope, UInt32(index))
     }
 
     // MARK: Notes
 
     /// A note of the agent or the circle, sealed; at most 16 MiB.
-    ///
-    /// If the note cannot be read, the update fails at its end.
     package subscript(note: NoteName) -> [UInt8]? {
-        get {
-            if let known = notes[note] { return known }
-            do {
-                return try readNote(note)
-            } catch {
-                noteError = error
-                return nil
-            }
-        }
-        set { notes[note] = .some(newValue) }
+        get throws { try facts(EntryKind.note, note.id) }
     }
 
-    private func readNote(_ note: NoteName) throws -> [UInt8]? {
-        try tables.entry(EntryKind.note, note.id).map(rows.state.openFacts)
-    }
-
-    private func writeNotes() throws {
-        if let noteError { throw noteError }
-        for (note, bytes) in notes {
-            if let bytes {
-                try put(SyncEntryHead(EntryKind.note, note.id), facts: bytes)
-            } else {
-                try delete(EntryKind.note, note.id)
-            }
-        }
+    /// Writes a note, or deletes it.
+    package func set(_ note: NoteName, _ bytes: [UInt8]?) throws {
+        try set(EntryKind.note, note.id, bytes)
     }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetKeychainDatabase
+package import ValetKeychainDatabase
 package import ValetKeychainModel
 package import ValetKeychainStore
+internal import ValetSealing
 package import ValetSync
 internal import ValetSystem
 
@@ -11,7 +12,6 @@ internal import ValetSystem
 /// The holder of `sync.lock` has one, and uses it on one thread at a time. It keeps the replica in
 /// memory between two calls, for as long as no other process writes the tables of sync.
 package final class SyncedKeychain {
-    /// The keychain.
     package let store: ItemStore
     /// The contents of the tables; nil while an update changes them, and after one that failed.
     private var kept: KeptReplica?
@@ -20,9 +20,7 @@ package final class SyncedKeychain {
     private static let pause: Int64 = 5_000_000
 
     /// The tables of sync of the keychain of `store`; nothing is read before it is needed.
-    package init(_ store: ItemStore) {
-        self.store = store
-    }
+    package init(_ store: ItemStore) { self.store = store }
 
     /// Runs `body` in one write transaction, which collects the local changes first.
     ///
@@ -42,22 +40,20 @@ package final class SyncedKeychain {
         }
     }
 
-    /// Deletes everything of sync, also if it is damaged: ``SyncUpdate/end(keeping:)``. If the
+    /// Deletes everything of sync, also if it is damaged: ``SyncUpdate/end()``. If the
     /// tables are damaged, replaced values go as well.
     ///
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `locked` before the
     ///   first unlock, `timedOut`, `diskFull`.
-    package func end(
-        _ operation: String, keeping names: Set<NoteName>
-    ) throws(KeychainFailure) {
+    package func end(_ operation: String) throws(KeychainFailure) {
         do {
-            return try update(operation) { try $0.end(keeping: names) }
+            return try update(operation) { try $0.end() }
         } catch {
             guard error.code == .keychainDamaged else { throw error }
         }
         let done = try store.writeRows(operation) { rows in
             let update = SyncUpdate(rows, try KeptReplica(emptying: rows.store.sync))
-            try update.end(keeping: names)
+            try update.end()
             _ = try update.finish()
             return true
         }
@@ -70,13 +66,11 @@ package final class SyncedKeychain {
     /// Runs `body` in one read transaction. It needs no lock of sync.
     ///
     /// - Returns: nil if there is no keychain.
-    /// - Throws: As ``update(_:_:)``.
     package func read<R>(
         _ operation: String, _ body: (SyncView) throws -> R
     ) throws(KeychainFailure) -> R? {
         try store.readRows(operation) { snapshot in
-            try body(
-                SyncView(RecordReader(store: snapshot.store, keys: snapshot.state), kept))
+            try body(SyncView(RecordReader(store: snapshot.store, keys: snapshot.state), kept))
         }
     }
 
@@ -87,14 +81,14 @@ package final class SyncedKeychain {
     ///   ``ScopeReplica/abandonBase()``.
     package func updateBeginningBase<R>(
         _ operation: String, _ body: (SyncUpdate) throws -> R
-    ) throws(KeychainFailure) -> (R, BaseSnapshot) {
+    ) throws(KeychainFailure) -> (R, HeldSnapshot) {
         while true {
             let written = try store.writeRowsHoldingSnapshot(operation) { try run($0, body) }
             guard let result = try keep(written?.0, operation), let held = written?.1 else {
                 written?.1.close()
                 continue
             }
-            return (result, BaseSnapshot(held))
+            return (result, held)
         }
     }
 
@@ -136,6 +130,25 @@ package final class SyncedKeychain {
     }
 }
 
+extension HeldSnapshot {
+    /// The record of a dot that was live at that moment, byte for byte.
+    ///
+    /// - Throws: ``KeychainFailure``: `damaged` if its row is damaged; `locked` if the scope was
+    ///   closed since.
+    package func record(_ dot: Dot, in scope: KeyScope) throws(KeychainFailure) -> SyncRecord {
+        let operation = "build a base"
+        return try translating(operation) {
+            guard isOpen else { throw KeychainFailure(.locked, during: operation) }
+            let reader = RecordReader(store: store, keys: keys.rows)
+            if let record = try reader.record(dot, in: scope) { return record }
+            throw KeychainFailure(
+                .damaged, during: operation,
+                message: "an item that other devices have is damaged here",
+                hint: "run `valet doctor`; writing or removing the item mends this")
+        }
+    }
+}
+
 /// The name of a note that the agent or the circle keeps in the keychain, such as its roster.
 package struct NoteName: Hashable, Sendable, ExpressibleByStringLiteral {
     /// The name, at most 32 bytes of UTF-8.
@@ -143,19 +156,15 @@ package struct NoteName: Hashable, Sendable, ExpressibleByStringLiteral {
 
     var id: [UInt8] { Array(rawValue.utf8) }
 
-    /// The note `rawValue`.
     package init(_ rawValue: String) {
         precondition(rawValue.utf8.count <= 32, "the name of a note is too long")
         self.rawValue = rawValue
     }
 
-    /// The note `value`.
     package init(stringLiteral value: String) { self.init(value) }
 }
 
-/// An item that cannot be sent now.
 package struct UnsendableItem: Hashable, Sendable {
-    /// Why an item cannot be sent.
     package enum Reason: Hashable, Sendable {
         /// Its row is damaged. Writing or deleting the item mends this.
         case damaged
@@ -165,6 +174,140 @@ package struct UnsendableItem: Hashable, Sendable {
     }
 
     package let key: SyncItemID
-    /// Why it cannot be sent.
     package let reason: Reason
+}
+
+/// A read transaction of sync. It ends with the call that lends it.
+package final class SyncView {
+    package var isLocked: Bool { reader.keys.isLocked }
+
+    let reader: RecordReader
+    private var kept: KeptReplica?
+
+    init(_ reader: RecordReader, _ kept: KeptReplica?) throws {
+        self.reader = reader
+        let stamp = try reader.store.sync.readMark().stamp
+        if kept?.stamp == stamp { self.kept = kept }
+    }
+
+    /// The keychain's replica; nil without a circle. Reading it takes long for many items, unless
+    /// this process has just written it.
+    package var replica: Replica? {
+        get throws {
+            if let kept { return kept.replica }
+            let fresh = try KeptReplica(reader.store.sync, reader.keys)
+            kept = fresh
+            return fresh.replica
+        }
+    }
+
+    package subscript(note: NoteName) -> [UInt8]? {
+        get throws {
+            try reader.store.sync.entry(EntryKind.note, note.id).map(reader.keys.openFacts)
+        }
+    }
+
+    /// Opens a version with its value.
+    ///
+    /// - Returns: nil if it is closed now, or gone.
+    package func content(of version: KeptVersion.ID) throws -> RecordContent? {
+        try reader.content(of: version)
+    }
+}
+
+/// The contents of the tables of sync, in memory: `SyncedKeychain` keeps it between two updates.
+struct KeptReplica {
+    var stamp: Int64
+    /// Up to which change number local changes were collected.
+    var mark: Int64
+    var replica: Replica?
+    var outgoing: [KeyScope: [UInt8]]
+    var replaced = ReplacedValues()
+}
+
+/// The kinds of entries: docs/FORMAT.md §12.2. Those up to 7 are ``ReplicaEntry/Kind``.
+enum EntryKind {
+    static let record = ReplicaEntry.Kind.record.rawValue
+    static let ofReplica: ClosedRange<UInt8> = 1...7
+    /// A copy that was set aside, by the item's number.
+    static let aside: UInt8 = 8
+    /// A replaced value, by its dot.
+    static let replaced: UInt8 = 9
+    /// The unconfirmed message of a scope.
+    static let outgoing: UInt8 = 10
+    /// The message that is being joined in a scope.
+    static let incoming: UInt8 = 11
+    /// A part of it, by scope and index.
+    static let incomingPart: UInt8 = 12
+    /// A note, by its name.
+    static let note = SyncTables.noteKind
+
+    /// Everything that a circle needs, except notes and replaced values.
+    static let ofCircle: [UInt8] = Array(ofReplica) + [aside, outgoing, incoming, incomingPart]
+}
+
+extension KeptReplica {
+    private static let reading = "read what is known of the circle"
+
+    /// Reads the tables, which takes long for many items.
+    ///
+    /// - Throws: ``KeychainFailure/Code/keychainDamaged`` if an entry does not open, or the entries
+    ///   do not fit together; ``RowFailure/locked`` before the first unlock.
+    init(_ tables: SyncTables, _ keys: RowKeys) throws {
+        (mark, stamp) = try tables.readMark()
+        var restoration = ReplicaRestoration()
+        outgoing = [:]
+        do {
+            try tables.forEachEntry(EntryKind.ofReplica) { entry in
+                guard let kind = ReplicaEntry.Kind(rawValue: entry.head.kind) else { return }
+                try restoration.add(
+                    kind, id: entry.head.id, of: SyncItemID(entry.head.item),
+                    facts: try keys.openFacts(entry))
+            }
+            var owesJoin: Set<KeyScope> = []
+            for scope in KeyScope.allCases {
+                let id = [scope.rawValue]
+                if try tables.entry(EntryKind.incoming, id) != nil { owesJoin.insert(scope) }
+                guard let entry = try tables.entry(EntryKind.outgoing, id) else { continue }
+                outgoing[scope] = try keys.openFacts(entry)
+            }
+            replica = try restoration.finish(owesJoin: owesJoin)
+            try tables.forEachEntry(EntryKind.replaced...EntryKind.replaced) { entry in
+                replaced.insert(try keys.replaced(entry))
+            }
+        } catch let error as RowFailure where error.isDamage {
+            throw Self.damage
+        } catch is SyncError {
+            throw Self.damage
+        }
+    }
+
+    /// Only the mark, for a keychain whose tables are about to be emptied. Replaced values go as
+    /// well, because the damaged one is not known.
+    init(emptying tables: SyncTables) throws {
+        (mark, stamp) = try tables.readMark()
+        outgoing = [:]
+        try tables.deleteAll(EntryKind.replaced)
+    }
+
+    static var damage: KeychainFailure {
+        KeychainFailure(
+            .keychainDamaged, during: reading,
+            message: "what the keychain knows of its circle is damaged; the items are not",
+            hint: "run `valet sync leave --here`, and join the circle again")
+    }
+}
+
+extension RowKeys {
+    /// The replaced value of an entry.
+    func replaced(_ entry: SealedSyncEntry) throws(RowFailure) -> ReplacedValues.Entry {
+        try ReplacedValues.Entry(
+            SyncItemID(entry.head.item), parsing: try openFacts(entry),
+            malformed: RowFailure.content)
+    }
+}
+
+extension ReplicaEntry {
+    /// The id of a replaced value's entry.
+    static func id(ofReplaced dot: Dot) -> [UInt8] { id(of: dot, in: .whileUnlocked) }
 }

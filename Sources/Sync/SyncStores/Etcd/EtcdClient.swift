@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetCCurl
-internal import ValetKeychainModel
-internal import ValetSealing
+package import ValetKeychainModel
+package import ValetSealing
+package import ValetSync
 internal import ValetSystem
 
 /// Calls etcd's JSON gateway: tries one server after the other, authenticates, and says what went
@@ -11,18 +12,15 @@ internal import ValetSystem
 /// Every request may be made again: transactions have conditions, and everything else overwrites
 /// bytes by the same ones. So after a server that does not answer, the next one is asked.
 final class EtcdClient {
-    /// A request.
     struct Call {
         let path: String
         let body: [UInt8]
-        /// What is being done, for errors.
         let operation: String
         var maxByteCount = 1 << 20
         /// Whether to ask until the deadline, once a server may have made the change.
         var persists = false
     }
 
-    /// What became of a request to one server.
     private enum Attempt {
         case answer([UInt8])
         /// No server would answer otherwise.
@@ -35,7 +33,6 @@ final class EtcdClient {
 
     private let address: EtcdAddress
     private let connection: HTTPConnection
-    /// The server that answered last.
     private var current = 0
     private var token: String?
     /// The servers ask for no users.
@@ -44,11 +41,14 @@ final class EtcdClient {
     /// A server without its quorum accepts requests and is silent.
     private static let limitOfServer = Duration.seconds(5)
     private static let pause: Int64 = 200_000_000
+    private static let leaseQuery: StaticString = "SELECT json_extract(text, '$.ID') FROM document"
+    private static let tokenQuery: StaticString =
+        "SELECT json_extract(text, '$.token') FROM document"
 
     init(_ address: EtcdAddress) throws(KeychainFailure) {
         self.address = address
         connection = try HTTPConnection()
-        needsNoToken = address.credentials == nil
+        needsNoToken = address.place.user == nil
     }
 
     func transact(
@@ -70,7 +70,7 @@ final class EtcdClient {
     ) throws(KeychainFailure) -> String {
         let body = Array(#"{"TTL":"\#(duration.components.seconds)"}"#.utf8)
         let call = Call(path: "/v3/lease/grant", body: body, operation: operation)
-        guard let lease = etcdMember(.lease, of: try perform(call, within: limit)) else {
+        guard let lease = etcdMember(Self.leaseQuery, of: try perform(call, within: limit)) else {
             throw Self.malformed(operation)
         }
         return lease
@@ -115,7 +115,7 @@ final class EtcdClient {
             if let failure = try authenticate(within: limit) { return failure }
         }
         let first = attempt(call, within: limit)
-        guard case .unauthorized = first, address.credentials != nil else { return first }
+        guard case .unauthorized = first, address.place.user != nil else { return first }
         needsNoToken = false
         if let failure = try authenticate(within: limit) { return failure }
         return attempt(call, within: limit)
@@ -125,16 +125,15 @@ final class EtcdClient {
     ///
     /// - Returns: What else the server said; nil if it gave one, or needs none.
     private func authenticate(within limit: WaitLimit) throws(KeychainFailure) -> Attempt? {
-        guard let credentials = address.credentials else { return nil }
+        guard let body = address.loginRequest else { return nil }
         let operation = "log in to etcd"
         token = nil
-        let body = credentials.json
         let result = body.withBytes { body in
             attempt("/v3/auth/authenticate", body, operation, 1 << 16, limit)
         }
         switch result {
         case .answer(let bytes):
-            guard let text = etcdMember(.token, of: bytes) else {
+            guard let text = etcdMember(Self.tokenQuery, of: bytes) else {
                 throw Self.malformed(operation)
             }
             guard text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }), text.utf8.count < 8192
@@ -181,7 +180,7 @@ final class EtcdClient {
 
     private func request(_ path: String, maxByteCount: Int) -> HTTPConnection.Request {
         HTTPConnection.Request(
-            url: address.endpoints[current] + path, security: address.security, token: token,
+            url: address.endpoints[current] + path, place: address.place, token: token,
             maxByteCount: maxByteCount)
     }
 
@@ -273,10 +272,11 @@ extension EtcdClient {
     }
 }
 
-extension EtcdCredentials {
-    /// The body of a request for a token.
-    fileprivate var json: SecretValue {
-        password.withBytes { password in
+extension EtcdAddress {
+    /// The body of a request for a token; nil without a user.
+    fileprivate var loginRequest: SecretValue? {
+        guard let user = place.user, let password else { return nil }
+        return password.withBytes { password in
             var text = SecretText(capacity: 64 + 2 * (user.utf8.count + password.count))
             text.append(#"{"name":"#)
             text.appendJSONString(user)
@@ -285,5 +285,125 @@ extension EtcdCredentials {
             text.append("}")
             return text.value()
         }
+    }
+}
+
+/// Where an etcd cluster is, and how this device gets in.
+package struct EtcdAddress: Sendable {
+    /// `https://HOST:PORT` for each member of the cluster, in the order in which they are tried.
+    package let endpoints: [String]
+    let place: EtcdPlace
+    /// The password of the user, in UTF-8: an item of the keychain.
+    let password: SecretValue?
+
+    private static let operation = "read the address of the etcd cluster"
+    private static let defaultPort = 2379
+    private static let maximalEndpointCount = 16
+
+    /// Reads a list such as `https://a.example:2379,https://b.example:2379`, and checks the rest.
+    ///
+    /// Plain HTTP is refused: others on the network could not read items, but they could delete
+    /// all that is in the store. There are two exceptions: addresses of this machine itself, and
+    /// networks for which `allowsPlainText` is set. Neither holds with a user: any user of this
+    /// machine can listen on a port that etcd has left, and would get the password.
+    /// - Throws: `badStoreAddress`, with the remedy; `storeDenied` for a user without a password.
+    package init(_ place: EtcdPlace, password: SecretValue? = nil) throws(KeychainFailure) {
+        // Before anything is repeated in an error: it may be a password.
+        guard !place.list.contains("@") else {
+            throw Self.refusal(
+                "an address must have no user and no password in it",
+                hint: "give the user by '--user'; its password is asked for")
+        }
+        var endpoints: [String] = []
+        for part in place.list.split(separator: ",", omittingEmptySubsequences: false) {
+            let (endpoint, protection) = try Self.endpoint(String(part))
+            guard protection == .secure || place.user == nil else {
+                throw Self.refusal(
+                    "\(part) would send the password unprotected, which any user of the machine "
+                        + "or the network could receive",
+                    hint: "use https, and TLS in the servers; or no user")
+            }
+            guard protection != .nothing || place.allowsPlainText else {
+                throw Self.refusal(
+                    "\(part) sends everything unprotected",
+                    hint: "use https, and TLS in the servers")
+            }
+            endpoints.append(endpoint)
+        }
+        guard endpoints.count <= Self.maximalEndpointCount else {
+            throw Self.refusal("more than \(Self.maximalEndpointCount) servers", hint: "name fewer")
+        }
+        try Self.checkFiles(of: place)
+        if let user = place.user, password == nil {
+            throw KeychainFailure.store(
+                .storeDenied, during: Self.operation,
+                reason: "the keychain has no password of the user \(user)",
+                hint: "`valet sync leave --here`, then join the circle anew")
+        }
+        (self.endpoints, self.place, self.password) = (endpoints, place, password)
+    }
+
+    private static func checkFiles(of place: EtcdPlace) throws(KeychainFailure) {
+        for file in [place.authority, place.certificate, place.key].compactMap(\.self)
+        where file.utf8.first != UInt8(ascii: "/") || file.utf8.contains(0) {
+            throw refusal("\(file) is not an absolute path", hint: "give absolute paths")
+        }
+        guard (place.certificate == nil) == (place.key == nil) else {
+            throw refusal(
+                "a certificate without its key, or a key alone", hint: "give both, or none")
+        }
+    }
+
+    /// What keeps others from reading or changing what is sent to a server.
+    private enum Protection {
+        case secure, sameMachine, nothing
+    }
+
+    private static func endpoint(
+        _ text: String
+    ) throws(KeychainFailure) -> (url: String, Protection) {
+        let help = "write https://HOST:PORT for each server, with commas between them"
+        let scheme = ["https://", "http://"].first { text.hasPrefix($0) }
+        guard let scheme else { throw refusal("'\(text)' is not the URL of a server", hint: help) }
+        var rest = text.dropFirst(scheme.count)
+        if rest.hasSuffix("/") { rest.removeLast() }
+        var (host, port) = (rest, defaultPort)
+        let afterBracket = rest.lastIndex(of: "]") ?? rest.startIndex
+        if let colon = rest[afterBracket...].lastIndex(of: ":") {
+            let digits = rest[rest.index(after: colon)...]
+            guard digits.allSatisfy(\.isNumber), let number = UInt16(digits), number > 0 else {
+                throw refusal("'\(text)' has no valid port", hint: help)
+            }
+            (host, port) = (rest[..<colon], Int(number))
+        }
+        guard isHost(host) else { throw refusal("'\(text)' has no valid host", hint: help) }
+        let protection: Protection =
+            scheme == "https://" ? .secure : isThisMachine(host) ? .sameMachine : .nothing
+        return ("\(scheme)\(host):\(port)", protection)
+    }
+
+    /// Whether it is a name, an IPv4 address, or an IPv6 address in brackets.
+    private static func isHost(_ host: Substring) -> Bool {
+        let digits = "0123456789", letters = "abcdefghijklmnopqrstuvwxyz"
+        guard !host.isEmpty, host.utf8.count <= 255 else { return false }
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            let inner = host.dropFirst().dropLast()
+            return inner.contains(":")
+                && inner.allSatisfy { (digits + "abcdefABCDEF:.").contains($0) }
+        }
+        return host.allSatisfy { (digits + letters + letters.uppercased() + "-.").contains($0) }
+            && host.first != "-"
+    }
+
+    /// Whether the host cannot be another machine. libcurl resolves "localhost" itself.
+    private static func isThisMachine(_ host: Substring) -> Bool {
+        if host == "localhost" || host == "[::1]" { return true }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127"
+            && parts.allSatisfy { UInt8($0) != nil && $0.allSatisfy(\.isNumber) }
+    }
+
+    private static func refusal(_ reason: String, hint: String) -> KeychainFailure {
+        KeychainFailure.store(.badStoreAddress, during: operation, reason: reason, hint: hint)
     }
 }

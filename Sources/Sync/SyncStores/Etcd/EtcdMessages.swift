@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetDatabase
+internal import ValetKeychainModel
+internal import ValetSealing
+internal import ValetSync
+internal import ValetSystem
+
 // The JSON that etcd's gateway speaks: requests and answers of etcd 3.4. Bytes are base64, numbers
 // are strings, and zero and false are left out. Nothing in a request has to be escaped.
 
-internal import ValetDatabase
-internal import ValetSealing
-internal import ValetSystem
-
-/// A condition of a transaction.
 struct EtcdCompare {
     fileprivate let json: String
 
@@ -28,7 +29,6 @@ struct EtcdCompare {
     }
 }
 
-/// One operation of a transaction.
 struct EtcdOperation {
     fileprivate let json: String
 
@@ -41,7 +41,6 @@ struct EtcdOperation {
         return EtcdOperation("put", #""key":\#(quoted(key)),"value":\#(quoted(value))\#(lease)"#)
     }
 
-    /// Reads a key, with its value or without.
     static func get(_ key: String, keyOnly: Bool = false) -> EtcdOperation {
         let part = keyOnly ? #","keys_only":true"# : ""
         return EtcdOperation("range", #""key":\#(quoted(key))\#(part)"#)
@@ -68,7 +67,6 @@ struct EtcdTransaction {
     var success: [EtcdOperation] = []
     var failure: [EtcdOperation] = []
 
-    /// The body of the request.
     var json: [UInt8] {
         let parts = [
             #"{"compare":["#, compare.map(\.json).joined(separator: ","),
@@ -79,8 +77,10 @@ struct EtcdTransaction {
     }
 }
 
-/// The body of a request to watch keys, from a revision on.
-func etcdWatch(from first: String, below end: String, since revision: Int64) -> [UInt8] {
+/// The body of a request to watch all heads and all roster entries of a circle, from a revision on.
+/// Nothing else is between them: ids begin with digits and letters up to "f".
+func etcdWatch(_ circle: CircleID, since revision: Int64) -> [UInt8] {
+    let (first, end) = (EtcdKeys.heads(circle), EtcdKeys.end(of: EtcdKeys.prefix(.roster(circle))))
     let members = #""key":\#(quoted(first)),"range_end":\#(quoted(end))"#
     return Array(#"{"create_request":{\#(members),"start_revision":"\#(revision)"}}"#.utf8)
 }
@@ -89,29 +89,12 @@ private func quoted(_ text: String) -> String { quoted(Array(text.utf8)) }
 
 private func quoted(_ bytes: [UInt8]) -> String { "\"" + Base64.text(bytes) + "\"" }
 
-/// A revision as a server says it. The greatest number is refused, so that the next revision is a
-/// number, too.
-package struct EtcdRevision {
-    /// The revision.
-    package let number: Int64
-    /// The one after it.
-    package let next: Int64
-
-    /// Nil for one that is negative, or the greatest of all numbers.
-    package init?(_ number: Int64) {
-        let (next, overflows) = number.addingReportingOverflow(1)
-        guard number >= 0, !overflows else { return nil }
-        (self.number, self.next) = (number, next)
-    }
-
-    /// Nil also for a text that is no number.
-    package init?(_ text: String?) {
-        guard let number = text.flatMap(Int64.init) else { return nil }
-        self.init(number)
-    }
+/// A revision as a server says it; nil for a text that is no number. Negative numbers are refused,
+/// and the greatest one, so that the next revision is a number, too.
+package func etcdRevision(_ text: String?) -> Int64? {
+    text.flatMap(Int64.init).flatMap { (0..<Int64.max).contains($0) ? $0 : nil }
 }
 
-/// A key in a range or an event.
 struct EtcdPair {
     let key: [UInt8]
     /// nil where only keys were asked for, and for empty values.
@@ -123,7 +106,6 @@ struct EtcdPair {
 struct EtcdAnswer {
     let clusterID: String?
     let revision: String?
-    /// Whether the conditions held.
     let isSuccess: Bool
     /// Whether the first operation has left keys out.
     let hasMore: Bool
@@ -164,9 +146,7 @@ struct EtcdAnswer {
     }
 
     /// The pairs that the operation `index` has found; empty for operations that find nothing.
-    func found(_ index: Int) -> [EtcdPair] {
-        pairs.indices.contains(index) ? pairs[index] : []
-    }
+    func found(_ index: Int) -> [EtcdPair] { pairs.indices.contains(index) ? pairs[index] : [] }
 }
 
 struct EtcdWatchLine {
@@ -221,19 +201,8 @@ struct EtcdRefusal {
 }
 
 /// One member of an answer that is an object.
-func etcdMember(_ name: EtcdMember, of bytes: [UInt8]) -> String? {
-    let query: StaticString =
-        switch name {
-        case .lease: "SELECT json_extract(text, '$.ID') FROM document"
-        case .token: "SELECT json_extract(text, '$.token') FROM document"
-        }
-    return EtcdText(bytes)?.row(query, columnCount: 1)?[0]
-}
-
-/// The answers with one member.
-enum EtcdMember {
-    case lease
-    case token
+func etcdMember(_ query: StaticString, of bytes: [UInt8]) -> String? {
+    EtcdText(bytes)?.row(query, columnCount: 1)?[0]
 }
 
 /// An answer of etcd as SQLite reads it.
@@ -293,4 +262,83 @@ private struct EtcdText {
 
     /// More operations than any transaction of ours has.
     private static let largestCount = 1024
+}
+
+/// The keys of a store in etcd: docs/SYNC.md §7.
+///
+/// All heads of a circle have one prefix, so that one request lists the logs, and a watch receives
+/// heads instead of messages.
+enum EtcdKeys {
+    private static let top = "valet/1/"
+
+    static func circle(_ circle: CircleID) -> String { top + StoreNames.text(circle) + "/" }
+
+    static func mark(_ circle: CircleID) -> String { self.circle(circle) + StoreNames.mark }
+
+    static func heads(_ circle: CircleID) -> String { self.circle(circle) + "head/" }
+
+    static func head(_ place: StorePlace) -> String {
+        heads(place.circle) + StoreNames.folders(of: place).dropFirst().joined(separator: "/")
+    }
+
+    static func prefix(_ place: StorePlace) -> String {
+        top + StoreNames.folders(of: place).joined(separator: "/") + "/"
+    }
+
+    static func file(_ name: StoredName, in place: StorePlace) -> String {
+        prefix(place) + StoreNames.text(name)
+    }
+
+    static func mailbox(_ mailbox: MailboxID) -> String {
+        top + StoreNames.mailboxes + "/" + StoreNames.text(mailbox) + "/"
+    }
+
+    /// The first key after all that begin with `prefix`, which ends with "/".
+    static func end(of prefix: String) -> String { prefix.dropLast() + "0" }
+
+    static func place(ofHead key: [UInt8], in circle: CircleID) -> StorePlace? {
+        let start = Array(heads(circle).utf8)
+        guard key.starts(with: start) else { return nil }
+        let parts = key[start.count...].split(
+            separator: UInt8(ascii: "/"), omittingEmptySubsequences: false
+        ).map { Array($0) }
+        if parts == [Array(StoreNames.roster.utf8)] { return .roster(circle) }
+        guard parts.count == 3, let device = id(parts[0], as: DeviceID.self),
+            let scope = KeyScope.allCases.first(where: {
+                parts[1] == Array(StoreNames.text($0).utf8)
+            }), let log = id(parts[2], as: LogID.self)
+        else { return nil }
+        return .log(LogPlace(circle, device, scope, log))
+    }
+
+    private static func id<Name>(
+        _ text: [UInt8], as kind: SyncBytes<Name>.Type
+    ) -> SyncBytes<Name>? {
+        StoreNames.id(text.span, as: kind)
+    }
+
+    static func value(ofHead position: LogPosition) -> [UInt8] { [UInt8](fields: position) }
+
+    /// Reads a head; nil unless it has 40 bytes.
+    static func head(_ value: [UInt8]) -> LogPosition? {
+        var reader = ByteReader(value, of: .message)
+        guard let position = try? LogPosition(from: &reader), reader.isAtEnd else { return nil }
+        return position
+    }
+}
+
+extension StorePlace {
+    /// Whether names here have a hash. The messages of a log need none: etcd never overwrites them.
+    var hasHashes: Bool {
+        switch self {
+        case .roster: true
+        case .log: false
+        }
+    }
+
+    func name(of file: StoreFile) -> StoredName {
+        StoredName(
+            number: file.number, part: file.part,
+            hash: hasHashes ? StoreNames.hash(of: file.bytes) : nil)
+    }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Synchronization
 package import ValetKeychainModel
 package import ValetSync
 package import ValetSystem
@@ -28,10 +29,8 @@ package final class EtcdStore: SyncStore {
         watching = Lock(Watching())
     }
 
-    /// In the cluster.
     package var guarantee: StoreGuarantee { .inTheStore }
 
-    /// Writes the mark.
     package func create(_ circle: CircleID, by deadline: Deadline) throws(KeychainFailure) {
         let mark = EtcdKeys.mark(circle)
         let transaction = EtcdTransaction(
@@ -40,12 +39,10 @@ package final class EtcdStore: SyncStore {
         _ = try perform(transaction, "create the circle", by: deadline)
     }
 
-    /// Looks for the mark.
     package func check(_ circle: CircleID, by deadline: Deadline) throws(KeychainFailure) {
         _ = try perform([], in: circle, "open the circle", by: deadline)
     }
 
-    /// The logs that have a head.
     package func logs(
         of devices: [DeviceID], in circle: CircleID, by deadline: Deadline
     ) throws(KeychainFailure) -> [LogPlace] {
@@ -62,16 +59,12 @@ package final class EtcdStore: SyncStore {
         return logs
     }
 
-    /// Lists keys in pages.
     package func list(
-        _ place: StorePlace, from number: UInt64, by deadline: Deadline
+        _ place: StorePlace, by deadline: Deadline
     ) throws(KeychainFailure) -> StoreListing {
         var (listing, count) = (StoreListing(), 0)
         let prefix = EtcdKeys.prefix(place)
-        let start = StoreNames.text(StoredName(number: number, part: nil, hash: nil))
-        try forEachKey(
-            prefix, from: prefix + start, in: place.circle, by: deadline
-        ) { key in
+        try forEachKey(prefix, in: place.circle, by: deadline) { key in
             count += 1
             let text = key.span.extracting(droppingFirst: prefix.utf8.count)
             if let name = StoreNames.name(text, hasHash: place.hasHashes), place.mayHold(name) {
@@ -149,17 +142,15 @@ package final class EtcdStore: SyncStore {
                 byteCount += file.bytes.count + Self.overheadOfFile
                 rest.removeFirst()
             }
-            guard try put(together: chunk, in: place, by: deadline) else {
-                for file in chunk where !(try put(alone: file, in: place, by: deadline)) {
-                    return .taken
-                }
-                continue
+            if try put(together: chunk, in: place, by: deadline) { continue }
+            for file in chunk where !(try put(together: [file], in: place, by: deadline)) {
+                let found = try read([place.name(of: file)], in: place, by: deadline)
+                guard found == [.bytes(file.bytes)] else { return .taken }
             }
         }
         return .stored
     }
 
-    /// Deletes keys.
     package func delete(
         _ names: [StoredName], in log: LogPlace, by deadline: Deadline
     ) throws(KeychainFailure) {
@@ -171,7 +162,6 @@ package final class EtcdStore: SyncStore {
         }
     }
 
-    /// Deletes all keys of the device, with the heads.
     package func deleteLogs(
         of device: DeviceID, in circle: CircleID, by deadline: Deadline
     ) throws(KeychainFailure) {
@@ -186,7 +176,6 @@ package final class EtcdStore: SyncStore {
 
 /// Mails. They belong to no circle, and so need no mark.
 extension EtcdStore {
-    /// Writes a key with a lease.
     package func post(
         _ mail: StoredMail, to mailbox: MailboxID, by deadline: Deadline
     ) throws(KeychainFailure) {
@@ -230,13 +219,11 @@ extension EtcdStore {
         return mails
     }
 
-    /// Deletes the key of a mail.
     package func delete(
         _ mail: StoredMail, from mailbox: MailboxID, by deadline: Deadline
     ) throws(KeychainFailure) {
         let key = EtcdKeys.mailbox(mailbox) + StoreNames.text(StoreNames.name(of: mail))
-        _ = try perform(
-            EtcdTransaction(success: [.delete(key)]), "delete a mail", by: deadline)
+        _ = try perform(EtcdTransaction(success: [.delete(key)]), "delete a mail", by: deadline)
     }
 
     /// Does nothing: transactions leave nothing behind, and mails have leases.
@@ -268,19 +255,17 @@ extension EtcdStore {
     ) throws(KeychainFailure) -> EtcdAnswer {
         let transaction = EtcdTransaction(
             compare: circle.map { [.exists(EtcdKeys.mark($0))] } ?? [], success: operations)
-        let answer = try perform(
-            transaction, operation, by: deadline, maxByteCount: maxByteCount)
+        let answer = try perform(transaction, operation, by: deadline, maxByteCount: maxByteCount)
         guard answer.isSuccess else { throw Self.withoutMark(operation) }
         return answer
     }
 
     /// Lends all keys with a prefix, page by page, until `body` returns false.
     private func forEachKey(
-        _ prefix: String, from first: String? = nil, in circle: CircleID?,
-        by deadline: Deadline, _ body: ([UInt8]) -> Bool
+        _ prefix: String, in circle: CircleID?, by deadline: Deadline, _ body: ([UInt8]) -> Bool
     ) throws(KeychainFailure) {
         let operation = "list what is in the store"
-        var start = Array((first ?? prefix).utf8)
+        var start = Array(prefix.utf8)
         while true {
             let page = EtcdOperation.list(
                 from: start, below: EtcdKeys.end(of: prefix), limit: Self.pageCount)
@@ -353,12 +338,150 @@ extension EtcdStore {
         }
         return answer.isSuccess
     }
+}
 
-    /// - Returns: Whether the bytes are there now.
-    private func put(
-        alone file: StoreFile, in place: StorePlace, by deadline: Deadline
+/// Waiting for changes: a watch on the heads of a circle and on its roster.
+extension EtcdStore {
+    struct Watching {
+        /// Made for the first wait, which may run beside other calls.
+        var client: EtcdClient?
+        var circle: CircleID?
+        var clusterID: String?
+        /// The newest revision that an answer had.
+        var revision: Int64 = 0
+        /// From where the next watch begins; nil if everything must be listed first.
+        var start: Int64?
+        /// When the circle is to be listed next, whatever the watch says.
+        var nextScan = Deadline.immediately
+    }
+
+    private enum Found {
+        case changes
+        /// The server has ended the watch, or was set back.
+        case canceled
+        case broken
+        case limit
+    }
+
+    private static let scanInterval = Duration.seconds(600)
+    /// How often the cluster is asked for its revision while nothing changes: a server that is cut
+    /// off from the others does not end its watches.
+    private static let checkInterval = Duration.seconds(60)
+    private static let pauseLength = Duration.seconds(1)
+
+    /// Watches from the revision after the one at which the circle was to be listed last.
+    package func waitForChange(
+        in circle: CircleID, within limit: WaitLimit
     ) throws(KeychainFailure) -> Bool {
-        if try put(together: [file], in: place, by: deadline) { return true }
-        return try read([place.name(of: file)], in: place, by: deadline) == [.bytes(file.bytes)]
+        do {
+            return try change(in: circle, within: limit)
+        } catch {
+            guard error.code == .storeTimedOut, Self.hasEnded(limit) else { throw error }
+            return false
+        }
+    }
+
+    private static func hasEnded(_ limit: WaitLimit) -> Bool {
+        limit.ending(at: .immediately).wait(for: -1) != .deadline || limit.deadline.hasPassed
+    }
+
+    private func change(
+        in circle: CircleID, within limit: WaitLimit
+    ) throws(KeychainFailure) -> Bool {
+        try watching.withLock { (watching) throws(KeychainFailure) -> Bool in
+            let client = try Self.client(of: &watching, address)
+            while true {
+                let isCanceled = watching.start == nil && watching.circle == circle
+                guard try continues(circle, client, &watching, within: limit) else {
+                    // A server that cancels each watch must not keep the caller busy.
+                    if isCanceled { Self.pause(limit) }
+                    return true
+                }
+                let end = min(
+                    limit.deadline, watching.nextScan, Deadline(after: Self.checkInterval))
+                switch Self.watch(circle, client, &watching, within: limit.ending(at: end)) {
+                case .changes: return true
+                case .canceled: watching.start = nil
+                case .broken: Self.pause(limit)
+                case .limit: break
+                }
+                if Self.hasEnded(limit) { return false }
+            }
+        }
+    }
+
+    private static func pause(_ limit: WaitLimit) {
+        let end = min(limit.deadline, Deadline(after: pauseLength))
+        _ = limit.ending(at: end).wait(for: -1)
+    }
+
+    private static func client(
+        of watching: inout Watching, _ address: EtcdAddress
+    ) throws(KeychainFailure) -> EtcdClient {
+        if let client = watching.client { return client }
+        let client = try EtcdClient(address)
+        watching.client = client
+        return client
+    }
+
+    /// Asks the cluster for its revision.
+    ///
+    /// - Returns: Whether a watch can go on from the last one. If not, everything must be listed.
+    private func continues(
+        _ circle: CircleID, _ client: EtcdClient, _ watching: inout Watching,
+        within limit: WaitLimit
+    ) throws(KeychainFailure) -> Bool {
+        let operation = "watch the circle"
+        let mark = EtcdTransaction(compare: [.exists(EtcdKeys.mark(circle))])
+        let answer = try client.transact(mark, operation, within: limit)
+        guard answer.isSuccess else { throw Self.withoutMark(operation) }
+        guard let revision = etcdRevision(answer.revision) else {
+            throw KeychainFailure.store(.storeMalformed, during: operation, reason: "no revision")
+        }
+        let isSame =
+            watching.circle == circle && watching.clusterID == answer.clusterID
+            && watching.revision <= revision && !watching.nextScan.hasPassed
+        watching.circle = circle
+        watching.clusterID = answer.clusterID
+        watching.revision = revision
+        if isSame, watching.start != nil { return true }
+        watching.start = revision + 1
+        watching.nextScan = Deadline(after: Self.scanInterval)
+        return false
+    }
+
+    private static func watch(
+        _ circle: CircleID, _ client: EtcdClient, _ watching: inout Watching,
+        within limit: WaitLimit
+    ) -> Found {
+        guard let start = watching.start else { return .canceled }
+        let body = etcdWatch(circle, since: start)
+        var (found, newest) = (Found.broken, start)
+        let ending = client.stream("/v3/watch", body, within: limit) { line in
+            guard let line = EtcdWatchLine(line) else { return false }
+            let next = etcdRevision(line.revision).map { $0 + 1 } ?? 0
+            if line.isCanceled || (line.isCreated && next < start) {
+                found = .canceled
+                return false
+            }
+            guard !line.events.isEmpty else { return true }
+            // The header may name a later revision, some of whose events are still to come.
+            let revisions = line.events.compactMap { etcdRevision($0.modRevision) }
+            newest = max(start, revisions.max() ?? start)
+            found = .changes
+            return false
+        }
+        switch ending {
+        case .stopped:
+            if case .changes = found {
+                watching.start = newest < .max ? newest + 1 : nil
+                watching.revision = max(watching.revision, newest)
+            }
+            return found
+        case .limit: return .limit
+        // So much has changed that listing is cheaper.
+        case .tooLarge: return .canceled
+        case .done, .failed: return .broken
+        }
     }
 }

@@ -3,17 +3,17 @@
 internal import Glibc
 internal import ValetCCurl
 internal import ValetKeychainModel
+internal import ValetSync
 internal import ValetSystem
 
 /// Posts requests to servers and receives answers, through libcurl. It keeps connections open
 /// between requests. One thread uses it at a time.
 ///
-/// It uses no proxy, follows no redirect, and reads only the files of ``EtcdSecurity``.
+/// It uses no proxy, follows no redirect, and reads only the files of ``EtcdPlace``.
 @safe final class HTTPConnection {
-    /// A request, with the limits of its answer.
     struct Request {
         let url: String
-        let security: EtcdSecurity
+        let place: EtcdPlace
         /// The value of the header `Authorization`.
         let token: String?
         /// Larger answers are cut off. In a stream, this limits the bytes that the caller has not
@@ -21,16 +21,13 @@ internal import ValetSystem
         let maxByteCount: Int
     }
 
-    /// How a request ended.
     enum Ending {
         /// The answer is complete. After a stream, these are the bytes that the caller has not
         /// taken.
         case done(status: Int, [UInt8])
         /// The caller has taken all that it wanted.
         case stopped
-        /// The limit ended it.
         case limit
-        /// The answer is too large.
         case tooLarge
         /// libcurl's code, and its text.
         case failed(Int32, String)
@@ -114,19 +111,15 @@ internal import ValetSystem
             guard limit.ending(at: .immediately).wait(for: -1) == .deadline,
                 !limit.deadline.hasPassed
             else { return .limit }
-            wait(limit)
-        }
-    }
-
-    /// Waits for the server or for the end of `limit`, at most a second.
-    private func wait(_ limit: WaitLimit) {
-        var others = limit.descriptors.map {
-            valet_curl_descriptor(descriptor: $0, events: 1, happened: 0)
-        }
-        let milliseconds = min(limit.deadline.pollMilliseconds, 1000)
-        let count = UInt32(others.count)
-        unsafe others.withUnsafeMutableBytes { others in
-            unsafe _ = curl.poll(multi, others.baseAddress, count, milliseconds, nil)
+            // For the server or for the end of `limit`, at most a second.
+            var others = limit.descriptors.map {
+                valet_curl_descriptor(descriptor: $0, events: 1, happened: 0)
+            }
+            let milliseconds = min(limit.deadline.pollMilliseconds, 1000)
+            let count = UInt32(others.count)
+            unsafe others.withUnsafeMutableBytes { others in
+                unsafe _ = curl.poll(multi, others.baseAddress, count, milliseconds, nil)
+            }
         }
     }
 
@@ -148,7 +141,6 @@ internal import ValetSystem
     }
 }
 
-/// Options of libcurl.
 extension HTTPConnection {
     private func setTarget(_ request: Request) -> Int32 {
         let isSecure = request.url.hasPrefix("https:")
@@ -164,13 +156,13 @@ extension HTTPConnection {
         code |= set(valet_curl_ssl_version, 6)
         code |= set(valet_curl_verifies_peer, 1)
         code |= set(valet_curl_verifies_host, 2)
-        if let file = request.security.authority {
+        if let file = request.place.authority {
             code |= set(valet_curl_authority_file, file)
             // Otherwise the system's authorities would count, too.
             code |= unsafe set(valet_curl_authority_folder, UnsafeRawPointer?.none)
         }
-        code |= set(valet_curl_certificate, request.security.certificate)
-        code |= set(valet_curl_key, request.security.key)
+        code |= set(valet_curl_certificate, request.place.certificate)
+        code |= set(valet_curl_key, request.place.key)
         code |= set(valet_curl_uses_no_signals, 1)
         code |= set(valet_curl_no_delay, 1)
         code |= set(valet_curl_keep_alive, 1)
@@ -233,5 +225,82 @@ extension HTTPConnection {
             unsafe pthread_sigmask(SIG_SETMASK, &before, nil)
         }
         return body()
+    }
+}
+
+/// The functions of libcurl. The library is loaded when a connection is made and stays loaded, so
+/// that only a program that uses such a store needs it.
+///
+/// The names omit `curl_`. The types are those of libcurl 7.68 and newer.
+@unsafe struct CurlLibrary {
+    typealias Handle = UnsafeMutableRawPointer
+
+    let makeEasy: @convention(c) () -> Handle?
+    let cleanUpEasy: @convention(c) (Handle) -> Void
+    /// Variadic: called through ValetCCurl.
+    let setOption: UnsafeMutableRawPointer
+    /// Variadic: called through ValetCCurl.
+    let getInfo: UnsafeMutableRawPointer
+    let text: @convention(c) (Int32) -> UnsafePointer<CChar>?
+    let appendHeader: @convention(c) (Handle?, UnsafePointer<CChar>) -> Handle?
+    let freeHeaders: @convention(c) (Handle?) -> Void
+    let makeMulti: @convention(c) () -> Handle?
+    let cleanUpMulti: @convention(c) (Handle) -> Int32
+    let add: @convention(c) (Handle, Handle) -> Int32
+    let remove: @convention(c) (Handle, Handle) -> Int32
+    let perform: @convention(c) (Handle, UnsafeMutablePointer<Int32>) -> Int32
+    let poll:
+        @convention(c) (
+            Handle, UnsafeMutableRawPointer?, UInt32, Int32, UnsafeMutablePointer<Int32>?
+        ) -> Int32
+    let readMessage:
+        @convention(c) (Handle, UnsafeMutablePointer<Int32>) -> UnsafeMutableRawPointer?
+
+    /// Loads the library.
+    ///
+    /// - Throws: `unavailable` if it is not installed or too old.
+    init() throws(KeychainFailure) {
+        guard let library = unsafe dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)
+        else { throw .withoutCurl }
+        unsafe makeEasy = try Self.symbol("curl_easy_init", of: library)
+        unsafe cleanUpEasy = try Self.symbol("curl_easy_cleanup", of: library)
+        unsafe setOption = try Self.address("curl_easy_setopt", of: library)
+        unsafe getInfo = try Self.address("curl_easy_getinfo", of: library)
+        unsafe text = try Self.symbol("curl_easy_strerror", of: library)
+        unsafe appendHeader = try Self.symbol("curl_slist_append", of: library)
+        unsafe freeHeaders = try Self.symbol("curl_slist_free_all", of: library)
+        unsafe makeMulti = try Self.symbol("curl_multi_init", of: library)
+        unsafe cleanUpMulti = try Self.symbol("curl_multi_cleanup", of: library)
+        unsafe add = try Self.symbol("curl_multi_add_handle", of: library)
+        unsafe remove = try Self.symbol("curl_multi_remove_handle", of: library)
+        unsafe perform = try Self.symbol("curl_multi_perform", of: library)
+        unsafe poll = try Self.symbol("curl_multi_poll", of: library)
+        unsafe readMessage = try Self.symbol("curl_multi_info_read", of: library)
+        let initialize: @convention(c) (Int) -> Int32 = unsafe try Self.symbol(
+            "curl_global_init", of: library)
+        // CURL_GLOBAL_ALL. Calls are counted; this process never ends the library.
+        guard initialize(3) == 0 else { throw .withoutCurl }
+    }
+
+    private static func symbol<F>(
+        _ name: String, of library: UnsafeMutableRawPointer
+    ) throws(KeychainFailure) -> F {
+        let address = unsafe try address(name, of: library)
+        return unsafe unsafeBitCast(address, to: F.self)
+    }
+
+    private static func address(
+        _ name: String, of library: UnsafeMutableRawPointer
+    ) throws(KeychainFailure) -> UnsafeMutableRawPointer {
+        guard let address = unsafe dlsym(library, name) else { throw .withoutCurl }
+        return unsafe address
+    }
+}
+
+extension KeychainFailure {
+    static var withoutCurl: KeychainFailure {
+        KeychainFailure.store(
+            .storeUnavailable, during: "load libcurl.so.4",
+            hint: "install the Debian package libcurl4, version 7.68 or newer")
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
+internal import Synchronization
 package import ValetKeychainModel
 package import ValetSync
 package import ValetSystem
@@ -12,7 +14,6 @@ package import ValetSystem
 /// of another machine can hang where the kernel does not give up; deadlines are checked between
 /// such calls.
 package final class FolderStore: SyncStore {
-    /// The absolute path of the folder that the person chose.
     package let path: String
     let watching = Lock(Watching())
     private let nameCount: Int
@@ -23,8 +24,7 @@ package final class FolderStore: SyncStore {
     ///
     /// - Parameter nameCount: Tests lower it.
     package init(at path: String, nameCount: Int = StoreLimits.nameCount) {
-        self.path = path
-        self.nameCount = nameCount
+        (self.path, self.nameCount) = (path, nameCount)
     }
 
     /// On this disk. Only the tables of other machines show what they have.
@@ -44,7 +44,6 @@ package final class FolderStore: SyncStore {
         }
     }
 
-    /// Looks for the mark.
     package func check(_ circle: CircleID, by deadline: Deadline) throws(KeychainFailure) {
         try perform("open the circle", by: deadline) { () throws(SystemError) in
             _ = try circleFolder(circle)
@@ -66,9 +65,8 @@ package final class FolderStore: SyncStore {
         }
     }
 
-    /// One pass over the names of a folder.
     package func list(
-        _ place: StorePlace, from number: UInt64, by deadline: Deadline
+        _ place: StorePlace, by deadline: Deadline
     ) throws(KeychainFailure) -> StoreListing {
         try perform("list \(place.text)", by: deadline) { () throws(SystemError) in
             var (listing, count) = (StoreListing(), 0)
@@ -78,7 +76,7 @@ package final class FolderStore: SyncStore {
                 count += 1
                 let name = StoreNames.name(text, hasHash: true)
                 if let name, place.mayHold(name) {
-                    if name.number >= number { listing.names.append(name) }
+                    listing.names.append(name)
                 } else {
                     listing.addForeign(text)
                 }
@@ -122,7 +120,10 @@ package final class FolderStore: SyncStore {
         _ files: [StoreFile], in place: StorePlace, by deadline: Deadline
     ) throws(KeychainFailure) -> AppendOutcome {
         try perform("write \(place.text)", by: deadline) { () throws(SystemError) in
-            let folder = try madeFolder(of: place)
+            var folder = try circleFolder(place.circle)
+            for name in StoreNames.folders(of: place).dropFirst() {
+                folder = try folder.makeFolder(name)
+            }
             for file in files {
                 precondition(file.number > 0, "numbers begin at 1")
                 precondition(file.bytes.count <= place.maximalByteCount, "bytes within the limit")
@@ -140,7 +141,6 @@ package final class FolderStore: SyncStore {
         }
     }
 
-    /// Removes files.
     package func delete(
         _ names: [StoredName], in log: LogPlace, by deadline: Deadline
     ) throws(KeychainFailure) {
@@ -207,14 +207,6 @@ extension FolderStore {
         for name in StoreNames.folders(of: place).dropFirst() {
             guard let next = try folder.existing(name) else { return nil }
             folder = next
-        }
-        return folder
-    }
-
-    private func madeFolder(of place: StorePlace) throws(SystemError) -> SharedFolder {
-        var folder = try circleFolder(place.circle)
-        for name in StoreNames.folders(of: place).dropFirst() {
-            folder = try folder.makeFolder(name)
         }
         return folder
     }
@@ -311,7 +303,6 @@ extension String {
 }
 
 extension StorePlace {
-    /// Its name in errors.
     package var text: String {
         switch self {
         case .roster: "the roster"
@@ -325,5 +316,204 @@ extension StorePlace {
         case .roster: name.part == nil && name.number <= UInt64(RosterEntry.maximalNumber)
         case .log: true
         }
+    }
+}
+
+extension KeychainFailure {
+    fileprivate static func store(_ error: SystemError, during operation: String) -> KeychainFailure
+    {
+        let code: Code =
+            switch error.code {
+            case .missing, .notADirectory, .replaced, .inputOutput, .outOfMemory,
+                .descriptorsClosed:
+                .storeUnavailable
+            case .cannotOpen where [EMFILE, ENFILE].contains(error.systemError): .storeUnavailable
+            case .other where error.systemError != nil: .storeUnavailable
+            case .cannotOpen, .wrongOwner, .wrongMode, .readOnly: .storeDenied
+            case .diskFull: .storeFull
+            case .busy: .storeTimedOut
+            case .misuse: .badStoreAddress
+            default: .storeMalformed
+            }
+        return .store(code, during: operation, reason: String(describing: error), hint: error.hint)
+    }
+}
+
+/// Waiting for changes: inotify(7), and a hint to look everywhere each minute, because some file
+/// systems report no changes that other machines make.
+extension FolderStore {
+    /// The state between two waits.
+    struct Watching {
+        var events: FolderEvents?
+        var circle: CircleID?
+        /// When the circle is to be listed next, whatever inotify says.
+        var nextScan = Deadline.immediately
+    }
+
+    /// The most folders that are watched. The scans find what changes in others.
+    private static let folderCount = 4096
+    private static let scanInterval = Duration.seconds(60)
+
+    /// Waits for inotify(7). The first wait, and one each minute, ends at once.
+    package func waitForChange(
+        in circle: CircleID, within limit: WaitLimit
+    ) throws(KeychainFailure) -> Bool {
+        let folders = try perform("watch the circle", by: .never) { () throws(SystemError) in
+            try watchedFolders(of: circle)
+        }
+        var watching = watching.withLock { $0 }
+        defer { self.watching.withLock { $0 = watching } }
+        let fresh = watch(folders, of: circle, &watching)
+        guard let fresh, !watching.nextScan.hasPassed else {
+            watching.nextScan = Deadline(after: Self.scanInterval)
+            return true
+        }
+        // They may have changed between the last list and the beginning of the watch.
+        guard fresh.isEmpty else { return true }
+        let limit = limit.ending(at: min(limit.deadline, watching.nextScan))
+        switch watching.events?.wait(within: limit) {
+        case .changed, .lost: return true
+        case nil: _ = limit.wait(for: -1)
+        case .limit: break
+        }
+        guard watching.nextScan.hasPassed else { return false }
+        watching.nextScan = Deadline(after: Self.scanInterval)
+        return true
+    }
+
+    /// Watches these folders.
+    ///
+    /// - Returns: Those that were not watched before; nil if nothing of the circle was.
+    private func watch(
+        _ folders: Set<String>, of circle: CircleID, _ watching: inout Watching
+    ) -> Set<String>? {
+        let isNew = watching.circle != circle
+        watching.circle = circle
+        if watching.events == nil { watching.events = try? FolderEvents() }
+        guard let fresh = watching.events?.watch(folders) else {
+            // Other code has closed the descriptor, or the user has no more of them.
+            let hadEvents = watching.events != nil
+            watching.events = nil
+            return isNew || hadEvents ? nil : []
+        }
+        return isNew ? nil : fresh
+    }
+
+    private func watchedFolders(of circle: CircleID) throws(SystemError) -> Set<String> {
+        let folder = try circleFolder(circle)
+        let top = folder.path
+        var paths: Set = [top, top + "/" + StoreNames.roster]
+        for device in try ids(in: folder, as: DeviceID.self) {
+            let path = top + "/" + StoreNames.text(device)
+            paths.insert(path)
+            paths.formUnion(KeyScope.allCases.map { path + "/" + StoreNames.text($0) })
+            guard paths.count < Self.folderCount else { break }
+            for log in try logs(of: device, in: circle, folder) {
+                let folders = StoreNames.folders(of: .log(log)).dropFirst()
+                paths.insert(top + "/" + folders.joined(separator: "/"))
+            }
+        }
+        return paths
+    }
+}
+
+/// Mails, which belong to no circle, and the removal of leftovers.
+extension FolderStore {
+    private static let day = Duration.seconds(24 * 60 * 60)
+
+    /// Writes a file into the folder of the mailbox. Creates that folder only in an existing
+    /// `valet-1`.
+    package func post(
+        _ mail: StoredMail, to mailbox: MailboxID, by deadline: Deadline
+    ) throws(KeychainFailure) {
+        precondition(mail.bytes.count <= Mail.maximalByteCount, "bytes within the limit")
+        try perform("post a mail", by: deadline) { () throws(SystemError) in
+            let folder = try SharedFolder.open(path).folder(Self.top)
+                .makeFolder(StoreNames.mailboxes).makeFolder(StoreNames.text(mailbox))
+            try write(mail.bytes, as: StoreNames.text(StoreNames.name(of: mail)), in: folder)
+            try folder.sync()
+        }
+    }
+
+    package func mails(
+        in mailbox: MailboxID, by deadline: Deadline
+    ) throws(KeychainFailure) -> [StoredMail] {
+        try perform("read mails", by: deadline) { () throws(SystemError) in
+            guard let folder = try mailboxes()?.existing(StoreNames.text(mailbox)) else {
+                return []
+            }
+            var names: [StoredName] = []
+            try folder.forEachName { text in
+                if let name = StoreNames.name(text, hasHash: true), name.part == nil {
+                    names.append(name)
+                }
+                return names.count < StoreLimits.nameCount
+            }
+            var mails: [StoredMail] = []
+            for step in Mail.Step.allCases {
+                let ofStep = names.filter { $0.number == UInt64(step.rawValue) }
+                for name in StoreLimits.chosen(of: ofStep) {
+                    try deadline.check()
+                    let found = try read(name, in: folder, maxByteCount: Mail.maximalByteCount)
+                    if case .bytes(let bytes) = found { mails.append(StoredMail(step, bytes)) }
+                }
+            }
+            return mails
+        }
+    }
+
+    package func delete(
+        _ mail: StoredMail, from mailbox: MailboxID, by deadline: Deadline
+    ) throws(KeychainFailure) {
+        try perform("delete a mail", by: deadline) { () throws(SystemError) in
+            guard let mailboxes = try mailboxes(),
+                let folder = try mailboxes.existing(StoreNames.text(mailbox))
+            else { return }
+            try folder.remove(StoreNames.text(StoreNames.name(of: mail)))
+            mailboxes.removeFolderIfEmpty(StoreNames.text(mailbox))
+        }
+    }
+
+    /// Removes mails and temporary files that are older than a day.
+    package func removeLeftovers(by deadline: Deadline) throws(KeychainFailure) {
+        try perform("remove leftovers", by: deadline) { () throws(SystemError) in
+            if let mailboxes = try mailboxes() {
+                for mailbox in try ids(in: mailboxes, as: MailboxID.self).map(StoreNames.text) {
+                    guard let mails = try mailboxes.existing(mailbox) else { continue }
+                    try removeFiles(in: mails, by: deadline, olderThan: Self.day) {
+                        StoreNames.isTemporary($0) || StoreNames.name($0, hasHash: true) != nil
+                    }
+                    mailboxes.removeFolderIfEmpty(mailbox)
+                }
+            }
+            guard let top = try SharedFolder.open(path).existing(Self.top) else { return }
+            for circle in try ids(in: top, as: CircleID.self) {
+                guard let folder = try top.existing(StoreNames.text(circle)) else { continue }
+                try removeTemporaries(in: folder, of: circle, by: deadline)
+            }
+        }
+    }
+
+    private func removeTemporaries(
+        in folder: borrowing SharedFolder, of circle: CircleID, by deadline: Deadline
+    ) throws(SystemError) {
+        let isTemporary = { (name: Span<UInt8>) in StoreNames.isTemporary(name) }
+        try removeFiles(in: folder, by: deadline, olderThan: Self.day, isTemporary)
+        var places = [StorePlace.roster(circle)]
+        for device in try ids(in: folder, as: DeviceID.self) {
+            places += try logs(of: device, in: circle, folder).map { .log($0) }
+        }
+        for place in places {
+            // A circle without its mark is left alone.
+            guard let files = try? existingFolder(of: place) else { continue }
+            try removeFiles(in: files, by: deadline, olderThan: Self.day, isTemporary)
+        }
+    }
+
+    private func mailboxes() throws(SystemError) -> SharedFolder? {
+        guard let top = try SharedFolder.open(path).existing(Self.top) else {
+            throw SystemError(.missing, during: "find the folder of circles", path: path)
+        }
+        return try top.existing(StoreNames.mailboxes)
     }
 }

@@ -4,7 +4,6 @@ import Testing
 import ValetKeychainModel
 import ValetSealing
 import ValetSync
-import ValetSyncStores
 import ValetSyncSupport
 import ValetSystem
 
@@ -196,11 +195,10 @@ import ValetSystem
     }
 
     @Test func `Names of devices are read as they were noted`() {
-        var names = DeviceNames()
-        names.names[DeviceID(high: 1, low: 2)] = "läptop"
-        names.names[DeviceID(high: 0, low: 2)] = ""
-        #expect(DeviceNames(parsing: names.bytes) == names)
-        #expect(DeviceNames(parsing: nil) == DeviceNames())
-        #expect(DeviceNames(parsing: names.bytes.dropLast()) == DeviceNames())
+        let names = [DeviceID(high: 1, low: 2): "läptop", DeviceID(high: 0, low: 2): ""]
+        let bytes = [UInt8](fields: names)
+        #expect(DeviceNames(parsing: bytes) == names)
+        #expect(DeviceNames(parsing: nil) == [:])
+        #expect(DeviceNames(parsing: bytes.dropLast()) == [:])
     }
 }

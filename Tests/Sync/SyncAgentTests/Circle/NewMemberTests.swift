@@ -2,9 +2,8 @@
 
 import Testing
 internal import ValetKeychainModel
-import ValetKeys
+import ValetSealing
 import ValetSync
-import ValetSyncStores
 import ValetSyncSupport
 import ValetSystem
 
@@ -28,18 +27,18 @@ import ValetSystem
             let founded = try FoundedCircle(by: founder)
             try founded.publish(in: client)
             circle = founded.id
-            recovery = NewMember(RecoveryKey.random(), of: circle)
+            recovery = NewMember(.recovery, .random(), .random(), circle)
         }
 
         /// Admits a member as the founder.
         func admit(_ member: borrowing NewMember) throws -> Roster? {
-            let foreign = try ForeignRoster(of: circle, in: client, by: deadline)
+            let foreign = try Roster(of: circle, in: client, by: deadline)
             return try foreign?.admit(member, by: founder, in: client)
         }
     }
 
-    private static func read(_ circle: borrowing Recoverable) throws -> ForeignRoster? {
-        try ForeignRoster(of: circle.circle, in: circle.client, by: deadline)
+    private static func read(_ circle: borrowing Recoverable) throws -> Roster? {
+        try Roster(of: circle.circle, in: circle.client, by: deadline)
     }
 
     @Test func `The recovery key admits a device`() throws {
@@ -56,7 +55,7 @@ import ValetSystem
         let id = newcomer.member.id
         #expect(roster?.accepted.members[id] != nil)
         let others = try Self.read(circle)
-        #expect(others?.roster.acceptedHash == roster?.acceptedHash)
+        #expect(others?.acceptedHash == roster?.acceptedHash)
     }
 
     @Test func `A recovery key that is no member has no keys and admits nobody`() throws {
@@ -71,7 +70,7 @@ import ValetSystem
 
     @Test func `A device is admitted only by a branch that its sponsor has offered`() throws {
         let circle = try Recoverable()
-        let head = try #require(try Self.read(circle)).roster.accepted
+        let head = try #require(try Self.read(circle)).accepted
         func offer(_ number: UInt32, _ hash: SyncHash) -> InvitationOffer {
             InvitationOffer(
                 circle: head.circle, number: number, head: hash, sponsor: DeviceID(high: 0, low: 0))
@@ -93,7 +92,7 @@ import ValetSystem
         let circle = try Recoverable()
         let other = CircleID(high: 1, low: 2)
         try circle.client.create(other, by: Self.deadline)
-        let foreign = try ForeignRoster(of: other, in: circle.client, by: Self.deadline)
+        let foreign = try Roster(of: other, in: circle.client, by: Self.deadline)
         #expect(foreign == nil)
     }
 }

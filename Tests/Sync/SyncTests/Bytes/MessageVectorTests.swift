@@ -3,7 +3,6 @@
 import Testing
 import ValetKeychainModel
 import ValetSealing
-import ValetSyncStores
 import ValetTestValues
 
 @testable import ValetSync

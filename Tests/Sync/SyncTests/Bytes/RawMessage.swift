@@ -42,9 +42,8 @@ struct TestAuthor {
 
     func header(_ kind: MessageHeader.Kind) throws -> MessageHeader {
         MessageHeader(
-            kind: kind, circle: Self.circle, scope: scope, device: Self.device,
-            name: MessageName(log: Self.log, number: 5), previous: Self.before.hash,
-            roster: SyncHash(5, 6, 7, 8), keyID: try Self.key().id)
+            kind, 5, in: LogPlace(Self.circle, Self.device, scope, Self.log),
+            after: Self.before.hash, naming: (SyncHash(5, 6, 7, 8), try Self.key().id))
     }
 
     /// Seals and signs a plaintext that is padded here.

@@ -4,7 +4,6 @@
 
 import ValetKeychainModel
 import ValetSealing
-import ValetSyncStores
 import ValetTestValues
 
 @testable import ValetSync

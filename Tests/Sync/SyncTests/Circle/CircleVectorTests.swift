@@ -3,7 +3,6 @@
 import Testing
 import ValetKeychainModel
 import ValetSealing
-import ValetSyncStores
 import ValetTestValues
 
 @testable import ValetSync
@@ -215,11 +214,11 @@ extension `The vectors of circles` {
         for entry in path {
             guard let wraps = entry.operation.wraps, try wraps.devices.contains(identity.id("id"))
             else { continue }
-            let (device, place) = (try identity.id("id", as: DeviceID.self), entry.head.place)
+            let (device, place) = (try identity.id("id", as: DeviceID.self), entry.head)
             let identityF = try identity.identity(.afterFirstUnlock)
             let identityU = try identity.identity(.whileUnlocked)
-            let f = try wraps.key(for: device, identityF, at: place)
-            let u = try wraps.key(for: device, identityU, at: place)
+            let f = try wraps.key(for: device, identityF, in: place)
+            let u = try wraps.key(for: device, identityU, in: place)
             keys[wraps.epoch] = Keys(f: CopiedKey(f), u: CopiedKey(u))
         }
         return keys

@@ -169,7 +169,7 @@ import ValetTestValues
         let again = try InvitationRequest(parsing: request.plaintext, circle: circle.id)
         #expect(again == request)
         var long = request.plaintext
-        long[Member.byteCount + 3] = 65
+        long[request.member.bytes.count + 3] = 65
         long.append(0x61)
         #expect(
             Self.error { () throws(SyncError) in

@@ -56,7 +56,9 @@ struct RosterModel {
         guard var roster = readers[letter] else { return }
         let shown = store.filter { _ in Int.random(in: 0..<100, using: &random) < share }
         // A program that starts anew knows what it knew.
-        if Bool.random(using: &random) { roster = try Roster(roster.kept, of: roster.circle) }
+        if Bool.random(using: &random) {
+            roster = try Roster(parsing: roster.bytes, of: roster.circle)
+        }
         let before = roster
         let reading = roster.add(shown)
         try check(before, roster, reading)

@@ -33,7 +33,7 @@ import ValetSealing
     @Test func `Roster entries that break no rule are taken`() throws {
         let error = try refusal { state, head, _ in
             .rotate(
-                try TestCircle.wraps(epoch: 2, state.members(without: []), head.place),
+                try TestCircle.wraps(epoch: 2, state.members(without: []), head),
                 try TestCircle.former(epoch: 2, head.circle))
         }
         #expect(error == nil)
@@ -42,24 +42,24 @@ import ValetSealing
     @Test func `Roster entries that break the rules of add are refused`() throws {
         let epoch = try refusal { _, head, circle in
             let member = try circle.device("e").member
-            return .add(member, try TestCircle.wraps(epoch: 2, [member], head.place))
+            return .add(member, try TestCircle.wraps(epoch: 2, [member], head))
         }
         #expect(epoch == SyncError(.invalid, .epoch, in: .rosterEntry))
         let others = try refusal { state, head, circle in
             let members = state.members(without: []) + [try circle.device("e").member]
             return .add(
                 try circle.device("e").member,
-                try TestCircle.wraps(epoch: 1, members, head.place))
+                try TestCircle.wraps(epoch: 1, members, head))
         }
         #expect(others == SyncError(.invalid, .members, in: .rosterEntry))
         let again = try refusal { _, head, circle in
             let member = try circle.device("b").member
-            return .add(member, try TestCircle.wraps(epoch: 1, [member], head.place))
+            return .add(member, try TestCircle.wraps(epoch: 1, [member], head))
         }
         #expect(again == SyncError(.invalid, .returning, in: .rosterEntry))
         let foreign = try refusal { _, head, _ in
             let member = try TestDevice("e", in: .zero).member
-            return .add(member, try TestCircle.wraps(epoch: 1, [member], head.place))
+            return .add(member, try TestCircle.wraps(epoch: 1, [member], head))
         }
         #expect(foreign == SyncError(.tampered, .signature, in: .member))
     }
@@ -72,7 +72,7 @@ import ValetSealing
                 let members = try left.map { try circle.device($0).member }
                 return .remove(
                     try devices.map { try circle.device($0).id },
-                    try TestCircle.wraps(epoch: epoch, members, head.place),
+                    try TestCircle.wraps(epoch: epoch, members, head),
                     try TestCircle.former(epoch: 2, head.circle))
             }
         }

@@ -48,7 +48,7 @@ struct TestCircle: Sendable {
     init() throws {
         founder = try TestDevice("a", in: .zero)
         let head = RosterEntry.Head.founding(milliseconds: 1, signer: founder.id)
-        let wraps = try Self.wraps(epoch: 1, [founder.member], head.place)
+        let wraps = try Self.wraps(epoch: 1, [founder.member], head)
         let identity = try founder.identity(.whileUnlocked)
         genesis = RosterEntry(
             head, .create(salt: Digest(of: Span()), founder.member, wraps),
@@ -71,11 +71,11 @@ struct TestCircle: Sendable {
     }
 
     static func wraps(
-        epoch: UInt32, _ members: [Member], _ place: Wraps.Place
+        epoch: UInt32, _ members: [Member], _ entry: RosterEntry.Head
     ) throws -> Wraps {
         let keys = try keys(epoch)
         let ephemeral = KeyAgreementPair.random()
-        return try Wraps(keys, for: members, at: place, ephemeral: ephemeral) { .random() }
+        return try Wraps(keys, for: members, in: entry, ephemeral: ephemeral) { .random() }
     }
 
     static func former(epoch: UInt32, _ circle: CircleID) throws -> FormerKeys {
@@ -123,17 +123,17 @@ struct TestCircle: Sendable {
         switch change {
         case .add(let letter):
             let member = try device(letter).member
-            return .add(member, try Self.wraps(epoch: state.epoch, [member], head.place))
+            return .add(member, try Self.wraps(epoch: state.epoch, [member], head))
         case .remove(let letters):
             let devices = try letters.map { try device($0).id }
             let left = state.members(without: devices)
             return .remove(
-                devices, try Self.wraps(epoch: next, left, head.place),
+                devices, try Self.wraps(epoch: next, left, head),
                 try Self.former(epoch: next, head.circle))
         case .leave: return .leave([])
         case .rotate:
             return .rotate(
-                try Self.wraps(epoch: next, state.members(without: []), head.place),
+                try Self.wraps(epoch: next, state.members(without: []), head),
                 try Self.former(epoch: next, head.circle))
         }
     }
@@ -195,5 +195,22 @@ struct TestRoster: Sendable {
         let reading = roster.add(["b", "c", "fork"].map(entry))
         guard reading.added.count == 3 else { preconditionFailure("a fork is read") }
         return roster
+    }
+}
+
+extension Roster {
+    /// The commitments of the keys of each epoch in the accepted branch.
+    var commitments: [UInt32: KeyCommitments] {
+        acceptedPath.reduce(into: [:]) { commitments, entry in
+            guard let wraps = entry.operation.wraps else { return }
+            commitments[wraps.epoch] = wraps.commitments
+        }
+    }
+}
+
+extension StoreNames {
+    /// The path of a file below the folder of its circle.
+    static func path(of name: StoredName, in place: StorePlace) -> String {
+        (folders(of: place).dropFirst() + [text(name)]).joined(separator: "/")
     }
 }

@@ -8,12 +8,18 @@ import ValetSealing
 
 /// docs/SYNC.md §3.4.
 @Suite struct `The keys of a circle` {
+    /// The entry of `circle` that follows `parent`.
+    private static func head(_ circle: CircleID, _ parent: SyncHash) -> RosterEntry.Head {
+        RosterEntry.Head(
+            circle: circle, number: 2, parent: parent, milliseconds: 0, signer: .zero)
+    }
+
     private func key(
-        _ wraps: Wraps, _ device: TestDevice, _ scope: KeyScope, _ place: Wraps.Place
+        _ wraps: Wraps, _ device: TestDevice, _ scope: KeyScope, _ entry: RosterEntry.Head
     ) throws -> Result<[UInt8], SyncError> {
         let identity = try device.identity(scope)
         do throws(SyncError) {
-            let key = try wraps.key(for: device.id, identity, at: place)
+            let key = try wraps.key(for: device.id, identity, in: entry)
             return .success(key.array)
         } catch {
             return .failure(error)
@@ -23,7 +29,7 @@ import ValetSealing
     @Test(arguments: KeyScope.allCases)
     func `The keys of a circle open for the members that have a box`(_ scope: KeyScope) throws {
         let circle = try TestCircle()
-        let place = Wraps.Place(circle.id, parent: circle.genesis.hash)
+        let place = Self.head(circle.id, circle.genesis.hash)
         let (b, c) = (try circle.device("b"), try circle.device("c"))
         let wraps = try TestCircle.wraps(epoch: 2, [b.member, c.member], place)
         let keys = try TestCircle.keys(2)
@@ -36,11 +42,11 @@ import ValetSealing
 
     @Test func `The keys of a circle do not open in another entry`() throws {
         let circle = try TestCircle()
-        let place = Wraps.Place(circle.id, parent: circle.genesis.hash)
+        let place = Self.head(circle.id, circle.genesis.hash)
         let b = try circle.device("b")
         let wraps = try TestCircle.wraps(epoch: 2, [b.member], place)
         for other in [
-            Wraps.Place(.zero, parent: circle.genesis.hash), Wraps.Place(circle.id, parent: .zero),
+            Self.head(.zero, circle.genesis.hash), Self.head(circle.id, .zero),
         ] {
             let moved = try key(wraps, b, .whileUnlocked, other)
             #expect(moved == .failure(SyncError(.invalid, .seal, in: .circleKey)))
@@ -49,7 +55,7 @@ import ValetSealing
 
     @Test func `The keys of a circle that its signer did not commit to are refused`() throws {
         let circle = try TestCircle()
-        let place = Wraps.Place(circle.id, parent: circle.genesis.hash)
+        let place = Self.head(circle.id, circle.genesis.hash)
         let b = try circle.device("b")
         let wraps = try TestCircle.wraps(epoch: 2, [b.member], place)
         // The commitment of scope f follows the epoch.
@@ -63,7 +69,7 @@ import ValetSealing
 
     @Test func `The keys of a circle that are sealed with an unfit key are refused`() throws {
         let circle = try TestCircle()
-        let place = Wraps.Place(circle.id, parent: circle.genesis.hash)
+        let place = Self.head(circle.id, circle.genesis.hash)
         let b = try circle.device("b")
         var bytes = try TestCircle.wraps(epoch: 2, [b.member], place).bytes
         bytes.replaceSubrange(68..<100, with: [UInt8](repeating: 0, count: 32))
@@ -98,7 +104,7 @@ import ValetSealing
 
     @Test func `The keys of a circle are refused with boxes that do not rise`() throws {
         let circle = try TestCircle()
-        let place = Wraps.Place(circle.id, parent: circle.genesis.hash)
+        let place = Self.head(circle.id, circle.genesis.hash)
         let bytes = try TestCircle.wraps(epoch: 2, [circle.device("b").member], place).bytes
         let box = Array(bytes.suffix(16 + 2 * 72))
         var twice = bytes + box

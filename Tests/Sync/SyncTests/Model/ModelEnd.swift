@@ -49,9 +49,9 @@ extension Model {
                 fail("device \(index) has not kept a record that lives")
             }
         }
-        for key in Self.keys where !keychain.replica.staying.contains(key) {
+        for key in Self.keys where keychain.replica.staying[key] == nil {
             let isSame =
-                first.replica.staying.contains(key)
+                first.replica.staying[key] != nil
                 || keychain.rows[key]?.write == first.rows[key]?.write
             if !isSame { fail("devices 0 and \(index) show different values") }
             let live = keychain.kept.values.filter { $0.summary.key == key && $0.write != 0 }

@@ -51,14 +51,14 @@ struct ModelKeychain {
     private func nextChange(repeats: Bool) -> UInt64 {
         let greatest = max(rows.values.map(\.change).max() ?? 0, tombstones.values.max() ?? 0)
         if repeats { return 1 + greatest }
-        return Replica.nextChangeNumber(greatestOfRows: greatest, mark: mark)
+        return 1 + max(greatest, mark)
     }
 
     mutating func write(
         _ key: SyncItemID, _ scope: KeyScope?, write: UInt64, at milliseconds: UInt64,
         flaw: ModelFlaw?
     ) {
-        let time = Replica.time(milliseconds: milliseconds, after: rows[key]?.time ?? 0)
+        let time = max(milliseconds << 16, (rows[key]?.time ?? 0) + 1)
         let change = nextChange(repeats: flaw == .changeNumbersRepeat)
         tombstones[key] = nil
         rows[key] = Row(

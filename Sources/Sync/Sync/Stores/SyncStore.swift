@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import ValetKeychainModel
-package import ValetSync
 package import ValetSystem
 
 /// A place where the devices of circles leave bytes for each other: docs/SYNC.md §7. The agent of
@@ -16,7 +15,6 @@ package import ValetSystem
 /// `unavailable` where the mark of the circle is missing, and then change nothing: a folder that
 /// is not mounted must not be filled.
 package protocol SyncStore: Sendable {
-    /// The guarantee of a call that has stored something.
     var guarantee: StoreGuarantee { get }
 
     /// Makes the place of a circle with its mark. Does nothing if the circle is here.
@@ -31,15 +29,13 @@ package protocol SyncStore: Sendable {
         of devices: [DeviceID], in circle: CircleID, by deadline: Deadline
     ) throws(KeychainFailure) -> [LogPlace]
 
-    /// Lists what is in a place, without reading it, from `number` on.
+    /// Lists what is in a place, without reading it.
     ///
     /// Deleted files may be listed again, because a tool that copies a folder may bring them back.
     /// So the owner of a log compares its list with its deletions, and deletes again.
-    func list(
-        _ place: StorePlace, from number: UInt64, by deadline: Deadline
-    ) throws(KeychainFailure) -> StoreListing
+    func list(_ place: StorePlace, by deadline: Deadline) throws(KeychainFailure) -> StoreListing
 
-    /// Reads files that ``list(_:from:by:)`` named, at most ``StoreLimits/readCount`` at once. The
+    /// Reads files that ``list(_:by:)`` named, at most ``StoreLimits/readCount`` at once. The
     /// answer has the order of the names.
     func read(
         _ names: [StoredName], in place: StorePlace, by deadline: Deadline
@@ -86,9 +82,7 @@ package protocol SyncStore: Sendable {
 
     /// The mails of an invitation, by rising steps; at most ``StoreLimits/mailCount`` of each step.
     /// More than one of a step means that another sponsor or joiner answers the invitation.
-    func mails(
-        in mailbox: MailboxID, by deadline: Deadline
-    ) throws(KeychainFailure) -> [StoredMail]
+    func mails(in mailbox: MailboxID, by deadline: Deadline) throws(KeychainFailure) -> [StoredMail]
 
     /// Deletes a mail. Its author does so when the invitation ends.
     func delete(
@@ -100,18 +94,15 @@ package protocol SyncStore: Sendable {
     func removeLeftovers(by deadline: Deadline) throws(KeychainFailure)
 
     /// Waits until something may have changed since the circle was last listed, or until `limit`
-    /// ends the wait. It is only a hint. At times it names everything, so a caller that follows it
-    /// misses nothing for long.
+    /// ends the wait, and returns which. It is only a hint. At times it says so without a change,
+    /// so a caller that follows it misses nothing for long.
     ///
     /// A caller that waits for other things, too, runs this on a thread of its own, or ends it by
     /// the cancellation in `limit`. A wait that cannot reach the store ends only with `limit`, or
     /// throws; callers then wait before they try again.
-    func waitForChange(
-        in circle: CircleID, within limit: WaitLimit
-    ) throws(KeychainFailure) -> StoreChange
+    func waitForChange(in circle: CircleID, within limit: WaitLimit) throws(KeychainFailure) -> Bool
 }
 
-/// What is true once a call has stored something.
 package enum StoreGuarantee: Hashable, Sendable {
     /// The bytes are on the disk of this machine. The tables of other devices show whether they
     /// have them.
@@ -120,7 +111,6 @@ package enum StoreGuarantee: Hashable, Sendable {
     case inTheStore
 }
 
-/// Bounds that all stores keep.
 package enum StoreLimits {
     /// How many names one call reads: 16 messages or parts are 4 MiB.
     package static let readCount = 16
@@ -137,13 +127,11 @@ package enum StoreLimits {
         return names.shuffled().prefix(mailCount).sorted()
     }
 
-    /// How long a mail is kept.
     package static let mailLifetime = Duration.seconds(15 * 60)
 }
 
 package struct LogPlace: Hashable, Sendable {
     package let circle: CircleID
-    /// The author.
     package let device: DeviceID
     package let scope: KeyScope
     package let log: LogID
@@ -153,7 +141,6 @@ package struct LogPlace: Hashable, Sendable {
     }
 }
 
-/// Where numbered files are.
 package enum StorePlace: Hashable, Sendable {
     case roster(CircleID)
     case log(LogPlace)
@@ -177,7 +164,6 @@ package enum StorePlace: Hashable, Sendable {
 /// The name of something that was listed in a ``StorePlace``. It is valid for the store that gave
 /// it.
 package struct StoredName: Hashable, Comparable, Sendable {
-    /// The number of the message or of the entry.
     package let number: UInt64
     /// The index of a part; nil for the message itself.
     package let part: UInt32?
@@ -185,7 +171,6 @@ package struct StoredName: Hashable, Comparable, Sendable {
     /// differ in it alone.
     package let hash: FileHash?
 
-    /// Names a file.
     package init(number: UInt64, part: UInt32?, hash: FileHash?) {
         (self.number, self.part, self.hash) = (number, part, hash)
     }
@@ -199,9 +184,7 @@ package struct StoredName: Hashable, Comparable, Sendable {
     }
 }
 
-/// The contents of a place.
 package struct StoreListing: Hashable, Sendable {
-    /// The names, rising.
     package var names: [StoredName] = []
     /// How many other names there are. Files that desktops and programs which copy folders leave
     /// behind do not count.
@@ -211,7 +194,6 @@ package struct StoreListing: Hashable, Sendable {
     /// Whether there are more names than ``StoreLimits``. Then `names` is empty, and the log waits.
     package var isTooLong = false
 
-    /// Nothing.
     package init() {}
 }
 
@@ -219,7 +201,6 @@ package struct StoreListing: Hashable, Sendable {
 package enum StoredBytes: Hashable, Sendable {
     /// Bytes within the limits, which fit the hash in their name if it has one.
     case bytes([UInt8])
-    /// The file is gone.
     case missing
     /// Bytes that do not fit the hash, which may still be arriving.
     case partial
@@ -227,16 +208,12 @@ package enum StoredBytes: Hashable, Sendable {
     case foreign
 }
 
-/// A file to write.
 package struct StoreFile: Hashable, Sendable {
-    /// The number of the message or of the entry.
     package let number: UInt64
     /// The index of a part; nil for a roster entry.
     package let part: UInt32?
-    /// The contents.
     package let bytes: [UInt8]
 
-    /// A roster entry, or a part of the base `number`.
     package init(number: UInt64, part: UInt32? = nil, bytes: [UInt8]) {
         (self.number, self.part, self.bytes) = (number, part, bytes)
     }
@@ -247,7 +224,6 @@ package struct StoreFile: Hashable, Sendable {
     }
 }
 
-/// The outcome of a write.
 package enum AppendOutcome: Hashable, Sendable {
     /// The store has it, now or already.
     case stored
@@ -258,24 +234,68 @@ package enum AppendOutcome: Hashable, Sendable {
     case taken
 }
 
-/// A mail of an invitation.
 package struct StoredMail: Hashable, Sendable {
     /// Its step. Nobody has checked it.
     package let step: Mail.Step
     /// Its bytes, at most ``Mail/maximalByteCount``.
     package let bytes: [UInt8]
 
-    package init(_ step: Mail.Step, _ bytes: [UInt8]) {
-        (self.step, self.bytes) = (step, bytes)
+    package init(_ step: Mail.Step, _ bytes: [UInt8]) { (self.step, self.bytes) = (step, bytes) }
+}
+
+// Why a store could not be used.
+
+extension KeychainFailure.Code {
+    /// The folder is not mounted, no server answers, or the circle is not here: try later.
+    package static let storeUnavailable = Self(
+        "storeUnavailable", status: -25291, "the store is not available")
+    /// The store refuses this user or this device: its credentials or permissions must change.
+    package static let storeDenied = Self("storeDenied", status: -25291, "the store refuses access")
+    /// There is no room. Nothing was written.
+    package static let storeFull = Self("storeFull", status: -34, "the store is full")
+    /// The deadline passed. Of an append nothing was written; make any other call again.
+    package static let storeTimedOut = Self(
+        "storeTimedOut", status: -25291, "the store did not answer in time")
+    /// The deadline passed, and a server may still make the change: make the same call again.
+    package static let storeOutcomeUnknown = Self(
+        "storeOutcomeUnknown", status: -25291,
+        "the store did not say in time whether it made the change")
+    /// The store answered with something that it must not answer with.
+    package static let storeMalformed = Self(
+        "storeMalformed", status: -25291, "the store gave an answer that makes no sense")
+    /// The address, or a file that goes with it, cannot be used: it must change.
+    package static let badStoreAddress = Self(
+        "badStoreAddress", status: -50, "the address of the store cannot be used")
+
+    package static let ofStores: [Self] = [
+        .storeUnavailable, .storeDenied, .storeFull, .storeTimedOut, .storeOutcomeUnknown,
+        .storeMalformed, .badStoreAddress,
+    ]
+
+    fileprivate var hintOnStores: String? {
+        switch self {
+        case .storeUnavailable: "mount the folder, or start the server; sync goes on by itself"
+        case .storeDenied: "check the permissions of the folder, or the user and certificate"
+        case .storeFull: "make room in the store; sync goes on by itself"
+        case .storeTimedOut, .storeOutcomeUnknown:
+            "check the network and the servers; sync tries again"
+        case .storeMalformed: "check that the address is that of a store"
+        default: nil
+        }
     }
 }
 
-/// What may have changed in a store.
-package enum StoreChange: Hashable, Sendable {
-    /// The wait was ended by its limit.
-    case nothing
-    /// These logs, and rosters.
-    case places(Set<StorePlace>)
-    /// Anything: list all places again.
-    case everything
+extension KeychainFailure {
+    /// The failure of a call of a store.
+    ///
+    /// - Parameters:
+    ///   - reason: What the system or the server said, in one line; never bytes of a message.
+    ///   - hint: The remedy. Without one, it is the one that all failures of this code have.
+    package static func store(
+        _ code: Code, during operation: String, reason: String? = nil, hint: String? = nil
+    ) -> KeychainFailure {
+        KeychainFailure(
+            code, during: operation, message: reason.map { "\(code.explanation) (\($0))" },
+            hint: hint ?? code.hintOnStores)
+    }
 }

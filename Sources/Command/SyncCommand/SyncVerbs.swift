@@ -1,76 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 internal import ValetCLI
 
-/// A verb of `valet sync`.
-enum SyncVerb: String, CaseIterable, Sendable {
-    case create = "sync create"
-    case invite = "sync invite"
-    case join = "sync join"
-    case status = "sync status"
-    case run = "sync run"
-    case once = "sync once"
-    case pause = "sync pause"
-    case resume = "sync resume"
-    case unit = "sync unit"
-    case devicesList = "sync devices list"
-    case devicesRename = "sync devices rename"
-    case devicesRemove = "sync devices remove"
-    case accept = "sync accept"
-    case distrust = "sync distrust"
-    case leave = "sync leave"
-    case move = "sync move"
-    case recoveryAdd = "sync recovery add"
-    case recover = "sync recover"
-    case conflictsList = "sync conflicts list"
-    case conflictsShow = "sync conflicts show"
-    case conflictsTake = "sync conflicts take"
-    case conflictsDrop = "sync conflicts drop"
-    case replacedList = "sync replaced list"
-    case replacedShow = "sync replaced show"
-    case replacedRestore = "sync replaced restore"
+/// The verbs of `valet sync`, each with the method that carries it out.
+enum SyncVerbs {
+    private typealias Verb = (
+        declaration: CommandDeclaration, run: @Sendable (SyncCall) -> () throws -> Void
+    )
 
-    /// All verbs, for the program `valet-sync`.
     static var all: AddedVerbs {
-        AddedVerbs(allCases.map(\.declaration), groups: groups) {
+        AddedVerbs(verbs.map(\.declaration), groups: groups) {
             (name, values, context) throws(CLIError) in
-            guard let verb = SyncVerb(rawValue: name) else { return .failure }
-            return try SyncTool.run(verb, values, context)
+            let verb = verbs.first { $0.declaration.name == name }
+            guard let verb else { return .failure }
+            let call = try SyncCall(name, values, context)
+            do {
+                try verb.run(call)()
+            } catch {
+                throw CLIError(anyOf: error)
+            }
+            return .success
         }
     }
 
-    /// What the verb takes and does.
-    private var declaration: CommandDeclaration {
-        switch self {
-        case .create: SyncCircleHelp.create
-        case .invite: SyncCircleHelp.invite
-        case .join: SyncCircleHelp.join
-        case .leave: SyncCircleHelp.leave
-        case .move: SyncCircleHelp.move
-        case .recoveryAdd: SyncCircleHelp.recoveryAdd
-        case .recover: SyncCircleHelp.recover
-        case .devicesList: SyncDevicesHelp.list
-        case .devicesRename: SyncDevicesHelp.rename
-        case .devicesRemove: SyncDevicesHelp.remove
-        case .accept: SyncDevicesHelp.accept
-        case .distrust: SyncDevicesHelp.distrust
-        case .status: SyncAgentHelp.status
-        case .run: SyncAgentHelp.run
-        case .once: SyncAgentHelp.once
-        case .pause: SyncAgentHelp.pause
-        case .resume: SyncAgentHelp.resume
-        case .unit: SyncAgentHelp.unit
-        case .conflictsList: SyncValuesHelp.conflictsList
-        case .conflictsShow: SyncValuesHelp.conflictsShow
-        case .conflictsTake: SyncValuesHelp.conflictsTake
-        case .conflictsDrop: SyncValuesHelp.conflictsDrop
-        case .replacedList: SyncValuesHelp.replacedList
-        case .replacedShow: SyncValuesHelp.replacedShow
-        case .replacedRestore: SyncValuesHelp.replacedRestore
-        }
-    }
+    private static let verbs: [Verb] = [
+        (SyncHelp.create, SyncCall.create),
+        (SyncHelp.invite, SyncCall.invite),
+        (SyncHelp.join, SyncCall.join),
+        (SyncHelp.status, SyncCall.showStatus),
+        (SyncHelp.run, SyncCall.runAgent),
+        (SyncHelp.once, SyncCall.runOnce),
+        (SyncHelp.pause, SyncCall.pause),
+        (SyncHelp.resume, SyncCall.resume),
+        (SyncHelp.unit, SyncCall.printUnit),
+        (SyncHelp.list, SyncCall.listDevices),
+        (SyncHelp.rename, SyncCall.renameDevice),
+        (SyncHelp.remove, SyncCall.removeDevice),
+        (SyncHelp.accept, SyncCall.acceptDevice),
+        (SyncHelp.distrust, SyncCall.distrustDevice),
+        (SyncHelp.leave, SyncCall.leave),
+        (SyncHelp.move, SyncCall.move),
+        (SyncHelp.recoveryAdd, SyncCall.addRecoveryKey),
+        (SyncHelp.recover, SyncCall.recover),
+        (SyncHelp.conflictsList, SyncCall.listValues),
+        (SyncHelp.conflictsShow, SyncCall.showValue),
+        (SyncHelp.conflictsTake, SyncCall.takeValue),
+        (SyncHelp.conflictsDrop, SyncCall.dropConflicts),
+        (SyncHelp.replacedList, SyncCall.listValues),
+        (SyncHelp.replacedShow, SyncCall.showValue),
+        (SyncHelp.replacedRestore, SyncCall.takeValue),
+    ]
 
-    /// The group `valet sync`, and those in it.
     private static let groups = [
         GroupDeclaration(
             name: "sync", abstract: "share iCloud valets between your devices",
@@ -114,55 +95,38 @@ enum SyncVerb: String, CaseIterable, Sendable {
 
 /// The options and arguments that several verbs of `sync` share.
 enum SyncOptions {
-    /// The folder that carries the bytes.
     static let folder = OptionDeclaration(
         name: "folder", valueName: "PATH", help: "keep the circle in this folder")
-    /// The servers that carry the bytes.
     static let etcd = OptionDeclaration(
         name: "etcd", valueName: "URL[,URL…]",
         help: "keep the circle in the etcd cluster with these servers")
-    /// The certificate authority of the servers.
     static let authority = OptionDeclaration(
         name: "ca", valueName: "FILE",
         help: "with --etcd: trust servers that this certificate has signed")
-    /// The certificate of this device.
     static let certificate = OptionDeclaration(
         name: "cert", valueName: "FILE", help: "with --etcd: this device's certificate")
-    /// The key of that certificate.
     static let key = OptionDeclaration(
         name: "key", valueName: "FILE", help: "with --etcd: the key of that certificate")
-    /// The user's name at the servers.
     static let user = OptionDeclaration(
         name: "user", valueName: "NAME",
         help: "with --etcd: log in as this user, and ask for the "
             + "password")
-    /// Whether http is good enough.
     static let plainText = OptionDeclaration(
         name: "plain-http",
         help: "with --etcd: accept http addresses, on a network that you trust; not with --user")
-    /// The password of that user.
     static let passwordDescriptor = OptionDeclaration(
         name: "password-fd", valueName: "N",
         help: "read the password of --user from file descriptor N: one line")
-    /// Everything that chooses a store.
     static let store = [
         folder, etcd, authority, certificate, key, user, passwordDescriptor, plainText,
     ]
 
-    /// The name of this device.
     static let name = OptionDeclaration(
         name: "name", valueName: "NAME",
         help: "what this device calls itself (default: the name of the machine)")
     static let recoveryKeyDescriptor = OptionDeclaration(
         name: "recovery-key-fd", valueName: "N",
         help: "read the recovery key from file descriptor N: one line")
-    /// Consent in advance.
-    static let yes = KeyOptions.yes
-    /// The keychain's passcode.
-    static let passcodeDescriptor = KeyOptions.passcodeDescriptor
-    /// JSON instead of text.
-    static let json = ItemOptions.json
-    /// A device of the circle.
     static let device = ArgumentDeclaration(
         name: "DEVICE", help: "the name of a device, or the start of its id")
 
@@ -177,4 +141,10 @@ enum SyncOptions {
     static let unavailable: (code: ExitCode, help: String) = (
         .locked, "the keychain is locked or busy, or the store cannot be reached: try later"
     )
+}
+
+/// The executable `valet-sync`, which `valet sync` becomes: all of sync between devices, and all
+/// that talks to a network.
+@main enum ValetSync {
+    static func main() { exit(ValetTool.main(of: "sync", SyncVerbs.all)) }
 }

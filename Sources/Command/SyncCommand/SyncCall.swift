@@ -11,54 +11,13 @@ internal import ValetSyncStores
 internal import ValetSystem
 internal import ValetUserPresence
 
-/// Carries out the verbs of `valet sync`. Each is a method in the files beside this one.
-enum SyncTool {
-    /// Carries out one verb.
-    static func run(
-        _ verb: SyncVerb, _ values: ParsedValues, _ context: Context
-    ) throws(CLIError) -> ExitCode {
-        let call = try SyncCall(values, context)
-        do {
-            return try perform(verb, call)
-        } catch {
-            throw CLIError(anyOf: error)
-        }
-    }
-
-    private static func perform(_ verb: SyncVerb, _ call: SyncCall) throws -> ExitCode {
-        switch verb {
-        case .create: try call.create()
-        case .invite: try call.invite()
-        case .join: try call.join()
-        case .status: try call.showStatus()
-        case .run: return try call.runAgent()
-        case .once: return try call.runOnce()
-        case .pause: try call.pause()
-        case .resume: try call.resume()
-        case .unit: try call.printUnit()
-        case .devicesList: try call.listDevices()
-        case .devicesRename: try call.renameDevice()
-        case .devicesRemove: try call.removeDevice()
-        case .accept: try call.acceptDevice()
-        case .distrust: try call.distrustDevice()
-        case .leave: try call.leave()
-        case .move: try call.move()
-        case .recoveryAdd: try call.addRecoveryKey()
-        case .recover: try call.recover()
-        case .conflictsList: try call.listValues(.conflicts)
-        case .replacedList: try call.listValues(.replaced)
-        case .conflictsShow: try call.showValue(.conflicts)
-        case .replacedShow: try call.showValue(.replaced)
-        case .conflictsTake: try call.takeValue(.conflicts)
-        case .replacedRestore: try call.takeValue(.replaced)
-        case .conflictsDrop: try call.dropConflicts()
-        }
-        return .success
-    }
-}
-
 /// One call of the program: its values, the keychain and the console.
 struct SyncCall {
+    enum Kept: String {
+        case conflicts, replaced
+    }
+
+    let kept: Kept
     let values: ParsedValues
     let context: Context
     let options: KeyOptions
@@ -67,9 +26,9 @@ struct SyncCall {
     /// How long a command waits for the agent to let it work.
     private static let patience = Duration.seconds(60)
 
-    init(_ values: ParsedValues, _ context: Context) throws(CLIError) {
-        self.values = values
-        self.context = context
+    init(_ verb: String, _ values: ParsedValues, _ context: Context) throws(CLIError) {
+        kept = verb.hasPrefix("sync replaced") ? .replaced : .conflicts
+        (self.values, self.context) = (values, context)
         options = try KeyOptions(values)
         store = try context.wholeKeychain()
         keychain = SyncedKeychain(store)
@@ -77,17 +36,33 @@ struct SyncCall {
 
     var console: any Console { context.console }
 
+    /// Asks for a secret that is none of the keychain's, or reads it from the descriptor of
+    /// `option`.
+    func ask<R: ~Copyable>(
+        for name: String, _ description: String, _ option: OptionDeclaration,
+        _ judge: (consuming SecretBytes) throws(CLIError) -> Judgement<R>
+    ) throws(CLIError) -> R {
+        let secrets = context.otherSecrets(try KeyOptions.descriptor(option, values))
+        return try secrets.answer(naming: SecretName(text: name, option: option)) { problem in
+            var prompt = PasscodePrompt(
+                description: description, label: name.prefix(1).uppercased() + name.dropFirst(),
+                previousError: problem)
+            prompt.timeout = .seconds(300)
+            return prompt
+        } _: { (answer) throws(CLIError) in
+            try judge(answer)
+        }
+    }
+
     // MARK: The circle of the keychain
 
-    /// What the keychain has noted of its circle.
     struct Notes {
         let circle: CircleNote
         let address: StoreAddress
         var names: DeviceNames
     }
 
-    /// The notes; nil in no circle.
-    func notes() throws -> Notes? {
+    func notes() throws(KeychainFailure) -> Notes? {
         let found = try keychain.read("look for a circle") { view in
             (try view[.circle], try view[.address], try view[.names])
         }
@@ -103,7 +78,6 @@ struct SyncCall {
         }
     }
 
-    /// The notes of a keychain that is in a circle.
     func requireCircle() throws -> Notes {
         guard let notes = try notes() else {
             throw CLIError(
@@ -113,7 +87,6 @@ struct SyncCall {
         return notes
     }
 
-    /// Refuses a keychain that is in a circle.
     func requireNoCircle() throws {
         guard try notes() != nil else { return }
         throw CLIError(
@@ -142,14 +115,19 @@ struct SyncCall {
         }
     }
 
+    func session(in remote: any SyncStore) throws(KeychainFailure) -> SyncSession {
+        guard let session = try SyncSession.open(keychain, remote) else {
+            throw .circle(.notAMember)
+        }
+        return session
+    }
+
     /// Runs `body` with the circle of this keychain, whose roster has just been read.
     func withSession<R>(_ body: (SyncSession, Notes) throws -> R) throws -> R {
         let notes = try requireCircle()
         let remote = try open(notes.address)
         return try withLock {
-            guard let session = try SyncSession.open(keychain, remote) else {
-                throw KeychainFailure.circle(.notAMember)
-            }
+            let session = try session(in: remote)
             try remote.check(session.circle.circle, by: Deadline(after: .seconds(30)))
             try session.readRoster()
             return try body(session, notes)
@@ -160,10 +138,7 @@ struct SyncCall {
     func requireUnlocked() throws {
         try context.unlocking(store, options.passcode) { () throws(KeychainFailure) in
             let isLocked = try keychain.read("change the circle") { $0.isLocked }
-            guard isLocked == true else { return }
-            throw KeychainFailure(
-                .locked, during: "change the circle",
-                hint: "unlock the keychain with `valet unlock`")
+            if isLocked == true { throw KeychainFailure.lockedCircle }
         }
     }
 
@@ -192,17 +167,16 @@ struct SyncCall {
     }
 
     /// Shows which message was read last, on a terminal.
-    func progress() -> (SyncProgress) -> Void {
-        guard console.isErrorTerminal else { return { _ in } }
+    func progress() -> () -> Void {
+        guard console.isErrorTerminal else { return {} }
         let console = console
         var count = 0
-        return { _ in
+        return {
             count += 1
             console.show("\rvalet: messages read: \(count)")
         }
     }
 
-    /// This device's own name.
     var ownName: String {
         values[SyncOptions.name]
             ?? TextFile.contents("/proc/sys/kernel/hostname").map {
@@ -218,12 +192,10 @@ struct SyncCall {
     }
 }
 
-/// Ids as text.
 extension SyncBytes {
     /// 32 lower-case hexadecimal digits.
     var text: String { Hexadecimal.text(bytes) }
 
-    /// Reads ``text``.
     init?(text: String) {
         guard let bytes = Hexadecimal.bytes(text.lowercased()), bytes.count == 16 else {
             return nil
@@ -232,5 +204,46 @@ extension SyncBytes {
         self.init(
             high: high.reduce(0) { $0 << 8 | UInt64($1) },
             low: low.reduce(0) { $0 << 8 | UInt64($1) })
+    }
+}
+
+// How failures of sync become errors of the command: exit codes, messages and hints.
+
+extension CLIError {
+    /// The error for whatever a step of sync has thrown.
+    init(anyOf error: any Error) {
+        switch error {
+        case let error as CLIError: self = error
+        case let failure as KeychainFailure: self.init(ofSync: failure)
+        default: self.init(.failure, "sync failed: \(Escaping.printable("\(error)"))")
+        }
+    }
+
+    init(ofSync failure: KeychainFailure) {
+        guard let code = ExitCode(ofSync: failure.code) else {
+            self.init(failure)
+            return
+        }
+        let isOfStore = KeychainFailure.Code.ofStores.contains(failure.code)
+        self.init(
+            code, Escaping.printable(isOfStore ? failure.description : failure.message),
+            hint: failure.hint.map(Escaping.printable))
+    }
+}
+
+extension ExitCode {
+    /// The exit code for a failure of the store or the circle; nil for one of the keychain.
+    fileprivate init?(ofSync code: KeychainFailure.Code) {
+        switch code {
+        case .storeUnavailable, .storeTimedOut, .storeOutcomeUnknown, .rosterInMotion,
+            .roundInterrupted, .unsentChanges:
+            self = .locked
+        case .storeDenied, .notAMember, .invitationSeen, .invitationBroken, .invitationWithdrawn:
+            self = .denied
+        case .storeFull, .storeMalformed, .noCircleKeys, .circleIsFull: self = .failure
+        case .badStoreAddress: self = .usage
+        case .undecidedRoster: self = .damaged
+        default: return nil
+        }
     }
 }

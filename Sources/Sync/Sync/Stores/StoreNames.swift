@@ -1,36 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import ValetKeychainModel
-internal import ValetSealing
-package import ValetSync
+package import ValetSealing
 
 /// The names in a store: docs/SYNC.md §7. Folders and etcd use the same names.
 ///
 /// Where a name has a hash of the bytes, equal names mean equal bytes, so that no tool that copies
 /// a folder overwrites anything.
 package enum StoreNames {
-    /// The folder of a circle's roster.
     package static let roster = "roster"
-    /// The folder of mailboxes, beside those of circles.
     package static let mailboxes = "join"
     package static let mark = "circle"
 
     /// The bytes of the mark, without which a store has no circle.
     package static func markBytes(of circle: CircleID) -> [UInt8] {
-        var bytes = Array("VALETCIR".utf8)
-        bytes.append(bigEndian: MessageFormat.version)
-        return bytes + circle.bytes
+        Array("VALETCIR".utf8) + [UInt8](fields: MessageFormat.version, circle)
     }
 
-    /// An id in lower-case hexadecimal.
     package static func text<Name>(_ id: SyncBytes<Name>) -> String { Hexadecimal.text(id.bytes) }
 
-    /// The letter of a scope.
-    package static func text(_ scope: KeyScope) -> String {
-        scope == .afterFirstUnlock ? "f" : "u"
-    }
+    package static func text(_ scope: KeyScope) -> String { scope == .afterFirstUnlock ? "f" : "u" }
 
-    /// The folders that lead to a place.
     package static func folders(of place: StorePlace) -> [String] {
         switch place {
         case .roster(let circle): [text(circle), roster]
@@ -47,17 +37,10 @@ package enum StoreNames {
         return text
     }
 
-    /// The path of a file below the folder of its circle.
-    package static func path(of name: StoredName, in place: StorePlace) -> String {
-        (folders(of: place).dropFirst() + [text(name)]).joined(separator: "/")
-    }
-
-    /// Half of the hash of a file's bytes.
     package static func hash(of bytes: [UInt8]) -> FileHash {
         SyncHash(UnkeyedHash.digest(.syncFile) { $0.append(bytes) }).half()
     }
 
-    /// The name of a mail in its mailbox.
     package static func name(of mail: StoredMail) -> StoredName {
         StoredName(number: UInt64(mail.step.rawValue), part: nil, hash: hash(of: mail.bytes))
     }
@@ -95,7 +78,7 @@ package enum StoreNames {
     }
 
     /// Whether a file has the temporary name that a writer gives it first.
-    static func isTemporary(_ name: Span<UInt8>) -> Bool {
+    package static func isTemporary(_ name: Span<UInt8>) -> Bool {
         let (start, end) = (Array(".valet-".utf8), Array(".tmp".utf8))
         guard name.count > start.count + end.count else { return false }
         return start.indices.allSatisfy { name[$0] == start[$0] }
@@ -119,8 +102,76 @@ package enum StoreNames {
     }
 
     private static func digits(_ number: UInt64) -> String {
-        var bytes: [UInt8] = []
-        bytes.append(bigEndian: number)
-        return Hexadecimal.text(bytes)
+        Hexadecimal.text([UInt8](fields: number))
+    }
+}
+
+/// Where the circle of this keychain keeps its bytes: a note in the keychain, which `valet sync
+/// create` and `join` write. The program opens the store that it names.
+package enum StoreAddress: Hashable, Sendable {
+    /// A folder, by its absolute path.
+    case folder(String)
+    case etcd(EtcdPlace)
+
+    private static let version: UInt8 = 1
+
+    /// The text that `status` shows. It has no secrets: the password of the user is an item.
+    package var text: String {
+        switch self {
+        case .folder(let path): path
+        case .etcd(let place): place.list
+        }
+    }
+
+    /// The user at the servers, whose password is an item.
+    package var user: String? {
+        if case .etcd(let place) = self { place.user } else { nil }
+    }
+
+    /// The bytes of the note.
+    package var bytes: [UInt8] {
+        switch self {
+        case .folder(let path): [UInt8](fields: Self.version, 1 as UInt8, path)
+        case .etcd(let place): [UInt8](fields: Self.version, 2 as UInt8, place)
+        }
+    }
+
+    /// Reads ``bytes``. Others are `malformed`.
+    package init(parsing bytes: [UInt8]) throws(SyncError) {
+        var reader = ByteReader(bytes, of: .member)
+        switch try reader.fields(UInt8.self, UInt8.self) {
+        case (Self.version, 1): self = .folder(try String(from: &reader))
+        case (Self.version, 2): self = .etcd(try EtcdPlace(from: &reader))
+        default: throw reader.malformed
+        }
+        try reader.finish()
+    }
+}
+
+/// The servers of an etcd cluster, and what authenticates both sides. Paths are absolute; files are
+/// PEM.
+package struct EtcdPlace: Hashable, Sendable, ByteField {
+    /// The addresses of the servers, as given, with commas between them.
+    package var list: String
+    /// The certificates of authorities that may vouch for the servers. With it, those of the system
+    /// do not count; without it, they do.
+    package var authority: String?
+    /// The certificate of this device, if the cluster asks for one.
+    package var certificate: String?
+    /// The private key of that certificate.
+    package var key: String?
+    package var user: String?
+    /// Whether addresses that protect nothing are accepted.
+    package var allowsPlainText = false
+
+    /// Servers without files and users.
+    package init(list: String) { self.list = list }
+
+    package init<E>(from reader: inout ByteReader<E>) throws(E) {
+        (list, authority, certificate, key, user, allowsPlainText) = try reader.fields()
+    }
+
+    package func append(to bytes: inout [UInt8]) {
+        bytes += [UInt8](fields: list, authority, certificate, key, user, allowsPlainText)
     }
 }

@@ -1,16 +1,157 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Bases and their parts as bytes: docs/SYNC.md §3. The parts go to the store before their base,
-// which has their hashes.
-
 internal import ValetKeychainModel
 package import ValetSealing
 internal import ValetSystem
 
+// Batches as the plaintext of a message: docs/SYNC.md §3.
+
+extension Batch {
+    package static let maximalRecordCount = 4096
+    package static let maximalCoverCount = 8192
+
+    /// How many bytes the plaintext has. At most ``MessageFormat/maximalPlaintextByteCount`` fit.
+    package var byteCount: Int {
+        8 + 2 + EncodedTable.byteCount(table.count) + 2 + covers.count * EncodedTable.dotByteCount
+            + 2 + records.reduce(0) { $0 + $1.byteCount }
+    }
+
+    /// Builds the message that `header` begins. Lists may have any order, without repetitions.
+    package func built(
+        _ header: MessageHeader, under key: borrowing CircleKey,
+        signedBy pair: borrowing SigningPair, random: HedgeBytes
+    ) -> BuiltMessage {
+        precondition(
+            header.kind == .batch && byteCount <= MessageFormat.maximalPlaintextByteCount
+                && records.count <= Self.maximalRecordCount
+                && covers.count <= Self.maximalCoverCount,
+            "a batch fits into its message")
+        let table = EncodedTable(table)
+        var writer = SecretWriter(
+            byteCount: byteCount, paddedTo: MessageFormat.step(ofPlaintext: byteCount))
+        writer.append([UInt8](fields: milliseconds, reads))
+        table.write(to: &writer)
+        writer.append(UInt16(covers.count))
+        for dot in covers.sorted() { table.write(dot, to: &writer) }
+        writer.append(UInt16(records.count))
+        for record in records.sorted(by: SyncRecord.isRising) { record.write(to: &writer) }
+        let plaintext = writer.finish()
+        return plaintext.withBytes { plaintext in
+            BuiltMessage(header, sealing: plaintext, under: key, signedBy: pair, random: random)
+        }
+    }
+}
+
+extension VerifiedMessage {
+    /// Opens a batch.
+    ///
+    /// - Throws: ``SyncError``: `wrongKey`; `invalid`, with the rule that the author broke.
+    package func batch(under key: borrowing CircleKey) throws(SyncError) -> Batch {
+        precondition(header.kind == .batch, "a base is no batch")
+        var reader = try open(under: key)
+        let milliseconds = try reader.integer(UInt64.self)
+        let reads = try reader.integer(UInt16.self)
+        guard reads > 0 else { throw reader.refusal(.reads) }
+        let table = try EncodedTable(from: &reader, of: header)
+        let covers = try readCovers(from: &reader, table)
+        let records = try readRecords(from: &reader)
+        try reader.finish()
+        return Batch(
+            milliseconds: milliseconds, reads: reads, table: table.table, covers: covers,
+            records: records)
+    }
+
+    private func readCovers(
+        from reader: inout OpenedReader, _ table: EncodedTable
+    ) throws(SyncError) -> [Dot] {
+        var covers: [Dot] = []
+        for _ in 0..<(try reader.count(upTo: Batch.maximalCoverCount)) {
+            let dot = try table.readDot(from: &reader)
+            guard covers.last.map({ $0 < dot }) ?? true else { throw reader.refusal(.order) }
+            // An author may cover records of its own logs above its table: it may have had to set
+            // its position back.
+            let isRead = dot.number <= table.table[dot.log]?.number ?? 0
+            guard isRead || dot.log.belongs(to: header.device) else { throw reader.refusal(.dot) }
+            covers.append(dot)
+        }
+        return covers
+    }
+
+    private func readRecords(from reader: inout OpenedReader) throws(SyncError) -> [SyncRecord] {
+        var records: [SyncRecord] = []
+        for _ in 0..<(try reader.count(upTo: Batch.maximalRecordCount)) {
+            let record = try SyncRecord(from: &reader, in: header.scope)
+            if let last = records.last, !SyncRecord.isRising(last, record) {
+                throw reader.refusal(.order)
+            }
+            records.append(record)
+        }
+        return records
+    }
+}
+
+/// A table with the order in which dots name its logs.
+struct EncodedTable {
+    static let dotByteCount = 2 + 8 + 8
+
+    let table: LogTable
+    let logs: [LogID]
+    private let indices: [LogID: UInt16]
+
+    static func byteCount(_ logCount: Int) -> Int { 2 + logCount * (16 + 8 + 32) }
+
+    init(_ table: LogTable) {
+        precondition(table.count <= MessageFormat.maximalLogCount, "a table has at most 1,024 logs")
+        self.table = table
+        logs = table.keys.sorted()
+        indices = Dictionary(uniqueKeysWithValues: logs.enumerated().map { ($1, UInt16($0)) })
+    }
+
+    /// Reads a table, in which the log of the message stands with the message before.
+    init(from reader: inout OpenedReader, of header: MessageHeader) throws(SyncError) {
+        var table: LogTable = [:]
+        var last: LogID?
+        for _ in 0..<(try reader.count(upTo: MessageFormat.maximalLogCount)) {
+            let log = try reader.field(16, as: LogID.self)
+            guard last.map({ $0 < log }) ?? true else { throw reader.refusal(.order) }
+            let position = try reader.field(40, as: LogPosition.self)
+            guard (position.number == 0) == (position.hash == .zero) else {
+                throw reader.refusal(.position)
+            }
+            table[log] = position
+            last = log
+        }
+        guard let own = table[header.name.log], own.number < header.name.number,
+            own.hash == header.previous
+        else { throw reader.refusal(.table) }
+        self.init(table)
+    }
+
+    func write(to writer: inout SecretWriter) {
+        writer.append(UInt16(logs.count))
+        for log in logs { writer.append([UInt8](fields: log, table[log] ?? .start)) }
+    }
+
+    func write(_ dot: Dot, to writer: inout SecretWriter) {
+        guard let index = indices[dot.log] else {
+            preconditionFailure("the table names the log of each dot")
+        }
+        writer.append([UInt8](fields: index, dot.number, dot.tag))
+    }
+
+    func readDot(from reader: inout OpenedReader) throws(SyncError) -> Dot {
+        let index = Int(try reader.integer(UInt16.self))
+        let number = try reader.integer(UInt64.self)
+        guard index < logs.count, number > 0 else { throw reader.refusal(.dot) }
+        return Dot(log: logs[index], number: number, tag: try reader.integer())
+    }
+}
+
+// Bases and their parts as bytes: docs/SYNC.md §3. The parts go to the store before their base,
+// which has their hashes.
+
 extension Base {
-    /// The most messages that ``own`` names.
     package static let maximalOwnCount = 4096
-    /// The most parts of a base.
     package static let maximalPartCount = 2048
 
     private var byteCount: Int {
@@ -28,16 +169,11 @@ extension Base {
             "a base fits into its message")
         var writer = SecretWriter(
             byteCount: byteCount, paddedTo: MessageFormat.step(ofPlaintext: byteCount))
-        writer.append(milliseconds)
-        writer.append(reads)
+        writer.append([UInt8](fields: milliseconds, reads))
         EncodedTable(table).write(to: &writer)
         writer.append(UInt16(own.count))
-        for message in own {
-            writer.append(message.number)
-            writer.append(message.hashStart)
-        }
-        writer.append(dotCount)
-        writer.append(UInt16(parts.count))
+        for message in own { writer.append([UInt8](fields: message.number, message.hashStart)) }
+        writer.append([UInt8](fields: dotCount, UInt16(parts.count)))
         for part in parts { writer.append(part.bytes) }
         let plaintext = writer.finish()
         return plaintext.withBytes { plaintext in
@@ -65,7 +201,7 @@ extension VerifiedMessage {
             throw reader.refusal(.count)
         }
         var parts: [SyncHash] = []
-        for _ in 0..<partCount { parts.append(try reader.hash()) }
+        for _ in 0..<partCount { parts.append(try reader.field(32)) }
         try reader.finish()
         return Base(
             milliseconds: milliseconds, reads: reads, table: table, own: own, dotCount: dotCount,
@@ -92,32 +228,20 @@ extension VerifiedMessage {
 }
 
 extension BasePart {
-    /// The most bytes of a part's plaintext.
     package static let maximalPlaintextByteCount = MessageFormat.maximalPlaintextByteCount
-    /// The size of the plaintext of a part without dots.
     package static let emptyByteCount = 4
 
     /// What a part is bound to: the base's header, which has no hash yet, and the index.
     package struct Place: Sendable {
-        /// The base's header.
         let header: MessageHeader
-        /// The index of the part, from 0.
         let index: UInt32
 
-        /// The part `index` of the base that `header` begins.
         package init(_ header: MessageHeader, index: UInt32) {
-            self.header = header
-            self.index = index
+            (self.header, self.index) = (header, index)
         }
 
         fileprivate var associatedData: [UInt8] {
-            var data = header.circle.bytes
-            data.append(header.scope.rawValue)
-            data += header.name.log.bytes
-            data.append(bigEndian: header.name.number)
-            data.append(bigEndian: index)
-            data += header.keyID.bytes
-            return data
+            [UInt8](fields: header.circle, header.scope, header.name, index, header.keyID)
         }
     }
 
@@ -148,15 +272,11 @@ extension BasePart {
 }
 
 extension BasePart.Entry {
-    /// How many bytes the entry takes up in the plaintext of a part.
     package var byteCount: Int { EncodedTable.dotByteCount + 1 + (record?.byteCount ?? 0) }
 }
 
-/// A part that this device built.
 package struct BuiltPart: Sendable {
-    /// What the store keeps.
     package let bytes: [UInt8]
-    /// What the base has.
     package let hash: SyncHash
 
     fileprivate init(_ bytes: [UInt8]) {
@@ -164,8 +284,9 @@ package struct BuiltPart: Sendable {
         hash = Self.hash(of: bytes)
     }
 
-    /// What the base has for a part of these bytes.
-    package static func hash(of bytes: [UInt8]) -> SyncHash { SyncHash(partDigest(bytes.span)) }
+    package static func hash(of bytes: [UInt8]) -> SyncHash {
+        SyncHash(UnkeyedHash.digest(.syncPart) { $0.append(bytes) })
+    }
 }
 
 /// Opens the parts of a base, which must come in their order.
@@ -179,12 +300,10 @@ package struct BasePartReader: Sendable {
 
     /// Starts before the first part of `base`, whose message has `header`.
     package init(_ base: Base, _ header: MessageHeader) {
-        self.base = base
-        self.header = header
+        (self.base, self.header) = (base, header)
         table = EncodedTable(base.table)
     }
 
-    /// Whether every part was read.
     package var isComplete: Bool { index == base.parts.count }
 
     /// Opens the next part. There must be one.
@@ -198,7 +317,7 @@ package struct BasePartReader: Sendable {
         guard bytes.count <= MessageFormat.maximalByteCount else {
             throw SyncError(.malformed, .limit, in: .part)
         }
-        guard SyncHash(partDigest(bytes.span)) == base.parts[Int(index)] else {
+        guard BuiltPart.hash(of: bytes) == base.parts[Int(index)] else {
             throw SyncError(.tampered, .hash, in: .part)
         }
         guard key.id == header.keyID else { throw SyncError(.wrongKey, .seal, in: .part) }
@@ -251,9 +370,4 @@ package struct BasePartReader: Sendable {
         default: throw reader.refusal(.form)
         }
     }
-}
-
-/// `HASH(part; bytes)`.
-private func partDigest(_ bytes: Span<UInt8>) -> Digest {
-    UnkeyedHash.digest(.syncPart) { $0.append(bytes) }
 }

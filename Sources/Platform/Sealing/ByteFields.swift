@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A field of a layout: its type says how its bytes are written and read, so that a layout is the
+/// order of its fields, once for the writer and once for the reader. Numbers are big endian.
+package protocol ByteField {
+    /// Reads the next field.
+    ///
+    /// - Throws: The reader's error for bytes of another form.
+    init<E>(from reader: inout ByteReader<E>) throws(E)
+    /// Appends the bytes of the field.
+    func append(to bytes: inout [UInt8])
+}
+
+extension ByteReader {
+    /// The next fields, of the types that the result has.
+    package mutating func fields<each Field: ByteField>(
+        _ types: repeat (each Field).Type
+    ) throws(Failure) -> (repeat each Field) {
+        (repeat try (each Field)(from: &self))
+    }
+
+    /// The next fields, of the types that the result has.
+    package mutating func fields<each Field: ByteField>() throws(Failure) -> (repeat each Field) {
+        (repeat try (each Field)(from: &self))
+    }
+
+    /// Requires that every byte was taken.
+    ///
+    /// - Throws: ``malformed`` if bytes are left.
+    package func finish() throws(Failure) {
+        guard isAtEnd else { throw malformed }
+    }
+}
+
+extension [UInt8] {
+    /// The bytes of the fields, one after the other.
+    package init<each Field: ByteField>(fields: repeat each Field) {
+        self = []
+        repeat (each fields).append(to: &self)
+    }
+}
+
+extension ByteField where Self: FixedWidthInteger {
+    package init<E>(from reader: inout ByteReader<E>) throws(E) { self = try reader.integer() }
+
+    package func append(to bytes: inout [UInt8]) { bytes.append(bigEndian: self) }
+}
+
+extension UInt8: ByteField {}
+extension UInt32: ByteField {}
+extension UInt64: ByteField {}
+extension UInt16: ByteField {}
+extension Int64: ByteField {}
+
+/// One byte, 0 or 1.
+extension Bool: ByteField {
+    package init<E>(from reader: inout ByteReader<E>) throws(E) {
+        switch try reader.integer(UInt8.self) {
+        case 0: self = false
+        case 1: self = true
+        default: throw reader.malformed
+        }
+    }
+
+    package func append(to bytes: inout [UInt8]) { bytes.append(self ? 1 : 0) }
+}
+
+extension FixedBytes: ByteField {
+    package init<E>(from reader: inout ByteReader<E>) throws(E) { self = try reader.fixedBytes() }
+
+    package func append(to bytes: inout [UInt8]) { bytes += self.bytes }
+}
+
+/// A flag, and the value if there is one.
+extension Optional: ByteField where Wrapped: ByteField {
+    package init<E>(from reader: inout ByteReader<E>) throws(E) {
+        self = try Bool(from: &reader) ? try Wrapped(from: &reader) : nil
+    }
+
+    package func append(to bytes: inout [UInt8]) {
+        (self != nil).append(to: &bytes)
+        self?.append(to: &bytes)
+    }
+}
+
+/// The number of elements in 4 bytes, then the elements.
+extension Array: ByteField where Element: ByteField {
+    package init<E>(from reader: inout ByteReader<E>) throws(E) {
+        self = []
+        for _ in 0..<(try reader.integer(UInt32.self)) { append(try Element(from: &reader)) }
+    }
+
+    package func append(to bytes: inout [UInt8]) {
+        bytes.append(bigEndian: UInt32(count))
+        for element in self { element.append(to: &bytes) }
+    }
+}
+
+/// As a rising array.
+extension Set: ByteField where Element: ByteField & Comparable {
+    package init<E>(from reader: inout ByteReader<E>) throws(E) {
+        self = Set(try [Element](from: &reader))
+    }
+
+    package func append(to bytes: inout [UInt8]) { sorted().append(to: &bytes) }
+}
+
+/// The number of pairs in 4 bytes, then the pairs by rising keys.
+extension Dictionary: ByteField where Key: ByteField & Comparable, Value: ByteField {
+    package init<E>(from reader: inout ByteReader<E>) throws(E) {
+        self = [:]
+        for _ in 0..<(try reader.integer(UInt32.self)) {
+            let key = try Key(from: &reader)
+            self[key] = try Value(from: &reader)
+        }
+    }
+
+    package func append(to bytes: inout [UInt8]) {
+        bytes.append(bigEndian: UInt32(count))
+        for (key, value) in sorted(by: { $0.key < $1.key }) {
+            key.append(to: &bytes)
+            value.append(to: &bytes)
+        }
+    }
+}
+
+/// Bytes after their number in 4 bytes.
+package struct SizedBytes: ByteField {
+    package let bytes: [UInt8]
+
+    /// The field of `bytes`.
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    package init<E>(from reader: inout ByteReader<E>) throws(E) {
+        bytes = try reader.bytes(Int(try reader.integer(UInt32.self)))
+    }
+
+    package func append(to bytes: inout [UInt8]) {
+        bytes.append(bigEndian: UInt32(self.bytes.count))
+        bytes += self.bytes
+    }
+}
+
+/// UTF-8 after its number of bytes in 4 bytes.
+extension String: ByteField {
+    package init<E>(from reader: inout ByteReader<E>) throws(E) {
+        let bytes = try SizedBytes(from: &reader).bytes
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw reader.malformed
+        }
+        self = text
+    }
+
+    package func append(to bytes: inout [UInt8]) { SizedBytes(Array(utf8)).append(to: &bytes) }
+}
