@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
 internal import ValetSealing
+internal import ValetSystem
 
 /// Draws a text as a QR code for a terminal, with libqrencode, where that is installed. It is
 /// loaded by its name `libqrencode.so.4`, which guarantees the types here.
@@ -25,12 +25,10 @@ enum QRCode {
 
     /// The code in lines of half blocks; nil without the library.
     static func text(of secret: borrowing SecretBytes) -> String? {
-        guard let library = unsafe dlopen("libqrencode.so.4", RTLD_NOW | RTLD_LOCAL),
-            let encoding = unsafe dlsym(library, "QRcode_encodeString"),
-            let freeing = unsafe dlsym(library, "QRcode_free")
+        guard let library = DynamicLibrary("libqrencode.so.4"),
+            let encode = unsafe library.function("QRcode_encodeString", as: Encode.self),
+            let free = unsafe library.function("QRcode_free", as: Free.self)
         else { return nil }
-        let encode = unsafe unsafeBitCast(encoding, to: Encode.self)
-        let free = unsafe unsafeBitCast(freeing, to: Free.self)
         var characters: [CChar] = secret.withBytes { bytes in
             bytes.indices.map { CChar(bitPattern: bytes[$0]) } + [0]
         }

@@ -7,7 +7,6 @@ package import ValetSystem
 /// Sealed bytes are nonce 24 ‖ ciphertext ‖ tag 16. The nonce is so long that random ones never
 /// repeat, even if a machine is cloned or a backup restored. Format: docs/FORMAT.md §1.
 package enum AEAD {
-    /// How much longer sealed bytes are than the plaintext.
     package static let overhead = Sodium.nonceByteCount + Sodium.tagByteCount
     /// How many bytes at the end of sealed bytes authenticate them.
     package static let tagByteCount = Sodium.tagByteCount

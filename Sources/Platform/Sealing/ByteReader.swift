@@ -12,13 +12,11 @@ package struct ByteReader<Failure: Error> {
     /// Thrown for bytes of another form.
     package let malformed: Failure
 
-    /// Starts at the front of `source`.
     package init(_ source: [UInt8], malformed: Failure) {
         self.source = source
         self.malformed = malformed
     }
 
-    /// Whether every byte was taken.
     package var isAtEnd: Bool { position == source.count }
 
     /// The next `count` bytes.

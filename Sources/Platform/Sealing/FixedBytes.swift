@@ -45,7 +45,6 @@ public struct FixedBytes<let byteCount: Int, Name>: Sendable {
         try body(&span)
     }
 
-    /// Makes random bytes.
     package static func random() -> Self {
         Self { (bytes: inout MutableSpan<UInt8>) in Randomness.fill(&bytes) }
     }

@@ -115,15 +115,12 @@ package struct WrappedKey: Equatable, Sendable {
     var sealed: ArraySlice<UInt8> { bytes[49...] }
 }
 
-/// What kind of key is wrapped.
 package enum WrapType: String, CaseIterable, Sendable {
-    /// The root key.
     case root = "root"
     /// The root key, for recovery.
     case rootRecovery = "root-recovery"
     /// A class key; the parameters name the class.
     case classKey = "class"
-    /// The index key.
     case index = "index"
     /// The secret half of a presence pair; the parameters name the pair.
     case presence = "presence"
@@ -135,16 +132,12 @@ package enum WrapType: String, CaseIterable, Sendable {
 
 /// The place that a wrapped key is bound to: moved elsewhere, it does not open.
 package struct WrapBinding: Equatable, Sendable {
-    /// What kind of key it is.
     package let type: WrapType
-    /// The keychain it belongs to.
     package let keychainID: KeychainID
-    /// The generation it belongs to.
     package let epoch: Epoch
     /// What distinguishes it from other keys of its type, as the type defines; may be empty.
     package let parameters: [UInt8]
 
-    /// Names a place.
     package init(
         _ type: WrapType, keychainID: KeychainID, epoch: Epoch, parameters: [UInt8] = []
     ) {

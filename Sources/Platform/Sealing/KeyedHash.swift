@@ -44,7 +44,6 @@ package struct KeyedHash: ~Copyable, PartAppending, Sendable {
         part.withBytes { bytes in append(bytes) }
     }
 
-    /// The digest of all parts.
     package consuming func finish() -> Digest {
         Digest { (digest: inout MutableSpan<UInt8>) in
             Sodium.finishHash(&state, into: &digest)
@@ -135,7 +134,6 @@ package struct UnkeyedHash: ~Copyable, PartAppending, Sendable {
         Sodium.hash(rest, into: &state)
     }
 
-    /// The digest of all parts.
     package consuming func finish() -> Digest {
         Digest { (digest: inout MutableSpan<UInt8>) in
             Sodium.finishHash(&state, into: &digest)

@@ -111,7 +111,6 @@ package struct LengthPrefixed: PartAppending, Sendable {
         buffer += [UInt8](repeating: 0, count: room)
     }
 
-    /// Lends all parts so far to `body`.
     @inline(__always)
     package func withBytes<R: ~Copyable, E>(
         _ body: (Span<UInt8>) throws(E) -> R
@@ -119,7 +118,6 @@ package struct LengthPrefixed: PartAppending, Sendable {
         try body(buffer.span.extracting(first: byteCount))
     }
 
-    /// A copy of all parts so far.
     package var bytes: [UInt8] { Array(buffer[..<byteCount]) }
 
     /// Drops all parts and keeps the memory for the next ones.
@@ -179,7 +177,6 @@ public struct FixedFields: Sendable {
         field.withBytes { bytes in append(bytes) }
     }
 
-    /// Lends all fields so far to `body`.
     package func withBytes<R: ~Copyable, E>(
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {

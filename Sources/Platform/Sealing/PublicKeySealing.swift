@@ -169,7 +169,6 @@ package struct SealedToPublicKey: Equatable, Sendable {
 package struct KeyAgreementPair: ~Copyable, Sendable {
     /// The secret half: any 32 bytes, because X25519 sets the bits that it needs.
     package let secret: AgreementSecret
-    /// The public half.
     package let publicKey: PublicKey
 
     /// The pair of a secret half.
@@ -236,14 +235,10 @@ extension PublicKey {
 
 /// A public key, and where it belongs.
 package struct Recipient: Equatable, Sendable {
-    /// The public key to seal to.
     package let publicKey: PublicKey
-    /// The keychain the pair belongs to.
     package let keychainID: KeychainID
-    /// The generation the pair belongs to.
     package let epoch: Epoch
 
-    /// Names a public key and its place.
     package init(_ publicKey: PublicKey, keychainID: KeychainID, epoch: Epoch) {
         self.publicKey = publicKey
         self.keychainID = keychainID

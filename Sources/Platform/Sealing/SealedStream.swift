@@ -13,13 +13,11 @@ package enum SealedStream {
     package static let tagByteCount = Sodium.tagByteCount
 }
 
-/// The sealing end of a stream.
 package struct StreamSealer: ~Copyable, Sendable {
     /// A random value that opening the stream needs in addition to the key. It is not secret.
     package let header: StreamHeader
     private var state: SecretBytes
 
-    /// Starts a stream.
     package init<P: SealsStreams>(under key: borrowing SymmetricKey<P>) {
         var bytes = [UInt8](repeating: 0, count: 24)
         var span = bytes.mutableSpan
@@ -43,7 +41,6 @@ package struct StreamSealer: ~Copyable, Sendable {
     }
 }
 
-/// The opening end of a stream.
 package struct StreamOpener: ~Copyable, Sendable {
     private var state: SecretBytes
 

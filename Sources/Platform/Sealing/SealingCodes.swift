@@ -18,17 +18,11 @@ extension SystemError.Code {
 
 /// What was being done to sealed or unsealed bytes.
 package enum SealingOperation: String, Equatable, Sendable {
-    /// Bytes of a fixed length were being read.
     case parse
-    /// Sealed data was being opened.
     case open
-    /// A wrapped key was being unwrapped.
     case unwrap
-    /// Padding was being removed.
     case unpad
-    /// A secret was being agreed on with a public key.
     case agree
-    /// A passphrase was being stretched.
     case stretch
 }
 

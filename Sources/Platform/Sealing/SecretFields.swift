@@ -24,13 +24,11 @@ package struct SecretReader<Failure: Error>: ~Copyable {
         self.malformed = malformed
     }
 
-    /// Starts at the front of `plaintext`.
     package init(_ plaintext: consuming SecretBytes, malformed: Failure) {
         let byteCount = plaintext.byteCount
         self.init(plaintext, byteCount: byteCount, malformed: malformed)
     }
 
-    /// How many bytes are left.
     package var remainingByteCount: Int { end - position }
 
     /// Requires that every byte was taken.
@@ -165,17 +163,14 @@ package struct SecretWriter: ~Copyable {
         position += field.count
     }
 
-    /// Appends the bytes.
     package mutating func append(_ field: [UInt8]) { append(field.span) }
 
-    /// Appends the bytes.
     package mutating func append<let count: Int, Name>(_ field: FixedBytes<count, Name>) {
         field.withBytes { append($0) }
     }
 
     package mutating func append(_ value: SecretValue) { value.withBytes { append($0) } }
 
-    /// Appends the 32 bytes of the key.
     package mutating func append<P>(_ key: borrowing SymmetricKey<P>) {
         key.withBytes { append($0) }
     }
@@ -200,6 +195,12 @@ package struct SecretWriter: ~Copyable {
 }
 
 extension Span<UInt8> {
+    /// Whether the first of these bytes are `beginning`, in a time that depends on them: it is for
+    /// bytes that are not secret.
+    package func starts(with beginning: [UInt8]) -> Bool {
+        beginning.count <= count && beginning.indices.allSatisfy { self[$0] == beginning[$0] }
+    }
+
     /// Whether these bytes order before `other`; the shorter of two with one beginning is first.
     package func precedes(_ other: Span<UInt8>) -> Bool {
         for index in 0..<Swift.min(count, other.count) where self[index] != other[index] {

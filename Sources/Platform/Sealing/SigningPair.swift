@@ -2,7 +2,6 @@
 
 /// An Ed25519 pair of keys (RFC 8032): the devices of a circle sign messages and rosters with it.
 package struct SigningPair: ~Copyable, Sendable {
-    /// The public half.
     package let publicKey: SigningKey
     /// The seed, then the public half, as libsodium wants it.
     private let secret: SecretBytes

@@ -38,7 +38,6 @@ public struct SymmetricKey<P: KeyPurpose>: ~Copyable, Sendable {
 
     package static func random() -> SymmetricKey { SymmetricKey(randomByteCount: byteCount) }
 
-    /// A copy of the key.
     package borrowing func copied() -> SymmetricKey {
         withBytes { bytes in
             SymmetricKey { copy in
@@ -100,63 +99,42 @@ package protocol SealsStreams: KeyPurpose {}
 /// A key of the AEAD under which other keys are wrapped.
 package protocol WrapsKeys: KeyPurpose {}
 
-/// The purposes. Format: docs/FORMAT.md §1.
+/// The purposes. The names of keys below say what each is for. Format: docs/FORMAT.md §1.
 package enum Purpose {
-    /// D, the secret of a device.
     package enum Device: DerivesKeys {}
-    /// Kdev, from the device secret.
     package enum DeviceKEK: WrapsKeys {}
-    /// W, from a passcode.
     package enum StretchedPasscode: DerivesKeys {}
-    /// T, which a TPM gives out for the right passcode.
     package enum TPMPasscode: KeyPurpose {}
     /// What a TPM takes for T, from a stretched passcode.
     package enum TPMAuthorization: KeyPurpose {}
-    /// Kpass, from the passcode and the device secret.
     package enum PasscodeKEK: WrapsKeys {}
     package enum Root: DerivesKeys {}
     /// What wraps the root key for recovery.
     package enum RecoveryKEK: WrapsKeys {}
     package enum ClassKEK: WrapsKeys {}
-    /// The key of one protection class.
     package enum Class: DerivesKeys {}
-    /// Under which attributes of one protection class are sealed.
     package enum Attributes: SealsData {}
-    /// Under which values of one protection class are sealed.
     package enum Value: SealsData {}
     package enum IndexKEK: WrapsKeys {}
-    /// What searchable attributes are hashed with.
     package enum Index: DerivesKeys {}
-    /// What wraps the secret half of a presence pair.
     package enum PresenceKEK: WrapsKeys {}
-    /// Under which one value is sealed to a presence pair.
     package enum PresenceValue: SealsData {}
-    /// Under which one value is sealed for an application's password.
     package enum ApplicationPassword: SealsData {}
     package enum BackupKEK: WrapsKeys {}
-    /// Under which one backup is sealed.
     package enum Backup: SealsStreams {}
-    /// What seals of opened keys are made from: in a file of the user's, new at each unlock.
     package enum Sharing: DerivesKeys {}
-    /// Under which opened keys are sealed for the kernel.
     package enum SharedPayload: SealsData {}
-    /// The secret half of an X25519 pair.
     package enum Agreement: KeyPurpose {}
     /// What an X25519 agreement gives both sides.
     package enum SharedSecret: DerivesKeys {}
-    /// What wraps a sync secret.
     package enum SyncKEK: WrapsKeys {}
-    /// S, what a device's keys of one scope in a circle are made from.
     package enum SyncSecret: DerivesKeys {}
     /// What an Ed25519 pair is made from.
     package enum SigningSeed: KeyPurpose {}
-    /// K, what the devices of a circle share: of one scope and epoch.
     package enum Circle: DerivesKeys {}
     /// X, what seals a circle's key for one member.
     package enum SyncBox: DerivesKeys {}
-    /// K_inv, from the characters of an invitation.
     package enum Invitation: DerivesKeys {}
-    /// r, what a sponsor commits to.
     package enum SponsorRandom: DerivesKeys {}
     /// Under which one context of a circle is sealed.
     package enum SyncSeal: SealsData {}

@@ -11,7 +11,6 @@ internal import ValetCLinux
 package struct AtomicFile: ~Copyable {
     /// The path that it will have, as it was given.
     package let path: String
-    /// How many bytes have been written.
     package private(set) var byteCount = 0
 
     /// The descriptor that gets the bytes, where no file does.
@@ -50,7 +49,7 @@ package struct AtomicFile: ~Copyable {
         if unnamedFirst, Self.canNameUnnamed(in: folder, for: name) {
             file = FileDescriptor(owning: valet_open_unnamed(folder.number, 0o600))
             let code = errno
-            guard file.number >= 0 || [EOPNOTSUPP, EISDIR, EINVAL, ENOENT].contains(code) else {
+            guard file.number >= 0 || FileDescriptor.hasNoUnnamedFiles(code) else {
                 throw SystemError(errno: code, during: Self.operation, path: path)
             }
         }
@@ -177,11 +176,9 @@ extension AtomicFile {
         return unsafe unlinkat(folder.number, unused, 0) == 0
     }
 
-    /// Random only to avoid collisions: `O_EXCL` keeps writers apart.
     private static func temporaryName(for name: String) -> String {
-        let suffix = ".new-" + String(UInt64.random(in: .min ... .max), radix: 16)
         // A name has at most 255 bytes; the temporary one must fit, too.
-        return "." + name.prefix(50) + suffix
+        "." + PrivateDirectory.temporaryName(String(name.prefix(50)))
     }
 
     private static func split(

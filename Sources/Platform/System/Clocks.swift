@@ -14,7 +14,6 @@ package struct Deadline: Hashable, Comparable, Sendable {
         left.nanoseconds < right.nanoseconds
     }
 
-    /// A deadline that never passes.
     package static var never: Deadline { Deadline(nanoseconds: .max) }
 
     /// A deadline that has already passed: try once, do not wait.
@@ -125,7 +124,6 @@ package struct ThreadTimeClock: Clock {
         package static func < (left: Instant, right: Instant) -> Bool { left.time < right.time }
     }
 
-    /// Makes the clock.
     package init() {}
 
     /// The processor time that the calling thread has used so far.

@@ -5,11 +5,9 @@ internal import ValetCLinux
 
 /// Identifies a file by the numbers of its file system and inode; with its size at that moment.
 package struct FileIdentity: Hashable, Sendable {
-    /// The number of the file system.
     package let device: UInt64
     /// The number of the file in it.
     package let inode: UInt64
-    /// The size.
     package let byteCount: Int64
 
     /// Whether both are the same file, whatever the sizes.
@@ -28,10 +26,8 @@ struct FileStatus {
     }
     /// The type, such as `S_IFREG`.
     var type: mode_t { mode & S_IFMT }
-    /// The type and the permissions.
     var mode: mode_t { status.mode }
     var owner: uid_t { status.owner }
-    /// How many names the file has.
     var linkCount: UInt64 { status.link_count }
 
     /// An open file. It has only zeros, which every check refuses, if `descriptor` is not open.
@@ -91,6 +87,27 @@ enum FileRules {
             return SystemError(.other, during: operation, path: path, hint: "try again")
         }
         return SystemError(refusal.code, during: operation, path: path, hint: refusal.hint)
+    }
+
+    /// Throws unless it is a regular file of root, of this process's user or of `otherOwner`,
+    /// without the permissions `bits`. `remedy` is the command that takes them away.
+    static func checkGiven(
+        _ status: FileStatus, path: String, during operation: String,
+        trusting otherOwner: () -> uid_t? = { nil }, forbidding rule: (bits: mode_t, remedy: String)
+    ) throws(SystemError) {
+        guard status.type == S_IFREG else {
+            throw SystemError(.notARegularFile, during: operation, path: path)
+        }
+        guard [0, geteuid()].contains(status.owner) || status.owner == otherOwner() else {
+            throw SystemError(
+                .wrongOwner, during: operation, path: path,
+                hint: hintOnOwner(status.owner, path: path))
+        }
+        guard status.mode & rule.bits == 0 else {
+            throw SystemError(
+                .wrongMode, during: operation, path: path,
+                hint: "\(rule.remedy) \(path.quotedForShell)")
+        }
     }
 
     /// Throws unless it is a folder of this user, closed to all others.
@@ -158,14 +175,12 @@ package struct FileSystem: Hashable, Sendable {
     /// The size of the blocks in which files get room.
     package let blockByteCount: Int
 
-    /// A file system with these properties.
     package init(magic: UInt32, isReadOnly: Bool = false, blockByteCount: Int = 4096) {
         self.magic = magic
         self.isReadOnly = isReadOnly
         self.blockByteCount = blockByteCount
     }
 
-    /// Asks the kernel.
     package static let kernel: Probe = { descriptor, path throws(SystemError) in
         var (magic, flags, block): (UInt32, UInt64, Int64) = (0, 0, 0)
         guard unsafe valet_read_file_system(descriptor, &magic, &flags, &block) == 0 else {

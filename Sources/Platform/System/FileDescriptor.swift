@@ -11,7 +11,6 @@ package struct FileDescriptor: ~Copyable {
     /// The number; negative if nothing is open.
     package let number: Int32
 
-    /// Takes over an open descriptor.
     package init(owning number: Int32) {
         self.number = number
     }
@@ -110,6 +109,11 @@ package struct FileDescriptor: ~Copyable {
         [EINVAL, ENOSYS, EPERM, EOPNOTSUPP, EXDEV, EMLINK].contains(code)
     }
 
+    /// Whether opening an unnamed file failed because the file system has none.
+    static func hasNoUnnamedFiles(_ code: Int32) -> Bool {
+        [EOPNOTSUPP, EISDIR, EINVAL, ENOENT].contains(code)
+    }
+
     deinit {
         // A caller that is about to report a failure reads `errno` after this.
         let reported = errno
@@ -152,13 +156,20 @@ package struct HeldDescriptor: ~Copyable {
     let number: Int32
     private let identity: FileIdentity
 
-    /// Takes over an open descriptor.
     init(holding descriptor: consuming FileDescriptor) {
         // A caller that could not open it reads `errno` after this.
         let reported = errno
         identity = descriptor.status().identity
         number = descriptor.release()
         errno = reported
+    }
+
+    /// A new eventfd(2), which never blocks. It is negative, and `errno` says why, if the process
+    /// can open nothing more.
+    static func bell() -> HeldDescriptor {
+        HeldDescriptor(
+            holding: FileDescriptor(
+                owning: valet_above_streams(eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK)))))
     }
 
     /// Whether it still leads to the file that was opened. One system call.
@@ -185,7 +196,6 @@ package struct HeldDescriptor: ~Copyable {
 }
 
 extension FileDescriptor {
-    /// Gives up ownership: the caller closes the number.
     package consuming func release() -> Int32 {
         let number = number
         discard self
@@ -271,7 +281,6 @@ extension FileDescriptor {
         if null.number > 0 { _ = dup2(null.number, 0) }
     }
 
-    /// Whether `number` is a terminal.
     package static func isTerminal(_ number: Int32) -> Bool {
         isatty(number) == 1
     }

@@ -16,7 +16,6 @@ package final class FolderWatch: Sendable {
         /// The names of files in it that matter.
         package let names: Set<String>
 
-        /// Names a place.
         package init(_ folder: String, _ names: Set<String>) {
             self.folder = folder
             self.names = names
@@ -29,13 +28,11 @@ package final class FolderWatch: Sendable {
         let notifications: HeldDescriptor
 
         init() throws(SystemError) {
-            bell = HeldDescriptor(
-                holding: FileDescriptor(
-                    owning: valet_above_streams(eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK)))))
-            guard bell.number >= 0 else { throw FolderWatch.failure() }
-            notifications = HeldDescriptor(
-                holding: FileDescriptor(
-                    owning: valet_above_streams(inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK)))))
+            bell = HeldDescriptor.bell()
+            guard bell.number >= 0 else {
+                throw SystemError(errno: errno, during: "watch folders", path: nil)
+            }
+            notifications = Inotify.open()
         }
 
         /// Whether both are still open: other code may have closed them.
@@ -55,11 +52,8 @@ package final class FolderWatch: Sendable {
             | IN_MOVE_SELF | IN_ONLYDIR)
     /// How many times to try again when a missing folder appears during the search.
     private static let attemptCount = 16
-    private static let headerByteCount = 16
     /// In nanoseconds: the pause before the next look, where waiting is impossible.
     private static let pause: Int64 = 1_000_000_000
-    /// Room for many events; one takes at most 16 bytes and a name of 256.
-    private static let bufferByteCount = 8 << 10
 
     /// - Parameter includingWrites: Whether to wake up when bytes are written to the files, too.
     /// - Throws: ``SystemError``: `cannotOpen`, `inputOutput` if the process can open no more
@@ -142,10 +136,6 @@ package final class FolderWatch: Sendable {
         return false
     }
 
-    private static func failure() -> SystemError {
-        SystemError(errno: errno, during: "watch folders", path: nil)
-    }
-
     private func add(
         _ place: Place, to notifications: Int32
     ) -> (watch: Int32, names: Set<String>)? {
@@ -169,42 +159,14 @@ package final class FolderWatch: Sendable {
         return nil
     }
 
-    /// Reads all pending events.
     private func hasRelevantEvent(_ notifications: Int32) -> Bool {
-        var isRelevant = false
-        var buffer = [UInt8](repeating: 0, count: Self.bufferByteCount)
-        while true {
-            let count = unsafe read(notifications, &buffer, buffer.count)
-            guard count > 0 else { return isRelevant }
-            let watches = watches.withLock { $0 }
-            unsafe buffer.withUnsafeBytes { bytes in
-                let events = unsafe UnsafeRawBufferPointer(rebasing: bytes[..<count])
-                if unsafe Self.isRelevant(events, watches) { isRelevant = true }
-            }
-        }
-    }
-
-    /// `struct inotify_event`: watch, mask, cookie and length of the name, 4 bytes each; then the
-    /// name, padded with zeros. Without a name it is about the folder itself.
-    private static func isRelevant(
-        _ events: UnsafeRawBufferPointer, _ watches: [Int32: Set<String>]
-    ) -> Bool {
-        var offset = 0
-        while offset + headerByteCount <= events.count {
-            let watch = unsafe events.loadUnaligned(fromByteOffset: offset, as: Int32.self)
-            let mask = unsafe events.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)
-            let length = unsafe Int(
-                events.loadUnaligned(fromByteOffset: offset + 12, as: UInt32.self))
-            let start = offset + headerByteCount
-            offset = start + length
+        let events = Inotify.takeEvents(from: notifications)
+        let watches = watches.withLock { $0 }
+        return events.contains { event in
             // Events were lost.
-            if mask & UInt32(IN_Q_OVERFLOW) != 0 { return true }
-            guard let names = watches[watch] else { continue }
-            guard length > 0, offset <= events.count else { return true }
-            let name = unsafe String(
-                decoding: events[start..<offset].prefix { $0 != 0 }, as: UTF8.self)
-            if names.contains(name) { return true }
+            if event.isAny(of: IN_Q_OVERFLOW) { return true }
+            guard let names = watches[event.watch] else { return false }
+            return event.name.isEmpty || names.contains(event.name)
         }
-        return false
     }
 }

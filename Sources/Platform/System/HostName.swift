@@ -39,7 +39,6 @@ package enum HostName {
         return (String(decoding: name, as: UTF8.self), port)
     }
 
-    /// The text with small letters of ASCII.
     package static func lowercased(_ text: String) -> String {
         let bytes = text.utf8.map { byte in
             (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
@@ -77,12 +76,10 @@ package enum HostName {
     private static func ascii(_ name: String) -> String? {
         // The library would read the name up to a null byte.
         guard !name.utf8.contains(0),
-            let library = unsafe dlopen("libidn2.so.0", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE),
-            let converting = unsafe dlsym(library, "idn2_to_ascii_8z"),
-            let freeing = unsafe dlsym(library, "idn2_free")
+            let library = DynamicLibrary("libidn2.so.0"),
+            let convert = unsafe library.function("idn2_to_ascii_8z", as: ToASCII.self),
+            let free = unsafe library.function("idn2_free", as: Free.self)
         else { return nil }
-        let convert = unsafe unsafeBitCast(converting, to: ToASCII.self)
-        let free = unsafe unsafeBitCast(freeing, to: Free.self)
         var made: UnsafeMutablePointer<CChar>?
         // IDN2_NFC_INPUT and IDN2_NONTRANSITIONAL.
         let code = unsafe convert(name, &made, 1 | 8)

@@ -9,7 +9,6 @@ internal import ValetCLinux
 /// It is a regular file with one name and mode 0600, not a symbolic link. Never open one of
 /// SQLite's files: closing any descriptor of those drops this process's locks.
 package final class OpenFile: Sendable {
-    /// The permitted operations on the file.
     package enum Access: Sendable {
         case reading
         /// Reads and changes it; it must exist.
@@ -20,7 +19,6 @@ package final class OpenFile: Sendable {
         case makingAnew
     }
 
-    /// The path, for messages.
     package let path: String
     /// Identifies the file; with its size at opening.
     package let identity: FileIdentity
@@ -145,18 +143,5 @@ package final class OpenFile: Sendable {
     deinit {
         // Other code may have closed it, and the number may belong to another file.
         if isSound { close(number) }
-    }
-}
-
-extension PrivateDirectory {
-    /// Renames `temporary` to `name`, and replaces the file of that name in one step for all
-    /// readers. Does not sync the folder.
-    ///
-    /// - Throws: ``SystemError``: `missing`, `readOnly`, `diskFull`.
-    package func replaceUnsynced(_ name: String, by temporary: String) throws(SystemError) {
-        let folder = descriptor.number
-        guard unsafe renameat(folder, temporary, folder, name) == 0 else {
-            throw SystemError(errno: errno, during: "rename a file", path: path(of: name))
-        }
     }
 }

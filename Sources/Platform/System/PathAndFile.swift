@@ -62,9 +62,7 @@ package struct FolderEntry: Sendable {
 
     /// The name; for a name that is not UTF-8, text that shows it.
     package let name: String
-    /// Whether the name is UTF-8.
     package let isText: Bool
-    /// Whether it is a symbolic link.
     package let isLink: Bool
     /// What it leads to. A name that is not UTF-8 leads to nothing.
     package let kind: Kind
@@ -85,7 +83,6 @@ package struct FolderEntry: Sendable {
         self.init(name, isLink: FileStatus(at: path)?.type == S_IFLNK, kind)
     }
 
-    /// An entry whose parts are known.
     package init(_ name: String, isText: Bool = true, isLink: Bool = false, _ kind: Kind) {
         (self.name, self.isText, self.isLink, self.kind) = (name, isText, isLink, kind)
     }

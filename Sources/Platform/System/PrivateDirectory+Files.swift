@@ -60,13 +60,22 @@ extension PrivateDirectory {
         try sync()
     }
 
-    /// Renames a file. The new name is on disk when this returns.
+    /// Renames a file, in one step for all readers. With `syncing`, the new name is on disk when
+    /// this returns.
     ///
     /// - Throws: ``SystemError``: `missing`; `alreadyExists` unless `replacing`; `readOnly`, …
     package func rename(
-        _ name: String, to newName: String, replacing: Bool
+        _ name: String, to newName: String, replacing: Bool, syncing: Bool = true
     ) throws(SystemError) {
-        try rename(name, to: newName, replacing: replacing, removingOnFailure: false)
+        let code = descriptor.lend { folder in
+            replacing
+                ? folder.rename(name, to: newName)
+                : folder.rename(name, toUnused: newName, mayLink: false)
+        }
+        guard code == 0 else {
+            throw SystemError(errno: code, during: "rename a file", path: path(of: newName))
+        }
+        if syncing { try sync() }
     }
 
     /// Removes a file. The removal is on disk only after ``sync()``.
@@ -107,22 +116,6 @@ extension PrivateDirectory {
             throw SystemError(errno: errno, during: "list the folder", path: path)
         }
         return names.sorted()
-    }
-
-    func rename(
-        _ name: String, to newName: String, replacing: Bool, removingOnFailure: Bool
-    ) throws(SystemError) {
-        let code = descriptor.lend { folder in
-            replacing
-                ? folder.rename(name, to: newName)
-                : folder.rename(name, toUnused: newName, mayLink: false)
-        }
-        guard code == 0 else {
-            // Report the first error.
-            if removingOnFailure { try? remove(name) }
-            throw SystemError(errno: code, during: "rename a file", path: path(of: newName))
-        }
-        try sync()
     }
 }
 
@@ -181,7 +174,7 @@ extension PrivateDirectory {
                 }
                 throw SystemError(errno: linking, during: "create a file", path: path)
             }
-            guard [EOPNOTSUPP, EISDIR, EINVAL, ENOENT].contains(code) else {
+            guard FileDescriptor.hasNoUnnamedFiles(code) else {
                 throw SystemError(errno: code, during: "create a file", path: path)
             }
         }
@@ -200,7 +193,7 @@ extension PrivateDirectory {
         guard probe.number < 0 else { return nil }
         var facts = statvfs()
         // Some file systems have no unnamed files, and some do not count files.
-        if [EOPNOTSUPP, EISDIR, EINVAL, ENOENT].contains(code) {
+        if FileDescriptor.hasNoUnnamedFiles(code) {
             guard unsafe fstatvfs(handle.number, &facts) == 0, facts.f_files > 0,
                 facts.f_favail == 0
             else { return nil }
@@ -225,28 +218,22 @@ extension PrivateDirectory {
         unsafe valet_link_unnamed(file.number, descriptor.number, name) == 0 ? 0 : errno
     }
 
+    /// Makes a complete file beside `name`, which then takes that name. After a crash, `doctor`
+    /// finds it by its name.
     private func createFromNamedFile(
         _ name: String, _ contents: Span<UInt8>
     ) throws(SystemError) {
-        let temporary = try writeTemporaryFile(contents, for: name)
-        try rename(temporary, to: name, replacing: false, removingOnFailure: true)
-    }
-
-    /// Makes a complete file beside `name`. After a crash, `doctor` finds it by its name.
-    private func writeTemporaryFile(
-        _ contents: Span<UInt8>, for name: String
-    ) throws(SystemError) -> String {
         let temporary = Self.temporaryName(name)
         let file = try FileDescriptor(
             temporary, of: self, flags: O_WRONLY | O_CREAT | O_EXCL, during: "create a file")
         do {
             try fill(file, contents, path: path(of: temporary))
+            try rename(temporary, to: name, replacing: false)
         } catch {
             // Report the first error.
             try? remove(temporary)
             throw error
         }
-        return temporary
     }
 
     private func fill(

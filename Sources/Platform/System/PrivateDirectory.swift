@@ -66,7 +66,6 @@ package final class PrivateDirectory: Sendable {
             status: status, facts: facts, descriptor: HeldDescriptor(holding: handle))
     }
 
-    /// The path of the file `name`.
     package func path(of name: String) -> String {
         precondition(
             !name.isEmpty && !name.utf8.contains(UInt8(ascii: "/")), "a file is given by its name")

@@ -9,7 +9,6 @@ internal import ValetCLinux
 /// Everything in it is opened from the folder's handle and by one name. Links are never followed,
 /// so that nothing outside is read or written, whatever others put in.
 package struct SharedFolder: ~Copyable {
-    /// The contents of a name.
     package enum Contents: Hashable, Sendable {
         /// A regular file within the limit.
         case bytes([UInt8])

@@ -11,7 +11,6 @@ internal import Glibc
 package struct SystemError: Error, Hashable, Sendable {
     /// What the caller can do about it. A module adds its codes in a file of its own.
     package struct Code: Hashable, Sendable {
-        /// Its name.
         package let name: String
         /// The fault, in words: lower case, no full stop.
         package let reason: String
@@ -31,11 +30,9 @@ package struct SystemError: Error, Hashable, Sendable {
     package let code: Code
     /// What was being done, such as `"open the database"`.
     package let operation: String
-    /// The file or folder.
     package let path: String?
     /// SQLite's extended result code.
     package let sqliteCode: Int32?
-    /// `errno`.
     package let systemError: Int32?
     /// The remedy, for a person, such as `"chmod 600 PATH"`.
     package let hint: String?
@@ -84,11 +81,8 @@ extension SystemError.Code {
     package static let busy = Self("busy", "locked by others until the deadline")
     /// No space or no quota is left; nothing was written.
     package static let diskFull = Self("diskFull", "no space left")
-    /// The file or its file system can only be read.
     package static let readOnly = Self("readOnly", "read-only")
-    /// The device failed.
     package static let inputOutput = Self("inputOutput", "input or output failed")
-    /// The process is out of memory.
     package static let outOfMemory = Self("outOfMemory", "out of memory")
     package static let corrupt = Self("corrupt", "the database is damaged")
     /// The file is not a database, or its first page is lost.
@@ -99,17 +93,14 @@ extension SystemError.Code {
     package static let schemaMismatch = Self("schemaMismatch", "the schema is not the expected one")
     /// The kernel denied access, or SQLite could not open a file.
     package static let cannotOpen = Self("cannotOpen", "cannot be opened")
-    /// Another user owns the file.
     package static let wrongOwner = Self("wrongOwner", "another user owns it")
     package static let wrongMode = Self("wrongMode", "the group or others have permissions")
-    /// A symbolic link, where links are not followed.
     package static let symbolicLink = Self("symbolicLink", "it is a symbolic link")
     package static let notARegularFile = Self("notARegularFile", "not a regular file")
     package static let notADirectory = Self("notADirectory", "not a folder")
     /// The file system does not give what SQLite relies on.
     package static let unsupportedFileSystem = Self(
         "unsupportedFileSystem", "the file system is not supported")
-    /// The file or folder does not exist.
     package static let missing = Self("missing", "does not exist")
     /// The path now leads to another folder or file than the open one: open it again.
     package static let replaced = Self("replaced", "it was replaced while it was in use")
@@ -117,11 +108,8 @@ extension SystemError.Code {
     /// ``ClosedDescriptors``.
     package static let descriptorsClosed = Self(
         "descriptorsClosed", "this program has closed descriptors of its keychain")
-    /// The file exists and must not.
     package static let alreadyExists = Self("alreadyExists", "exists already")
-    /// There are more bytes than the limit allows.
     package static let tooLarge = Self("tooLarge", "too large")
-    /// The bytes have the wrong form: a wrong length, a value out of bounds.
     package static let malformed = Self("malformed", "not of the right form")
     /// A bug of our own: wrong order, wrong index, wrong SQL.
     package static let misuse = Self("misuse", "wrong use of an internal interface")

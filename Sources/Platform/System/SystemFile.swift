@@ -29,7 +29,9 @@ package enum SystemFile {
             throw SystemError(errno: code, during: operation, path: path)
         }
         let status = file.status()
-        try check(status, path: path, otherOwner)
+        try FileRules.checkGiven(
+            status, path: path, during: operation, trusting: otherOwner,
+            forbidding: (bits: 0o022, remedy: "chmod go-w"))
         guard status.identity.byteCount <= maxByteCount else {
             throw SystemError(.tooLarge, during: operation, path: path)
         }
@@ -42,22 +44,4 @@ package enum SystemFile {
     }
 
     private static let operation = "read a file"
-
-    private static func check(
-        _ status: FileStatus, path: String, _ otherOwner: () -> UInt32?
-    ) throws(SystemError) {
-        guard status.type == S_IFREG else {
-            throw SystemError(.notARegularFile, during: operation, path: path)
-        }
-        guard [0, geteuid()].contains(status.owner) || status.owner == otherOwner() else {
-            throw SystemError(
-                .wrongOwner, during: operation, path: path,
-                hint: FileRules.hintOnOwner(status.owner, path: path))
-        }
-        guard status.mode & 0o022 == 0 else {
-            throw SystemError(
-                .wrongMode, during: operation, path: path,
-                hint: "chmod go-w \(path.quotedForShell)")
-        }
-    }
 }

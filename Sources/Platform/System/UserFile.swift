@@ -21,12 +21,16 @@ package enum GivenFile {
         guard file.number >= 0 else {
             throw SystemError(errno: errno, during: operation, path: path)
         }
-        try check(file.status(), path: path, during: operation)
+        // A service manager gives a file to a service by an access list, which shows as the
+        // group's right to read.
+        let status = file.status()
+        try FileRules.checkGiven(
+            status, path: path, during: operation,
+            forbidding: (bits: status.owner == 0 ? 0o037 : 0o077, remedy: "chmod 400"))
         return try file.withContents(
             maxByteCount: maxByteCount, path: path, during: operation, body)
     }
 
-    /// Whether `path` leads to anything.
     package static func exists(_ path: String) -> Bool {
         unsafe access(path, F_OK) == 0
     }
@@ -45,27 +49,6 @@ package enum GivenFile {
         if errno == ENOENT { return nil }
         throw SystemError(errno: errno, during: "examine a file", path: path)
     }
-
-    private static func check(
-        _ status: FileStatus, path: String, during operation: String
-    ) throws(SystemError) {
-        guard status.type == S_IFREG else {
-            throw SystemError(.notARegularFile, during: operation, path: path)
-        }
-        guard status.owner == 0 || status.owner == geteuid() else {
-            throw SystemError(
-                .wrongOwner, during: operation, path: path,
-                hint: FileRules.hintOnOwner(status.owner, path: path))
-        }
-        // A service manager gives a file to a service by an access list, which shows as the
-        // group's right to read.
-        let foreignBits: mode_t = status.owner == 0 ? 0o037 : 0o077
-        guard status.mode & foreignBits == 0 else {
-            throw SystemError(
-                .wrongMode, during: operation, path: path,
-                hint: "chmod 400 \(path.quotedForShell)")
-        }
-    }
 }
 
 /// A file that a person named, open for reading at any offset.
@@ -73,7 +56,6 @@ package enum GivenFile {
 /// Symbolic links are followed and permissions ignored: the contents of such a file have to be
 /// authenticated. Never open one of SQLite's files: closing it would drop this process's locks.
 package final class UserFile: Sendable {
-    /// The path, as it was given.
     package let path: String
 
     private let file: FileDescriptor

@@ -17,10 +17,8 @@ package final class Cancellation: Sendable {
 
     private let state = Lock(State())
 
-    /// Makes one that is not cancelled.
     package init() {}
 
-    /// Whether ``cancel()`` was called.
     package var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
     /// Ends all waiting, now and later. Does not wait for its end.
@@ -55,9 +53,7 @@ package final class Cancellation: Sendable {
         state.withLock { state in
             // The program may have closed the last one.
             if state.bell?.isSound != true {
-                state.bell = HeldDescriptor(
-                    holding: FileDescriptor(
-                        owning: valet_above_streams(eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK)))))
+                state.bell = HeldDescriptor.bell()
                 if state.isCancelled { Self.ring(&state) }
             }
             return state.bell?.number ?? -1
@@ -74,19 +70,15 @@ package final class Cancellation: Sendable {
 /// The limits of a wait for a descriptor: a deadline, a cancellation, or a signal that a
 /// ``SignalRelay`` has taken.
 package struct WaitLimit: Sendable {
-    /// How a wait ended.
     package enum Outcome: Sendable {
         /// There is something to read, or room to write, or the other end was closed.
         case ready
-        /// A signal was relayed.
         case signal
         /// Another thread used the cancellation.
         case cancelled
-        /// The deadline has passed.
         case deadline
     }
 
-    /// When the waiting ends.
     package let deadline: Deadline
     /// What ends it earlier.
     package let cancellation: Cancellation?

@@ -13,7 +13,6 @@ package struct SealedObject: Hashable, Sendable {
     let privateArea: [UInt8]
     /// The Name of its parent key: algorithm and SHA-256, 34 bytes.
     let storageRootKeyName: [UInt8]
-    /// The registers that it is bound to.
     package let pcrs: PCRSelection
 
     /// The most bytes of each area, without its length: far above what tpm2-tss makes.
@@ -89,7 +88,6 @@ package struct PCRSelection: Hashable, Sendable {
         bits = numbers.reduce(0) { $0 | 1 << UInt32($1) }
     }
 
-    /// Whether no register is selected.
     package var isEmpty: Bool { bits == 0 }
 
     /// The numbers, rising.

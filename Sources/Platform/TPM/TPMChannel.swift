@@ -10,7 +10,6 @@ internal import ValetSystem
 /// Its reads and writes never block, so that the deadline holds whatever the TPM does. The
 /// transports of tpm2-tss cannot be bounded: docs/decisions/0026-tpm-transport.md.
 final class TPMChannel {
-    /// What is being done, for errors.
     let operation: String
     private let descriptor: Int32
     private let isSocket: Bool

@@ -17,7 +17,6 @@ extension SystemError.Code {
         "notBuilt", "this program was built without support for TPMs")
     package static let noDevice = Self("noDevice", "there is no TPM")
     package static let noPermission = Self("noPermission", "this user may not use the TPM")
-    /// The connection to the TPM was lost during the call.
     package static let connectionLost = Self(
         "connectionLost", "the connection to the TPM was lost")
     /// The TPM does not work, or was not started.
@@ -37,12 +36,10 @@ extension SystemError.Code {
     package static let wrongAuthorization = Self("wrongAuthorization", "wrong passcode")
     /// Nothing was tried, because few tries are left.
     package static let tooFewTries = Self("tooFewTries", "few tries are left")
-    /// The TPM refuses all tries.
     package static let lockedOut = Self("lockedOut", "the TPM refuses all tries")
     /// The operation needs the owner's authorization, which this module never has.
     package static let ownerAuthorizationNeeded = Self(
         "ownerAuthorizationNeeded", "the TPM's owner authorization is needed")
-    /// The TPM has no room for one more object or session.
     package static let full = Self("full", "the TPM has no room left")
     /// The TPM refuses for another reason, which the words say.
     package static let refused = Self("refused", "the TPM refuses")
@@ -129,7 +126,6 @@ extension SystemError {
         return .tpm(Code(code.name, "\(code.reason), \(response)"), during: operation)
     }
 
-    /// Why the TPM cannot be opened.
     static func tpm(
         opening place: TPMDevice.Place, errno reason: Int32, during operation: String
     ) -> SystemError {

@@ -9,9 +9,7 @@
     /// One connection of ESYS to a TPM, for one call of ``TPMDevice``. Objects and sessions keep it
     /// alive.
     @safe final class TPMContext {
-        /// The operation that errors name.
         let operation: String
-        /// The functions of tpm2-tss.
         let functions: valet_tpm_functions
         /// ESYS's context.
         let pointer: OpaquePointer
@@ -65,14 +63,14 @@
         static func load(
             _ names: TPMDevice.Libraries, during operation: String
         ) throws(SystemError) -> valet_tpm_functions {
-            guard let esys = unsafe dlopen(names.esys, RTLD_NOW | RTLD_LOCAL) else {
+            guard let esys = DynamicLibrary(names.esys) else {
                 throw SystemError.tpm(.libraryAbsent(names.esys), during: operation)
             }
-            guard let marshalling = unsafe dlopen(names.marshalling, RTLD_NOW | RTLD_LOCAL) else {
+            guard let marshalling = DynamicLibrary(names.marshalling) else {
                 throw SystemError.tpm(.libraryAbsent(names.marshalling), during: operation)
             }
             var functions = valet_tpm_functions()
-            if unsafe valet_find_tpm_functions(&functions, esys, marshalling) != nil {
+            if unsafe valet_find_tpm_functions(&functions, esys.handle, marshalling.handle) != nil {
                 throw SystemError.tpm(.libraryAbsent(names.esys), during: operation)
             }
             return functions

@@ -12,7 +12,6 @@
         /// Whether the program was built with the trait `TPM`.
         package static var isBuilt: Bool { true }
 
-        /// What the TPM says about itself.
         package func status(until deadline: Deadline) throws(SystemError) -> TPMStatus {
             try visit(Operation.status, until: deadline) { (context) throws(SystemError) in
                 try context.status

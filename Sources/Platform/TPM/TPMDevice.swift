@@ -3,9 +3,7 @@
 /// Where a TPM is, and which libraries speak to it. Nothing is opened or loaded before the first
 /// call, and nothing stays open after one, so that others can use the TPM.
 package struct TPMDevice: Hashable, Sendable {
-    /// Where a TPM is.
     package enum Place: Hashable, Sendable {
-        /// A device of the kernel.
         case device(path: String)
         /// The socket on which swtpm takes commands.
         case socket(path: String)
@@ -20,7 +18,6 @@ package struct TPMDevice: Hashable, Sendable {
 
     /// The names by which the loader finds tpm2-tss.
     package struct Libraries: Hashable, Sendable {
-        /// The enhanced system API.
         package let esys: String
         package let marshalling: String
 

@@ -16,18 +16,14 @@ extension SystemError.Code {
     package static let severalLines = Self("severalLines", "more than one line was entered")
     /// Two entries differed, three times.
     package static let mismatch = Self("mismatch", "the two entries differ")
-    /// The answer is empty, which is not allowed.
     package static let empty = Self("empty", "the answer is empty")
     /// There is neither a terminal nor a pinentry with a screen.
     package static let nobodyThere = Self("nobodyThere", "there is no terminal and no pinentry")
-    /// The process is a background job of its terminal.
     package static let inBackground = Self("inBackground", "the program runs in the background")
     /// The terminal cannot be used; `systemError` says why.
     package static let terminalUnusable = Self("terminalUnusable", "the terminal cannot be used")
-    /// The pinentry program is missing, or could not ask.
     package static let pinentryUnusable = Self(
         "pinentryUnusable", "the pinentry program cannot be used")
-    /// The chosen descriptor cannot be read.
     package static let descriptorUnreadable = Self(
         "descriptorUnreadable", "the descriptor cannot be read")
     /// An environment variable that says how to ask has an invalid value; the hint names it.

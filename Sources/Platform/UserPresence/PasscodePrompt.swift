@@ -9,13 +9,11 @@ package import ValetSystem
 /// direction are replaced: no text can act on a terminal or imitate another part of the question.
 /// Each text is cut at 256 characters, the description at 512.
 package struct PasscodePrompt: Sendable {
-    /// The title of a window.
     package let title: String
     /// Which application asks for what. May have several lines.
     package let description: String
     /// The label of the input field, without a colon.
     package let label: String
-    /// The problem with the previous answer.
     package let previousError: String?
     /// The time for the whole question.
     package var timeout: Duration = .seconds(60)
@@ -30,7 +28,6 @@ package struct PasscodePrompt: Sendable {
     /// Ends the question from outside.
     package var cancellation: Cancellation?
 
-    /// The longest answer, in bytes.
     package static let maximumByteCount = 1024
 
     /// How often an empty entry, or two entries that differ, may be repeated.
@@ -81,10 +78,8 @@ package struct PasscodePrompt: Sendable {
     }
 }
 
-/// A request for one entry.
 struct Question {
     let prompt: PasscodePrompt
-    /// The problem with the previous entry.
     let problem: String?
     /// Whether this is the second of two entries.
     let isRepetition: Bool
@@ -98,7 +93,6 @@ struct Question {
     var label: String { isRepetition ? prompt.label + ", again" : prompt.label }
 }
 
-/// One entry of a person.
 struct Entry: ~Copyable {
     let bytes: SecretBytes
     /// Whether it has already been typed twice, with equal results.

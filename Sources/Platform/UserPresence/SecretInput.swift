@@ -7,7 +7,6 @@ package import ValetSystem
 /// A buffer for secret input: guarded memory up to 4 KiB.
 package struct SecretInput: ~Copyable {
     private var bytes: SecretBytes
-    /// How many bytes were read.
     package private(set) var byteCount = 0
 
     /// Makes room for `capacity` bytes. The buffer grows when more are read.
@@ -17,7 +16,6 @@ package struct SecretInput: ~Copyable {
 
     /// The first byte; `nil` for an empty input.
     package var firstByte: UInt8? { byteCount > 0 ? byte(at: 0) : nil }
-    /// Whether the last byte is a newline.
     package var endsInNewline: Bool { byteCount > 0 && byte(at: byteCount - 1) == 0x0A }
     /// The number of bytes without the line end that may end them: a newline, or the carriage
     /// return and newline of a Windows file.
@@ -96,7 +94,6 @@ package struct SecretInput: ~Copyable {
         byteCount += 1
     }
 
-    /// Lends the bytes.
     func withBytes<R: ~Copyable, E>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
         let count = byteCount
         return try bytes.withBytes { (span: Span<UInt8>) throws(E) -> R in
@@ -115,8 +112,8 @@ package struct SecretInput: ~Copyable {
     }
 
     /// Whether the first bytes are these.
-    func starts(with bytes: [UInt8]) -> Bool {
-        byteCount >= bytes.count && bytes.indices.allSatisfy { byte(at: $0) == bytes[$0] }
+    func starts(with beginning: [UInt8]) -> Bool {
+        bytes.withBytes { $0.extracting(first: byteCount).starts(with: beginning) }
     }
 
     private func byte(at index: Int) -> UInt8 {

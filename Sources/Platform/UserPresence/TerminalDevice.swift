@@ -45,7 +45,6 @@ package struct TerminalDevice: ~Copyable {
         return group >= 0 && group != getpgrp()
     }
 
-    /// The settings of the terminal; `nil` without one.
     func settings() -> Settings? {
         var settings = termios()
         return unsafe tcgetattr(input, &settings) == 0 ? Settings(settings) : nil
@@ -140,7 +139,6 @@ package struct TerminalDevice: ~Copyable {
         try readHiddenLine(prompt, until: Deadline(after: duration))
     }
 
-    /// Runs `body` with hidden input.
     private func withoutEcho(_ body: (borrowing Self) -> SystemError?) -> SystemError? {
         guard let shown = settings() else { return failure() }
         var hidden = shown.value
@@ -190,7 +188,6 @@ package struct TerminalDevice: ~Copyable {
 
     /// How long the next part of a paste may take to arrive.
     private static let pasteGap = Duration.milliseconds(60)
-    /// How long a paste may take.
     private static let longestPaste = Duration.seconds(3)
 
     /// Discards input that arrived together with the line: the rest of a paste, also a last line

@@ -39,7 +39,7 @@ package struct DeviceKeyFile: ~Copyable {
     ///
     /// - Throws: ``KeychainFailure``: `invalidEncoding`, `newerFormat`, `damaged`.
     init(parsing bytes: Span<UInt8>) throws(KeychainFailure) {
-        guard bytes.count == Self.byteCount, Self.starts(bytes, with: Self.magic) else {
+        guard bytes.count == Self.byteCount, bytes.starts(with: Self.magic) else {
             throw Self.malformed
         }
         guard bytes[8] == 0, bytes[9] == Self.version else {
@@ -70,10 +70,6 @@ package struct DeviceKeyFile: ~Copyable {
     /// The first 26 bytes of every device key of a keychain. They contain nothing of the key.
     package static func start(of keychainID: KeychainID) -> [UInt8] {
         magic + [0, version] + keychainID.bytes
-    }
-
-    private static func starts(_ bytes: Span<UInt8>, with prefix: [UInt8]) -> Bool {
-        prefix.indices.allSatisfy { bytes[$0] == prefix[$0] }
     }
 
     /// A copy.

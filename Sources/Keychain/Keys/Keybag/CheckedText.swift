@@ -37,7 +37,6 @@ package struct CheckedText: Sendable {
 
     private static let groupCount = 4
     private let kind: [UInt8]
-    /// How many values of five bits the payload has.
     package let payloadCount: Int
     private let checksumName: String
     private let noun: String
@@ -148,7 +147,6 @@ package enum Base32 {
 /// It is a BCH code over GF(32). Among up to 89 values it finds every change of up to four of them
 /// (BIP 173, "Checksum design"), hence each pair that changed places.
 struct Bech32Checksum {
-    /// The number of values that it adds.
     static let count = 6
     private static let generator: InlineArray<5, UInt32> = [
         0x3b6a_57b2, 0x2650_8e6d, 0x1ea1_19fa, 0x3d42_33dd, 0x2a14_62b3,

@@ -9,28 +9,18 @@ internal import ValetSystem
 /// The key hierarchy is that of docs/FORMAT.md §4. The module knows bytes and keys only; its
 /// callers store keybags and secrets.
 enum KeybagFault: Hashable {
-    /// The bytes are not a keybag.
     case malformed
-    /// A newer version made the keybag.
     case newer
-    /// The keybag or the settings beside it were changed.
     case tampered
-    /// The device secret is not the one that this keybag was made with.
     case wrongDeviceSecret
     /// The passcode is not the one that this keybag was made with. A changed salt, cost or
     /// commitment looks the same.
     case wrongPasscode
-    /// The recovery key is not the one that this keybag was made for.
     case wrongRecoveryKey
-    /// No recovery key was made for this keybag.
     case noRecoveryKey
-    /// The text is not a recovery key or an invitation.
     case mistyped(CheckedText.Mistake)
-    /// A passcode of no bytes.
     case emptyPasscode
-    /// A passcode of more than 1,024 bytes.
     case passcodeTooLong
-    /// There is not enough memory to stretch the passcode.
     case outOfMemory
     /// The keybag needs a protector of another kind: its keychain has been locked, or its passcode
     /// was set or removed.

@@ -20,7 +20,6 @@ package enum KeybagTag: Hashable, Sendable, Comparable, CaseIterable {
     case presencePerson
     case syncSecret(KeyScope)
 
-    /// The tag's number.
     package var rawValue: UInt16 {
         switch self {
         case .rootByDevice: 0x0101
@@ -57,7 +56,6 @@ package enum KeybagTag: Hashable, Sendable, Comparable, CaseIterable {
         self = tag
     }
 
-    /// Tags order by their numbers.
     package static func < (left: KeybagTag, right: KeybagTag) -> Bool {
         left.rawValue < right.rawValue
     }
@@ -73,15 +71,12 @@ package enum ProtectorKind: UInt8, CaseIterable, Hashable, Sendable {
 /// How a passcode or a password is stretched: the body of record 0x0110 (docs/FORMAT.md §4.2), 25
 /// bytes.
 package struct Argon2Record: Hashable, Sendable {
-    /// The number of bytes.
     package static let byteCount = 25
 
     /// Random bytes that make the keys of equal passcodes differ.
     package let salt: Salt
-    /// The cost of one guess.
     package let cost: Argon2Cost
 
-    /// Puts the two parts together.
     package init(salt: Salt, cost: Argon2Cost) {
         self.salt = salt
         self.cost = cost

@@ -114,7 +114,6 @@ package struct KeybagPlace: Sendable {
     /// The public half of the recovery key; nil for none.
     package let recovery: PublicKey?
 
-    /// Names both.
     package init(deviceSource: DeviceKeySource, recovery: PublicKey?) {
         self.deviceSource = deviceSource
         self.recovery = recovery

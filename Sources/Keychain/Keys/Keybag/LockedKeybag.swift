@@ -9,7 +9,6 @@ internal import ValetSystem
 /// A value was parsed or made here, so it has a legal form. Nothing is authenticated before
 /// ``unlock(with:settings:)``. Encoding: docs/FORMAT.md §4.1; which records: §4.2.
 package struct LockedKeybag: Sendable {
-    /// The keychain that the keys belong to.
     package let keychainID: KeychainID
     /// The generation of keys, counted from 1.
     package let epoch: Epoch

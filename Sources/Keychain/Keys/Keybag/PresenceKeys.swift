@@ -26,9 +26,7 @@ package enum PresencePair: String, CaseIterable, Hashable, Sendable {
 
 /// The opened presence pairs of one epoch, in guarded memory; wiped with the last owner.
 package final class PresenceKeys: Sendable {
-    /// The keychain that the pairs belong to.
     package let keychainID: KeychainID
-    /// The generation of keys.
     package let epoch: Epoch
     /// The pair `passcode`; nil if it is not open.
     package let passcode: KeyAgreementPair?
@@ -40,7 +38,6 @@ package final class PresenceKeys: Sendable {
 
     private static let agreedCapacity = 1024
 
-    /// Collects the opened pairs.
     package init(
         keychainID: KeychainID, epoch: Epoch, passcode: consuming KeyAgreementPair?,
         person: consuming KeyAgreementPair?

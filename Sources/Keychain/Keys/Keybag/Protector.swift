@@ -39,7 +39,6 @@ package struct Protector: ~Copyable, Sendable {
         self.deviceObject = deviceObject
     }
 
-    /// A protector made of only the device secret.
     package init(_ secret: consuming DeviceSecret) {
         self.secret = secret
         share = .none
@@ -256,7 +255,6 @@ package struct RecoveryProtector: ~Copyable, Sendable {
     private let key: RecoveryKey
     private let secret: DeviceSecret?
 
-    /// Takes over the recovery key and the device secret.
     package init(_ key: consuming RecoveryKey, deviceSecret: consuming DeviceSecret? = nil) {
         self.key = key
         secret = deviceSecret

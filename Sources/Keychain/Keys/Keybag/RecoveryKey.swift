@@ -20,7 +20,6 @@ package struct RecoveryKey: ~Copyable, Sendable {
         self.seed = seed
     }
 
-    /// Makes a new one.
     package static func random() -> RecoveryKey {
         RecoveryKey(seed: SecretBytes(randomByteCount: seedByteCount, for: .keys))
     }
@@ -31,7 +30,6 @@ package struct RecoveryKey: ~Copyable, Sendable {
 
 /// The text on paper: docs/FORMAT.md §4.6.
 extension RecoveryKey {
-    /// How many characters the text has, hyphens aside.
     static let characterCount = CheckedText.recoveryKey.characterCount
 
     /// The text, 49 bytes of ASCII: ten groups of four characters, with hyphens between them.

@@ -7,9 +7,7 @@ package import ValetSealing
 ///
 /// Some classes may be missing: while the keychain is locked, after a recovery, without a passcode.
 package final class UnlockedKeybag: Sendable {
-    /// The keychain that the keys belong to.
     package let keychainID: KeychainID
-    /// The generation of keys.
     package let epoch: Epoch
     /// Hashes searchable attributes.
     package let index: IndexKey
@@ -66,7 +64,6 @@ package struct OpenedSecrets: ~Copyable {
     /// The sync secret of the scope `whileUnlocked`.
     package var unlockedSync: SyncSecret?
 
-    /// Collects the secrets.
     package init(
         person: consuming AgreementSecret? = nil, firstUnlockSync: consuming SyncSecret? = nil,
         unlockedSync: consuming SyncSecret? = nil
@@ -79,13 +76,11 @@ package struct OpenedSecrets: ~Copyable {
 
 /// The keys that seal and open the items of one protection class in one epoch.
 package final class ClassKeys: Sendable {
-    /// The class whose items these keys are for.
     package let protectionClass: ProtectionClass
     /// The class key's id: rows name their key by it.
     package let keyID: KeyID
     /// Seals names and details.
     package let attributes: AttributesSubkey
-    /// Seals values.
     package let value: ValueSubkey
 
     init(_ protectionClass: ProtectionClass, key: borrowing ClassKey) {

@@ -72,9 +72,6 @@ final class KeyPayload: Sendable {
             period: scope == .whileUnlocked ? period : .unlimited)
     }
 
-    /// When the keys may no longer be used; nil for never.
-    var deadline: BootTime? { period.deadline }
-
     /// The same keys for another period.
     func lasting(_ period: UnlockPeriod) -> KeyPayload {
         KeyPayload(keychainID: keychainID, scope: scope, epochs: epochs, period: period)
@@ -240,8 +237,8 @@ extension KeyPayload {
     static func open(
         _ bytes: Span<UInt8>, under key: borrowing SharedPayloadKey
     ) throws(KeychainFailure) -> KeyPayload {
-        guard starts(bytes, with: magic), bytes.count > head.count else { throw .changedPayload }
-        guard starts(bytes, with: head) else {
+        guard bytes.starts(with: magic), bytes.count > head.count else { throw .changedPayload }
+        guard bytes.starts(with: head) else {
             throw KeychainFailure(.payloadNewer, during: .parse)
         }
         let head = head
@@ -253,12 +250,6 @@ extension KeyPayload {
             throw .changedPayload
         }
         return try KeyPayload(body: body)
-    }
-
-    private static func starts(_ bytes: Span<UInt8>, with start: [UInt8]) -> Bool {
-        guard bytes.count >= start.count else { return false }
-        for index in start.indices where bytes[index] != start[index] { return false }
-        return true
     }
 
     private typealias Reader = SecretReader<KeychainFailure>

@@ -56,8 +56,7 @@ struct LockPage: Sendable {
 
     /// The marks in the first 48 bytes of a page; nil for other bytes.
     static func marks(in bytes: Span<UInt8>) -> LockMarks? {
-        for index in header.indices where bytes[index] != header[index] { return nil }
-        guard let firstUnlock = mark(in: bytes.extracting(16..<32)),
+        guard bytes.starts(with: header), let firstUnlock = mark(in: bytes.extracting(16..<32)),
             let unlocked = mark(in: bytes.extracting(32..<48))
         else { return nil }
         return LockMarks(firstUnlock: firstUnlock, unlocked: unlocked)

@@ -181,7 +181,7 @@ extension SharedLockState {
                 try file.write(bytes)
             }
             if place.isInMemory { file.keepFromCleaners() }
-            try place.directory.replaceUnsynced(name, by: temporary)
+            try place.directory.rename(temporary, to: name, replacing: true, syncing: false)
             return file
         } catch {
             try? file.writeZeros(byteCount: SharingContents.byteCount)
@@ -384,7 +384,7 @@ extension KeyPayload {
     /// The kernel's own timeout, in seconds: a second safeguard, never earlier than the deadline.
     /// The kernel counts whole seconds of a clock that can be set.
     fileprivate func timeout(from now: BootTime) -> UInt32 {
-        guard let deadline else { return 0 }
+        guard let deadline = period.deadline else { return 0 }
         let left = deadline > now ? deadline.milliseconds - now.milliseconds : 0
         return UInt32(clamping: left / 1000 + 2)
     }

@@ -32,7 +32,6 @@ final class SharedLockState: Sendable {
         let payload: KeyPayload
     }
 
-    /// The last reading.
     struct Remembered: Sendable {
         let firstUnlock: Found
         /// Nil when the keychain was locked.

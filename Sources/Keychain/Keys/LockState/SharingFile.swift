@@ -70,9 +70,9 @@ struct SharingContents: Sendable {
 
     /// Parses a sharing file; nil unless it belongs to this keychain and this run of the machine.
     init?(parsing bytes: Span<UInt8>, of binding: SharingBinding) {
-        guard bytes.count == Self.byteCount else { return nil }
-        let head = Self.head(binding)
-        for index in head.indices where bytes[index] != head[index] { return nil }
+        guard bytes.count == Self.byteCount, bytes.starts(with: Self.head(binding)) else {
+            return nil
+        }
         for scope in KeyScope.allCases {
             let range = Self.range(of: scope)
             let entry = bytes.extracting(range)
@@ -155,7 +155,6 @@ struct OpenSharingFile: Sendable {
         }
     }
 
-    /// Whether both name the same keys.
     func namesSameKeys(as other: OpenSharingFile) -> Bool {
         KeyScope.allCases.allSatisfy { scope in
             contents?[scope]?.serial == other.contents?[scope]?.serial
@@ -196,7 +195,6 @@ package struct SharingPlaces: Hashable, Sendable {
 
     static func fileName(of keychainID: KeychainID) -> String { filePrefix + "\(keychainID)" }
 
-    /// A folder for sharing files.
     struct Place: Sendable {
         let directory: PrivateDirectory
         /// Whether the folder is in memory, and gone with this run of the machine.

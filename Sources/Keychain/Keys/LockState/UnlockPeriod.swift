@@ -11,12 +11,10 @@ package struct UnlockPeriod: Hashable, Sendable {
     /// Until a lock.
     static let unlimited = UnlockPeriod(.none, from: BootTime(milliseconds: 0))
 
-    /// The limits that the unlock set.
     package let limits: UnlockLimits
     /// When the keys may no longer be used; nil for never.
     package let deadline: BootTime?
 
-    /// Begins at `now`.
     init(_ limits: UnlockLimits, from now: BootTime) {
         self.init(limits, deadline: limits.deadline(from: now))
     }
@@ -47,7 +45,6 @@ package struct UnlockPeriod: Hashable, Sendable {
         ]
     }
 
-    /// Whether the deadline has passed.
     func hasEnded(at now: BootTime) -> Bool {
         guard let deadline else { return false }
         return deadline <= now
@@ -128,7 +125,6 @@ final class IdleUse: Sendable {
     private let moment = Atomic<UInt64>(.max)
     private let due = Atomic<Bool>(false)
 
-    /// Whether such a use was noted.
     var isDue: Bool { due.load(ordering: .relaxed) }
 
     /// Waits for a use that renews `period`; for none if use does not extend it.
@@ -143,7 +139,6 @@ final class IdleUse: Sendable {
         due.store(false, ordering: .relaxed)
     }
 
-    /// Notes a use.
     func note(_ now: () -> BootTime) {
         let moment = moment.load(ordering: .relaxed)
         guard moment != .max, moment <= now().milliseconds else { return }
@@ -157,7 +152,6 @@ package struct BootTime: Hashable, Comparable, Sendable {
     /// Milliseconds since the machine started.
     package let milliseconds: UInt64
 
-    /// Names the moment.
     package init(milliseconds: UInt64) { self.milliseconds = milliseconds }
 
     /// This moment; costs about 25 ns. If the clock fails, it is the largest value, so that every

@@ -14,7 +14,6 @@ package struct MemoryWeakness: Equatable, Sendable {
         case notLocked
     }
 
-    /// What was being done.
     package enum Operation: Equatable, Sendable {
         case makeArena
         /// The arena was being locked, at first use or again in a child process.
@@ -25,11 +24,8 @@ package struct MemoryWeakness: Equatable, Sendable {
 
     /// What the caller should do about it.
     package let code: Code
-    /// What was being done.
     package let operation: Operation
-    /// The size of the memory asked for, in bytes.
     package let byteCount: Int
-    /// The system's error number.
     package let errorNumber: Int32
 }
 

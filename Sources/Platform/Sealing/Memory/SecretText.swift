@@ -12,7 +12,6 @@ package struct SecretText: ~Copyable {
         bytes = SecretBytes(byteCount: capacity)
     }
 
-    /// Appends bytes.
     package mutating func append(_ piece: Span<UInt8>) {
         makeRoom(for: piece.count)
         bytes.write(piece, at: count)
@@ -73,7 +72,6 @@ package struct SecretText: ~Copyable {
         append("\\u" + Hexadecimal.text([UInt8(unit >> 8), UInt8(truncatingIfNeeded: unit)]))
     }
 
-    /// Lends the appended bytes.
     package borrowing func withBytes<R: ~Copyable, E>(
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {

@@ -63,7 +63,6 @@ package struct BusService: Hashable, Sendable {
 package struct BusSignal: Hashable, Sendable {
     /// The object that sent it.
     package let object: BusObject
-    /// Its name.
     package let member: String
     package let arguments: [BusValue]
     /// The unique name of the sender, set by the bus.

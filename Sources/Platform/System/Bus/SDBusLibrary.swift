@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
-
 /// The functions of sd-bus in libsystemd. The library is loaded at first use and stays loaded.
 ///
 /// No function is variadic or takes a structure, so building needs no header. The types are those
@@ -58,7 +56,7 @@ internal import Glibc
     ///
     /// - Throws: `libraryAbsent`.
     init(_ name: String) throws(SystemError) {
-        guard let library = unsafe dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) else {
+        guard let library = DynamicLibrary(name) else {
             throw SystemError(withoutLibrary: "load \(name)")
         }
         unsafe new = try Self.symbol("sd_bus_new", of: library)
@@ -95,12 +93,12 @@ internal import Glibc
     }
 
     private static func symbol<F>(
-        _ name: String, of library: UnsafeMutableRawPointer
+        _ name: String, of library: DynamicLibrary
     ) throws(SystemError) -> F {
-        guard let address = unsafe dlsym(library, name) else {
+        guard let function: F = unsafe library.function(name) else {
             throw SystemError(withoutLibrary: "find \(name)")
         }
-        return unsafe unsafeBitCast(address, to: F.self)
+        return function
     }
 }
 

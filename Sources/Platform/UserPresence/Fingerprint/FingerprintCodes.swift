@@ -36,7 +36,6 @@ extension SystemError.Code {
 }
 
 extension SystemError {
-    /// An error of a call about fingers.
     static func finger(
         _ code: Code, during operation: String = "verify the finger", hint: String? = nil
     ) -> SystemError {

@@ -7,7 +7,6 @@ enum AssuanLine: Equatable {
     /// The longest line, without its newline.
     static let maximumByteCount = 1000
 
-    /// The request was carried out.
     case ok
     /// It failed, for this reason.
     case error(PinentryRefusal)
@@ -68,12 +67,10 @@ struct PinentryRefusal: Equatable, CustomStringConvertible {
 
     var description: String { "pinentry error \(number)" }
 
-    /// The error that it means.
     var failure: SystemError {
         .asking(SystemError.Code(code.name, "\(code.reason) (\(self))"))
     }
 
-    /// The code for the caller.
     var code: SystemError.Code {
         switch number & 0xFFFF {
         case 99, 114, 198: .cancelled

@@ -119,7 +119,6 @@ enum ChildEnvironment {
             + names.compactMap { name in environment.value(name).map { name + "=" + $0 } }
     }
 
-    /// Whether it can show a window.
     static func hasScreen(_ environment: Environment) -> Bool {
         ["DISPLAY", "WAYLAND_DISPLAY"].contains { environment.value($0)?.isEmpty == false }
     }

@@ -11,7 +11,6 @@ struct PinentrySearch {
     ]
 
     let environment: Environment
-    /// Whether a path leads to a program that may be run.
     let isProgram: (String) -> Bool
     /// The text of a small file; `nil` if it cannot be read.
     let contents: (String) -> String?
