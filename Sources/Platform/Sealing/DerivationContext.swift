@@ -9,33 +9,26 @@ package enum DerivationContext: String, CaseIterable, Sendable {
     case keyID = "valet/1/key-id"
     /// The commitment, which proves a key to be the right one.
     case commitment = "valet/1/commit"
-    /// The associated data of a wrapped key.
     case wrap = "valet/1/wrap"
     /// The device key, from the device secret.
     case deviceKEK = "valet/1/device-kek"
-    /// What wraps a class key.
     case classKEK = "valet/1/class-kek"
     /// What wraps a class key that stays on this device.
     case classKEKDevice = "valet/1/class-kek-device"
     /// What wraps the class key that exists only while a passcode does.
     case classKEKPasscode = "valet/1/class-kek-passcode"
-    /// The subkey of attributes.
     case sealAttributes = "valet/1/seal-attributes"
-    /// The subkey of values.
     case sealValue = "valet/1/seal-value"
-    /// What wraps the index key.
     case indexKEK = "valet/1/index-kek"
     /// The hash of a searchable attribute.
     case index = "valet/1/index"
     /// The hash of a place.
     case place = "valet/1/place"
-    /// The authentication code of the keybag.
     case keybagMAC = "valet/1/keybag-mac"
     /// The associated data of a row's sealed parts.
     case row = "valet/1/row"
     /// The recovery pair, from its seed.
     case recovery = "valet/1/recovery"
-    /// What wraps the root key for recovery.
     case rootRecovery = "valet/1/root-recovery"
     /// The passcode key, at level `passcode`.
     case passcodeKEK = "valet/1/passcode-kek"
@@ -63,7 +56,6 @@ package enum DerivationContext: String, CaseIterable, Sendable {
     case sharing = "valet/1/sharing"
     /// The associated data of an entry of sync.
     case syncEntry = "valet/1/sync-entry"
-    /// What wraps a sync secret.
     case syncKEK = "valet/1/sync-kek"
     /// The seed of a signing pair, from a sync secret.
     case syncSign = "valet/1/sync-sign"
@@ -89,9 +81,7 @@ package enum DerivationContext: String, CaseIterable, Sendable {
     case syncFile = "valet/1/sync-file"
     /// The nonce of every seal of a circle.
     case syncNonce = "valet/1/sync-nonce"
-    /// The seal of a batch.
     case syncBatch = "valet/1/sync-batch"
-    /// The seal of a base.
     case syncBase = "valet/1/sync-base"
     /// The seal and the hash of a base's part.
     case syncPart = "valet/1/sync-part"
@@ -99,11 +89,9 @@ package enum DerivationContext: String, CaseIterable, Sendable {
     case syncBox = "valet/1/sync-box"
     /// The seal of a circle's former key.
     case syncFormer = "valet/1/sync-former"
-    /// The key of an invitation.
     case syncInvitation = "valet/1/sync-invitation"
     /// The name of an invitation's mailbox.
     case syncMailbox = "valet/1/sync-mailbox"
-    /// The seal of a mail.
     case syncMail = "valet/1/sync-mail"
     /// The sponsor's commitment to its random bytes.
     case syncCommit = "valet/1/sync-commit"

@@ -143,15 +143,6 @@ enum FileRules {
     }
 }
 
-extension PrivateDirectory {
-    /// `path` without symbolic links and `..`; unchanged if the path does not exist.
-    package static func resolvedPath(_ path: String) -> String {
-        guard let resolved = unsafe realpath(path, nil) else { return path }
-        defer { unsafe free(resolved) }
-        return unsafe String(cString: resolved)
-    }
-}
-
 extension FileIdentity {
     /// Identifies the file or folder that `path` leads to, through links, without opening it; nil
     /// if the kernel refuses to say.

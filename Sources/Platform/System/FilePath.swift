@@ -16,7 +16,8 @@ package enum FilePath {
         return String(validating: buffer[..<count], as: UTF8.self)
     }
 
-    /// The absolute path without symbolic links; nil if there is nothing at `path`.
+    /// The absolute path without symbolic links; nil for a path that leads
+    /// nowhere, or that is not UTF-8.
     package static func resolved(_ path: String) -> String? {
         guard let found = unsafe realpath(path, nil) else { return nil }
         defer { unsafe free(found) }

@@ -39,14 +39,6 @@ package enum PathAndFile {
             .filter { $0 != Array(".".utf8) && $0 != Array("..".utf8) }
             .map { FolderEntry($0, in: folder) }
     }
-
-    /// The path of a folder without symbolic links; nil for a path that leads nowhere, or that is
-    /// not UTF-8.
-    package static func resolved(_ folder: String) -> String? {
-        guard let path = unsafe realpath(folder, nil) else { return nil }
-        defer { unsafe free(path) }
-        return unsafe String(validatingCString: path)
-    }
 }
 
 /// A name in a folder, and what it leads to.

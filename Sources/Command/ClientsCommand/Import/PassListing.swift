@@ -26,7 +26,7 @@ struct PassListing {
     /// - Throws: ``ExitCode/notFound`` if there is no such folder.
     init(_ folder: String) throws(CLIError) {
         self.folder = folder
-        guard let root = PathAndFile.resolved(folder), PathAndFile.entries(of: folder) != nil else {
+        guard let root = FilePath.resolved(folder), PathAndFile.entries(of: folder) != nil else {
             throw CLIError(
                 .notFound, "there is no store of pass in \(quoted(folder))",
                 hint: "name its folder after the options")
@@ -59,7 +59,7 @@ struct PassListing {
                 try add(entry, inner)
                 continue
             }
-            guard let place = PathAndFile.resolved("\(folder)/\(inner)") else {
+            guard let place = FilePath.resolved("\(folder)/\(inner)") else {
                 found.skip(inner, "the folder cannot be read")
                 continue
             }

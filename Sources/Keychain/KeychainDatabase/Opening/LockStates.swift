@@ -94,7 +94,7 @@ package final class LockStates: Sendable {
         -> LockStateStore
     {
         let name = Name(
-            keychainID: keychainID, folder: PrivateDirectory.resolvedPath(location.folder))
+            keychainID: keychainID, folder: FilePath.resolved(location.folder) ?? location.folder)
         return current.value.stores.withLock { stores in
             if let known = stores[name] { return known }
             let store = LockStateStore(
