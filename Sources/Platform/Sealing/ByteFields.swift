@@ -96,10 +96,12 @@ extension Array: ByteField where Element: ByteField {
     }
 }
 
-/// As a rising array.
+/// As a rising array: a set has one form.
 extension Set: ByteField where Element: ByteField & Comparable {
     package init<E>(from reader: inout ByteReader<E>) throws(E) {
-        self = Set(try [Element](from: &reader))
+        let elements = try [Element](from: &reader)
+        guard zip(elements, elements.dropFirst()).allSatisfy(<) else { throw reader.malformed }
+        self = Set(elements)
     }
 
     package func append(to bytes: inout [UInt8]) { sorted().append(to: &bytes) }
@@ -109,9 +111,13 @@ extension Set: ByteField where Element: ByteField & Comparable {
 extension Dictionary: ByteField where Key: ByteField & Comparable, Value: ByteField {
     package init<E>(from reader: inout ByteReader<E>) throws(E) {
         self = [:]
+        var last: Key?
         for _ in 0..<(try reader.integer(UInt32.self)) {
             let key = try Key(from: &reader)
-            self[key] = try Value(from: &reader)
+            guard last.map({ $0 < key }) ?? true else { throw reader.malformed }
+            let value = try Value(from: &reader)
+            self[key] = value
+            last = key
         }
     }
 
