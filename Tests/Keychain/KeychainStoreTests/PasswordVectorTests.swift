@@ -16,7 +16,7 @@ import ValetTestValues
         let opened: Opened
         do {
             opened = try Opened(vector)
-        } catch is RowFailure {
+        } catch is SystemError {
             #expect(vector.outcome == .tampered)
             return
         }
@@ -35,8 +35,8 @@ import ValetTestValues
             let again = PasswordBox.seal(
                 value, of: opened.box.lock.item, with: password, nonce: Self.nonce)
             #expect(again.array == opened.stored.array)
-        } catch let error as RowFailure {
-            #expect(vector.outcome == .tampered && error == .seal)
+        } catch let error as SystemError {
+            #expect(vector.outcome == .tampered && error.code == .damagedSeal)
         }
     }
 

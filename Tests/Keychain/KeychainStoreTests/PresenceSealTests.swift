@@ -76,7 +76,7 @@ import ValetSystem
             let parts = try ValueParts(bound)
             let secret = try #require(bound.secret)
             for proof in [nil, finger] {
-                #expect(throws: RowFailure.needsPerson) {
+                #expect(throws: SystemError.row(.needsPerson)) {
                     _ = try cipher.openValue(parts, secret.span, proof)
                 }
             }

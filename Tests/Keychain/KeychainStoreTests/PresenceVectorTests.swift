@@ -32,7 +32,7 @@ import ValetTestValues
             #expect(try value == vector.bytes("value"))
         } catch let error as KeychainFailure {
             #expect(vector.outcome == error.outcome, "\(error)")
-        } catch is RowFailure {
+        } catch is SystemError {
             #expect(vector.outcome == .tampered)
         }
     }
@@ -47,7 +47,7 @@ import ValetTestValues
         let content = try cipher.openContent(row)
         let secret = try #require(row.secret)
         if row.header.flags.presence != nil {
-            #expect(throws: RowFailure.self) {
+            #expect(throws: SystemError.self) {
                 _ = try cipher.openValue(ValueParts(row), secret.span)
             }
         }

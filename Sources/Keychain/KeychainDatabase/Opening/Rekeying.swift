@@ -84,12 +84,12 @@ struct Rekeying {
     }
 
     /// Opens everything in a row; nil if it is damaged, or if the remaining keys do not open it.
-    private func open(_ row: SealedRow) throws(RowFailure) -> OpenedRow? {
+    private func open(_ row: SealedRow) throws(SystemError) -> OpenedRow? {
         do {
             let opened = try former.open(row, proof)
             return opened.isClosed ? nil : opened
         } catch {
-            guard error.isDamage || error == .locked else { throw error }
+            guard error.isDamage || error.code == .lockedRow else { throw error }
             return nil
         }
     }

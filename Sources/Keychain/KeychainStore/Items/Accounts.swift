@@ -59,7 +59,7 @@ private struct AccountList {
     }
 
     private mutating func add(
-        _ number: Int64, _ account: Result<AttributeValue, RowFailure>
+        _ number: Int64, _ account: Result<AttributeValue, SystemError>
     ) throws {
         do {
             found.items.append(try account.get())
@@ -73,7 +73,7 @@ private struct AccountList {
 
 /// Reads the rows of one place while a second thread opens their names, which takes longer.
 private final class PlaceReading {
-    private typealias Opened = (number: Int64, account: Result<AttributeValue, RowFailure>)
+    private typealias Opened = (number: Int64, account: Result<AttributeValue, SystemError>)
 
     private let scan: AccountScan
     private let place: ScannedPlace
@@ -89,7 +89,7 @@ private final class PlaceReading {
         self.place = place
         opening = ParallelMap { names in
             names.map { sealed in
-                let account = Result { () throws(RowFailure) in try scan.account(sealed) }
+                let account = Result { () throws(SystemError) in try scan.account(sealed) }
                 return (sealed.header.number, account)
             }
         }
@@ -118,7 +118,7 @@ private final class PlaceReading {
     }
 
     /// Passes on the accounts of all rows that were read, in their order, and why some are missing.
-    func finish(_ body: (Int64, Result<AttributeValue, RowFailure>) throws -> Void) throws {
+    func finish(_ body: (Int64, Result<AttributeValue, SystemError>) throws -> Void) throws {
         opening.add(piece)
         for opened in failures + opening.finish().joined() {
             try body(opened.number, opened.account)

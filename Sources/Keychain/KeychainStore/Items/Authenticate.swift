@@ -75,11 +75,11 @@ extension KeychainHeader {
 extension RowKeys {
     /// The pair `person`; none if the keychain has no pairs.
     ///
-    /// - Throws: ``RowFailure/locked``; ``KeychainFailure`` if the pair is not that of its keybag.
+    /// - Throws: ``SystemError``: `lockedRow`; ``KeychainFailure`` if the pair is not that of its keybag.
     fileprivate func personKeys(of header: KeychainHeader) throws -> [PresenceKeys] {
         guard try header.keybag.publicKey(of: .person) != nil else { return [] }
         guard let keys = try header.keybag.personKeys(of: epoch.keys) else {
-            throw RowFailure.locked
+            throw SystemError.row(.lockedRow)
         }
         return [keys]
     }

@@ -126,14 +126,14 @@ struct RowOpener {
 
     /// Opens rows until the query's limit is reached.
     ///
-    /// - Throws: ``RowFailure/locked`` if the key of one of them is not open.
-    func open(_ rows: [FoundRow]) throws(RowFailure) -> ItemResult<FoundItems<StoredItem>> {
+    /// - Throws: ``SystemError``: `lockedRow` if the key of one of them is not open.
+    func open(_ rows: [FoundRow]) throws(SystemError) -> ItemResult<FoundItems<StoredItem>> {
         var found = FoundItems<StoredItem>()
         var demands: [PresenceDemand] = []
         let limit = query.limit ?? .max
         for row in rows where found.items.count + demands.count < limit {
-            do throws(RowFailure) {
-                guard case .row(let row) = row else { throw .column }
+            do throws(SystemError) {
+                guard case .row(let row) = row else { throw .row(.damagedColumn) }
                 switch try open(row) {
                 case .found(let item): found.items.append(item)
                 case .absent: break
@@ -149,7 +149,7 @@ struct RowOpener {
     }
 
     /// - Returns: `absent` also for a row that does not match after all.
-    private func open(_ row: SealedRow) throws(RowFailure) -> ItemResult<StoredItem> {
+    private func open(_ row: SealedRow) throws(SystemError) -> ItemResult<StoredItem> {
         let cipher = try state.cipher(opening: row.header)
         let content = try cipher.openContent(row)
         try compare(content)
@@ -169,7 +169,7 @@ struct RowOpener {
         guard !row.header.flags.contains(.password) else {
             return try open(cipher.box(stored, row.header, content), in: row, content)
         }
-        guard stored.byteCount == content.valueByteCount else { throw .content }
+        guard stored.byteCount == content.valueByteCount else { throw .row(.damagedContent) }
         if row.header.flags.presence != nil, access.rule == .demanding,
             let tag = try? PartTag(of: secret)
         {
@@ -181,7 +181,7 @@ struct RowOpener {
 
     private func open(
         _ box: PasswordBox, in row: SealedRow, _ content: ItemContent
-    ) throws(RowFailure) -> ItemResult<StoredItem> {
+    ) throws(SystemError) -> ItemResult<StoredItem> {
         guard let password = access.password(for: box.lock) else {
             return access.skipsPasswords ? .absent : .needsPerson(.passwords([box.lock]))
         }
@@ -200,11 +200,11 @@ struct RowOpener {
     }
 
     /// A hash said that these attributes match; if they do not, the row was tampered with.
-    private func compare(_ content: ItemContent) throws(RowFailure) {
+    private func compare(_ content: ItemContent) throws(SystemError) {
         for (attribute, wanted) in query.attributes where attribute.isHashed {
             guard let stored = content.attributes[attribute] ?? attribute.defaultValue,
                 attribute.matches(wanted, stored)
-            else { throw .content }
+            else { throw .row(.damagedContent) }
         }
     }
 

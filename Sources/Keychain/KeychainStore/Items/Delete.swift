@@ -124,12 +124,12 @@ extension ItemQuery {
 
     /// Compares every attribute once more, now that the row is open.
     ///
-    /// - Throws: ``RowFailure/content`` if a hash matched, and the row's attribute does not.
-    func fits(_ content: ItemContent) throws(RowFailure) -> Bool {
+    /// - Throws: ``SystemError``: `damagedContent` if a hash matched, and the row's attribute does not.
+    func fits(_ content: ItemContent) throws(SystemError) -> Bool {
         for (attribute, wanted) in attributes {
             let stored = content.attributes[attribute] ?? attribute.defaultValue
             let matches = stored.map { attribute.matches(wanted, $0) } ?? false
-            if !matches, attribute.isHashed { throw .content }
+            if !matches, attribute.isHashed { throw .row(.damagedContent) }
             if !matches { return false }
         }
         return fitsHost(content)

@@ -165,12 +165,12 @@ private struct ValueLookup {
     }
 
     /// An item that is not opened still has to be one that could be.
-    private func check(_ header: RowHeader) throws(RowFailure) -> SecretValue? {
+    private func check(_ header: RowHeader) throws(SystemError) -> SecretValue? {
         _ = try state.cipher(opening: header)
         return nil
     }
 
-    private func open(_ row: ValueRow) throws(RowFailure) -> ItemResult<SecretValue?> {
+    private func open(_ row: ValueRow) throws(SystemError) -> ItemResult<SecretValue?> {
         let cipher = try state.cipher(opening: row.header)
         if row.header.flags.presence != nil {
             // An item's demand is read once for each proof, by the search that opens the whole

@@ -107,7 +107,7 @@ extension ItemTransaction {
         }
         // The value was opened with a proof or a password before this call. Without it the item
         // would lose it.
-        guard let value = change.value else { throw RowFailure.needsPerson }
+        guard let value = change.value else { throw SystemError.row(.needsPerson) }
         try update(match, change.changes, value: value)
     }
 
@@ -119,7 +119,7 @@ extension ItemTransaction {
         guard let found = try state.find(query, groups, rows.store).first else {
             throw KeychainFailure(.itemNotFound, during: operation)
         }
-        guard case .row(let row) = found else { throw RowFailure.column }
+        guard case .row(let row) = found else { throw SystemError.row(.damagedColumn) }
         let opened = try rows.open(row)
         guard opened.content.modificationDate == version.modificationDate else {
             throw KeychainFailure(

@@ -68,14 +68,14 @@ extension ItemTransaction {
 
     /// Opens all rows that match, and collects what the others demand.
     ///
-    /// - Throws: ``RowFailure`` if one of them is damaged.
+    /// - Throws: ``SystemError`` if one of them is damaged.
     private func openMatches(
         _ query: ItemQuery, _ groups: [AccessGroup]
     ) throws -> (rows: [OpenedRow], demand: PresenceDemand?) {
         var matches: [OpenedRow] = []
         var demands: [PresenceDemand] = []
         for found in try state.find(query, groups, rows.store) {
-            guard case .row(let row) = found else { throw RowFailure.column }
+            guard case .row(let row) = found else { throw SystemError.row(.damagedColumn) }
             let opened = try rows.open(row)
             guard try query.fits(opened.content) else { continue }
             switch try rows.judge(opened) {

@@ -141,7 +141,7 @@ private struct BackupPass: ~Copyable {
         var value: SecretValue?
         if let secret = row.secret {
             value = try cipher.openValue(ValueParts(row), secret.span)
-            guard value?.byteCount == content.valueByteCount else { throw RowFailure.content }
+            guard value?.byteCount == content.valueByteCount else { throw SystemError.row(.damagedContent) }
         }
         // An access control without conditions adds nothing to the protection class.
         let attributes = content.attributes.filter { $0.key != .accessControl }
@@ -182,8 +182,8 @@ extension BackupRequest {
 extension RowKeys {
     /// Checks that all classes are open whose items may leave the device.
     ///
-    /// - Throws: ``RowFailure/locked``.
-    func checkMigratableClasses() throws(RowFailure) {
+    /// - Throws: ``SystemError``: `lockedRow`.
+    func checkMigratableClasses() throws(SystemError) {
         for protectionClass in ProtectionClass.allCases where !protectionClass.isThisDeviceOnly {
             _ = try cipher(protectionClass)
         }

@@ -165,7 +165,7 @@ struct DatabaseRebuild {
     /// Fills the empty target.
     ///
     /// - Throws: ``SystemError``: `corrupt`, `constraint` if a table itself is damaged;
-    ///   ``KeychainFailure/Code/keychainDamaged`` if a table has lost rows; ``RowFailure/locked``.
+    ///   ``KeychainFailure/Code/keychainDamaged`` if a table has lost rows; ``SystemError``: `lockedRow`.
     func run() throws -> IndexRepair {
         let transaction = try Transaction(on: target.connection)
         for statement in Schema.statements {
@@ -248,7 +248,7 @@ struct DatabaseRebuild {
     /// part is bound to every hash of the row and of its place, so the indexes are made only of
     /// unchanged hashes.
     ///
-    /// - Throws: ``RowFailure/locked``.
+    /// - Throws: ``SystemError``: `lockedRow`.
     private func row(
         _ run: borrowing Statement.Run, _ places: inout PlaceVersions
     ) throws -> CopiedRow {

@@ -65,13 +65,13 @@ struct RowExamination {
                     return
                 }
                 guard let whole = try tables.entry(entry.head.kind, entry.head.id) else { return }
-                do throws(RowFailure) {
+                do throws(SystemError) {
                     _ = try state.openSecret(whole)
                 } catch {
                     if error.isDamage { damaged += 1 }
                 }
             }
-        } catch let failure as RowFailure where failure.isDamage {
+        } catch let failure as SystemError where failure.isDamage {
             damaged += 1
         }
         var findings: [Finding] = []
@@ -86,7 +86,7 @@ struct RowExamination {
     }
 
     /// The row, and the reason why it is damaged or cannot be examined; no reason if it is sound.
-    private func examine(_ found: FoundRow) -> (SealedRow?, RowFailure?) {
+    private func examine(_ found: FoundRow) -> (SealedRow?, SystemError?) {
         guard case .row(let row) = found else { return (nil, .column) }
         do {
             try check(row)
@@ -96,18 +96,18 @@ struct RowExamination {
         }
     }
 
-    private func check(_ row: SealedRow) throws(RowFailure) {
+    private func check(_ row: SealedRow) throws(SystemError) {
         let cipher = try state.cipher(examining: row.header)
         let content = try cipher.openContent(row)
         try cipher.checkValue(row, content)
         guard (row.changeNumber != nil) == row.header.flags.contains(.synchronizable) else {
-            throw .column
+            throw .row(.damagedColumn)
         }
         let hashes = state.hasher.hashes(
             row.header.itemClass, content,
             isSynchronizable: row.header.flags.contains(.synchronizable))
         guard hashes.place == row.place, hashes.encodedOthers == row.hashes
-        else { throw .content }
+        else { throw .row(.damagedContent) }
     }
 
     private static func rows(_ count: Int, _ kind: String? = nil) -> String {
@@ -132,7 +132,7 @@ struct RowExamination {
     private func soundPrograms(_ store: RowConnection) throws -> [String: [String]]? {
         do {
             return try unlessCorrupt { try recordedPrograms(store) }
-        } catch is RowFailure {
+        } catch is SystemError {
             return nil
         }
     }

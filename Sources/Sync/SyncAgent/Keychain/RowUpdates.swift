@@ -119,7 +119,7 @@ private struct RowUpdates {
             try update.delete(EntryKind.aside, id)
         case .dot(let dot):
             guard let record = try records[dot] ?? reader.record(dot, in: scope) else {
-                throw RowFailure.content
+                throw SystemError.row(.damagedContent)
             }
             try write(record, RecordContent(parsing: record.content, in: scope), key, showing: dot)
         }
