@@ -3,7 +3,7 @@
 package import ValetKeychainModel
 internal import ValetKeys
 package import ValetSealing
-internal import ValetSystem
+package import ValetSystem
 
 /// Computes the hashes by which rows are found: docs/FORMAT.md §6.
 ///

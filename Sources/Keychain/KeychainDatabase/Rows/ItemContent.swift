@@ -2,6 +2,7 @@
 
 package import ValetKeychainModel
 package import ValetKeys
+package import ValetSystem
 
 /// Everything about an item that is sealed, except its value.
 package struct ItemContent: Hashable {

@@ -83,7 +83,7 @@ extension RowTransaction {
     private func need(
         _ match: OpenedRow, _ changes: ItemChanges, hasNewValue: Bool
     ) throws(KeychainFailure) -> Need {
-        try translating(operation) {
+        try translating(operation) { () throws(SystemError) in
             let header = match.row.header
             let takesPassword = try match.takesPassword(after: changes)
             guard match.isBoxed else {

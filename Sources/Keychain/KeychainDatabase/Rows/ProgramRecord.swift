@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetDatabase
-internal import ValetKeychainModel
+package import ValetKeychainModel
 internal import ValetKeys
 package import ValetSealing
-internal import ValetSystem
+package import ValetSystem
 
 /// A program that has written to the keychain under an application identifier. `doctor` shows which
 /// programs share one, which may be an accident (spec/secitem.md §5.3).
@@ -51,7 +51,7 @@ extension RowTransaction {
     package func record(_ record: ProgramRecord) throws(KeychainFailure) {
         guard !state.hasRecorded(record) else { return }
         let id = state.hasher.program(record.applicationIdentifier, path: record.path)
-        try translating(operation) {
+        try translating(operation) { () throws(SystemError) in
             let run = try writer.program.start()
             try run.bind(id, at: 1)
             if try !run.step() { try writer.insert(record, state) }

@@ -3,7 +3,7 @@
 package import ValetKeychainModel
 package import ValetKeys
 package import ValetSealing
-internal import ValetSystem
+package import ValetSystem
 
 /// When a row's value may be opened, and what sort of row it is.
 package struct RowKind: Sendable {

@@ -3,7 +3,7 @@
 package import ValetKeychainModel
 package import ValetKeys
 package import ValetSealing
-internal import ValetSystem
+package import ValetSystem
 
 /// The keys that open and seal the rows of a keychain.
 ///
@@ -39,7 +39,7 @@ package final class RowKeys: Sendable {
         _ protectionClass: ProtectionClass, isUse: Bool = true
     ) throws(SystemError) -> ItemCipher {
         guard let keys = epoch.keys.keys(of: protectionClass) else {
-            throw epoch.hasKey(of: protectionClass) ? .locked : .needsPasscode
+            throw .row(epoch.hasKey(of: protectionClass) ? .lockedRow : .needsPasscode)
         }
         if isUse { noteUse(of: protectionClass) }
         return ItemCipher(keychainID: keychainID, keys: keys, recipients: epoch.recipients)

@@ -3,7 +3,7 @@
 internal import ValetKeychainModel
 package import ValetKeys
 package import ValetSealing
-internal import ValetSystem
+package import ValetSystem
 
 /// Seals items into rows and opens them: docs/FORMAT.md §5.2.
 package struct ItemCipher {

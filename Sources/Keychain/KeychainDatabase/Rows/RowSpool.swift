@@ -3,7 +3,7 @@
 internal import ValetDatabase
 internal import ValetKeychainModel
 internal import ValetSealing
-internal import ValetSystem
+package import ValetSystem
 
 /// All rows of one moment, still sealed, read in one short transaction.
 ///

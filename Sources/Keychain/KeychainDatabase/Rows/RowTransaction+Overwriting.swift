@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import ValetKeychainModel
+internal import ValetSystem
 
 // Clears the place of a row that a call is about to write: checks for another item, and keeps the
 // times of a tombstone. Additions, updates and restores use it.
@@ -53,7 +54,7 @@ extension RowTransaction {
 
     /// Judges whether the call may change an item, by its access control.
     package func judge(_ opened: OpenedRow) throws(KeychainFailure) -> ItemResult<Void> {
-        try translating(operation) {
+        try translating(operation) { () throws(SystemError) in
             guard let pair = opened.row.header.flags.presence,
                 let accessControl = try opened.content.accessControl
             else { return .found(()) }

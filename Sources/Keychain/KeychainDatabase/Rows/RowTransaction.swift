@@ -4,7 +4,7 @@ internal import ValetDatabase
 package import ValetKeychainModel
 internal import ValetKeys
 package import ValetSealing
-internal import ValetSystem
+package import ValetSystem
 
 /// The rows of a call's write transaction.
 package struct RowTransaction {
@@ -50,7 +50,7 @@ package struct RowTransaction {
 
     /// The row in a place, or a tombstone; nil for none.
     package func row(_ place: ItemPlace) throws(KeychainFailure) -> FoundRow? {
-        try translating(operation) {
+        try translating(operation) { () throws(SystemError) in
             let run = try store.byPrimaryKey.start()
             try run.bind(place)
             guard try run.step() else { return nil }
@@ -73,7 +73,9 @@ package struct RowTransaction {
     ///
     /// - Throws: ``KeychainFailure/Code/locked``.
     package func openIfSound(_ row: SealedRow) throws(KeychainFailure) -> OpenedRow? {
-        try translating(operation) { try unlessDamaged { try state.open(row, access.proof) } }
+        try translating(operation) { () throws(SystemError) in
+            try unlessDamaged { () throws(SystemError) in try state.open(row, access.proof) }
+        }
     }
 
     // Writing.
@@ -106,7 +108,7 @@ package struct RowTransaction {
         var row = try cipher.seal(
             header, content, index, value: stored,
             logicalTime: try translating(time(after: logicalTime), during: operation))
-        try translating(operation) {
+        try translating(operation) { () throws(SystemError) in
             row.placeID = try placeID(index.place.service)
             row.changeNumber = try nextChangeNumber(kind.flags)
             let run = try writer.insert.start()
@@ -127,7 +129,7 @@ package struct RowTransaction {
         isFoundByName: Bool = false
     ) throws(KeychainFailure) {
         var row = try seal(item, over: old, kind, value: value)
-        try translating(operation) {
+        try translating(operation) { () throws(SystemError) in
             row.logicalTime = try time(after: old.logicalTime)
             row.changeNumber = try nextChangeNumber(kind.flags)
             try write(row, over: old, item)
@@ -142,7 +144,7 @@ package struct RowTransaction {
         let old = opened.row
         let item = hashed(opened.content, old.header.itemClass, old.header.flags)
         let row = try seal(item, over: old, old.header.kind, value: opened.value)
-        try translating(operation) {
+        try translating(operation) { () throws(SystemError) in
             try write(row, over: old, item)
             try checkIsFound(row, item)
         }
@@ -235,7 +237,7 @@ package struct RowTransaction {
 
     /// Deletes a row for good.
     package func delete(_ row: SealedRow) throws(KeychainFailure) {
-        try translating(operation) {
+        try translating(operation) { () throws(SystemError) in
             try deleteAttributes(of: row)
             let run = try writer.delete.start()
             try run.bind(row.header.number, at: 1)
@@ -246,7 +248,7 @@ package struct RowTransaction {
 
     /// Moves a damaged row unchanged into quarantine, to make way for a new row.
     package func quarantine(_ row: FoundRow) throws(KeychainFailure) {
-        try translating(operation) {
+        try translating(operation) { () throws(SystemError) in
             let run = try writer.quarantine.start()
             try run.bind(row.number, at: 1)
             try run.bind(now.logicalTime >> 16, at: 2)

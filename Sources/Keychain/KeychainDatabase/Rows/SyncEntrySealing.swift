@@ -4,6 +4,7 @@ internal import ValetDatabase
 package import ValetKeychainModel
 internal import ValetKeys
 package import ValetSealing
+package import ValetSystem
 
 /// The name of an entry of sync, to which its sealed parts are bound.
 package struct SyncEntryHead: Hashable, Sendable {

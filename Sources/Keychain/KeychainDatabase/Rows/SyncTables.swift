@@ -236,13 +236,18 @@ extension RowTransaction {
 
     /// Seals every entry that the keys of the former epoch open, for a change of keys. One that
     /// does not open stays as it is: sync reports it. Holds 4 MiB of entries at most.
-    package func sealSyncEntriesAnew(from former: RowKeys) throws(SystemError) {
+    package func sealSyncEntriesAnew(from former: RowKeys) throws(KeychainFailure) {
         var last: Int64? = .min
-        while let number = last { last = try sealSyncEntries(above: number, from: former) }
+        while let number = last {
+            last = try translating(
+                sealSyncEntries(above: number, from: former), during: operation)
+        }
     }
 
     /// - Returns: The number of the last entry that was read; nil if there are no more.
-    private func sealSyncEntries(above number: Int64, from former: RowKeys) throws(SystemError) -> Int64? {
+    private func sealSyncEntries(
+        above number: Int64, from former: RowKeys
+    ) throws(SystemError) -> Int64? {
         var batch: [SealedSyncEntry] = []
         var byteCount = 0
         let isLast = try store.sync.forEachFormerEntry(
@@ -268,11 +273,17 @@ extension RowTransaction {
         let new = try state.seal(old.head, facts: facts, secret: secret)
         try store.sync.replace(old.number, by: new)
         guard let (itemClass, content) = secret.flatMap({ old.names(in: $0) }) else { return }
-        try moveSyncItem(itemClass, content, from: former)
+        try move(itemClass, content, from: former)
     }
 
     /// Moves an item's number in sync to the hashes of the current epoch.
     package func moveSyncItem(
+        _ itemClass: ItemClass, _ content: ItemContent, from former: RowKeys
+    ) throws(KeychainFailure) {
+        try translating(move(itemClass, content, from: former), during: operation)
+    }
+
+    private func move(
         _ itemClass: ItemClass, _ content: ItemContent, from former: RowKeys
     ) throws(SystemError) {
         let (attributes, group) = (content.attributes, content.accessGroup)

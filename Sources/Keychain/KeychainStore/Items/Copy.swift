@@ -23,11 +23,16 @@ extension ItemStore {
         _ query: ItemQuery, _ parts: ItemParts, for caller: Caller, _ access: PresenceAccess
     ) throws(KeychainFailure) -> ItemResult<FoundItems<StoredItem>> {
         let groups = try caller.groups(searching: query.accessGroup, during: Self.copying)
-        let result = try readRows(Self.copying) { snapshot in
-            let rows = try snapshot.state.find(query, groups, snapshot.store)
-            snapshot.end()
-            return try RowOpener(query: query, parts: parts, state: snapshot.state, access: access)
-                .open(rows)
+        let result = try readRows(Self.copying) { (snapshot) throws(KeychainFailure) in
+            do {
+                let rows = try snapshot.state.find(query, groups, snapshot.store)
+                snapshot.end()
+                return try RowOpener(
+                    query: query, parts: parts, state: snapshot.state, access: access
+                ).open(rows)
+            } catch {
+                throw KeychainFailure(error, during: Self.copying)
+            }
         }
         if case .found(let found)? = result, found.items.isEmpty, let damage = found.damage {
             throw damage
@@ -76,12 +81,14 @@ extension ItemStore {
         of accounts: Set<String>, in service: PasswordService, for caller: Caller
     ) throws(KeychainFailure) -> [String: SecretValue] {
         let groups = try caller.groups(searching: service.accessGroup, during: Self.readingSeveral)
-        let found = try readRows(Self.readingSeveral) { snapshot in
+        let found = try readRows(Self.readingSeveral) { (snapshot) throws(KeychainFailure) in
             let state = snapshot.state
             var rows: [(query: ItemQuery, found: [FoundRow])] = []
             for account in accounts {
                 let query = PasswordName(account, in: service).query
-                rows.append((query, try state.find(query, groups, snapshot.store)))
+                let found = try translating(
+                    state.find(query, groups, snapshot.store), during: Self.readingSeveral)
+                rows.append((query, found))
             }
             snapshot.end()
             var values: [String: SecretValue] = [:]
@@ -89,7 +96,7 @@ extension ItemStore {
                 let opener = RowOpener(
                     query: row.query, parts: .value, state: state,
                     access: PresenceAccess(.demanding))
-                switch try opener.open(row.found) {
+                switch try translating(opener.open(row.found), during: Self.readingSeveral) {
                 case .found(let found):
                     if let damage = found.damage, found.items.isEmpty { throw damage }
                     values[account] = found.items.first?.value
@@ -110,7 +117,7 @@ extension ItemStore {
         _ additions: [Addition], for caller: Caller
     ) throws(KeychainFailure) {
         guard !additions.isEmpty else { return }
-        _ = try writeRows(Self.settingSeveral, creating: true, for: caller) { rows in
+        _ = try writeRows(Self.settingSeveral, creating: true, for: caller) { (rows) throws(KeychainFailure) in
             let items = ItemTransaction(rows, caller)
             for addition in additions { try items.set(addition) }
         }
@@ -141,7 +148,7 @@ struct RowOpener {
                 }
             } catch {
                 guard error.isDamage else { throw error }
-                found.damage = KeychainFailure(translating: error, during: "open an item")
+                found.damage = KeychainFailure(error, during: "open an item")
             }
         }
         if let demand = PresenceDemand(demands) { return .needsPerson(demand) }

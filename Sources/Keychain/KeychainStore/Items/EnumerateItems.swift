@@ -43,7 +43,7 @@ extension ItemStore {
             changing
             ? try caller.groups(changing: query.accessGroup, during: Self.walking)
             : try caller.groups(searching: query.accessGroup, during: Self.walking)
-        let numbers = try readRows(Self.walking) { snapshot in
+        let numbers = try readRows(Self.walking) { (snapshot) throws(KeychainFailure) in
             guard !query.namesOneItem else {
                 return try snapshot.state.find(query, groups, snapshot.store).map(\.number)
             }
@@ -55,7 +55,7 @@ extension ItemStore {
     /// A walk over the items of every application, for programs that show a person the whole
     /// keychain. ``next(of:)`` takes the steps.
     package func walkEverything() throws(KeychainFailure) -> ItemWalk {
-        let numbers = try readRows(Self.walking) { snapshot in
+        let numbers = try readRows(Self.walking) { (snapshot) throws(KeychainFailure) in
             try snapshot.state.allNumbers(snapshot.store)
         }
         // A query without attributes accepts items of both classes.
@@ -74,7 +74,7 @@ extension ItemStore {
         let query = walk.query
         // A list shows every item, so it does not matter which fingers are enrolled now.
         let access = PresenceAccess(.naming, enrolment: .known([]))
-        let result = try step(of: &walk, Self.walking) { (rows, state) in
+        let result = try step(of: &walk, Self.walking) { (rows, state) throws(KeychainFailure) in
             try RowOpener(query: query, parts: .attributes, state: state, access: access).open(rows)
         }
         guard case .found(let found)? = result else { return FoundItems() }
@@ -85,10 +85,10 @@ extension ItemStore {
     /// nil if there is no keychain.
     func step<R>(
         of walk: inout ItemWalk, _ operation: String,
-        _ body: ([FoundRow], RowKeys) throws -> R
+        _ body: ([FoundRow], RowKeys) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R? {
         let before = walk
-        let step = try readRows(operation) { snapshot in
+        let step = try readRows(operation) { (snapshot) throws(KeychainFailure) in
             let (rows, end) = try Self.rows(of: before, snapshot.state, snapshot.store)
             snapshot.end()
             return (try body(rows, snapshot.state), end)

@@ -67,7 +67,7 @@ struct ItemTransaction {
 
     /// The proof without which no item is reported as a duplicate of `existing`:
     /// spec/secitem.md §10.4.
-    func demandedProof(for existing: FoundRow?) throws -> PresenceDemand? {
+    func demandedProof(for existing: FoundRow?) throws(KeychainFailure) -> PresenceDemand? {
         guard case .row(let row)? = existing, row.header.flags.presence != nil,
             !row.header.flags.contains(.tombstone)
         else { return nil }

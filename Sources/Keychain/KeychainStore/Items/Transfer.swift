@@ -73,7 +73,7 @@ extension ItemStore {
         _ transfer: ItemTransfer, for caller: Caller
     ) throws(KeychainFailure) {
         let operation = "move items"
-        _ = try writeRows(operation, creating: true, for: caller) { rows in
+        _ = try writeRows(operation, creating: true, for: caller) { (rows) throws(KeychainFailure) in
             let items = ItemTransaction(rows, caller)
             for change in transfer.changes { try items.perform(change) }
             // First, because an addition may take the name of an item that goes.
@@ -93,7 +93,7 @@ extension ItemStore {
 }
 
 extension ItemTransaction {
-    fileprivate func perform(_ change: ItemTransfer.Change) throws {
+    fileprivate func perform(_ change: ItemTransfer.Change) throws(KeychainFailure) {
         let match = try open(change.version)
         let item = change.item
         // The error for an unavailable class names the reason: no passcode, or the lock.
@@ -113,7 +113,7 @@ extension ItemTransaction {
 
     /// Opens an item that has not changed since it was read. So a value that another process has
     /// stored since then is neither deleted nor overwritten.
-    fileprivate func open(_ version: ItemVersion) throws -> OpenedRow {
+    fileprivate func open(_ version: ItemVersion) throws(KeychainFailure) -> OpenedRow {
         let groups = try caller.groups(changing: nil, during: operation)
         let query = ItemQuery(version.reference)
         guard let found = try state.find(query, groups, rows.store).first else {
@@ -148,14 +148,14 @@ extension ItemStore {
     ) throws(KeychainFailure) {
         _ = try shareWrite(
             "set an item", creating: true, for: caller, byteCount: addition.byteCount
-        ) { rows in
+        ) { (rows) throws(KeychainFailure) in
             try ItemTransaction(rows, caller).replace(query, with: addition)
         }
     }
 }
 
 extension ItemTransaction {
-    fileprivate func replace(_ query: ItemQuery, with addition: Addition) throws {
+    fileprivate func replace(_ query: ItemQuery, with addition: Addition) throws(KeychainFailure) {
         let item = addition.item
         let groups = try caller.groups(changing: query.accessGroup, during: operation)
         try check(addition.value)
@@ -179,7 +179,7 @@ extension ItemTransaction {
     /// Opens the rows that match, without damaged ones.
     private func openSound(
         _ query: ItemQuery, _ groups: [AccessGroup]
-    ) throws -> [OpenedRow] {
+    ) throws(KeychainFailure) -> [OpenedRow] {
         var matches: [OpenedRow] = []
         for case .row(let row) in try state.find(query, groups, rows.store) {
             guard let opened = try rows.openIfSound(row) else { continue }

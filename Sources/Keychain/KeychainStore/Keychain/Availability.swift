@@ -42,7 +42,7 @@ extension KeychainPasscodes {
     /// Enough to wait for one epoch change, and for another one that begins during the wait.
     private static let lookCount = 3
 
-    fileprivate func availability() throws -> KeychainAvailability {
+    fileprivate func availability() throws(KeychainFailure) -> KeychainAvailability {
         for attempt in 1...Self.lookCount {
             let header = try header()
             let isLast = attempt == Self.lookCount

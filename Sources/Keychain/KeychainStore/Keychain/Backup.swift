@@ -24,7 +24,7 @@ extension Keychain {
             try store.location.refuseOwnFolder(request.path, during: Self.backingUp)
         }
         try BackupWriter.check(path: request.path, replacing: request.isReplacing)
-        let isThere = try store.readRows(Self.backingUp) { snapshot in
+        let isThere = try store.readRows(Self.backingUp) { (snapshot) throws(KeychainFailure) in
             try snapshot.state.checkMigratableClasses()
             return true
         }
@@ -52,7 +52,7 @@ extension Keychain {
         let operation = Self.backingUp
         let cost = if let cost = request.cost { cost } else { try Self.calibratedCost(operation) }
         let milliseconds = store.now.logicalTime >> 16
-        let report = try store.readRows(operation) { snapshot in
+        let report = try store.readRows(operation) { (snapshot) throws(KeychainFailure) in
             let state = snapshot.state
             try state.checkMigratableClasses()
             let rows = try RowSpool(
@@ -107,9 +107,9 @@ private struct BackupPass: ~Copyable {
     /// - Throws: ``KeychainFailure/Code/damaged``, after all rows have been counted.
     consuming func run(
         _ rows: RowSpool, skippingDamaged skips: Bool
-    ) throws -> BackupReport {
-        while let row = try rows.next() {
-            switch try fate(of: row) {
+    ) throws(KeychainFailure) -> BackupReport {
+        while let row = try translating(rows.next(), during: Self.operation) {
+            switch try translating(fate(of: row), during: Self.operation) {
             case .item(let item):
                 // After a damaged row the backup fails; the rest is read only to count the damage.
                 if skips || report.damagedCount == 0 { try writer.append(item) }
@@ -126,12 +126,12 @@ private struct BackupPass: ~Copyable {
         return report
     }
 
-    private func fate(of found: FoundRow) throws -> Fate {
+    private func fate(of found: FoundRow) throws(SystemError) -> Fate {
         guard case .row(let row) = found else { return .damaged }
-        return try unlessDamaged { try fate(of: row) } ?? .damaged
+        return try unlessDamaged { () throws(SystemError) in try fate(of: row) } ?? .damaged
     }
 
-    private func fate(of row: SealedRow) throws -> Fate {
+    private func fate(of row: SealedRow) throws(SystemError) -> Fate {
         let header = row.header
         let cipher = try state.cipher(opening: header)
         let content = try cipher.openContent(row)
@@ -141,7 +141,7 @@ private struct BackupPass: ~Copyable {
         var value: SecretValue?
         if let secret = row.secret {
             value = try cipher.openValue(ValueParts(row), secret.span)
-            guard value?.byteCount == content.valueByteCount else { throw SystemError.row(.damagedContent) }
+            guard value?.byteCount == content.valueByteCount else { throw .row(.damagedContent) }
         }
         // An access control without conditions adds nothing to the protection class.
         let attributes = content.attributes.filter { $0.key != .accessControl }

@@ -23,10 +23,10 @@ struct KeyChange {
     /// - Returns: The number of damaged rows that it has set aside.
     func run(
         creating isCreating: Bool = false, to next: (KeychainHeader) -> NextEpoch,
-        openedBy open: (KeychainPasscodes, KeychainHeader) throws -> KeychainOpener
+        openedBy open: (KeychainPasscodes, KeychainHeader) throws(KeychainFailure) -> KeychainOpener
     ) throws(KeychainFailure) -> Int {
         let before = try quarantinedRowCount()
-        try store.changeKeys(operation, creating: isCreating) { keys, header -> Void? in
+        try store.changeKeys(operation, creating: isCreating) { (keys, header) throws(KeychainFailure) -> Void? in
             let moment = try keys.moment(of: header)
             var plan = try keys.plan(header, open(keys, header), to: next(header))
             plan.moment = moment

@@ -29,7 +29,7 @@ extension Keychain {
         replacing check: (_ known: [UInt8]?) throws(KeychainFailure) -> Void = { _ in }
     ) throws(KeychainFailure) -> SecretBytes {
         let key = RecoveryKey.random()
-        try store.changeKeys(Self.adding, creating: true) { keys, header -> Void? in
+        try store.changeKeys(Self.adding, creating: true) { (keys, header) throws(KeychainFailure) -> Void? in
             try check(header.keybag.recoveryPublicKey?.bytes)
             let opener = try keys.protector(of: header, passcode)
             let isAdded = try keys.countingWrongPasscodes {
@@ -52,7 +52,7 @@ extension Keychain {
     package func itemsLostByRecovery(
         settingPasscode setsPasscode: Bool = true
     ) throws(KeychainFailure) -> LostItems {
-        try store.workOnKeys(Self.recovering) { keys in
+        try store.workOnKeys(Self.recovering) { (keys) throws(KeychainFailure) in
             let header = try keys.header()
             let hasDeviceKey = try keys.deviceSecretAtHand(header) != nil
             let lost = RowKinds.lostByRecovery(
@@ -84,7 +84,7 @@ extension Keychain {
         with text: borrowing SecretBytes, settingPasscode new: KeychainPasscode?,
         deviceKeyFrom place: DeviceKeySource? = nil, _ options: EpochOptions = EpochOptions()
     ) throws(KeychainFailure) -> Int {
-        let expected = try store.workOnKeys(Self.recovering) { keys in
+        let expected = try store.workOnKeys(Self.recovering) { (keys) throws(KeychainFailure) in
             RowKinds.lostByRecovery(
                 hasDeviceKey: try keys.deviceSecretAtHand(keys.header()) != nil,
                 settingPasscode: new != nil)

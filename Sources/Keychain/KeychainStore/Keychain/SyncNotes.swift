@@ -23,7 +23,7 @@ extension Keychain {
     /// - Throws: ``KeychainFailure``: `timedOut`, `damaged`, any failure of the keychain itself.
     package func syncState() throws(KeychainFailure) -> SyncState {
         do {
-            return try store.readRows("look at sync") { snapshot in
+            return try store.readRows("look at sync") { (snapshot) throws(KeychainFailure) in
                 guard try snapshot.bytes(of: .circle) != nil else { return .off }
                 if try snapshot.bytes(of: .paused) != nil { return .paused }
                 return try snapshot.bytes(of: .report)?.first.flatMap(SyncState.init) ?? .waiting
@@ -36,7 +36,7 @@ extension Keychain {
 }
 
 extension RowSnapshot {
-    fileprivate func bytes(of note: Keychain.SyncNote) throws -> [UInt8]? {
+    fileprivate func bytes(of note: Keychain.SyncNote) throws(KeychainFailure) -> [UInt8]? {
         try store.sync.entry(SyncTables.noteKind, Array(note.rawValue.utf8)).map(state.openFacts)
     }
 }

@@ -24,7 +24,7 @@ extension Keychain {
     package func unlock(
         _ passcode: KeychainPasscode, for duration: Duration? = nil, autoLock idle: Duration? = nil
     ) throws(KeychainFailure) {
-        try store.changeKeys(Self.unlocking) { keys, header -> Void? in
+        try store.changeKeys(Self.unlocking) { (keys, header) throws(KeychainFailure) -> Void? in
             guard header.lockState != nil else { return () }
             let moment = try keys.moment(of: header)
             let protector = try keys.protector(of: header, passcode)
@@ -80,7 +80,7 @@ extension Keychain {
     private func lock(
         all: Bool, waiting: Bool, _ isRead: inout Bool
     ) throws(KeychainFailure) {
-        try store.workOnKeys(Self.locking, checkingSettings: false) { keys in
+        try store.workOnKeys(Self.locking, checkingSettings: false) { (keys) throws(KeychainFailure) in
             let deadline = keys.deadline
             let header = try keys.keychain.readHeader(deadline)
             isRead = true
