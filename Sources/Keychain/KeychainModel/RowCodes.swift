@@ -26,6 +26,15 @@ extension SystemError {
     @inline(never)
     package static func row(_ code: Code) -> SystemError { SystemError(code, during: "open a row") }
 
+    /// The error for a row whose key is not open.
+    ///
+    /// - Parameter isOfProcess: Whether this process unlocks only for itself.
+    package static func lockedRow(ofProcess isOfProcess: Bool) -> SystemError {
+        SystemError(
+            .lockedRow, during: "open a row",
+            hint: isOfProcess ? KeychainFailure.descriptorHint : nil)
+    }
+
     /// Whether a row itself is damaged, so that the call can leave it out.
     package var isDamage: Bool {
         [.damagedColumn, .damagedSeal, .damagedContent].contains(code)

@@ -227,7 +227,7 @@ struct ChunkReader: ~Copyable {
     mutating func bytes(_ count: Int) throws(KeychainFailure) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
-        try forEachPiece(of: count) { (piece) throws(KeychainFailure) in
+        try forEachPiece(of: count) { piece in
             for index in piece.indices { bytes.append(piece[index]) }
         }
         return bytes
@@ -239,7 +239,7 @@ struct ChunkReader: ~Copyable {
     mutating func secret(_ count: Int) throws(KeychainFailure) -> SecretBytes {
         var secret = SecretBytes(byteCount: count)
         var filled = 0
-        try forEachPiece(of: count) { (piece) throws(KeychainFailure) in
+        try forEachPiece(of: count) { piece in
             secret.write(piece, at: filled)
             filled += piece.count
         }

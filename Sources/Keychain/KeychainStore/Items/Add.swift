@@ -79,7 +79,8 @@ extension ItemTransaction {
         _ addition: Addition, _ prepared: IndexedContent, over existing: FoundRow?
     ) throws(KeychainFailure) -> ItemResult<StoredItem> {
         var prepared = prepared
-        let demand = try demandedProof(for: existing) ?? demandedPassword(for: addition, existing)
+        var demand = try demandedProof(for: existing)
+        if demand == nil { demand = try demandedPassword(for: addition, existing) }
         if let demand { return .needsPerson(demand) }
         let predecessor = try rows.makeWay(over: existing)
         if let date = predecessor.modificationDate {
@@ -150,12 +151,7 @@ extension ItemTransaction {
     private func check(_ addition: Addition) throws(KeychainFailure) -> AccessGroup {
         let group = try caller.group(writing: addition.item.accessGroup, during: operation)
         try check(addition.value)
-        // An unavailable class is reported before a duplicate: spec/secitem.md §3.10.
-        do {
-            _ = try state.cipher(addition.item.protectionClass)
-        } catch {
-            throw KeychainFailure(error, during: operation)
-        }
+        try check(addition.item.protectionClass)
         if let accessControl = addition.item.accessControl {
             try check(accessControl, isSynchronizable: addition.item.isSynchronizable)
         }

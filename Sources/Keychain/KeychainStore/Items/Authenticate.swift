@@ -25,7 +25,9 @@ extension ItemStore {
         return try changeKeys(Self.proving) { (keys, header) throws(KeychainFailure) in
             try header.requirePasscode()
             let protector = try keys.protector(of: header, passcode)
-            return try keys.countingWrongPasscodes { try header.proof(with: protector) }
+            return try keys.countingWrongPasscodes { () throws(KeychainFailure) in
+                try header.proof(with: protector)
+            }
         }
     }
 
@@ -75,11 +77,11 @@ extension KeychainHeader {
 extension RowKeys {
     /// The pair `person`; none if the keychain has no pairs.
     ///
-    /// - Throws: ``SystemError``: `lockedRow`; ``KeychainFailure`` if the pair is not that of its keybag.
+    /// - Throws: ``KeychainFailure``: `locked`; another one if the pair is not that of its keybag.
     fileprivate func personKeys(of header: KeychainHeader) throws(KeychainFailure) -> [PresenceKeys] {
         guard try header.keybag.publicKey(of: .person) != nil else { return [] }
         guard let keys = try header.keybag.personKeys(of: epoch.keys) else {
-            throw SystemError.row(.lockedRow)
+            throw KeychainFailure(.lockedRow(), during: ItemStore.proving)
         }
         return [keys]
     }

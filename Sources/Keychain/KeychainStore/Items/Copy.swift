@@ -24,7 +24,7 @@ extension ItemStore {
     ) throws(KeychainFailure) -> ItemResult<FoundItems<StoredItem>> {
         let groups = try caller.groups(searching: query.accessGroup, during: Self.copying)
         let result = try readRows(Self.copying) { (snapshot) throws(KeychainFailure) in
-            do {
+            do throws(SystemError) {
                 let rows = try snapshot.state.find(query, groups, snapshot.store)
                 snapshot.end()
                 return try RowOpener(

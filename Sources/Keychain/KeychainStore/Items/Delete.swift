@@ -200,16 +200,21 @@ struct MassDeletion {
         while !walk.isAtEnd {
             let operation = ItemStore.deleting
             let found = try store.step(of: &walk, operation) { (rows, state) throws(KeychainFailure) in
-                try rows.compactMap { found -> Int64? in
-                    guard case .row(let row) = found else { return nil }
-                    return try fits(row, state) ? row.header.number : nil
-                }
+                try translating(fitting(rows, state), during: operation)
             }
             matching += found ?? []
         }
         walk.numbers = matching
         walk.position = 0
         return walk
+    }
+
+    private func fitting(_ rows: [FoundRow], _ state: RowKeys) throws(SystemError) -> [Int64] {
+        var numbers: [Int64] = []
+        for case .row(let row) in rows where try fits(row, state) {
+            numbers.append(row.header.number)
+        }
+        return numbers
     }
 
     private func fits(_ row: SealedRow, _ state: RowKeys) throws(SystemError) -> Bool {

@@ -44,10 +44,14 @@ extension ItemStore {
             ? try caller.groups(changing: query.accessGroup, during: Self.walking)
             : try caller.groups(searching: query.accessGroup, during: Self.walking)
         let numbers = try readRows(Self.walking) { (snapshot) throws(KeychainFailure) in
-            guard !query.namesOneItem else {
-                return try snapshot.state.find(query, groups, snapshot.store).map(\.number)
+            do {
+                guard !query.namesOneItem else {
+                    return try snapshot.state.find(query, groups, snapshot.store).map(\.number)
+                }
+                return try snapshot.state.candidates(query, groups, snapshot.store)
+            } catch {
+                throw KeychainFailure(error, during: Self.walking)
             }
-            return try snapshot.state.candidates(query, groups, snapshot.store)
         }
         return ItemWalk(query: query, groups: groups, numbers: numbers ?? [])
     }
@@ -56,7 +60,8 @@ extension ItemStore {
     /// keychain. ``next(of:)`` takes the steps.
     package func walkEverything() throws(KeychainFailure) -> ItemWalk {
         let numbers = try readRows(Self.walking) { (snapshot) throws(KeychainFailure) in
-            try snapshot.state.allNumbers(snapshot.store)
+            try translating(
+                snapshot.state.allNumbers(snapshot.store), during: Self.walking)
         }
         // A query without attributes accepts items of both classes.
         return ItemWalk(query: ItemQuery(.genericPassword), groups: nil, numbers: numbers ?? [])
@@ -75,7 +80,9 @@ extension ItemStore {
         // A list shows every item, so it does not matter which fingers are enrolled now.
         let access = PresenceAccess(.naming, enrolment: .known([]))
         let result = try step(of: &walk, Self.walking) { (rows, state) throws(KeychainFailure) in
-            try RowOpener(query: query, parts: .attributes, state: state, access: access).open(rows)
+            try translating(
+                RowOpener(query: query, parts: .attributes, state: state, access: access)
+                    .open(rows), during: Self.walking)
         }
         guard case .found(let found)? = result else { return FoundItems() }
         return found
@@ -89,7 +96,8 @@ extension ItemStore {
     ) throws(KeychainFailure) -> R? {
         let before = walk
         let step = try readRows(operation) { (snapshot) throws(KeychainFailure) in
-            let (rows, end) = try Self.rows(of: before, snapshot.state, snapshot.store)
+            let (rows, end) = try translating(
+                Self.rows(of: before, snapshot.state, snapshot.store), during: operation)
             snapshot.end()
             return (try body(rows, snapshot.state), end)
         }

@@ -25,6 +25,12 @@ struct ItemTransaction {
     var operation: String { rows.operation }
 
     /// - Throws: ``KeychainFailure/Code/valueTooLarge``.
+    /// Reports an unavailable class: that comes before a match or a duplicate (spec/secitem.md
+    /// §3.10).
+    func check(_ protectionClass: ProtectionClass) throws(KeychainFailure) {
+        _ = try translating(state.cipher(protectionClass), during: operation)
+    }
+
     func check(_ value: SecretValue?) throws(KeychainFailure) {
         guard (value?.byteCount ?? 0) <= ItemStore.maximalValueByteCount else {
             throw KeychainFailure(

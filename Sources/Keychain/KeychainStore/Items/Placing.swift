@@ -119,8 +119,7 @@ extension ItemTransaction {
     private func move(
         _ placement: Placement, from old: PasswordService, to new: PasswordService
     ) throws(KeychainFailure) {
-        // An unavailable class is reported before a match: spec/secitem.md §3.10.
-        _ = try state.cipher(new.protectionClass)
+        try check(new.protectionClass)
         let existing = try row(of: placement.account, in: old)
         guard case .row(let row)? = existing, let match = try rows.openIfSound(row) else {
             // No part of a damaged item can be kept: it goes to quarantine.

@@ -3,6 +3,7 @@
 internal import ValetKeychainDatabase
 package import ValetKeychainModel
 package import ValetSealing
+internal import ValetSystem
 
 /// An item as a caller has read it.
 package struct ItemVersion: Hashable, Sendable {
@@ -97,7 +98,7 @@ extension ItemTransaction {
         let match = try open(change.version)
         let item = change.item
         // The error for an unavailable class names the reason: no passcode, or the lock.
-        _ = try state.cipher(item.protectionClass)
+        try check(item.protectionClass)
         if let accessControl = item.accessControl {
             let flags = match.row.header.flags
             try check(accessControl, isSynchronizable: flags.contains(.synchronizable))
@@ -107,7 +108,9 @@ extension ItemTransaction {
         }
         // The value was opened with a proof or a password before this call. Without it the item
         // would lose it.
-        guard let value = change.value else { throw SystemError.row(.needsPerson) }
+        guard let value = change.value else {
+            throw KeychainFailure(.row(.needsPerson), during: operation)
+        }
         try update(match, change.changes, value: value)
     }
 
@@ -116,10 +119,13 @@ extension ItemTransaction {
     fileprivate func open(_ version: ItemVersion) throws(KeychainFailure) -> OpenedRow {
         let groups = try caller.groups(changing: nil, during: operation)
         let query = ItemQuery(version.reference)
-        guard let found = try state.find(query, groups, rows.store).first else {
+        let all = try translating(state.find(query, groups, rows.store), during: operation)
+        guard let found = all.first else {
             throw KeychainFailure(.itemNotFound, during: operation)
         }
-        guard case .row(let row) = found else { throw SystemError.row(.damagedColumn) }
+        guard case .row(let row) = found else {
+            throw KeychainFailure(.row(.damagedColumn), during: operation)
+        }
         let opened = try rows.open(row)
         guard opened.content.modificationDate == version.modificationDate else {
             throw KeychainFailure(
@@ -159,8 +165,7 @@ extension ItemTransaction {
         let item = addition.item
         let groups = try caller.groups(changing: query.accessGroup, during: operation)
         try check(addition.value)
-        // An unavailable class is reported before a match: spec/secitem.md §3.10.
-        _ = try state.cipher(item.protectionClass)
+        try check(item.protectionClass)
         var matches = try openSound(query, groups)
         let isAlike = { (match: OpenedRow) in
             match.row.header.flags.contains(.synchronizable) == item.isSynchronizable
@@ -181,9 +186,12 @@ extension ItemTransaction {
         _ query: ItemQuery, _ groups: [AccessGroup]
     ) throws(KeychainFailure) -> [OpenedRow] {
         var matches: [OpenedRow] = []
-        for case .row(let row) in try state.find(query, groups, rows.store) {
+        let found = try translating(state.find(query, groups, rows.store), during: operation)
+        for case .row(let row) in found {
             guard let opened = try rows.openIfSound(row) else { continue }
-            if try query.fits(opened.content) { matches.append(opened) }
+            if try translating(query.fits(opened.content), during: operation) {
+                matches.append(opened)
+            }
         }
         return matches
     }

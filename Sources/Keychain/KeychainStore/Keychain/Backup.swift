@@ -9,7 +9,7 @@ internal import ValetSystem
 /// `valet backup create`: writes all items that may leave the device into one encrypted file
 /// (docs/FORMAT.md §11). The `Backup` module has the file format.
 extension Keychain {
-    private static let backingUp = "make a backup"
+    fileprivate static let backingUp = "make a backup"
 
     /// Whether a passphrase has fewer than eight characters: the minimum for passcodes, too.
     package static func isShort(passphrase: borrowing SecretBytes) -> Bool {
@@ -25,7 +25,8 @@ extension Keychain {
         }
         try BackupWriter.check(path: request.path, replacing: request.isReplacing)
         let isThere = try store.readRows(Self.backingUp) { (snapshot) throws(KeychainFailure) in
-            try snapshot.state.checkMigratableClasses()
+            try translating(
+                snapshot.state.checkMigratableClasses(), during: Self.backingUp)
             return true
         }
         if isThere == nil { throw absent }
@@ -54,9 +55,12 @@ extension Keychain {
         let milliseconds = store.now.logicalTime >> 16
         let report = try store.readRows(operation) { (snapshot) throws(KeychainFailure) in
             let state = snapshot.state
-            try state.checkMigratableClasses()
-            let rows = try RowSpool(
-                copying: snapshot.store, folders: request.spoolFolders(beside: store.location))
+            let rows = try translating(operation) { () throws(SystemError) in
+                try state.checkMigratableClasses()
+                return try RowSpool(
+                    copying: snapshot.store,
+                    folders: request.spoolFolders(beside: store.location))
+            }
             snapshot.end()
             let origin = BackupOrigin(
                 keychainID: state.keychainID, milliseconds: milliseconds)
@@ -108,8 +112,8 @@ private struct BackupPass: ~Copyable {
     consuming func run(
         _ rows: RowSpool, skippingDamaged skips: Bool
     ) throws(KeychainFailure) -> BackupReport {
-        while let row = try translating(rows.next(), during: Self.operation) {
-            switch try translating(fate(of: row), during: Self.operation) {
+        while let row = try translating(rows.next(), during: Keychain.backingUp) {
+            switch try translating(fate(of: row), during: Keychain.backingUp) {
             case .item(let item):
                 // After a damaged row the backup fails; the rest is read only to count the damage.
                 if skips || report.damagedCount == 0 { try writer.append(item) }

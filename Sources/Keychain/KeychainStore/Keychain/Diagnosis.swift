@@ -254,24 +254,27 @@ struct KeychainExamination {
         guard let folder = try DeviceKeyFolder(keys.keychain.location, header) else { return [] }
         let isFile = header.keybag.deviceSource == .ownFile
         // While the device key in use is missing, another file may be its only copy.
-        let isSeen = try !isFile || folder.hasKey(header.keybag.deviceKeyID)
+        let isSeen = isFile ? try folder.hasKey(header.keybag.deviceKeyID) : true
         // The previous device key keeps its name until a change of keys has ended.
         let isChanging = try keys.keychain.isErasePending()
-        return try folder.names().compactMap { (name) throws(SystemError) -> Finding? in
+        var findings: [Finding?] = []
+        for name in try folder.names() {
             let isUsual = name == KeychainFile.deviceKey
             switch try folder.entry(name) {
-            case nil, .inUse: return nil
+            case nil, .inUse: continue
             case .outdated, .remnant:
                 let isWaiting = isUsual && isChanging
-                return isSeen && !isWaiting ? Finding(outdated: name, in: folder) : nil
+                findings.append(isSeen && !isWaiting ? Finding(outdated: name, in: folder) : nil)
             case .foreign(let owner):
                 // It does no harm, unless it has the name that this keychain's device key needs.
-                return Finding(
-                    of: owner, at: folder.path(of: name), inTheWay: isUsual && isFile)
+                findings.append(
+                    Finding(
+                        of: owner, at: folder.path(of: name), inTheWay: isUsual && isFile))
             case .strange(let reason):
-                return isSeen ? Finding(strange: reason, at: folder.path(of: name)) : nil
+                findings.append(isSeen ? Finding(strange: reason, at: folder.path(of: name)) : nil)
             }
         }
+        return findings.compactMap(\.self)
     }
 
     // The TPM.

@@ -21,7 +21,9 @@ package struct Keychain: Sendable {
     package func awaitWriters(atMost duration: Duration) {
         // Watchers also poll, so a missed notification does no harm.
         try? store.workOnKeys("watch the keychain") { (keys) throws(KeychainFailure) in
-            try keys.keychain.pool.awaitWriters(Deadline(after: duration))
+            try translating(
+                keys.keychain.pool.awaitWriters(Deadline(after: duration)),
+                during: keys.operation)
         }
     }
 }
@@ -41,9 +43,11 @@ extension Keychain {
         let operation = "delete damaged items set aside"
         return try store.writeRows(operation) { (access) throws(KeychainFailure) in
             let connection = access.store.connection
-            let count = try RowCount.quarantined(in: connection)
-            try Statement("DELETE FROM quarantine", on: connection).start().finish()
-            return count
+            return try translating(operation) { () throws(SystemError) in
+                let count = try RowCount.quarantined(in: connection)
+                try Statement("DELETE FROM quarantine", on: connection).start().finish()
+                return count
+            }
         } ?? 0
     }
 
@@ -53,7 +57,10 @@ extension Keychain {
         let missing = KeychainFailure(.itemNotFound, during: operation)
         // If the quarantine cannot be read, the failure has no hint.
         let count = try? store.inspect(operation) { (keys) throws(KeychainFailure) in
-            try keys.read { try RowCount.quarantined(in: $0.connection) }
+            try keys.read { (store) throws(KeychainFailure) in
+                try translating(
+                    RowCount.quarantined(in: store.connection), during: operation)
+            }
         }
         guard let count, count > 0 else { return missing }
         let items = count == 1 ? "1 damaged item was" : "\(count) damaged items were"

@@ -29,10 +29,11 @@ extension Keychain {
         replacing check: (_ known: [UInt8]?) throws(KeychainFailure) -> Void = { _ in }
     ) throws(KeychainFailure) -> SecretBytes {
         let key = RecoveryKey.random()
-        try store.changeKeys(Self.adding, creating: true) { (keys, header) throws(KeychainFailure) -> Void? in
+        try store.changeKeys(Self.adding, creating: true) {
+            (keys, header) throws(KeychainFailure) -> Void? in
             try check(header.keybag.recoveryPublicKey?.bytes)
             let opener = try keys.protector(of: header, passcode)
-            let isAdded = try keys.countingWrongPasscodes {
+            let isAdded = try keys.countingWrongPasscodes { () throws(KeychainFailure) in
                 try keys.replaceKeybag(of: header, openedBy: opener) {
                     (keybag, settings) throws(KeychainFailure) in
                     try keybag.addingRecoveryKey(key.publicKey, with: opener, settings: settings)
@@ -98,7 +99,7 @@ extension Keychain {
             next.source = place ?? (header.isBoundToTPM ? .ownFile : nil)
             next.registers = place == .tpm ? PCRSelection.none : nil
             return next
-        } openedBy: { keys, header in
+        } openedBy: { (keys, header) throws(KeychainFailure) in
             if place == .keyFile { try keys.source.checkGivenFileIsElsewhere() }
             let secret = try keys.deviceSecretAtHand(header)
             let key = try text.withBytes { bytes throws(KeychainFailure) in

@@ -109,7 +109,8 @@ extension Keychain {
     ) throws(KeychainFailure) -> RestoreReport {
         let expected = try backup.reader.verify()
         let report = try store.writeRows(Self.restoring, creating: !isDryRun) { (access) throws(KeychainFailure) in
-            try access.state.checkMigratableClasses()
+            try translating(
+                access.state.checkMigratableClasses(), during: Self.restoring)
             var pass = RestorePass(access, policy, isDryRun: isDryRun)
             return try pass.run(backup.reader, expecting: expected)
         }

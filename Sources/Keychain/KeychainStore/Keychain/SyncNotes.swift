@@ -36,7 +36,7 @@ extension Keychain {
 }
 
 extension RowSnapshot {
-    fileprivate func bytes(of note: Keychain.SyncNote) throws(KeychainFailure) -> [UInt8]? {
+    fileprivate func bytes(of note: Keychain.SyncNote) throws(SystemError) -> [UInt8]? {
         try store.sync.entry(SyncTables.noteKind, Array(note.rawValue.utf8)).map(state.openFacts)
     }
 }

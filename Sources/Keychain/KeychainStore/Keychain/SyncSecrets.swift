@@ -71,7 +71,7 @@ extension KeychainPasscodes {
         of header: KeychainHeader, openedBy opener: borrowing Protector,
         _ change: (LockedKeybag, _ settings: [UInt8]) throws(KeychainFailure) -> LockedKeybag
     ) throws(KeychainFailure) -> Void? {
-        let isReplaced = try countingWrongPasscodes {
+        let isReplaced = try countingWrongPasscodes { () throws(KeychainFailure) in
             try replaceKeybag(of: header, openedBy: opener, change)
         }
         return isReplaced ? () : nil
