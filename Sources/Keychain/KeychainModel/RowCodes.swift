@@ -35,6 +35,12 @@ extension SystemError {
             hint: isOfProcess ? KeychainFailure.descriptorHint : nil)
     }
 
+    /// Whether a row was the cause: it is damaged, closed, or badly indexed.
+    package var isOfRow: Bool {
+        isDamage
+            || [.lockedRow, .needsPerson, .needsPasscode, .damagedIndex].contains(code)
+    }
+
     /// Whether a row itself is damaged, so that the call can leave it out.
     package var isDamage: Bool {
         [.damagedColumn, .damagedSeal, .damagedContent].contains(code)

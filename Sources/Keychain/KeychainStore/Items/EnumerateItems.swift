@@ -44,7 +44,7 @@ extension ItemStore {
             ? try caller.groups(changing: query.accessGroup, during: Self.walking)
             : try caller.groups(searching: query.accessGroup, during: Self.walking)
         let numbers = try readRows(Self.walking) { (snapshot) throws(KeychainFailure) in
-            do {
+            do throws(SystemError) {
                 guard !query.namesOneItem else {
                     return try snapshot.state.find(query, groups, snapshot.store).map(\.number)
                 }

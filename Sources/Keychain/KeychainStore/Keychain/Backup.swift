@@ -93,7 +93,7 @@ extension Keychain {
 /// One pass over all rows, which writes the items that belong in a backup.
 private struct BackupPass: ~Copyable {
     private enum Fate {
-        case item(BackupItem)
+        case item(NewItem, logicalTime: Int64, SecretValue?)
         case tombstone, thisDeviceOnly, accessControlled, damaged
     }
 
@@ -114,7 +114,8 @@ private struct BackupPass: ~Copyable {
     ) throws(KeychainFailure) -> BackupReport {
         while let row = try translating(rows.next(), during: Keychain.backingUp) {
             switch try translating(fate(of: row), during: Keychain.backingUp) {
-            case .item(let item):
+            case .item(let properties, let logicalTime, let value):
+                let item = try BackupItem(properties, logicalTime: logicalTime, value: value)
                 // After a damaged row the backup fails; the rest is read only to count the damage.
                 if skips || report.damagedCount == 0 { try writer.append(item) }
                 report.itemCount += 1
@@ -153,7 +154,7 @@ private struct BackupPass: ~Copyable {
             header.itemClass, attributes: attributes, accessGroup: content.accessGroup,
             isSynchronizable: header.flags.contains(.synchronizable),
             protectionClass: header.protectionClass)
-        return .item(try BackupItem(properties, logicalTime: row.logicalTime, value: value))
+        return .item(properties, logicalTime: row.logicalTime, value)
     }
 
     private static func refusal(_ count: Int) -> KeychainFailure {

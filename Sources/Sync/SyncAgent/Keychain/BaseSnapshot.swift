@@ -18,17 +18,15 @@ package final class BaseSnapshot {
     ///   closed since.
     package func record(_ dot: Dot, in scope: KeyScope) throws(KeychainFailure) -> SyncRecord {
         let operation = "build a base"
-        return try translating(operation) {
-            guard held.isOpen else { throw KeychainFailure(.locked, during: operation) }
-            let reader = RecordReader(store: held.store, keys: held.keys.rows)
-            guard let record = try reader.record(dot, in: scope) else {
-                throw KeychainFailure(
-                    .damaged, during: operation,
-                    message: "an item that other devices have is damaged here",
-                    hint: "run `valet doctor`; writing or removing the item mends this")
-            }
-            return record
+        guard held.isOpen else { throw KeychainFailure(.locked, during: operation) }
+        let reader = RecordReader(store: held.store, keys: held.keys.rows)
+        guard let record = try translating(reader.record(dot, in: scope), during: operation) else {
+            throw KeychainFailure(
+                .damaged, during: operation,
+                message: "an item that other devices have is damaged here",
+                hint: "run `valet doctor`; writing or removing the item mends this")
         }
+        return record
     }
 
     /// Ends the transaction. A snapshot that is dropped ends it, too.
