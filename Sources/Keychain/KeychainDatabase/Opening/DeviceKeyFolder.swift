@@ -192,7 +192,8 @@ extension DeviceKeyFolder {
         let inPlace = try translating(entry(usual), during: OldKeyErasure.erasing)
         if inPlace == .inUse(keyID) { return usual }
         try check(own, keyID)
-        let isFree = try translating(makeWay(for: usual, over: inPlace), during: OldKeyErasure.erasing)
+        let isFree = try translating(
+            makeWay(for: usual, over: inPlace), during: OldKeyErasure.erasing)
         guard isFree else { return own }
         try translating(
             folder.rename(own, to: usual, replacing: false), during: OldKeyErasure.erasing)

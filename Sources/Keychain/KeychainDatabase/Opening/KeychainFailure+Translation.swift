@@ -59,7 +59,9 @@ extension KeychainFailure {
 
 extension SystemError {
     /// The error for a row whose key is not open.
-    package static func lockedRow() -> SystemError { .lockedRow(ofProcess: LockStates.areOfProcess) }
+    package static func lockedRow() -> SystemError {
+        .lockedRow(ofProcess: LockStates.areOfProcess)
+    }
 }
 
 extension KeychainFailure {

@@ -35,7 +35,7 @@ package struct KeychainPasscodes {
     package var source: DeviceSecretSource { keychain.source }
 
     /// Reads the header of the keychain, which needs no key.
-    package func header() throws(KeychainFailure) -> KeychainHeader { 
+    package func header() throws(KeychainFailure) -> KeychainHeader {
         try keychain.readHeader(deadline, for: operation)
     }
 
@@ -211,12 +211,13 @@ package struct KeychainPasscodes {
     /// The number of items that belong to all of `kinds`.
     package func rowCount(of kinds: [RowKinds] = []) throws(KeychainFailure) -> Int {
         try read { (store) throws(KeychainFailure) in
-            try translating(operation) { () throws(SystemError) in try RowKinds.count(
-                """
-                SELECT protection, flags & 768, count(*) FROM item WHERE flags & 2 = 0
-                GROUP BY protection, flags & 768
-                """, on: store.connection
-            ) { row in kinds.allSatisfy { $0.contains(row) } }
+            try translating(operation) { () throws(SystemError) in
+                try RowKinds.count(
+                    """
+                    SELECT protection, flags & 768, count(*) FROM item WHERE flags & 2 = 0
+                    GROUP BY protection, flags & 768
+                    """, on: store.connection
+                ) { row in kinds.allSatisfy { $0.contains(row) } }
             }
         }
     }
@@ -224,12 +225,13 @@ package struct KeychainPasscodes {
     /// The number of rows in quarantine, without those of the expected kinds.
     package func quarantinedRowCount(but expected: RowKinds?) throws(KeychainFailure) -> Int {
         try read { (store) throws(KeychainFailure) in
-            try translating(operation) { () throws(SystemError) in try RowKinds.count(
-                """
-                SELECT protection, flags & 768, count(*) FROM quarantine
-                GROUP BY protection, flags & 768
-                """, on: store.connection
-            ) { row in expected?.contains(row) != true }
+            try translating(operation) { () throws(SystemError) in
+                try RowKinds.count(
+                    """
+                    SELECT protection, flags & 768, count(*) FROM quarantine
+                    GROUP BY protection, flags & 768
+                    """, on: store.connection
+                ) { row in expected?.contains(row) != true }
             }
         }
     }

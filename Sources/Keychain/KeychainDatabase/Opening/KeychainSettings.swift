@@ -44,7 +44,9 @@ package struct KeychainSettings: Hashable, Sendable {
         minWriter = try Self.version(run, 4)
         features = run.int64(5)
         keychainID = try run.fixedBytes(6)
-        guard let epoch = UInt64(exactly: run.int64(7)), epoch > 0 else { throw .row(.damagedColumn) }
+        guard let epoch = UInt64(exactly: run.int64(7)), epoch > 0 else {
+            throw .row(.damagedColumn)
+        }
         self.epoch = Epoch(epoch)
     }
 

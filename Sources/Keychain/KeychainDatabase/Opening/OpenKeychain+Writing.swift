@@ -17,7 +17,8 @@ extension OpenKeychain {
     ///   replaced; `readOnly`, `diskFull`, `newerFormat`. Then nothing has changed in the keychain
     ///   at the path.
     package func write<R>(
-        _ call: StoreCall, leading batch: WriteBatch? = nil, _ body: (RowTransaction) throws(KeychainFailure) -> R,
+        _ call: StoreCall, leading batch: WriteBatch? = nil,
+        _ body: (RowTransaction) throws(KeychainFailure) -> R,
         afterCommit: (KeySet) throws(KeychainFailure) -> Void = { _ in }
     ) throws(KeychainFailure) -> R {
         while true {

@@ -180,7 +180,9 @@ package final class OpenKeychain: Sendable {
         return reading
     }
 
-    private func state(_ header: KeychainHeader, _ keys: OpenedKeys) throws(KeychainFailure) -> KeySet {
+    private func state(_ header: KeychainHeader, _ keys: OpenedKeys) throws(KeychainFailure)
+        -> KeySet
+    {
         if let known = lastKnownState, hasSeen(header, keys) { return known }
         guard let opened = keys.keys(of: header.keybag.epoch)?.keybag else {
             throw KeychainFailure.locked(Self.opening)
@@ -195,7 +197,9 @@ package final class OpenKeychain: Sendable {
         lastKnownState?.header === header && lastKnownState?.opened === keys
     }
 
-    private func keysWithoutPasscode(_ header: KeychainHeader) throws(KeychainFailure) -> CurrentKeys {
+    private func keysWithoutPasscode(_ header: KeychainHeader) throws(KeychainFailure)
+        -> CurrentKeys
+    {
         if let known = lastKnownState, known.header === header { return .certain(known) }
         let lockState = header.sharedLockState
         // There may have been a passcode, and keys that ended with it.

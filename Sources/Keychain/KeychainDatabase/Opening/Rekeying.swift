@@ -59,7 +59,8 @@ struct Rekeying {
     }
 
     /// The next rows, in the order of their numbers; none after the last one.
-    private func nextRows(after number: Int64, by next: Statement) throws(SystemError) -> [FoundRow] {
+    private func nextRows(after number: Int64, by next: Statement) throws(SystemError) -> [FoundRow]
+    {
         let run = try next.start()
         try run.bind(number, at: 1)
         var batch: [FoundRow] = []

@@ -80,7 +80,8 @@ final class WaitingWrite: @unchecked Sendable {
     fileprivate let waiter = Waiter()
 
     init(
-        _ call: StoreCall, _ byteCount: Int, _ body: @escaping (RowTransaction) throws(KeychainFailure) -> Void
+        _ call: StoreCall, _ byteCount: Int,
+        _ body: @escaping (RowTransaction) throws(KeychainFailure) -> Void
     ) {
         self.call = call
         self.byteCount = byteCount
@@ -196,7 +197,8 @@ package final class WriteBatch {
     /// - Throws: The error of a call that has ended the transaction.
     func run(
         on connection: Connection, while isOpen: () -> Bool,
-        _ run: (StoreCall, (RowTransaction) throws(KeychainFailure) -> Void) throws(KeychainFailure) -> Void
+        _ run: (StoreCall, (RowTransaction) throws(KeychainFailure) -> Void) throws(KeychainFailure)
+            -> Void
     ) throws(KeychainFailure) {
         while leads, taken.count + 1 < Self.largestCount,
             let write = queue.next(upTo: Self.largestByteCount - byteCount)

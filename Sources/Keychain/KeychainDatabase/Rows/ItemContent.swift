@@ -42,7 +42,9 @@ package struct ItemContent: Hashable {
     ///
     /// - Throws: ``SystemError``: `damagedContent` if it holds anything else.
     package init(_ itemClass: ItemClass, _ list: AttributeList) throws(SystemError) {
-        guard case .text(let group)? = list[Attribute.accessGroup.tag] else { throw .row(.damagedContent) }
+        guard case .text(let group)? = list[Attribute.accessGroup.tag] else {
+            throw .row(.damagedContent)
+        }
         accessGroup = AccessGroup(group)
         attributes = [:]
         valueByteCount = nil

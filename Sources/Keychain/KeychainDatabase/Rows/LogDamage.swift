@@ -42,7 +42,8 @@ package struct LogDamage {
     ///
     /// - Parameter lock: The lock of writers.
     /// - Returns: The path of the kept log; nil, with nothing done, if the log is not damaged.
-    package func discard(_ lock: FileLock, _ deadline: Deadline) throws(KeychainFailure) -> String? {
+    package func discard(_ lock: FileLock, _ deadline: Deadline) throws(KeychainFailure) -> String?
+    {
         let operation = Self.discarding
         let held = try translating(lock.acquire(before: deadline), during: operation)
         let wasReplaced = try discardReplaced(deadline)

@@ -40,7 +40,9 @@ package struct ProgramRecord: Hashable, Sendable {
         from reader: inout ByteReader<SystemError>
     ) throws(SystemError) -> String {
         let bytes = try reader.bytes(Int(try reader.integer(UInt32.self)))
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw .row(.damagedContent) }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw .row(.damagedContent)
+        }
         return text
     }
 }

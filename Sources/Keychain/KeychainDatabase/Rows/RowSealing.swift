@@ -55,7 +55,9 @@ package struct ItemCipher {
         let bytes = try openNames(row.namesData(keychainID), row.nonce, row.names)
         guard let list = AttributeList(encoded: bytes) else { throw .row(.damagedContent) }
         let content = try ItemContent(row.header.itemClass, list)
-        guard (content.valueByteCount == nil) == (row.secret == nil) else { throw .row(.damagedContent) }
+        guard (content.valueByteCount == nil) == (row.secret == nil) else {
+            throw .row(.damagedContent)
+        }
         try content.checkAccessControl(row.header)
         return content
     }

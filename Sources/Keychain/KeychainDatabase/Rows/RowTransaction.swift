@@ -100,7 +100,8 @@ package struct RowTransaction {
         let cipher = try cipher(kind)
         let (content, index) = (item.content, item.index)
         let header = RowHeader(
-            number: try translating(nextNumber(), during: operation), salt: .random(in: .min ... .max), version: 1,
+            number: try translating(nextNumber(), during: operation),
+            salt: .random(in: .min ... .max), version: 1,
             itemClass: itemClass, protectionClass: kind.protectionClass, flags: kind.flags,
             epoch: state.epoch.keys.epoch, placeHash: index.place.service.place,
             accountHash: index.place.account)

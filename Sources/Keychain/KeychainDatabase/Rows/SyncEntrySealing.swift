@@ -132,7 +132,9 @@ extension RowKeys {
     private func keys(
         of protectionClass: ProtectionClass, _ number: Epoch
     ) throws(SystemError) -> ClassKeys {
-        guard epoch.keys.epoch == number, epoch.hasKey(of: protectionClass) else { throw .row(.damagedSeal) }
+        guard epoch.keys.epoch == number, epoch.hasKey(of: protectionClass) else {
+            throw .row(.damagedSeal)
+        }
         guard let keys = epoch.keys.keys(of: protectionClass) else { throw .lockedRow() }
         return keys
     }

@@ -122,7 +122,9 @@ private final class PlaceReading {
     }
 
     /// Passes on the accounts of all rows that were read, in their order, and why some are missing.
-    func finish(_ body: (Int64, Result<AttributeValue, SystemError>) throws(SystemError) -> Void) throws(SystemError) {
+    func finish(_ body: (Int64, Result<AttributeValue, SystemError>) throws(SystemError) -> Void)
+        throws(SystemError)
+    {
         opening.add(piece)
         for opened in failures + opening.finish().joined() {
             try body(opened.number, opened.account)

@@ -78,7 +78,8 @@ extension RowKeys {
     /// The pair `person`; none if the keychain has no pairs.
     ///
     /// - Throws: ``KeychainFailure``: `locked`; another one if the pair is not that of its keybag.
-    fileprivate func personKeys(of header: KeychainHeader) throws(KeychainFailure) -> [PresenceKeys] {
+    fileprivate func personKeys(of header: KeychainHeader) throws(KeychainFailure) -> [PresenceKeys]
+    {
         guard try header.keybag.publicKey(of: .person) != nil else { return [] }
         guard let keys = try header.keybag.personKeys(of: epoch.keys) else {
             throw KeychainFailure(.lockedRow(), during: ItemStore.proving)

@@ -58,7 +58,9 @@ extension ItemTransaction {
     }
 
     /// Whether more rows may match than one transaction deletes.
-    fileprivate func hasMany(_ query: ItemQuery, _ groups: [AccessGroup]) throws(KeychainFailure) -> Bool {
+    fileprivate func hasMany(_ query: ItemQuery, _ groups: [AccessGroup]) throws(KeychainFailure)
+        -> Bool
+    {
         guard !query.namesOneItem else { return false }
         let limit = MassDeletion.wholeCount
         return try translating(
@@ -199,7 +201,8 @@ struct MassDeletion {
         var (walk, matching) = (walk, [Int64]())
         while !walk.isAtEnd {
             let operation = ItemStore.deleting
-            let found = try store.step(of: &walk, operation) { (rows, state) throws(KeychainFailure) in
+            let found = try store.step(of: &walk, operation) {
+                (rows, state) throws(KeychainFailure) in
                 try translating(fitting(rows, state), during: operation)
             }
             matching += found ?? []
@@ -231,7 +234,8 @@ struct MassDeletion {
     ) throws(KeychainFailure) -> (count: Int, time: Int64) {
         let groups = try caller.groups(changing: query.accessGroup, during: ItemStore.deleting)
         var begin: Int64 = 0
-        let count = try store.writeRows(ItemStore.deleting, for: caller) { (rows) throws(KeychainFailure) in
+        let count = try store.writeRows(ItemStore.deleting, for: caller) {
+            (rows) throws(KeychainFailure) in
             begin = Deadline(after: .zero).nanoseconds
             let items = ItemTransaction(rows, caller)
             let searches = items.state.searches(query, groups)

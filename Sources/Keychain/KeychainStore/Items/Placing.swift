@@ -93,7 +93,9 @@ extension ItemTransaction {
     }
 
     /// The row of an item; nil for none, and for an item that was deleted.
-    private func row(of account: String, in service: PasswordService) throws(KeychainFailure) -> FoundRow? {
+    private func row(of account: String, in service: PasswordService) throws(KeychainFailure)
+        -> FoundRow?
+    {
         let item = service.item(account)
         let existing = try rows.row(
             item.itemClass, item.attributes,

@@ -74,7 +74,8 @@ extension ItemStore {
         _ transfer: ItemTransfer, for caller: Caller
     ) throws(KeychainFailure) {
         let operation = "move items"
-        _ = try writeRows(operation, creating: true, for: caller) { (rows) throws(KeychainFailure) in
+        _ = try writeRows(operation, creating: true, for: caller) {
+            (rows) throws(KeychainFailure) in
             let items = ItemTransaction(rows, caller)
             for change in transfer.changes { try items.perform(change) }
             // First, because an addition may take the name of an item that goes.

@@ -383,7 +383,8 @@ struct DatabaseRebuild {
         return places
     }
 
-    private func read(_ statement: Statement, into places: inout PlaceVersions) throws(SystemError) {
+    private func read(_ statement: Statement, into places: inout PlaceVersions) throws(SystemError)
+    {
         let run = try statement.start()
         while try run.step() {
             guard let group: IndexHash = try? run.fixedBytes(1),

@@ -108,7 +108,8 @@ extension Keychain {
         _ backup: OpenedBackup, _ policy: RestorePolicy?, isDryRun: Bool = false
     ) throws(KeychainFailure) -> RestoreReport {
         let expected = try backup.reader.verify()
-        let report = try store.writeRows(Self.restoring, creating: !isDryRun) { (access) throws(KeychainFailure) in
+        let report = try store.writeRows(Self.restoring, creating: !isDryRun) {
+            (access) throws(KeychainFailure) in
             try translating(
                 access.state.checkMigratableClasses(), during: Self.restoring)
             var pass = RestorePass(access, policy, isDryRun: isDryRun)

@@ -139,7 +139,8 @@ struct RowExamination {
         }
     }
 
-    private func recordedPrograms(_ store: RowConnection) throws(SystemError) -> [String: [String]] {
+    private func recordedPrograms(_ store: RowConnection) throws(SystemError) -> [String: [String]]
+    {
         var paths: [String: [String]] = [:]
         let all = Statement("SELECT id, sealed FROM program", on: store.connection)
         let run = try all.start()
@@ -187,7 +188,8 @@ private struct SearchEntries {
     mutating func look(for row: SealedRow, isSound: Bool) throws(SystemError) {
         guard !isCorrupt, let hashes = try? IndexHashes.others(parsing: row.hashes) else { return }
         for hash in hashes.values {
-            switch try unlessCorrupt({ () throws(SystemError) in try has(hash, row.header.number) }) {
+            switch try unlessCorrupt({ () throws(SystemError) in try has(hash, row.header.number) })
+            {
             case true?: present += 1
             case false?: missing += isSound ? 1 : 0
             case nil: isCorrupt = true
@@ -203,7 +205,10 @@ private struct SearchEntries {
     }
 
     func findings() throws(SystemError) -> [Finding] {
-        guard let count = isCorrupt ? nil : try unlessCorrupt({ () throws(SystemError) in try count() }) else {
+        guard
+            let count = isCorrupt
+                ? nil : try unlessCorrupt({ () throws(SystemError) in try count() })
+        else {
             return [finding("the table of search entries cannot be read")]
         }
         var findings: [Finding] = []

@@ -25,7 +25,8 @@ extension Keychain {
         passcode: KeychainPasscode?
     ) throws(KeychainFailure) {
         let operation = "store the secrets of sync"
-        try store.changeKeys(operation, creating: true) { (keys, header) throws(KeychainFailure) -> Void? in
+        try store.changeKeys(operation, creating: true) {
+            (keys, header) throws(KeychainFailure) -> Void? in
             let opener = try keys.protector(of: header, passcode)
             return try keys.replaceOnlyKeybag(of: header, openedBy: opener) {
                 (keybag, settings) throws(KeychainFailure) in

@@ -3,6 +3,7 @@
 internal import ValetKeychainDatabase
 package import ValetKeychainModel
 package import ValetSync
+internal import ValetSystem
 
 /// One moment of the keychain, from which the parts of a base are built while others write.
 ///
@@ -20,7 +21,7 @@ package final class BaseSnapshot {
         let operation = "build a base"
         guard held.isOpen else { throw KeychainFailure(.locked, during: operation) }
         let reader = RecordReader(store: held.store, keys: held.keys.rows)
-        guard let record = try translating(reader.record(dot, in: scope), during: operation) else {
+        guard let record = try failing(operation, { try reader.record(dot, in: scope) }) else {
             throw KeychainFailure(
                 .damaged, during: operation,
                 message: "an item that other devices have is damaged here",

@@ -4,6 +4,7 @@ internal import ValetKeychainDatabase
 internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSync
+internal import ValetSystem
 
 /// The contents of the tables of sync, in memory: `SyncedKeychain` keeps it between two updates.
 struct KeptReplica {
@@ -52,7 +53,7 @@ extension KeptReplica {
         var restoration = ReplicaRestoration()
         outgoing = [:]
         do {
-            try tables.forEachEntry(EntryKind.ofReplica) { entry in
+            try tables.eachEntry(EntryKind.ofReplica) { entry in
                 guard let kind = ReplicaEntry.Kind(rawValue: entry.head.kind) else { return }
                 try restoration.add(
                     kind, id: entry.head.id, of: SyncItemID(entry.head.item),
@@ -66,7 +67,7 @@ extension KeptReplica {
                 outgoing[scope] = try keys.openFacts(entry)
             }
             replica = try restoration.finish(owesJoin: owesJoin)
-            try tables.forEachEntry(EntryKind.replaced...EntryKind.replaced) { entry in
+            try tables.eachEntry(EntryKind.replaced...EntryKind.replaced) { entry in
                 let value = try ReplacedFacts(parsing: keys.openFacts(entry))
                 replaced.insert(value.entry(of: SyncItemID(entry.head.item)))
             }
@@ -129,7 +130,9 @@ struct ReplacedFacts {
     /// - Throws: ``SystemError``: `damagedContent`.
     init(parsing bytes: [UInt8]) throws(SystemError) {
         var reader = ByteReader(bytes, malformed: SystemError.row(.damagedContent))
-        guard let scope = KeyScope(rawValue: try reader.integer()) else { throw .row(.damagedContent) }
+        guard let scope = KeyScope(rawValue: try reader.integer()) else {
+            throw .row(.damagedContent)
+        }
         let log = try LogID(from: &reader)
         let dot = Dot(log: log, number: try reader.integer(), tag: try reader.integer())
         let time = try reader.integer(UInt64.self)

@@ -4,6 +4,7 @@ internal import ValetKeychainDatabase
 package import ValetKeychainModel
 internal import ValetSealing
 package import ValetSync
+internal import ValetSystem
 
 // Turns rows into records, and finds the items of records.
 

@@ -105,23 +105,6 @@ package final class SyncedKeychain {
         }
     }
 
-    /// Runs `body`, and turns its error into a failure of `operation`. A ``KeychainFailure`` passes
-    /// unchanged.
-    private func failing<R>(
-        _ operation: String, _ body: () throws -> R
-    ) throws(KeychainFailure) -> R {
-        do {
-            return try body()
-        } catch let failure as KeychainFailure {
-            throw failure
-        } catch let error as SystemError {
-            throw KeychainFailure(error, during: operation)
-        } catch {
-            throw KeychainFailure(
-                .internalFault, during: operation, message: "\(type(of: error))")
-        }
-    }
-
     /// The tables after a transaction, and the result of its body; nil if it only collected.
     private typealias Written<R> = (result: R?, kept: KeptReplica)
 
@@ -191,4 +174,41 @@ package struct UnsendableItem: Hashable, Sendable {
     package let key: SyncItemID
     /// Why it cannot be sent.
     package let reason: Reason
+}
+
+/// Runs `body`, and turns its error into a failure of `operation`. A ``KeychainFailure`` passes
+/// unchanged.
+func failing<R>(_ operation: String, _ body: () throws -> R) throws(KeychainFailure) -> R {
+    do {
+        return try body()
+    } catch let failure as KeychainFailure {
+        throw failure
+    } catch let error as SystemError {
+        throw KeychainFailure(error, during: operation)
+    } catch {
+        throw KeychainFailure(.internalFault, during: operation, message: "\(type(of: error))")
+    }
+}
+
+/// The result of `body`; nil if a row is damaged.
+func unlessRowDamaged<R>(_ body: () throws -> R) throws -> R? {
+    do {
+        return try body()
+    } catch let error as SystemError where error.isDamage {
+        return nil
+    }
+}
+
+extension SyncTables {
+    /// Calls `body` with each entry of these kinds, up to its first error.
+    func eachEntry(
+        _ kinds: ClosedRange<UInt8>, _ body: (SealedSyncEntry) throws -> Void
+    ) throws {
+        var failure: (any Error)?
+        try forEachEntry(kinds) { entry in
+            guard failure == nil else { return }
+            do { try body(entry) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
 }
