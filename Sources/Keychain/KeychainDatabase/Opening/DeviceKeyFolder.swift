@@ -168,7 +168,8 @@ extension DeviceKeyFolder {
     ///
     /// The caller holds the writers' lock.
     /// - Parameter keybag: The keybag of the keychain.
-    /// - Throws: ``KeychainFailure``: `incomplete` if the device key in use cannot be found: then nothing is erased.
+    /// - Throws: ``KeychainFailure``: `incomplete` if the device key in use cannot be found:
+    ///   then nothing is erased.
     func tidy(_ keybag: LockedKeybag) throws(KeychainFailure) {
         // Files of these names are never erased, whatever they contain.
         var kept = [DeviceSecretSource.name(ofKey: keybag.deviceKeyID)]

@@ -43,13 +43,7 @@ extension OpenKeychain {
                 (call, body) throws(KeychainFailure) in
                 try run(call, writer, state, body)
             }
-            do {
-                try pool.reserveRoom(writer)
-                try transaction.commit()
-            } catch {
-                throw KeychainFailure(error, during: call.operation)
-            }
-            try pool.confirmCommit(call.operation)
+            try commit(transaction, writer, call)
             if let program = call.program { state.rows.remember(program) }
             batch?.acknowledge(state)
             try afterCommit(state)
@@ -60,6 +54,18 @@ extension OpenKeychain {
             renewIfUsed(state.header, call.deadline)
             return result
         }
+    }
+
+    private func commit(
+        _ transaction: consuming Transaction, _ writer: RowWriter, _ call: StoreCall
+    ) throws(KeychainFailure) {
+        do {
+            try pool.reserveRoom(writer)
+            try transaction.commit()
+        } catch {
+            throw KeychainFailure(error, during: call.operation)
+        }
+        try pool.confirmCommit(call.operation)
     }
 
     /// Takes the lock of writers.

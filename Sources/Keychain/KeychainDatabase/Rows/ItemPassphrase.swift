@@ -212,7 +212,8 @@ package struct PasswordBox {
 
     /// Parses the box of `item`.
     ///
-    /// - Throws: ``SystemError``: `damagedContent` for bytes that no writer makes from a value of that size.
+    /// - Throws: ``SystemError``: `damagedContent` for bytes that no writer makes from a value
+    ///   of that size.
     init(
         _ stored: SecretValue, of item: BoxedItem, valueByteCount: Int?
     ) throws(SystemError) {

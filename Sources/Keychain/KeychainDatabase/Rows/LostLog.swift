@@ -94,8 +94,8 @@ extension ConnectionPool {
     /// Throws unless the last commit is in the keychain at the path: otherwise other programs may
     /// not find it. The caller holds the lock of writers.
     ///
-    /// - Throws: ``KeychainFailure``: as ``replacement`` if the folder was replaced, so that the call
-    ///   can be repeated in the other one; `inputOutput` if the log was.
+    /// - Throws: ``KeychainFailure``: as ``replacement`` if the folder was replaced, so that the
+    ///   call can be repeated in the other one; `inputOutput` if the log was.
     package func confirmCommit(_ operation: String) throws(KeychainFailure) {
         let lost: String?
         do {

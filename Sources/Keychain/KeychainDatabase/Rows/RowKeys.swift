@@ -47,8 +47,8 @@ package final class RowKeys: Sendable {
 
     /// What opens the row of `header`.
     ///
-    /// - Throws: ``SystemError``: `damagedSeal` for a row that names no key of this keychain, `lockedRow` for
-    ///   one whose key is not open.
+    /// - Throws: ``SystemError``: `damagedSeal` for a row that names no key of this keychain,
+    ///   `lockedRow` for one whose key is not open.
     package func cipher(opening header: RowHeader) throws(SystemError) -> ItemCipher {
         let cipher = try cipher(examining: header)
         noteUse(of: header.protectionClass)

@@ -227,8 +227,8 @@ extension ItemCipher {
 extension PresenceProof {
     /// Opens bytes that were sealed to a pair of keys.
     ///
-    /// - Throws: ``SystemError``: `needsPerson` if this proof does not open the pair; `damagedSeal` if the
-    ///   bytes were not sealed to the pair.
+    /// - Throws: ``SystemError``: `needsPerson` if this proof does not open the pair; `damagedSeal`
+    ///   if the bytes were not sealed to the pair.
     fileprivate func open(
         _ sealed: Span<UInt8>, to pair: PresencePair, of recipient: Recipient,
         associatedData: Span<UInt8>

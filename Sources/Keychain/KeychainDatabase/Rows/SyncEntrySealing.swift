@@ -110,7 +110,8 @@ extension RowKeys {
 
     /// Opens the secret part of an entry; nil if it has none.
     ///
-    /// - Throws: ``SystemError``: `damagedSeal`, `damagedContent`; `lockedRow` if the keys of its class are not open.
+    /// - Throws: ``SystemError``: `damagedSeal`, `damagedContent`; `lockedRow` if the keys of
+    ///   its class are not open.
     package func openSecret(_ entry: SealedSyncEntry) throws(SystemError) -> SecretValue? {
         guard let secret = entry.secret else { return nil }
         let keys = try keys(of: entry.head.protectionClass, entry.epoch)

@@ -128,7 +128,8 @@ extension ItemQuery {
 
     /// Compares every attribute once more, now that the row is open.
     ///
-    /// - Throws: ``SystemError``: `damagedContent` if a hash matched, and the row's attribute does not.
+    /// - Throws: ``SystemError``: `damagedContent` if a hash matched, and the row's attribute
+    ///   does not.
     func fits(_ content: ItemContent) throws(SystemError) -> Bool {
         for (attribute, wanted) in attributes {
             let stored = content.attributes[attribute] ?? attribute.defaultValue

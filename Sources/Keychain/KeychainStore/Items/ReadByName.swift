@@ -114,9 +114,7 @@ private struct ValueLookup {
         do throws(SystemError) {
             if let row = kept {
                 guard fits(row.header) else { return .absent }
-                guard opening || row.header.flags.presence == nil else {
-                    return Self.unopened
-                }
+                guard opening || row.header.flags.presence == nil else { return Self.unopened }
                 return opening ? try open(row) : .found(try check(row.header))
             }
         } catch {
