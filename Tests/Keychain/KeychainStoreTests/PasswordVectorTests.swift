@@ -4,6 +4,7 @@ import Testing
 import ValetKeychainModel
 import ValetKeys
 import ValetSealing
+import ValetSystem
 import ValetTestValues
 
 @testable import ValetKeychainDatabase

@@ -376,7 +376,11 @@ private final class Crowd: Sendable {
         let outcomes = outcomes
         Thread.detachNewThread {
             var found: KeychainFailure?
-            do { try failing(name, body) } catch { found = error }
+            do throws(KeychainFailure) {
+                try failing(name, body)
+            } catch {
+                found = error
+            }
             outcomes.change { [found] in $0[name] = .some(found) }
         }
     }
