@@ -35,7 +35,9 @@ package final class SyncedKeychain {
         _ operation: String, _ body: (SyncUpdate) throws -> R
     ) throws(KeychainFailure) -> R {
         while true {
-            let written = try store.writeRows(operation) { try run($0, body) }
+            let written = try store.writeRows(operation) { (rows) throws(KeychainFailure) in
+                try failing(operation) { try run(rows, body) }
+            }
             if let result = try keep(written, operation) { return result }
         }
     }
@@ -51,11 +53,13 @@ package final class SyncedKeychain {
         } catch {
             guard error.code == .keychainDamaged else { throw error }
         }
-        let done = try store.writeRows(operation) { rows in
-            let update = SyncUpdate(rows, try KeptReplica(emptying: rows.store.sync))
-            try update.end()
-            _ = try update.finish()
-            return true
+        let done = try store.writeRows(operation) { (rows) throws(KeychainFailure) in
+            try failing(operation) {
+                let update = SyncUpdate(rows, try KeptReplica(emptying: rows.store.sync))
+                try update.end()
+                _ = try update.finish()
+                return true
+            }
         }
         guard done == nil else { return }
         throw KeychainFailure(
@@ -69,8 +73,9 @@ package final class SyncedKeychain {
     package func read<R>(
         _ operation: String, _ body: (SyncView) throws -> R
     ) throws(KeychainFailure) -> R? {
-        try store.readRows(operation) { snapshot in
-            try body(SyncView(RecordReader(store: snapshot.store, keys: snapshot.state), kept))
+        try store.readRows(operation) { (snapshot) throws(KeychainFailure) in
+            let reader = RecordReader(store: snapshot.store, keys: snapshot.state)
+            return try failing(operation) { try body(SyncView(reader, kept)) }
         }
     }
 
@@ -83,7 +88,10 @@ package final class SyncedKeychain {
         _ operation: String, _ body: (SyncUpdate) throws -> R
     ) throws(KeychainFailure) -> (R, HeldSnapshot) {
         while true {
-            let written = try store.writeRowsHoldingSnapshot(operation) { try run($0, body) }
+            let written = try store.writeRowsHoldingSnapshot(operation) {
+                (rows) throws(KeychainFailure) in
+                try failing(operation) { try run(rows, body) }
+            }
             guard let result = try keep(written?.0, operation), let held = written?.1 else {
                 written?.1.close()
                 continue
@@ -137,7 +145,7 @@ extension HeldSnapshot {
     ///   closed since.
     package func record(_ dot: Dot, in scope: KeyScope) throws(KeychainFailure) -> SyncRecord {
         let operation = "build a base"
-        return try translating(operation) {
+        return try failing(operation) {
             guard isOpen else { throw KeychainFailure(.locked, during: operation) }
             let reader = RecordReader(store: store, keys: keys.rows)
             if let record = try reader.record(dot, in: scope) { return record }
@@ -252,13 +260,13 @@ extension KeptReplica {
     /// Reads the tables, which takes long for many items.
     ///
     /// - Throws: ``KeychainFailure/Code/keychainDamaged`` if an entry does not open, or the entries
-    ///   do not fit together; ``RowFailure/locked`` before the first unlock.
+    ///   do not fit together; ``SystemError``: `lockedRow` before the first unlock.
     init(_ tables: SyncTables, _ keys: RowKeys) throws {
         (mark, stamp) = try tables.readMark()
         var restoration = ReplicaRestoration()
         outgoing = [:]
         do {
-            try tables.forEachEntry(EntryKind.ofReplica) { entry in
+            try tables.eachEntry(EntryKind.ofReplica) { entry in
                 guard let kind = ReplicaEntry.Kind(rawValue: entry.head.kind) else { return }
                 try restoration.add(
                     kind, id: entry.head.id, of: SyncItemID(entry.head.item),
@@ -272,10 +280,10 @@ extension KeptReplica {
                 outgoing[scope] = try keys.openFacts(entry)
             }
             replica = try restoration.finish(owesJoin: owesJoin)
-            try tables.forEachEntry(EntryKind.replaced...EntryKind.replaced) { entry in
+            try tables.eachEntry(EntryKind.replaced...EntryKind.replaced) { entry in
                 replaced.insert(try keys.replaced(entry))
             }
-        } catch let error as RowFailure where error.isDamage {
+        } catch let error as SystemError where error.isDamage {
             throw Self.damage
         } catch is SyncError {
             throw Self.damage
@@ -300,14 +308,53 @@ extension KeptReplica {
 
 extension RowKeys {
     /// The replaced value of an entry.
-    func replaced(_ entry: SealedSyncEntry) throws(RowFailure) -> ReplacedValues.Entry {
+    func replaced(_ entry: SealedSyncEntry) throws(SystemError) -> ReplacedValues.Entry {
         try ReplacedValues.Entry(
             SyncItemID(entry.head.item), parsing: try openFacts(entry),
-            malformed: RowFailure.content)
+            malformed: SystemError.row(.damagedContent))
     }
 }
 
 extension ReplicaEntry {
     /// The id of a replaced value's entry.
     static func id(ofReplaced dot: Dot) -> [UInt8] { id(of: dot, in: .whileUnlocked) }
+}
+
+/// Runs `body`, and turns its error into a failure of `operation`. A ``KeychainFailure`` passes
+/// unchanged. Updates meet errors of the rows, of the replica and of messages.
+private func failing<R>(
+    _ operation: String, _ body: () throws -> R
+) throws(KeychainFailure) -> R {
+    do {
+        return try body()
+    } catch let failure as KeychainFailure {
+        throw failure
+    } catch let error as SystemError {
+        throw KeychainFailure(error, during: operation)
+    } catch {
+        throw KeychainFailure(.internalFault, during: operation, message: "\(type(of: error))")
+    }
+}
+
+/// The result of `body`; nil if a row is damaged.
+func unlessRowDamaged<R>(_ body: () throws -> R) throws -> R? {
+    do {
+        return try body()
+    } catch let error as SystemError where error.isDamage {
+        return nil
+    }
+}
+
+extension SyncTables {
+    /// Calls `body` with each entry of these kinds, up to its first error.
+    func eachEntry(
+        _ kinds: ClosedRange<UInt8>, _ body: (SealedSyncEntry) throws -> Void
+    ) throws {
+        var failure: (any Error)?
+        try forEachEntry(kinds) { entry in
+            guard failure == nil else { return }
+            do { try body(entry) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
 }
