@@ -6,14 +6,32 @@ package import ValetSystem
 // The one place where an error of the platform's modules becomes a failure of the keychain.
 
 extension KeychainFailure {
-    /// The failure of `operation` for an error of the file system or of SQLite.
+    /// The failure of `operation` for an error of the file system, of SQLite or of a row.
     package init(_ error: SystemError, during operation: String) {
+        guard error.code != .lockedRow else {
+            let locked = KeychainFailure(.locked, during: operation)
+            self.init(locked, advice: Self.unlockAdvice(ofProcess: error.hint != nil))
+            return
+        }
         let failure = KeychainFailure(
             error.code.meaning, during: operation, message: error.explanation(during: operation),
             path: error.path,
             hint: error.hint ?? error.hintOnDenial ?? error.code.usualHint)
         self.init(failure, systemError: error.systemError ?? 0)
     }
+
+    static let descriptorHint =
+        "set $VALET_PASSCODE_FD to a descriptor that supplies the passcode"
+
+    /// The advice for a locked keychain.
+    ///
+    /// - Parameter ofProcess: Whether this process unlocks only for itself.
+    package static func unlockAdvice(ofProcess: Bool) -> Advice {
+        ofProcess ? .call(.unlock, alternative: descriptorHint) : .text("run `valet unlock`")
+    }
+
+    /// The hint if the rows are sound, and only their indexes are damaged.
+    package static let repairHint = "`valet doctor --repair-indexes` rebuilds the indexes"
 
     /// The same failure, with its cause.
     package init(_ failure: KeychainFailure, cause: SystemError.Code) {
@@ -29,9 +47,7 @@ extension SystemError {
     /// property.
     fileprivate func explanation(during outer: String) -> String {
         // For a file with wrong owner, mode or kind, the path and the reason say everything.
-        guard code.meaning != .insecureFiles, code != .replaced, code != .descriptorsClosed else {
-            return code.reason
-        }
+        guard code.meaning != .insecureFiles, !code.saysEverything else { return code.reason }
         let isToldByPath = path != nil && code.isAboutWholeFile
         let step = operation.hasPrefix(outer) || isToldByPath ? "" : "\(operation): "
         let number = sqliteCode.map { ", sqlite \($0)" } ?? ""
@@ -53,6 +69,16 @@ extension SystemError.Code {
         [.cannotOpen, .missing, .readOnly].contains(self)
     }
 
+    /// Whether the reason needs neither the step nor SQLite's code.
+    fileprivate var saysEverything: Bool {
+        switch self {
+        case .replaced, .descriptorsClosed, .damagedColumn, .damagedSeal, .damagedContent,
+            .lockedRow, .needsPerson, .needsPasscode, .damagedIndex:
+            true
+        default: false
+        }
+    }
+
     fileprivate var meaning: KeychainFailure.Code {
         switch self {
         case .busy, .replaced: .timedOut
@@ -60,7 +86,11 @@ extension SystemError.Code {
         case .readOnly: .readOnly
         case .inputOutput, .cannotOpen, .missing, .descriptorsClosed: .inputOutput
         case .outOfMemory: .outOfMemory
-        case .corrupt, .notADatabase, .schemaMismatch, .tooLarge: .keychainDamaged
+        case .corrupt, .notADatabase, .schemaMismatch, .tooLarge, .damagedIndex: .keychainDamaged
+        case .damagedColumn, .damagedSeal, .damagedContent: .damaged
+        case .lockedRow: .locked
+        case .needsPerson: .interactionNotAllowed
+        case .needsPasscode: .passcodeNotSet
         case .wrongOwner, .wrongMode, .symbolicLink, .notARegularFile, .notADirectory:
             .insecureFiles
         case .unsupportedFileSystem: .unsupportedFileSystem
@@ -74,7 +104,12 @@ extension SystemError.Code {
         case .diskFull: "make room on the disk; nothing was changed"
         case .readOnly:
             "make the keychain's folder writable, or set VALET_HOME to a writable folder"
-        case .corrupt, .notADatabase, .schemaMismatch: "run `valet doctor`"
+        case .corrupt, .notADatabase, .schemaMismatch, .damagedColumn, .damagedSeal,
+            .damagedContent:
+            "run `valet doctor`"
+        case .needsPasscode:
+            "set one with `valet passcode set`; other accessibilities need none"
+        case .damagedIndex: KeychainFailure.repairHint
         default: nil
         }
     }

@@ -100,7 +100,7 @@ import ValetSystem
     @Test func `An unlock with an idle time continues while others write`() throws {
         let end = try unlock(autoLock: .seconds(16))
         let isShared = try store.keychain.status().lockStateProvider == "kernel"
-        try store.workOnKeys("write") { keys in
+        try store.tryOnKeys("write") { keys in
             let held = try keys.keychain.pool.lock.acquire(before: .never)
             let due = BootTime.now.advanced(by: .milliseconds(2_500))
             while BootTime.now < due {

@@ -105,7 +105,7 @@ import ValetTPM
         try bound.forget()
         #expect(isWhole())
         let id = try #require(try store.keychain.status().keychainID)
-        let isShared = try store.workOnKeys("test") { keys in
+        let isShared = try store.tryOnKeys("test") { keys in
             try keys.header().sharedLockState.isShared
         }
         bound.swtpm.kill()

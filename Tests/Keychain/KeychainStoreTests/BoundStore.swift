@@ -86,7 +86,7 @@ final class BoundStore {
 
     /// Forgets everything, as the end of all programs and of the machine's run does.
     func forget() throws {
-        let id = try store.workOnKeys("test") { keys in
+        let id = try store.tryOnKeys("test") { keys in
             try keys.header().settings.keychainID
         }
         store.close()

@@ -37,7 +37,7 @@ private final class LockableStore {
     }
 
     func header() throws -> KeychainHeader {
-        try store.workOnKeys("test") { keys in
+        try store.tryOnKeys("test") { keys in
             try keys.header()
         }
     }

@@ -51,7 +51,7 @@ import ValetSystem
         _ undo: @escaping @Sendable (LockStateStore, [EpochKeys]) throws -> Void
     ) throws -> [String: String] {
         let answers = Mutex<[String: String]>([:])
-        try epochs.store.workOnKeys(Self.operation) { keys in
+        try epochs.store.tryOnKeys(Self.operation) { keys in
             let published = try published(keys)
             let held = try keys.keychain.pool.lock.acquire(before: Deadline(after: .seconds(5)))
             try publish(published)
@@ -114,9 +114,9 @@ import ValetSystem
     @Test func `Keys of a new epoch are read twice before they count as locked`() throws {
         let other = ItemStore(KeychainLocation(folder: epochs.keychain.folder + "/."))
         let name = "\(ProtectionClass.afterFirstUnlock)"
-        try epochs.store.workOnKeys(Self.operation) { keys in
+        try epochs.store.tryOnKeys(Self.operation) { keys in
             var look = RepeatedLook()
-            let isBelieved = try keys.read { store in
+            let isBelieved = try keys.read { (store) throws(KeychainFailure) in
                 _ = try keys.keychain.currentHeader(store)
                 try other.keychain.removePasscode(passcode)
                 return try keys.keychain.believed(store, &look) != nil
@@ -127,7 +127,7 @@ import ValetSystem
     }
 
     @Test func `Keys of an epoch that never begins count as locked`() throws {
-        try epochs.store.workOnKeys(Self.operation) { keys in
+        try epochs.store.tryOnKeys(Self.operation) { keys in
             let published = try published(keys)
             try published.lockState.lock(all: true)
             try published.lockState.publish(published.after, within: .none)

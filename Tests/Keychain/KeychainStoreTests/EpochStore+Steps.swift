@@ -9,13 +9,46 @@ import ValetSystem
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
+extension ItemStore {
+    /// Like ``workOnKeys(_:checkingSettings:_:)``, for a body that may throw anything.
+    func tryOnKeys<R>(
+        _ operation: String, _ body: (KeychainPasscodes) throws -> R
+    ) throws(KeychainFailure) -> R {
+        try workOnKeys(operation) { (keys) throws(KeychainFailure) in
+            try failing(operation) { try body(keys) }
+        }
+    }
+
+    /// Like ``readRows(_:_:)``, for a body that may throw anything.
+    func tryOnRows<R>(
+        _ operation: String, _ body: (inout RowSnapshot) throws -> R
+    ) throws(KeychainFailure) -> R? {
+        try readRows(operation) { (snapshot) throws(KeychainFailure) in
+            try failing(operation) { try body(&snapshot) }
+        }
+    }
+}
+
+/// Runs `body`, and turns any error into a failure of `operation`.
+func failing<R>(_ operation: String, _ body: () throws -> R) throws(KeychainFailure) -> R {
+    do {
+        return try body()
+    } catch let failure as KeychainFailure {
+        throw failure
+    } catch let error as SystemError {
+        throw KeychainFailure(error, during: operation)
+    } catch {
+        throw KeychainFailure(.internalFault, during: operation, message: "\(error)")
+    }
+}
+
 /// Changes of keys in single steps.
 extension EpochStore {
     private static let operation = "test"
 
     /// Changes the keys while a reader keeps the former ones from being erased.
     func rotateKeysBesideReader() throws {
-        _ = try store.readRows(Self.operation) { snapshot in
+        _ = try store.tryOnRows(Self.operation) { snapshot in
             // The first read fixes what the transaction sees.
             _ = try snapshot.store.sync.readMark()
             try store.keychain.rotateKeys(nil)
@@ -25,7 +58,7 @@ extension EpochStore {
 
     /// Erases the former keys, as a write does.
     func eraseFormerKeys() throws {
-        let isErased = try store.workOnKeys(Self.operation) { keys in
+        let isErased = try store.tryOnKeys(Self.operation) { keys in
             let pool = keys.keychain.pool
             let held = try pool.lock.acquire(before: keys.deadline)
             let isErased = try OldKeyErasure(keys.keychain).erase(pool.writer(keys.deadline))

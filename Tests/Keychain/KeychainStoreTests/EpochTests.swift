@@ -253,13 +253,13 @@ import ValetSystem
 
     @Test func `A removed passcode does not lock the keychain that got a new one`() throws {
         let epochs = epochs
-        try epochs.store.workOnKeys("test") { keys in
+        try epochs.store.tryOnKeys("test") { keys in
             try keys.lockWithoutPasscode(Deadline(after: .seconds(5)))
         }
         #expect(try epochs.state() == .unlocked)
         // Setting one publishes under the lock of writers, and commits under it.
         let waited = epochs.code {
-            try epochs.store.workOnKeys("test") { keys in
+            try epochs.store.tryOnKeys("test") { keys in
                 let held = try keys.keychain.pool.lock.acquire(
                     before: Deadline(after: .seconds(5)))
                 try keys.lockWithoutPasscode(.immediately)

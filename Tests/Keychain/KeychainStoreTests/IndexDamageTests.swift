@@ -127,7 +127,9 @@ import ValetSystem
 
     /// What SQLite says of an entry whose damaged header has a length of gigabytes.
     @Test func `A length that no value has is damage to what reads an index`() throws {
-        let found: Int? = try unlessCorrupt { throw SystemError(.tooLarge, during: "read") }
+        let found: Int? = try unlessCorrupt { () throws(SystemError) in
+            throw SystemError(.tooLarge, during: "read")
+        }
         #expect(found == nil)
     }
 

@@ -58,7 +58,7 @@ private struct Locked {
 
     /// The reading of this process, as it is for the keychain of now.
     func reading() throws -> LockStatus {
-        try store.workOnKeys("look") { keys in
+        try store.tryOnKeys("look") { keys in
             try keys.header().lockStatus
         }
     }
@@ -66,7 +66,7 @@ private struct Locked {
     /// Begins a change that is put back, with `body` in between.
     func putBack(_ body: (LockStateStore) throws -> Void) throws {
         let passcode = passcode
-        try store.workOnKeys("test") { keys in
+        try store.tryOnKeys("test") { keys in
             let header = try keys.header()
             let opener = try keys.protector(of: header, passcode)
             let next = NextEpoch(passcode: passcode, stretching: .lowest)

@@ -129,7 +129,7 @@ import ValetSystem
     /// A restart begins at the front, and what is behind has other salts.
     @Test func `A flipped byte in the rest of an earlier log is not noticed`() throws {
         try crash { _ in nil }
-        try store.workOnKeys("test") { keys in
+        try store.tryOnKeys("test") { keys in
             let writer = try keys.keychain.pool.writer(Deadline(after: .seconds(5)))
             try writer.connection.checkpoint(.passive)
         }

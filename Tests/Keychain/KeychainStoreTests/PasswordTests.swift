@@ -4,6 +4,7 @@ import Testing
 import ValetKeychainModel
 import ValetKeys
 import ValetSealing
+import ValetSystem
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
@@ -388,7 +389,7 @@ import ValetSealing
             #expect(made.byteCount == count + PasswordBox.overhead)
             let box = try PasswordBox(made, of: item, valueByteCount: count)
             #expect(try box.open(with: password).array == value.array)
-            #expect(throws: RowFailure.content) {
+            #expect(throws: SystemError.row(.damagedContent)) {
                 _ = try PasswordBox(made, of: item, valueByteCount: count + 1)
             }
         }

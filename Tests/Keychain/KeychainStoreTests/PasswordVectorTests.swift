@@ -4,6 +4,7 @@ import Testing
 import ValetKeychainModel
 import ValetKeys
 import ValetSealing
+import ValetSystem
 import ValetTestValues
 
 @testable import ValetKeychainDatabase
@@ -16,7 +17,7 @@ import ValetTestValues
         let opened: Opened
         do {
             opened = try Opened(vector)
-        } catch is RowFailure {
+        } catch is SystemError {
             #expect(vector.outcome == .tampered)
             return
         }
@@ -35,8 +36,8 @@ import ValetTestValues
             let again = PasswordBox.seal(
                 value, of: opened.box.lock.item, with: password, nonce: Self.nonce)
             #expect(again.array == opened.stored.array)
-        } catch let error as RowFailure {
-            #expect(vector.outcome == .tampered && error == .seal)
+        } catch let error as SystemError {
+            #expect(vector.outcome == .tampered && error.code == .damagedSeal)
         }
     }
 

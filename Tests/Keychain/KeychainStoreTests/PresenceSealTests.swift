@@ -69,14 +69,14 @@ import ValetSystem
         let person = try epochs.add("3", EpochStore.accessControl(.userPresence))
         let finger = try epochs.fingerProof()
         let (bound, gated) = (try epochs.keychain.row(item), try epochs.keychain.row(person))
-        _ = try epochs.store.readRows("test") { snapshot in
+        _ = try epochs.store.tryOnRows("test") { snapshot in
             let state = snapshot.state
             #expect(state.epoch.isComplete)
             let cipher = try state.cipher(opening: bound.header)
             let parts = try ValueParts(bound)
             let secret = try #require(bound.secret)
             for proof in [nil, finger] {
-                #expect(throws: RowFailure.needsPerson) {
+                #expect(throws: SystemError.row(.needsPerson)) {
                     _ = try cipher.openValue(parts, secret.span, proof)
                 }
             }

@@ -4,6 +4,7 @@ import Testing
 import ValetKeychainModel
 import ValetKeys
 import ValetSealing
+import ValetSystem
 import ValetTestValues
 
 @testable import ValetKeychainDatabase
@@ -32,7 +33,7 @@ import ValetTestValues
             #expect(try value == vector.bytes("value"))
         } catch let error as KeychainFailure {
             #expect(vector.outcome == error.outcome, "\(error)")
-        } catch is RowFailure {
+        } catch is SystemError {
             #expect(vector.outcome == .tampered)
         }
     }
@@ -47,7 +48,7 @@ import ValetTestValues
         let content = try cipher.openContent(row)
         let secret = try #require(row.secret)
         if row.header.flags.presence != nil {
-            #expect(throws: RowFailure.self) {
+            #expect(throws: SystemError.self) {
                 _ = try cipher.openValue(ValueParts(row), secret.span)
             }
         }

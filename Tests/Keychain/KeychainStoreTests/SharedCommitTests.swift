@@ -284,12 +284,13 @@ private final class Crowd: Sendable {
     func lead(_ body: @escaping @Sendable (RowTransaction) throws -> Void = { _ in }) throws {
         let (gate, hasBegun) = (gate, DispatchSemaphore(value: 0))
         begin("leader") { [store, caller] in
-            _ = try store.shareWrite("leader", for: caller, byteCount: 0) { access in
+            _ = try store.shareWrite("leader", for: caller, byteCount: 0) {
+                (access) throws(KeychainFailure) in
                 hasBegun.signal()
                 // It may run again.
                 _ = gate.wait(timeout: .now() + 20)
                 gate.signal()
-                try body(access)
+                try failing("leader") { try body(access) }
             }
         }
         #expect(hasBegun.wait(timeout: .now() + 20) == .success)
@@ -302,7 +303,10 @@ private final class Crowd: Sendable {
     ) throws {
         let caller = caller
         try call(name, within: limit) { store in
-            _ = try store.shareWrite(name, for: caller, byteCount: 0, body)
+            _ = try store.shareWrite(name, for: caller, byteCount: 0) {
+                (rows) throws(KeychainFailure) in
+                try failing(name) { try body(rows) }
+            }
         }
     }
 
@@ -372,8 +376,10 @@ private final class Crowd: Sendable {
         let outcomes = outcomes
         Thread.detachNewThread {
             var found: KeychainFailure?
-            do { try body() } catch {
-                found = KeychainFailure(translating: error, during: name)
+            do throws(KeychainFailure) {
+                try failing(name, body)
+            } catch {
+                found = error
             }
             outcomes.change { [found] in $0[name] = .some(found) }
         }

@@ -4,6 +4,7 @@ import Testing
 import ValetKeychainModel
 import ValetKeys
 import ValetSealing
+import ValetSystem
 import ValetTestValues
 
 @testable import ValetKeychainDatabase
@@ -80,22 +81,22 @@ import ValetTestValues
                 isSynchronizable: row.header.flags.contains(.synchronizable))
             #expect(hashes.place == row.place)
             #expect(hashes.encodedOthers == row.hashes)
-        } catch is RowFailure {
+        } catch is SystemError {
             #expect(vector.outcome == .tampered)
         }
     }
 
     private func open(
         _ row: SealedRow, _ keys: UnlockedKeybag
-    ) throws(RowFailure) -> (ItemContent, [UInt8]?) {
+    ) throws(SystemError) -> (ItemContent, [UInt8]?) {
         guard let keys = keys.keys(of: row.header.protectionClass),
             row.header.epoch == Vector.epoch
-        else { throw .seal }
+        else { throw .row(.damagedSeal) }
         let cipher = ItemCipher(keychainID: Vector.keychainID, keys: keys)
         let content = try cipher.openContent(row)
         guard let secret = row.secret else { return (content, nil) }
         let value = try cipher.openValue(ValueParts(row), secret.span)
-        guard value.byteCount == content.valueByteCount else { throw .content }
+        guard value.byteCount == content.valueByteCount else { throw .row(.damagedContent) }
         return (content, value.array)
     }
 

@@ -15,7 +15,7 @@ import ValetKeychainModel
     }
 
     private func wrongCount(_ epochs: EpochStore) throws -> Int {
-        try epochs.store.workOnKeys("test") { keys in
+        try epochs.store.tryOnKeys("test") { keys in
             keys.keychain.wrongPasscodes.count.load(ordering: .relaxed)
         }
     }

@@ -168,12 +168,16 @@ extension DeviceKeyFolder {
     ///
     /// The caller holds the writers' lock.
     /// - Parameter keybag: The keybag of the keychain.
-    /// - Throws: ``SystemError``, and ``KeychainFailure/Code/incomplete`` if the device key in
-    ///   use cannot be found: then nothing is erased.
-    func tidy(_ keybag: LockedKeybag) throws {
+    /// - Throws: ``KeychainFailure``: `incomplete` if the device key in use cannot be found:
+    ///   then nothing is erased.
+    func tidy(_ keybag: LockedKeybag) throws(KeychainFailure) {
         // Files of these names are never erased, whatever they contain.
         var kept = [DeviceSecretSource.name(ofKey: keybag.deviceKeyID)]
         if keybag.deviceSource == .ownFile { kept.append(try putInPlace(keybag.deviceKeyID)) }
+        try translating(eraseOutdated(but: kept), during: OldKeyErasure.erasing)
+    }
+
+    private func eraseOutdated(but kept: [String]) throws(SystemError) {
         for name in try names() where Self.isOurs(name) && !kept.contains(name) {
             switch try entry(name) {
             case .outdated, .remnant: try erase(name)
@@ -183,12 +187,23 @@ extension DeviceKeyFolder {
     }
 
     /// - Returns: The name under which the device key was found, and stays.
-    private func putInPlace(_ keyID: KeyID) throws -> String {
+    private func putInPlace(_ keyID: KeyID) throws(KeychainFailure) -> String {
         let usual = KeychainFile.deviceKey
         let own = DeviceSecretSource.name(ofKey: keyID)
-        let inPlace = try entry(usual)
+        let inPlace = try translating(entry(usual), during: OldKeyErasure.erasing)
         if inPlace == .inUse(keyID) { return usual }
         try check(own, keyID)
+        let isFree = try translating(
+            makeWay(for: usual, over: inPlace), during: OldKeyErasure.erasing)
+        guard isFree else { return own }
+        try translating(
+            folder.rename(own, to: usual, replacing: false), during: OldKeyErasure.erasing)
+        try check(usual, keyID)
+        return usual
+    }
+
+    /// - Returns: false if another keychain may be using the file. Ours can be found by its id.
+    private func makeWay(for usual: String, over inPlace: Entry?) throws(SystemError) -> Bool {
         switch inPlace {
         case nil: break
         // It contains no key.
@@ -196,22 +211,20 @@ extension DeviceKeyFolder {
         // Renamed, not erased: until the key in use has this place, the old one may be needed.
         case .outdated(let old), .inUse(let old):
             try folder.rename(usual, to: try unusedName(of: old), replacing: false)
-        // Another keychain may be using the file. Ours can be found by its id.
-        case .foreign, .strange: return own
+        case .foreign, .strange: return false
         }
-        try folder.rename(own, to: usual, replacing: false)
-        try check(usual, keyID)
-        return usual
+        return true
     }
 
-    private func check(_ name: String, _ keyID: KeyID) throws {
-        guard try entry(name) == .inUse(keyID) else { throw Self.notSeen(folder.path(of: name)) }
+    private func check(_ name: String, _ keyID: KeyID) throws(KeychainFailure) {
+        let entry = try translating(entry(name), during: OldKeyErasure.erasing)
+        guard entry == .inUse(keyID) else { throw Self.notSeen(folder.path(of: name)) }
     }
 
     /// The failure if the device key in use is missing: then nothing may be erased.
     static func notSeen(_ path: String) -> KeychainFailure {
         KeychainFailure(
-            .incomplete, during: "erase old keys", message: "the device key in use is missing",
+            .incomplete, during: OldKeyErasure.erasing, message: "the device key in use is missing",
             path: path, hint: "put device.key back from a copy")
     }
 

@@ -43,9 +43,7 @@ extension DeviceSecretSource {
     ) throws(KeychainFailure) -> Protector {
         let secret = try unsealedSecret(of: keybag, until: Deadline(after: patience))
         let stored = keybag.tpmPasscodeObject ?? []
-        let passcode = try translating(Self.opening) {
-            try StretchedRecord(typed.passcode, opening: keybag)
-        }
+        let passcode = try stretched(typed, keybag)
         let bytes = try asking(Self.opening) { () throws(SystemError) in
             try location.tpm.unsealPasscodeSecret(
                 SealedObject(parsing: stored), authorization: passcode.authorization,
@@ -53,6 +51,16 @@ extension DeviceSecretSource {
         }
         let unsealed: TPMPasscodeSecret = try Self.key(bytes, Self.opening)
         return try Protector(secret, passcode: passcode, unsealed: unsealed, object: stored)
+    }
+
+    private func stretched(
+        _ typed: KeychainPasscode, _ keybag: LockedKeybag
+    ) throws(KeychainFailure) -> StretchedRecord {
+        do {
+            return try StretchedRecord(typed.passcode, opening: keybag)
+        } catch {
+            throw error.unlessOfKeybag(Self.opening)
+        }
     }
 
     /// Makes a new device secret for the epoch after that of `keybag`, sealed by the TPM.
@@ -77,9 +85,8 @@ extension DeviceSecretSource {
     /// - Throws: ``KeychainFailure``: `keyUnavailable`, `timedOut`, `inputOutput`, `outOfMemory`.
     func newPasscodeShare(_ next: NextEpoch) throws(KeychainFailure) -> TPMPasscodeShare? {
         guard let new = next.passcode else { return nil }
-        let passcode = try translating(Self.binding) {
-            try StretchedRecord(new.passcode, cost: next.stretching.cost())
-        }
+        let cost = try translating(next.stretching.cost(), during: Self.binding)
+        let passcode = try StretchedRecord(new.passcode, cost: cost)
         let unsealed = TPMPasscodeSecret.random()
         let object = try asking(Self.binding) { () throws(SystemError) in
             try location.tpm.sealPasscodeSecret(

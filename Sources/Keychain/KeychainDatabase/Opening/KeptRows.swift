@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetDatabase
-internal import ValetKeychainModel
+package import ValetKeychainModel
 internal import ValetSystem
 
 /// The cache of reads by name: rows, sealed as in the database, and the keys that open them. Each
@@ -142,7 +142,7 @@ package struct NamedRead: ~Copyable {
     /// The keys that open the rows.
     package let keys: RowKeys
     private let keychain: OpenKeychain
-    private let deadline: Deadline
+    private let call: StoreCall
     /// The commit that is read; nil if it is not known to be the last one.
     private let commit: LogIndex.Header?
     private let isInTransaction: Bool
@@ -153,7 +153,7 @@ package struct NamedRead: ~Copyable {
         self.keychain = keychain
         self.keys = keys.rows
         self.commit = commit
-        deadline = call.deadline
+        self.call = call
         isInTransaction = false
     }
 
@@ -162,7 +162,7 @@ package struct NamedRead: ~Copyable {
         self.keychain = keychain
         keys = snapshot.state
         commit = snapshot.commit
-        deadline = call.deadline
+        self.call = call
         isInTransaction = true
         reader = snapshot.store
     }
@@ -181,9 +181,9 @@ package struct NamedRead: ~Copyable {
 
     /// The connection for rows that are not kept. Each statement begins a transaction of its own,
     /// in which ``isCurrent`` says whether the keys belong to the rows that it reads.
-    package mutating func connection() throws -> RowConnection {
+    package mutating func connection() throws(KeychainFailure) -> RowConnection {
         if let reader { return reader }
-        let borrowed = try keychain.pool.borrow(deadline)
+        let borrowed = try keychain.pool.borrow(call.deadline, for: call.operation)
         reader = borrowed
         return borrowed
     }

@@ -42,7 +42,7 @@ struct KeychainCreation {
     /// Opens the keychain at `location`, or creates it.
     func openOrCreate() throws(KeychainFailure) -> OpenKeychain? {
         if let keychain = try open() { return keychain }
-        let directory = try translating(Self.creating) {
+        let directory = try translating(Self.creating) { () throws(SystemError) in
             try PrivateDirectory.open(location.folder, creating: true)
         }
         let lock = FileLock(KeychainFile.lock, in: directory)
@@ -67,7 +67,7 @@ struct KeychainCreation {
     private func underLock<R>(
         _ lock: FileLock, _ body: () throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
-        let held = try translating(Self.opening) { try lock.acquire(before: deadline) }
+        let held = try translating(lock.acquire(before: deadline), during: Self.opening)
         let result = try body()
         _ = consume held
         return result
@@ -76,7 +76,7 @@ struct KeychainCreation {
     private func existing(
         _ directory: PrivateDirectory, lock: FileLock?
     ) throws(KeychainFailure) -> OpenKeychain? {
-        let found = try translating(Self.opening) {
+        let found = try translating(Self.opening) { () throws(SystemError) in
             try directory.check(file: KeychainFile.database)
         }
         guard let found else { return nil }
@@ -115,16 +115,17 @@ struct KeychainCreation {
     private func resume(
         _ directory: PrivateDirectory, _ lock: FileLock
     ) throws(KeychainFailure) -> OpenKeychain {
-        try translating(Self.creating) {
+        let isOurs = try translating(Self.creating) { () throws(SystemError) in
             let name = KeychainFile.newDatabase
-            guard try directory.check(file: name) != nil else { throw loneKey() }
+            guard try directory.check(file: name) != nil else { return false }
             let connection = try Connection(
                 to: name, in: directory, for: .readWrite, deadline: deadline)
             let isOurs = opens(RowConnection(connection))
             try connection.close()
-            guard isOurs else { throw loneKey() }
-            return try putInPlace(directory, lock)
+            return isOurs
         }
+        guard isOurs else { throw loneKey() }
+        return try putInPlace(directory, lock)
     }
 
     /// Whether the current device secret opens a keychain that has no passcode.
@@ -149,7 +150,7 @@ struct KeychainCreation {
         let encoded = file.encoded
         let keybag = NewKeybag(
             keychainID: keychainID, source: kind, protector: Protector(file.intoSecret()))
-        return try translating(Self.creating) {
+        try translating(Self.creating) { () throws(SystemError) in
             try removeLeftovers(directory)
             try build(keybag, directory)
             if kind == .ownFile {
@@ -158,8 +159,8 @@ struct KeychainCreation {
                     try folder.createFile(KeychainFile.deviceKey, contents: contents)
                 }
             }
-            return try putInPlace(directory, lock)
         }
+        return try putInPlace(directory, lock)
     }
 
     private func removeLeftovers(_ directory: PrivateDirectory) throws(SystemError) {
@@ -170,7 +171,7 @@ struct KeychainCreation {
 
     private func build(
         _ keybag: NewKeybag, _ directory: PrivateDirectory
-    ) throws {
+    ) throws(SystemError) {
         let connection = try Connection(
             to: KeychainFile.newDatabase, in: directory, for: .create, deadline: deadline)
         let transaction = try Transaction(on: connection)
@@ -187,7 +188,7 @@ struct KeychainCreation {
     private func putInPlace(
         _ directory: PrivateDirectory, _ lock: FileLock
     ) throws(KeychainFailure) -> OpenKeychain {
-        try translating(Self.creating) {
+        try translating(Self.creating) { () throws(SystemError) in
             // The checkpoint has emptied the new database's log and index, and SQLite would not
             // find them under the new name. An earlier database's log would be taken for this
             // one's.
@@ -198,12 +199,12 @@ struct KeychainCreation {
             try directory.rename(
                 KeychainFile.newDatabase, to: KeychainFile.database,
                 replacing: false)
-            guard let keychain = try existing(directory, lock: lock) else {
-                throw KeychainFailure(.inputOutput, during: Self.creating)
-            }
-            KeychainWatch.wakeAll()
-            return keychain
         }
+        guard let keychain = try existing(directory, lock: lock) else {
+            throw KeychainFailure(.inputOutput, during: Self.creating)
+        }
+        KeychainWatch.wakeAll()
+        return keychain
     }
 }
 

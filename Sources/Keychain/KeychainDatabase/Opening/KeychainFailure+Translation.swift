@@ -5,34 +5,33 @@ internal import ValetKeys
 package import ValetSystem
 internal import ValetTPM
 
-// How errors of the lower modules become a `KeychainFailure`: code, message and hint. Every call of
-// the store passes its errors through here.
+// How errors of the platform become failures of a call. Below a call's steps everything throws
+// `SystemError`; the steps themselves, which know the operation, throw `KeychainFailure`.
 
-/// Runs `body` and turns its errors into failures of `operation`. A ``KeychainFailure`` passes
-/// unchanged.
+/// Runs `body`, and turns its error into a failure of `operation`.
 @inline(__always)
 package func translating<R: ~Copyable>(
-    _ operation: String, _ body: () throws -> R
+    _ operation: String, _ body: () throws(SystemError) -> R
 ) throws(KeychainFailure) -> R {
     do {
         return try body()
     } catch {
-        throw KeychainFailure(translating: error, during: operation)
+        throw KeychainFailure(error, during: operation)
     }
 }
 
+/// Like ``translating(_:_:)``, for one expression.
+@inline(__always)
+package func translating<R: ~Copyable>(
+    _ result: @autoclosure () throws(SystemError) -> R, during operation: String
+) throws(KeychainFailure) -> R {
+    try translating(operation, result)
+}
+
 extension KeychainFailure {
-    /// The failure of `operation` for an error of a lower module. A ``KeychainFailure`` stays
-    /// unchanged.
-    package init(translating error: any Error, during operation: String) {
-        switch error {
-        case let failure as KeychainFailure:
-            let isOfKeybag = failure.operation == Self.openingKeybag
-            self = isOfKeybag ? KeychainFailure(failure, during: operation) : failure
-        case let error as SystemError: self.init(error, during: operation)
-        case let error as RowFailure: self.init(error, during: operation)
-        default: self.init(.internalFault, during: operation, message: "\(type(of: error))")
-        }
+    /// This failure, as one of `operation` if it only says that the keybag was not opened.
+    func unlessOfKeybag(_ operation: String) -> KeychainFailure {
+        self.operation == Self.openingKeybag ? KeychainFailure(self, during: operation) : self
     }
 
     /// The failure of `operation`, which cannot ask for what it needs.
@@ -47,41 +46,21 @@ extension KeychainFailure {
         }
     }
 
-    private init(_ error: RowFailure, during operation: String) {
-        switch error {
-        case .locked: self = .locked(operation)
-        case .needsPerson: self.init(.interactionNotAllowed, during: operation)
-        case .needsPasscode:
-            self.init(
-                .passcodeNotSet, during: operation,
-                hint: "set one with `valet passcode set`; other accessibilities need none")
-        case .index:
-            self.init(
-                .keychainDamaged, during: operation,
-                message: "an index of the database is damaged", hint: Self.repairHint)
-        case .column, .seal, .content:
-            self.init(.damaged, during: operation, hint: Self.damageHint)
-        }
-    }
-
     static let damageHint = "run `valet doctor`"
 
     /// The advice for a keychain that is locked for this process.
     package static var unlockAdvice: Advice { unlockAdvice(ofProcess: LockStates.areOfProcess) }
 
-    /// The advice for a locked keychain.
-    ///
-    /// - Parameter ofProcess: Whether this process unlocks only for itself.
-    package static func unlockAdvice(ofProcess: Bool) -> Advice {
-        guard ofProcess else { return .text("run `valet unlock`") }
-        return .call(
-            .unlock,
-            alternative: "set $VALET_PASSCODE_FD to a descriptor that supplies the passcode")
-    }
-
     /// The failure for a protection class that is locked now.
     static func locked(_ operation: String) -> KeychainFailure {
         KeychainFailure(.locked, during: operation, advice: unlockAdvice)
+    }
+}
+
+extension SystemError {
+    /// The error for a row whose key is not open.
+    package static func lockedRow() -> SystemError {
+        .lockedRow(ofProcess: LockStates.areOfProcess)
     }
 }
 

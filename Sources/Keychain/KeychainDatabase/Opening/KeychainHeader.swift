@@ -77,43 +77,51 @@ extension KeychainHeader {
     static func load(
         from store: RowConnection, at location: KeychainLocation
     ) throws(KeychainFailure) -> KeychainHeader {
-        try translating(operation) {
-            let settings = try settings(from: store)
-            guard settings.isReadable else {
-                throw KeychainFailure(
-                    .newerFormat, during: operation, path: store.connection.path,
-                    hint: "update this program")
-            }
-            let keybag = try keybag(from: store)
-            guard keybag.epoch == settings.epoch, keybag.keychainID == settings.keychainID else {
-                throw damaged(store, "the keybag and the settings do not match")
-            }
-            return KeychainHeader(settings, keybag, at: location)
+        let settings = try settings(from: store)
+        guard settings.isReadable else {
+            throw KeychainFailure(
+                .newerFormat, during: operation, path: store.connection.path,
+                hint: "update this program")
         }
+        let keybag: LockedKeybag
+        do {
+            keybag = try Self.keybag(from: store)
+        } catch {
+            throw error.unlessOfKeybag(operation)
+        }
+        guard keybag.epoch == settings.epoch, keybag.keychainID == settings.keychainID else {
+            throw damaged(store, "the keybag and the settings do not match")
+        }
+        return KeychainHeader(settings, keybag, at: location)
     }
 
-    private static func keybag(from store: RowConnection) throws -> LockedKeybag {
-        let run = try store.keybags.start()
-        guard try run.step() else { throw damaged(store, "the keybag is missing") }
-        let keybag = try LockedKeybag(parsing: run.blob(1))
-        guard UInt64(exactly: run.int64(0)) == keybag.epoch.rawValue else {
+    private static func keybag(from store: RowConnection) throws(KeychainFailure) -> LockedKeybag {
+        let (found, isOnly) = try translating(operation) { () throws(SystemError) in
+            let run = try store.keybags.start()
+            guard try run.step() else { return ((epoch: Int64, bytes: [UInt8])?.none, true) }
+            return ((run.int64(0), run.blob(1)), try !run.step())
+        }
+        guard let found else { throw damaged(store, "the keybag is missing") }
+        let keybag = try LockedKeybag(parsing: found.bytes)
+        guard UInt64(exactly: found.epoch) == keybag.epoch.rawValue else {
             throw damaged(store, "a keybag has the wrong epoch")
         }
-        guard try !run.step() else { throw damaged(store, "there is more than one keybag") }
+        guard isOnly else { throw damaged(store, "there is more than one keybag") }
         return keybag
     }
 
     private static func settings(
         from store: RowConnection
     ) throws(KeychainFailure) -> KeychainSettings {
-        try translating(operation) {
+        let found = try translating(operation) { () throws(SystemError) in
             let run = try store.keychain.start()
-            guard try run.step() else { throw damaged(store, "the settings are missing") }
-            do {
-                return try KeychainSettings(run)
-            } catch {
-                throw damaged(store, "the settings were changed")
-            }
+            guard try run.step() else { return Result<KeychainSettings, SystemError>?.none }
+            return Result { () throws(SystemError) in try KeychainSettings(run) }
+        }
+        switch found {
+        case .none: throw damaged(store, "the settings are missing")
+        case .success(let settings): return settings
+        case .failure: throw damaged(store, "the settings were changed")
         }
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetDatabase
-internal import ValetKeychainModel
+package import ValetKeychainModel
 internal import ValetKeys
 internal import ValetSealing
 internal import ValetSystem
@@ -17,7 +17,7 @@ extension KeychainPasscodes {
     ///   `outOfMemory`.
     package func plan(
         _ header: KeychainHeader, _ opener: consuming KeychainOpener, to next: NextEpoch
-    ) throws -> KeyChangePlan {
+    ) throws(KeychainFailure) -> KeyChangePlan {
         let source = next.source ?? header.keybag.deviceSource
         let keychainID = header.settings.keychainID
         if source == .tpm {
@@ -36,20 +36,20 @@ extension KeychainPasscodes {
             try self.source.check(file, isFor: keychainID, source)
         }
         let deviceKey = source == .ownFile ? try file.copied() : nil
-        let protector = try Self.protector(file.intoSecret(), next)
+        let protector = try self.protector(file.intoSecret(), next)
         return KeyChangePlan(
             opener: opener, protector: protector, deviceSource: source, deviceKey: deviceKey,
             keepsRecoveryKey: next.keepsRecoveryKey, unlocks: next.unlocks)
     }
 
-    private static func protector(
+    private func protector(
         _ secret: consuming DeviceSecret, _ next: NextEpoch
-    ) throws -> Protector {
+    ) throws(KeychainFailure) -> Protector {
         switch next.passcode {
         case .none: return Protector(secret)
         case .some(let new):
-            return try Protector(
-                secret, passcode: new.passcode, cost: next.stretching.cost())
+            let cost = try translating(next.stretching.cost(), during: operation)
+            return try Protector(secret, passcode: new.passcode, cost: cost)
         }
     }
 
@@ -68,7 +68,7 @@ extension KeychainPasscodes {
     ///   changed.
     package func make(
         _ plan: borrowing KeyChangePlan, after header: KeychainHeader, _ options: EpochOptions
-    ) throws -> Bool {
+    ) throws(KeychainFailure) -> Bool {
         try checkSpace()
         // Both a change and its rollback publish keys, so watchers have to look.
         defer { keychain.announceLockState() }
@@ -79,21 +79,21 @@ extension KeychainPasscodes {
             erasure.endChange()
             _ = try? erasure.erase(writer)
         }
-        return try keychain.replaceKeys(
-            of: header, deadline, afterCommit: erase
-        ) { writer in
+        return try replaceKeys(
+            of: header, afterCommit: erase
+        ) { (writer) throws(KeychainFailure) in
             let new = try plan.successor(of: header)
             let opened = try new.unlock(with: plan.protector)
             let former = try plan.open(header)
-            try erasure.beginChange()
+            try translating(erasure.beginChange(), during: operation)
             try seal(
                 from: (header, former.0, former.1), to: KeySet(new, opened, opened: nil), writer,
                 setsDamagedAside: options.skipsDamaged || plan.isRecovery, options)
-            try erasure.prepare()
-            try writeDeviceKey(of: plan)
+            try translating(erasure.prepare(), during: operation)
+            try translating(writeDeviceKey(of: plan), during: operation)
             before = header.lockStatus
             try publish(new, opened, of: header, former.0, plan)
-        } onFailure: {
+        } onFailure: { () throws(KeychainFailure) in
             erasure.endChange()
             if let before { try header.putBack(before) }
         }
@@ -102,10 +102,12 @@ extension KeychainPasscodes {
     private func seal(
         from former: (header: KeychainHeader, keys: UnlockedKeybag, proof: PresenceProof),
         to new: KeySet, _ writer: RowWriter, setsDamagedAside: Bool, _ options: EpochOptions
-    ) throws {
-        try writer.replaceKeybag(by: new.header)
-        if new.header.keybag.protector == .device { try writer.deleteItemsOfPasscode() }
-        let total = try RowCount.rows(in: writer.connection)
+    ) throws(KeychainFailure) {
+        let total = try translating(operation) { () throws(SystemError) in
+            try writer.replaceKeybag(by: new.header)
+            if new.header.keybag.protector == .device { try writer.deleteItemsOfPasscode() }
+            return try RowCount.rows(in: writer.connection)
+        }
         let count = try Rekeying(
             former: KeySet(former.header, former.keys, opened: nil).rows, proof: former.proof,
             rows: RowTransaction(
@@ -143,7 +145,7 @@ extension KeychainPasscodes {
         }
     }
 
-    private func writeDeviceKey(of plan: borrowing KeyChangePlan) throws {
+    private func writeDeviceKey(of plan: borrowing KeyChangePlan) throws(SystemError) {
         switch plan.deviceKey {
         case .none: return
         case .some(let file):
@@ -156,12 +158,17 @@ extension KeychainPasscodes {
         }
     }
 
-    private func checkSpace() throws {
-        let database =
-            try keychain.directory.check(file: KeychainFile.database)?.byteCount ?? 0
+    private func checkSpace() throws(KeychainFailure) {
+        let directory = keychain.directory
+        let (database, available) = try translating(operation) { () throws(SystemError) in
+            (
+                try directory.check(file: KeychainFile.database)?.byteCount ?? 0,
+                try directory.availableByteCount()
+            )
+        }
         // A file can have any size, with holes.
         let needed = 2 * Int(min(database, .max / 4)) + Self.spareByteCount
-        guard try keychain.directory.availableByteCount() >= needed else {
+        guard available >= needed else {
             throw KeychainFailure(
                 .diskFull, during: operation,
                 message: "changing the keys needs \(needed >> 20) MiB of free space",

@@ -35,13 +35,18 @@ package struct KeychainPasscodes {
     package var source: DeviceSecretSource { keychain.source }
 
     /// Reads the header of the keychain, which needs no key.
-    package func header() throws -> KeychainHeader { try keychain.readHeader(deadline) }
+    package func header() throws(KeychainFailure) -> KeychainHeader {
+        try keychain.readHeader(deadline, for: operation)
+    }
 
     /// Runs `body` with a connection, in a read transaction that needs no keys.
-    package func read<R>(_ body: (RowConnection) throws -> R) throws -> R {
-        let reader = try keychain.pool.borrow(deadline)
+    package func read<R>(
+        _ body: (RowConnection) throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
+        let reader = try keychain.pool.borrow(deadline, for: operation)
         defer { keychain.pool.giveBack(reader) }
-        let transaction = try ReadTransaction(on: reader.connection)
+        let transaction = try translating(
+            ReadTransaction(on: reader.connection), during: operation)
         let result = try body(reader)
         _ = consume transaction
         return result
@@ -52,12 +57,14 @@ package struct KeychainPasscodes {
     ///
     /// - Returns: The result of `body`; nil if it fails and the keychain has changed or was
     ///   replaced.
-    package func unlessChanged<R>(_ header: KeychainHeader, _ body: () throws -> R?) throws -> R? {
+    package func unlessChanged<R>(
+        _ header: KeychainHeader, _ body: () throws(KeychainFailure) -> R?
+    ) throws(KeychainFailure) -> R? {
         do {
             return try body()
         } catch {
             if keychain.pool.isReplaced { return nil }
-            let failure = KeychainFailure(translating: error, during: operation)
+            let failure = error.unlessOfKeybag(operation)
             // A change of keys does not explain a timeout, and no time is left to look.
             guard failure.code != .timedOut else { throw failure }
             let now = try? keychain.readHeader(Deadline(after: timeLimit))
@@ -68,10 +75,12 @@ package struct KeychainPasscodes {
 
     /// Runs `body`, which tries a passcode. Waits before it throws `authenticationFailed`.
     package func countingWrongPasscodes<R: ~Copyable>(
-        _ body: () throws -> R
+        _ body: () throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
-        try keychain.wrongPasscodes.counting { () throws(KeychainFailure) in
-            try translating(operation, body)
+        do {
+            return try keychain.wrongPasscodes.counting(body)
+        } catch {
+            throw error.unlessOfKeybag(operation)
         }
     }
 
@@ -84,7 +93,7 @@ package struct KeychainPasscodes {
     ///   passcode.
     package func protector(
         of header: KeychainHeader, _ passcode: KeychainPasscode?
-    ) throws -> Protector {
+    ) throws(KeychainFailure) -> Protector {
         guard header.keybag.protector != .device else {
             return Protector(try source.secret(of: header, until: deadline))
         }
@@ -95,7 +104,7 @@ package struct KeychainPasscodes {
                 hint: "give the keychain's passcode")
         }
         guard header.keybag.protector != .tpmAndPasscode else {
-            return try countingWrongPasscodes {
+            return try countingWrongPasscodes { () throws(KeychainFailure) in
                 try source.protector(of: header.keybag, typed, timeLimit)
             }
         }
@@ -106,10 +115,11 @@ package struct KeychainPasscodes {
     /// This moment. Take it before the passcode is checked: a lock after it wins.
     ///
     /// - Throws: ``KeychainFailure``: `inputOutput`.
-    package func moment(of header: KeychainHeader) throws -> LockMoment? {
+    package func moment(of header: KeychainHeader) throws(KeychainFailure) -> LockMoment? {
         guard let lockState = header.lockState else { return nil }
         if !lockState.hasPage, !keychain.directory.isReadOnly {
-            let held = try keychain.pool.lock.acquire(before: deadline)
+            let held = try translating(
+                keychain.pool.lock.acquire(before: deadline), during: operation)
             lockState.preparePage()
             _ = consume held
         }
@@ -127,14 +137,15 @@ package struct KeychainPasscodes {
     package func publish(
         _ header: KeychainHeader, openedBy protector: borrowing Protector,
         within limits: UnlockLimits, since moment: LockMoment?, _ deadline: Deadline
-    ) throws -> Bool {
+    ) throws(KeychainFailure) -> Bool {
         guard let lockState = header.lockState else { return true }
         let opened = try header.unlock(with: protector)
         // The lock orders two concurrent unlocks. In a read-only folder no process can change the
         // keys, so the lock is not needed.
         let pool = keychain.pool
-        let held = pool.directory.isReadOnly ? nil : try pool.lock.acquire(before: deadline)
-        guard try pool.isInPlace(), try keychain.readHeader(deadline).settings == header.settings
+        let held = try lock(before: deadline)
+        guard try translating(pool.isInPlace(), during: operation),
+            try keychain.readHeader(deadline, for: operation).settings == header.settings
         else { return false }
         try lockState.publish([header.published(opened)], within: limits, since: moment)
         if !pool.directory.isReadOnly, let writer = try? pool.writer(deadline) {
@@ -145,14 +156,20 @@ package struct KeychainPasscodes {
         return true
     }
 
+    /// The lock of writers; nil in a read-only folder.
+    private func lock(before deadline: Deadline) throws(KeychainFailure) -> HeldLock? {
+        let pool = keychain.pool
+        guard !pool.directory.isReadOnly else { return nil }
+        return try translating(pool.lock.acquire(before: deadline), during: operation)
+    }
+
     /// Removes the published keys of a keychain whose passcode was removed.
     ///
     /// - Throws: ``KeychainFailure``: `timedOut`, `inputOutput`.
-    package func lockWithoutPasscode(_ deadline: Deadline) throws {
+    package func lockWithoutPasscode(_ deadline: Deadline) throws(KeychainFailure) {
         // A process that is setting a passcode unlocks under the same lock.
-        let pool = keychain.pool
-        let held = pool.directory.isReadOnly ? nil : try pool.lock.acquire(before: deadline)
-        let header = try keychain.readHeader(deadline)
+        let held = try lock(before: deadline)
+        let header = try keychain.readHeader(deadline, for: operation)
         if header.lockState == nil {
             defer { keychain.announceLockState() }
             try header.sharedLockState.lock(all: true)
@@ -171,7 +188,7 @@ package struct KeychainPasscodes {
     package func replaceKeybag(
         of header: KeychainHeader, openedBy opener: borrowing Protector,
         _ change: (LockedKeybag, _ settings: [UInt8]) throws(KeychainFailure) -> LockedKeybag
-    ) throws -> Bool {
+    ) throws(KeychainFailure) -> Bool {
         var settings = header.settings
         settings.stamp = .random(in: .min ... .max)
         defer { keychain.announceLockState() }
@@ -179,11 +196,11 @@ package struct KeychainPasscodes {
             settings, try change(header.keybag, settings.authenticatedBytes), at: header.location)
         let opened = try new.unlock(with: opener)
         var before: LockStatus?
-        return try keychain.replaceKeys(of: header, deadline) { writer in
-            try writer.replaceKeybag(by: new)
+        return try replaceKeys(of: header) { (writer) throws(KeychainFailure) in
+            try translating(writer.replaceKeybag(by: new), during: operation)
             before = header.lockStatus
             try new.publishInPlace(of: header, [new.published(opened)])
-        } onFailure: {
+        } onFailure: { () throws(KeychainFailure) in
             if let before { try header.putBack(before) }
         }
     }
@@ -192,26 +209,30 @@ package struct KeychainPasscodes {
     // kind, and 2 the bit of a tombstone: ``RowFlags``.
 
     /// The number of items that belong to all of `kinds`.
-    package func rowCount(of kinds: [RowKinds] = []) throws -> Int {
-        try read { store in
-            try RowKinds.count(
-                """
-                SELECT protection, flags & 768, count(*) FROM item WHERE flags & 2 = 0
-                GROUP BY protection, flags & 768
-                """, on: store.connection
-            ) { row in kinds.allSatisfy { $0.contains(row) } }
+    package func rowCount(of kinds: [RowKinds] = []) throws(KeychainFailure) -> Int {
+        try read { (store) throws(KeychainFailure) in
+            try translating(operation) { () throws(SystemError) in
+                try RowKinds.count(
+                    """
+                    SELECT protection, flags & 768, count(*) FROM item WHERE flags & 2 = 0
+                    GROUP BY protection, flags & 768
+                    """, on: store.connection
+                ) { row in kinds.allSatisfy { $0.contains(row) } }
+            }
         }
     }
 
     /// The number of rows in quarantine, without those of the expected kinds.
-    package func quarantinedRowCount(but expected: RowKinds?) throws -> Int {
-        try read { store in
-            try RowKinds.count(
-                """
-                SELECT protection, flags & 768, count(*) FROM quarantine
-                GROUP BY protection, flags & 768
-                """, on: store.connection
-            ) { row in expected?.contains(row) != true }
+    package func quarantinedRowCount(but expected: RowKinds?) throws(KeychainFailure) -> Int {
+        try read { (store) throws(KeychainFailure) in
+            try translating(operation) { () throws(SystemError) in
+                try RowKinds.count(
+                    """
+                    SELECT protection, flags & 768, count(*) FROM quarantine
+                    GROUP BY protection, flags & 768
+                    """, on: store.connection
+                ) { row in expected?.contains(row) != true }
+            }
         }
     }
 }

@@ -36,15 +36,17 @@ package struct KeychainSettings: Hashable, Sendable {
 
     /// Reads the row that `run` is at.
     ///
-    /// - Throws: ``RowFailure/column`` if a column has a value that no writer stores.
-    init(_ run: borrowing Statement.Run) throws(RowFailure) {
+    /// - Throws: ``SystemError``: `damagedColumn` if a column has a value that no writer stores.
+    init(_ run: borrowing Statement.Run) throws(SystemError) {
         stamp = run.int64(1)
         format = try Self.version(run, 2)
         minReader = try Self.version(run, 3)
         minWriter = try Self.version(run, 4)
         features = run.int64(5)
         keychainID = try run.fixedBytes(6)
-        guard let epoch = UInt64(exactly: run.int64(7)), epoch > 0 else { throw .column }
+        guard let epoch = UInt64(exactly: run.int64(7)), epoch > 0 else {
+            throw .row(.damagedColumn)
+        }
         self.epoch = Epoch(epoch)
     }
 
@@ -52,8 +54,8 @@ package struct KeychainSettings: Hashable, Sendable {
     /// another one.
     private static func version(
         _ run: borrowing Statement.Run, _ column: Int32
-    ) throws(RowFailure) -> Int64 {
-        guard let version = UInt32(exactly: run.int64(column)) else { throw .column }
+    ) throws(SystemError) -> Int64 {
+        guard let version = UInt32(exactly: run.int64(column)) else { throw .row(.damagedColumn) }
         return Int64(version)
     }
 

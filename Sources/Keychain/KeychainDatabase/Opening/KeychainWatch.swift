@@ -33,7 +33,7 @@ package final class KeychainWatch: Sendable {
     /// - Throws: ``KeychainFailure`` if the process can open no more files.
     package init(for subject: Subject) throws(KeychainFailure) {
         self.subject = subject
-        folders = try translating("watch the keychain") {
+        folders = try translating("watch the keychain") { () throws(SystemError) in
             try FolderWatch(includingWrites: subject == .items)
         }
         Self.entries.value.list.withLock { entries in

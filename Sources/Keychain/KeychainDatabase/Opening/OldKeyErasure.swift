@@ -12,6 +12,8 @@ internal import ValetSystem
 ///
 /// The file ``markerName`` says that something may be left.
 struct OldKeyErasure {
+    /// The name of ``erase(_:)`` in failures.
+    static let erasing = "erase old keys"
     /// The empty file that says that old keys may still be on the disk.
     static let markerName = "erase.pending"
     /// The empty file that says that a change of keys is under way, for programs that wait for it.
@@ -81,28 +83,31 @@ struct OldKeyErasure {
     /// Erases the former keys.
     ///
     /// - Returns: Whether nothing is left: false while a reader still uses the old rows.
-    /// - Throws: ``SystemError``, ``KeychainFailure``: `diskFull`, `inputOutput`; `incomplete` if
+    /// - Throws: ``KeychainFailure``: `diskFull`, `inputOutput`; `incomplete` if
     ///   the device key in use is missing, and then nothing is erased.
-    func erase(_ writer: RowWriter) throws -> Bool {
+    func erase(_ writer: RowWriter) throws(KeychainFailure) -> Bool {
         let header = try header(writer)
         try publishCurrent(header)
-        guard try cutLog(writer) else { return false }
+        guard try translating(cutLog(writer), during: Self.erasing) else { return false }
         try tidyDeviceKeys(header)
-        try pool.directory.remove(Self.markerName)
-        try pool.directory.sync()
+        try translating(Self.erasing) { () throws(SystemError) in
+            try pool.directory.remove(Self.markerName)
+            try pool.directory.sync()
+        }
         return true
     }
 
-    private func header(_ writer: RowWriter) throws -> KeychainHeader {
-        let transaction = try ReadTransaction(on: writer.connection)
-        let header = try keychain.currentHeader(writer.reading)
+    private func header(_ writer: RowWriter) throws(KeychainFailure) -> KeychainHeader {
+        let transaction = try translating(
+            ReadTransaction(on: writer.connection), during: Self.erasing)
+        let header = try keychain.currentHeader(writer.reading, for: Self.erasing)
         _ = consume transaction
         return header
     }
 
     /// Removes the keys of other epochs from the lock state. No process can change keys now, so
     /// these are useless.
-    private func publishCurrent(_ header: KeychainHeader) throws {
+    private func publishCurrent(_ header: KeychainHeader) throws(KeychainFailure) {
         defer { keychain.announceLockState() }
         guard let lockState = header.lockState else {
             return try header.sharedLockState.lock(all: true)
@@ -118,7 +123,7 @@ struct OldKeyErasure {
     }
 
     /// - Returns: false if a process still reads from the log.
-    private func cutLog(_ writer: RowWriter) throws -> Bool {
+    private func cutLog(_ writer: RowWriter) throws(SystemError) -> Bool {
         let connection = writer.connection
         let deadline = connection.deadline
         connection.deadline = Deadline(after: Self.patience)
@@ -142,8 +147,10 @@ struct OldKeyErasure {
     }
 
     /// Gives the device key in use its usual name, and erases the outdated ones.
-    private func tidyDeviceKeys(_ header: KeychainHeader) throws {
-        if let folder = try DeviceKeyFolder(keychain.location, header) {
+    private func tidyDeviceKeys(_ header: KeychainHeader) throws(KeychainFailure) {
+        let found = try translating(
+            DeviceKeyFolder(keychain.location, header), during: Self.erasing)
+        if let folder = found {
             try folder.tidy(header.keybag)
         } else if header.keybag.deviceSource == .ownFile {
             throw DeviceKeyFolder.notSeen(keychain.location.deviceFolder)

@@ -4,7 +4,7 @@
 // that its keys belong to the rows that it sees, and the level that the process requires.
 
 internal import ValetDatabase
-internal import ValetKeychainModel
+package import ValetKeychainModel
 internal import ValetKeys
 package import ValetSystem
 
@@ -41,15 +41,16 @@ extension OpenKeychain {
     ///
     /// - Throws: Errors of `body`; ``KeychainFailure``: as ``currentKeys(_:)``, `timedOut`.
     package func read<R>(
-        _ call: StoreCall, _ body: (inout RowSnapshot) throws -> R
-    ) throws -> R {
-        let reader = try pool.borrow(call.deadline)
+        _ call: StoreCall, _ body: (inout RowSnapshot) throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
+        let reader = try pool.borrow(call.deadline, for: call.operation)
         defer { pool.giveBack(reader) }
         var look = RepeatedLook()
         while true {
             let lastCommit = kept.lastCommit(seenBy: reader.connection)
-            let transaction = try ReadTransaction(on: reader.connection)
-            if let state = try believed(reader, &look) {
+            let transaction = try translating(
+                ReadTransaction(on: reader.connection), during: call.operation)
+            if let state = try believed(reader, &look, for: call.operation) {
                 try RequiredLevel.check(state.header, call.operation)
                 let commit = kept.keep(state, at: lastCommit)
                 var snapshot = RowSnapshot(reader, state, commit, transaction)
@@ -57,12 +58,20 @@ extension OpenKeychain {
                 snapshot.end()
                 // Other processes do not see a transaction in a replaced index, and may have
                 // changed the pages that it reads.
-                guard try pool.wasInPlaceRecently() else { throw pool.replacement }
+                try checkPlace(call)
                 renewIfUsed(state.header, call.deadline)
                 return result
             }
             _ = consume transaction
             try awaitChange(call.operation, call.deadline, &look)
+        }
+    }
+
+    private func checkPlace(_ call: StoreCall) throws(KeychainFailure) {
+        do throws(SystemError) {
+            guard try pool.wasInPlaceRecently() else { throw pool.replacement }
+        } catch {
+            throw KeychainFailure(error, during: call.operation)
         }
     }
 
@@ -73,8 +82,8 @@ extension OpenKeychain {
     ///   during its read. Then it runs again.
     /// - Throws: As ``read(_:_:)``.
     package func lookUp<R>(
-        _ call: StoreCall, _ body: (inout NamedRead) throws -> R?
-    ) throws -> R {
+        _ call: StoreCall, _ body: (inout NamedRead) throws(KeychainFailure) -> R?
+    ) throws(KeychainFailure) -> R {
         if let (keys, commit) = kept.current(), isOpen(keys), RequiredLevel.isMet(by: keys.header) {
             var read = NamedRead(self, keys, commit, call)
             defer { read.end() }
@@ -83,7 +92,7 @@ extension OpenKeychain {
                 return result
             }
         }
-        return try self.read(call) { snapshot in
+        return try self.read(call) { (snapshot) throws(KeychainFailure) in
             var read = NamedRead(self, in: snapshot, call)
             guard let result = try body(&read) else {
                 throw KeychainFailure(.internalFault, during: call.operation)
@@ -94,8 +103,10 @@ extension OpenKeychain {
 
     /// The keys that the transaction of `store` sees; nil if another look is needed, because a
     /// change of keys may explain why they do not fit, or a TPM has to be asked first.
-    package func believed(_ store: RowConnection, _ look: inout RepeatedLook) throws -> KeySet? {
-        let keys = try currentKeys(store)
+    package func believed(
+        _ store: RowConnection, _ look: inout RepeatedLook, for operation: String = opening
+    ) throws(KeychainFailure) -> KeySet? {
+        let keys = try currentKeys(store, for: operation)
         switch keys {
         case .doubtful(let header, _, let cause) where look.isWorthwhile(at: header, cause):
             return nil
@@ -113,24 +124,29 @@ extension OpenKeychain {
     ///   ``unseal(_:_:)``.
     package func awaitChange(
         _ operation: String, _ deadline: Deadline, _ look: inout RepeatedLook
-    ) throws {
+    ) throws(KeychainFailure) {
         guard !deadline.hasPassed else { throw KeychainFailure(.timedOut, during: operation) }
         guard let header = look.sealed else {
-            if look.waitsForWriters { try pool.awaitWriters(deadline) }
+            if look.waitsForWriters {
+                try translating(pool.awaitWriters(deadline), during: operation)
+            }
             return
         }
         look.sealed = nil
         try unseal(header, deadline)
         // Asking the TPM takes long.
-        try pool.checkPlace()
+        try translating(pool.checkPlace(), during: operation)
     }
 
     /// Reads the header of the keychain, which needs no key.
-    package func readHeader(_ deadline: Deadline) throws -> KeychainHeader {
-        let reader = try pool.borrow(deadline)
+    package func readHeader(
+        _ deadline: Deadline, for operation: String = opening
+    ) throws(KeychainFailure) -> KeychainHeader {
+        let reader = try pool.borrow(deadline, for: operation)
         defer { pool.giveBack(reader) }
-        let transaction = try ReadTransaction(on: reader.connection)
-        let header = try currentHeader(reader)
+        let transaction = try translating(
+            ReadTransaction(on: reader.connection), during: operation)
+        let header = try currentHeader(reader, for: operation)
         _ = consume transaction
         return header
     }
@@ -149,14 +165,20 @@ package final class HeldSnapshot {
 
     /// Begins to read.
     ///
-    /// - Throws: ``KeychainFailure``, ``SystemError``: as a read transaction.
-    package init(_ keychain: OpenKeychain, _ keys: KeySet, until deadline: Deadline) throws {
-        store = try keychain.pool.borrow(deadline)
+    /// - Throws: ``KeychainFailure``: as a read transaction.
+    package init(
+        _ keychain: OpenKeychain, _ keys: KeySet, _ call: StoreCall
+    ) throws(KeychainFailure) {
+        store = try keychain.pool.borrow(call.deadline, for: call.operation)
         self.keychain = keychain
         self.keys = keys
-        transaction = .some(try ReadTransaction(on: store.connection))
-        // The first read fixes the state that the transaction sees.
-        _ = try store.sync.readMark()
+        do {
+            transaction = .some(try ReadTransaction(on: store.connection))
+            // The first read fixes the state that the transaction sees.
+            _ = try store.sync.readMark()
+        } catch {
+            throw KeychainFailure(error, during: call.operation)
+        }
     }
 
     /// Whether the keys are still open: a lock after the beginning counts.

@@ -4,8 +4,8 @@
 // the keybag.
 
 internal import ValetDatabase
-internal import ValetKeychainModel
-package import ValetSystem
+package import ValetKeychainModel
+internal import ValetSystem
 
 extension OpenKeychain {
     /// Runs `body` in one transaction under the lock of writers.
@@ -17,15 +17,17 @@ extension OpenKeychain {
     ///   replaced; `readOnly`, `diskFull`, `newerFormat`. Then nothing has changed in the keychain
     ///   at the path.
     package func write<R>(
-        _ call: StoreCall, leading batch: WriteBatch? = nil, _ body: (RowTransaction) throws -> R,
-        afterCommit: (KeySet) throws -> Void = { _ in }
-    ) throws -> R {
+        _ call: StoreCall, leading batch: WriteBatch? = nil,
+        _ body: (RowTransaction) throws(KeychainFailure) -> R,
+        afterCommit: (KeySet) throws(KeychainFailure) -> Void = { _ in }
+    ) throws(KeychainFailure) -> R {
         while true {
             let held = try lockForWriting(call)
-            let writer = try pool.writer(call.deadline)
+            let writer = try pool.writer(call.deadline, for: call.operation)
             pool.makeRoomInLog(writer)
-            let transaction = try Transaction(on: writer.connection)
-            let keys = try currentKeys(writer.reading)
+            let transaction = try translating(
+                Transaction(on: writer.connection), during: call.operation)
+            let keys = try currentKeys(writer.reading, for: call.operation)
             if case .sealed(let header) = keys {
                 _ = consume transaction
                 // The lock is free while this process waits for the TPM.
@@ -38,11 +40,10 @@ extension OpenKeychain {
             let state = try settled(keys)
             let result = try run(call, writer, state, body)
             try batch?.run(on: writer.connection, while: { isOpen(state) }) {
-                try run($0, writer, state, $1)
+                (call, body) throws(KeychainFailure) in
+                try run(call, writer, state, body)
             }
-            try pool.reserveRoom(writer)
-            try transaction.commit()
-            try pool.confirmCommit(call.operation)
+            try commit(transaction, writer, call)
             if let program = call.program { state.rows.remember(program) }
             batch?.acknowledge(state)
             try afterCommit(state)
@@ -55,16 +56,28 @@ extension OpenKeychain {
         }
     }
 
+    private func commit(
+        _ transaction: consuming Transaction, _ writer: RowWriter, _ call: StoreCall
+    ) throws(KeychainFailure) {
+        do {
+            try pool.reserveRoom(writer)
+            try transaction.commit()
+        } catch {
+            throw KeychainFailure(error, during: call.operation)
+        }
+        try pool.confirmCommit(call.operation)
+    }
+
     /// Takes the lock of writers.
     ///
     /// - Throws: ``KeychainFailure/Code/timedOut``; its text says so if the keys are being changed.
-    private func lockForWriting(_ call: StoreCall) throws -> HeldLock {
+    private func lockForWriting(_ call: StoreCall) throws(KeychainFailure) -> HeldLock {
         do {
             return try pool.lockForWriting(call.deadline)
         } catch {
             let failure = KeychainFailure(error, during: call.operation)
             guard failure.code == .timedOut, OldKeyErasure(self).isChangeUnderWay else {
-                throw error
+                throw failure
             }
             throw KeychainFailure(
                 .timedOut, during: call.operation,
@@ -76,8 +89,8 @@ extension OpenKeychain {
     /// Runs one call in the transaction of `writer`.
     private func run<R>(
         _ call: StoreCall, _ writer: RowWriter, _ state: KeySet,
-        _ body: (RowTransaction) throws -> R
-    ) throws -> R {
+        _ body: (RowTransaction) throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
         try checkMayWrite(state, call)
         let access = RowTransaction(
             writer: writer, state: state.rows, now: call.now, operation: call.operation)
@@ -97,7 +110,9 @@ extension OpenKeychain {
         }
         try RequiredLevel.check(state.header, call.operation)
     }
+}
 
+extension KeychainPasscodes {
     /// Runs `body`, which replaces the keybag, in a transaction under the lock of writers, if the
     /// keychain is still that of `header`.
     ///
@@ -106,23 +121,30 @@ extension OpenKeychain {
     ///   - onFailure: Runs if the transaction was not committed.
     /// - Returns: Whether the keychain was that of `header`.
     package func replaceKeys(
-        of header: KeychainHeader, _ deadline: Deadline,
-        afterCommit: (RowWriter) -> Void = { _ in }, _ body: (RowWriter) throws -> Void,
-        onFailure: () throws -> Void
-    ) throws -> Bool {
-        let held = try pool.lockForWriting(deadline)
-        let writer = try pool.writer(deadline)
-        let transaction = try Transaction(on: writer.connection)
-        guard try currentHeader(writer.reading).settings == header.settings else { return false }
+        of header: KeychainHeader, afterCommit: (RowWriter) -> Void = { _ in },
+        _ body: (RowWriter) throws(KeychainFailure) -> Void,
+        onFailure: () throws(KeychainFailure) -> Void
+    ) throws(KeychainFailure) -> Bool {
+        let pool = keychain.pool
+        let held = try translating(pool.lockForWriting(deadline), during: operation)
+        let writer = try pool.writer(deadline, for: operation)
+        let transaction = try translating(
+            Transaction(on: writer.connection), during: operation)
+        let current = try keychain.currentHeader(writer.reading, for: operation)
+        guard current.settings == header.settings else { return false }
         guard header.settings.isWritable else {
             throw KeychainFailure(
                 .newerFormat, during: "change the keys", hint: "update this program")
         }
-        do {
+        do throws(KeychainFailure) {
             try body(writer)
-            try pool.checkPlace()
-            try pool.reserveRoom(writer)
-            try transaction.commit()
+            do {
+                try pool.checkPlace()
+                try pool.reserveRoom(writer)
+                try transaction.commit()
+            } catch {
+                throw KeychainFailure(error, during: operation)
+            }
         } catch {
             // The first error is the one to report.
             try? onFailure()

@@ -2,7 +2,7 @@
 
 internal import Synchronization
 internal import ValetDatabase
-internal import ValetKeychainModel
+package import ValetKeychainModel
 package import ValetKeys
 package import ValetSealing
 package import ValetSystem
@@ -27,7 +27,7 @@ package final class OpenKeychain: Sendable {
     /// Calls that write items, of all threads.
     let writes = WriteQueue()
 
-    static let opening = "open the keychain"
+    package static let opening = "open the keychain"
 
     init(_ location: KeychainLocation, _ pool: ConnectionPool) {
         self.location = location
@@ -92,10 +92,17 @@ package final class OpenKeychain: Sendable {
 
     /// The header that the transaction of `store` sees.
     ///
-    /// - Throws: ``KeychainFailure``: `newerFormat`, `keychainDamaged`; ``SystemError``.
-    package func currentHeader(_ store: RowConnection) throws -> KeychainHeader {
-        let run = try store.stamp.start()
-        let stamp: Int64? = try run.step() ? run.int64(0) : nil
+    /// - Throws: ``KeychainFailure``: `newerFormat`, `keychainDamaged`.
+    package func currentHeader(
+        _ store: RowConnection, for operation: String = opening
+    ) throws(KeychainFailure) -> KeychainHeader {
+        let stamp: Int64?
+        do {
+            let run = try store.stamp.start()
+            stamp = try run.step() ? run.int64(0) : nil
+        } catch {
+            throw KeychainFailure(error, during: operation)
+        }
         if let known = lastKnownFacts, known.settings.stamp == stamp { return known }
         let fresh = try KeychainHeader.load(from: store, at: location)
         lastKnownFacts = fresh
@@ -106,8 +113,10 @@ package final class OpenKeychain: Sendable {
     /// The keys that are open for the transaction of `store`.
     ///
     /// - Throws: As ``currentHeader(_:)``; ``KeychainFailure``: `incomplete`, `keyUnavailable`.
-    package func currentKeys(_ store: RowConnection) throws -> CurrentKeys {
-        let header = try currentHeader(store)
+    package func currentKeys(
+        _ store: RowConnection, for operation: String
+    ) throws(KeychainFailure) -> CurrentKeys {
+        let header = try currentHeader(store, for: operation)
         guard let lockState = header.lockState else { return try keysWithoutPasscode(header) }
         switch lockStatus(header, of: lockState) {
         case .unlocked(let keys): return .certain(try state(header, keys))
@@ -171,7 +180,9 @@ package final class OpenKeychain: Sendable {
         return reading
     }
 
-    private func state(_ header: KeychainHeader, _ keys: OpenedKeys) throws -> KeySet {
+    private func state(_ header: KeychainHeader, _ keys: OpenedKeys) throws(KeychainFailure)
+        -> KeySet
+    {
         if let known = lastKnownState, hasSeen(header, keys) { return known }
         guard let opened = keys.keys(of: header.keybag.epoch)?.keybag else {
             throw KeychainFailure.locked(Self.opening)
@@ -186,7 +197,9 @@ package final class OpenKeychain: Sendable {
         lastKnownState?.header === header && lastKnownState?.opened === keys
     }
 
-    private func keysWithoutPasscode(_ header: KeychainHeader) throws -> CurrentKeys {
+    private func keysWithoutPasscode(_ header: KeychainHeader) throws(KeychainFailure)
+        -> CurrentKeys
+    {
         if let known = lastKnownState, known.header === header { return .certain(known) }
         let lockState = header.sharedLockState
         // There may have been a passcode, and keys that ended with it.
@@ -231,11 +244,12 @@ package final class OpenKeychain: Sendable {
     /// Publishes the keys, unless a writer is active or the keys have changed.
     private func share(
         _ header: KeychainHeader, openedBy protector: borrowing Protector
-    ) throws {
+    ) throws(KeychainFailure) {
         let lockState = header.sharedLockState
         guard lockState.isShared, !directory.isReadOnly else { return }
         let opened = try header.unlock(with: protector)
-        let held = try pool.lock.acquire(before: .immediately)
+        let held = try translating(
+            pool.lock.acquire(before: .immediately), during: Self.opening)
         let now = try readHeader(.immediately)
         if now.settings == header.settings {
             try lockState.publish([header.published(opened)], within: .none)
@@ -255,14 +269,14 @@ package final class OpenKeychain: Sendable {
         do { try renew(lockState, deadline) } catch { lockState.postponeRenewal() }
     }
 
-    private func renew(_ lockState: LockStateStore, _ deadline: Deadline) throws {
+    private func renew(_ lockState: LockStateStore, _ deadline: Deadline) throws(KeychainFailure) {
         // The lock keeps other keys from being published in between. If the folder is read-only,
         // nobody publishes any.
         guard lockState.isShared, !directory.isReadOnly else { return try lockState.renew() }
         let limit =
             lockState.isRenewalUrgent
             ? Deadline(after: min(deadline.remaining, Self.renewalPatience)) : .immediately
-        let held = try pool.lock.acquire(before: limit)
+        let held = try translating(pool.lock.acquire(before: limit), during: Self.opening)
         try lockState.renew()
         _ = consume held
     }

@@ -32,8 +32,8 @@ struct Rekeying {
     ///
     /// - Returns: The number of rows that do not open. Unless these are set aside, a caller that
     ///   gets another number than 0 must not commit.
-    func run() throws -> Int {
-        try sealPrograms()
+    func run() throws(KeychainFailure) -> Int {
+        try translating(sealPrograms(), during: rows.operation)
         var (damagedCount, count) = (0, 0)
         let next = Statement(
             """
@@ -43,21 +43,24 @@ struct Rekeying {
             """, on: connection)
         var last: Int64? = .min
         while let number = last {
-            let batch = try nextRows(after: number, by: next)
+            let batch = try translating(
+                nextRows(after: number, by: next), during: rows.operation)
             for found in batch where try !sealAnew(found) { damagedCount += 1 }
             count += batch.count
             last = batch.last?.number
             progress(count)
         }
         // Rows that were set aside may have left places behind.
-        try rows.writer.deleteEmptyPlaces.start().finish()
+        try translating(
+            rows.writer.deleteEmptyPlaces.start().finish(), during: rows.operation)
         // Rows come first: entries say nothing of the names of items that have rows.
         try rows.sealSyncEntriesAnew(from: former)
         return damagedCount
     }
 
     /// The next rows, in the order of their numbers; none after the last one.
-    private func nextRows(after number: Int64, by next: Statement) throws -> [FoundRow] {
+    private func nextRows(after number: Int64, by next: Statement) throws(SystemError) -> [FoundRow]
+    {
         let run = try next.start()
         try run.bind(number, at: 1)
         var batch: [FoundRow] = []
@@ -71,8 +74,10 @@ struct Rekeying {
     }
 
     /// - Returns: Whether the row opens.
-    private func sealAnew(_ found: FoundRow) throws -> Bool {
-        guard case .row(let row) = found, let opened = try open(row) else {
+    private func sealAnew(_ found: FoundRow) throws(KeychainFailure) -> Bool {
+        guard case .row(let row) = found,
+            let opened = try translating(open(row), during: rows.operation)
+        else {
             if setsDamagedAside { try rows.quarantine(found) }
             return false
         }
@@ -84,19 +89,19 @@ struct Rekeying {
     }
 
     /// Opens everything in a row; nil if it is damaged, or if the remaining keys do not open it.
-    private func open(_ row: SealedRow) throws(RowFailure) -> OpenedRow? {
+    private func open(_ row: SealedRow) throws(SystemError) -> OpenedRow? {
         do {
             let opened = try former.open(row, proof)
             return opened.isClosed ? nil : opened
         } catch {
-            guard error.isDamage || error == .locked else { throw error }
+            guard error.isDamage || error.code == .lockedRow else { throw error }
             return nil
         }
     }
 
     /// Seals the records of programs. An unreadable one is written again when its program next
     /// writes.
-    private func sealPrograms() throws {
+    private func sealPrograms() throws(SystemError) {
         var records: Set<ProgramRecord> = []
         let all = Statement("SELECT id, sealed FROM program", on: connection)
         let run = try all.start()

@@ -124,30 +124,35 @@ package final class SharedKeychain: Sendable {
 
     /// The open keychain, opened for `call` if necessary; nil if it does not exist and `call` does
     /// not create it.
-    fileprivate func current(_ call: StoreCall) throws -> OpenKeychain? {
+    fileprivate func current(_ call: StoreCall) throws(KeychainFailure) -> OpenKeychain? {
         if call.checksSettings, !hasCheckedSettings.load(ordering: .relaxed) {
             try LockStates.checkSetting(during: call.operation)
             hasCheckedSettings.store(true, ordering: .relaxed)
         }
         if let known = keychain.withLock({ $0 }) {
             let pool = known.pool
-            let isInPlace = try call.isRepeated ? pool.wasInPlaceRecently() : pool.isInPlace()
-            if isInPlace { return known }
-            let loss = try pool.settleLostLog(call.deadline)
+            let loss: LostLog?
+            do {
+                let isInPlace = try call.isRepeated ? pool.wasInPlaceRecently() : pool.isInPlace()
+                if isInPlace { return known }
+                loss = try pool.settleLostLog(call.deadline)
+            } catch {
+                throw KeychainFailure(error, during: call.operation)
+            }
             drop(known)
             if let loss, call.fails(for: loss) { throw loss.failure(during: call.operation) }
         }
         let creation = KeychainCreation(call.location, call.deadline)
         let fresh = try call.isCreating ? creation.openOrCreate() : creation.open()
         guard let fresh else { return nil }
-        return try keep(fresh)
+        return try translating(keep(fresh), during: call.operation)
     }
 
     /// Keeps a keychain that was just opened, unless another thread was faster: a process has one
     /// set of connections.
     ///
     /// - Returns: The keychain that is kept.
-    private func keep(_ fresh: OpenKeychain) throws -> OpenKeychain {
+    private func keep(_ fresh: OpenKeychain) throws(SystemError) -> OpenKeychain {
         while true {
             let known = keychain.withLock { $0 }
             if let known, try known.pool.isInPlace() { return known }
@@ -192,7 +197,7 @@ package struct CallAttempts: ~Copyable {
     deinit { slot.end() }
 
     /// The keychain for the next attempt; nil if it does not exist and the call does not create it.
-    package mutating func next() throws -> OpenKeychain? {
+    package mutating func next() throws(KeychainFailure) -> OpenKeychain? {
         current = nil
         current = try slot.current(call)
         return current
@@ -201,8 +206,8 @@ package struct CallAttempts: ~Copyable {
     /// Decides whether to repeat the call after a failed attempt: returns if so.
     ///
     /// - Throws: The ``KeychainFailure`` of the call, if it is final.
-    package func repeatUnlessFinal(_ error: any Error) throws(KeychainFailure) {
-        let failure = KeychainFailure(translating: error, during: call.operation)
+    package func repeatUnlessFinal(_ error: KeychainFailure) throws(KeychainFailure) {
+        let failure = error.unlessOfKeybag(call.operation)
         if let current { try judge(failure, of: current) } else { try wait(failure) }
     }
 
@@ -210,7 +215,7 @@ package struct CallAttempts: ~Copyable {
         _ failure: KeychainFailure, of keychain: OpenKeychain
     ) throws(KeychainFailure) {
         // An error from another program's file is not a failure of the keychain.
-        let loss = try translating(call.operation) {
+        let loss = try translating(call.operation) { () throws(SystemError) in
             try keychain.directory.checkHandle()
             return try keychain.pool.settleLostLog(call.deadline)
         }

@@ -4,7 +4,7 @@
 // `ItemStore.shareWrite` calls `share`; `OpenKeychain.write` then runs the batch's other calls.
 
 internal import ValetDatabase
-internal import ValetKeychainModel
+package import ValetKeychainModel
 internal import ValetSystem
 
 extension OpenKeychain {
@@ -18,16 +18,18 @@ extension OpenKeychain {
     ///   It must neither wait nor use thread-local state.
     /// - Throws: As ``write(_:for:leading:_:afterCommit:)``.
     package func share<R: Sendable>(
-        _ call: StoreCall, _ body: @escaping @Sendable (RowTransaction) throws -> R
-    ) throws -> R {
+        _ call: StoreCall, _ body: @escaping @Sendable (RowTransaction) throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
         guard let byteCount = call.byteCount else { return try write(call, body) }
         let result = Box<R>()
         let waiting = writes.enter(
-            WaitingWrite(call, byteCount) { result.value = try body($0) })
+            WaitingWrite(call, byteCount) { (rows) throws(KeychainFailure) in
+                result.value = try body(rows)
+            })
         switch waiting.map(writes.outcome) ?? .leads {
         case .leads: break
         case .runsAlone: return try write(call, body)
-        case .isLate: throw pool.lock.busy()
+        case .isLate: throw KeychainFailure(pool.lock.busy(), during: call.operation)
         case .failed(let error): throw error
         case .committed(let header):
             renewIfUsed(header, call.deadline)
@@ -36,7 +38,7 @@ extension OpenKeychain {
             }
             return value
         }
-        let batch = WriteBatch(writes, byteCount)
+        let batch = WriteBatch(writes, call.operation, byteCount)
         defer { batch.handOn() }
         do {
             return try write(call, leading: batch, body)
@@ -68,17 +70,18 @@ final class WaitingWrite: @unchecked Sendable {
         case isLate
         /// Its changes are on the disk, in the keychain of this header.
         case committed(KeychainHeader)
-        case failed(any Error)
+        case failed(KeychainFailure)
     }
 
     let call: StoreCall
     let byteCount: Int
-    let body: (RowTransaction) throws -> Void
+    let body: (RowTransaction) throws(KeychainFailure) -> Void
     fileprivate var outcome = Outcome.isLate
     fileprivate let waiter = Waiter()
 
     init(
-        _ call: StoreCall, _ byteCount: Int, _ body: @escaping (RowTransaction) throws -> Void
+        _ call: StoreCall, _ byteCount: Int,
+        _ body: @escaping (RowTransaction) throws(KeychainFailure) -> Void
     ) {
         self.call = call
         self.byteCount = byteCount
@@ -173,14 +176,17 @@ package final class WriteBatch {
     static let largestByteCount = 1 << 20
 
     private let queue: WriteQueue
+    /// The name of the leader's call in failures.
+    private let operation: String
     private var leads = true
     private var byteCount: Int
-    private var taken: [(write: WaitingWrite, error: (any Error)?)] = []
+    private var taken: [(write: WaitingWrite, error: KeychainFailure?)] = []
     /// Whether an error in one of the calls has ended the transaction.
     private var isBroken = false
 
-    init(_ queue: WriteQueue, _ byteCount: Int) {
+    init(_ queue: WriteQueue, _ operation: String, _ byteCount: Int) {
         self.queue = queue
+        self.operation = operation
         self.byteCount = byteCount
     }
 
@@ -191,18 +197,24 @@ package final class WriteBatch {
     /// - Throws: The error of a call that has ended the transaction.
     func run(
         on connection: Connection, while isOpen: () -> Bool,
-        _ run: (StoreCall, (RowTransaction) throws -> Void) throws -> Void
-    ) throws {
+        _ run: (StoreCall, (RowTransaction) throws(KeychainFailure) -> Void) throws(KeychainFailure)
+            -> Void
+    ) throws(KeychainFailure) {
         while leads, taken.count + 1 < Self.largestCount,
             let write = queue.next(upTo: Self.largestByteCount - byteCount)
         {
             guard isOpen() else { return write.end(.runsAlone) }
             byteCount += write.byteCount
             taken.append((write, nil))
-            do {
-                let savepoint = try Savepoint(on: connection)
+            do throws(KeychainFailure) {
+                let savepoint = try translating(
+                    Savepoint(on: connection), during: write.call.operation)
                 try run(write.call, write.body)
-                try savepoint.release()
+                do {
+                    try savepoint.release()
+                } catch {
+                    throw KeychainFailure(error, during: write.call.operation)
+                }
             } catch {
                 isBroken = !connection.isInTransaction
                 guard !isBroken else { throw error }
@@ -226,10 +238,14 @@ package final class WriteBatch {
     /// If one call has ended the transaction for all, or the disk was full, each runs again alone:
     /// the others may succeed without it.
     /// - Returns: Whether this holds for the leader, too.
-    func fail(with error: any Error) -> Bool {
-        let isDiskFull = (error as? SystemError)?.code == .diskFull
-        let isRepeated = isBroken || (isDiskFull && !taken.isEmpty)
-        for (write, _) in taken { write.end(isRepeated ? .runsAlone : .failed(error)) }
+    func fail(with error: KeychainFailure) -> Bool {
+        let isRepeated = isBroken || (error.code == .diskFull && !taken.isEmpty)
+        for (write, _) in taken {
+            let isOfLeader = error.operation == operation
+            let own =
+                isOfLeader ? KeychainFailure(error, during: write.call.operation) : error
+            write.end(isRepeated ? .runsAlone : .failed(own))
+        }
         taken = []
         return isRepeated
     }

@@ -61,7 +61,7 @@ package struct AccountScan: Sendable {
     /// The header of the row that `run` is at; nil for a row that names another place.
     package func header(
         _ run: borrowing Statement.Run, _ place: ScannedPlace
-    ) throws(RowFailure) -> RowHeader? {
+    ) throws(SystemError) -> RowHeader? {
         let header = try RowHeader(run, in: place.hash)
         guard header.protectionClass == protectionClass,
             header.flags == (isSynchronizable ? .synchronizable : [])
@@ -72,26 +72,26 @@ package struct AccountScan: Sendable {
     /// Makes sure that a row without a ``header(_:_:)`` is not an item of the service. The row's
     /// columns count once its names have opened, or while its key is locked.
     ///
-    /// - Throws: ``RowFailure`` if it was changed.
+    /// - Throws: ``SystemError`` if it was changed.
     package func checkStranger(
         _ run: borrowing Statement.Run, _ place: ScannedPlace
-    ) throws(RowFailure) {
+    ) throws(SystemError) {
         let header = try RowHeader(run, in: place.hash)
         do {
             _ = try names(SealedNames(header, run), state.cipher(examining: header))
         } catch {
-            guard error == .locked else { throw error }
+            guard error.code == .lockedRow else { throw error }
         }
     }
 
-    package func account(_ sealed: SealedNames) throws(RowFailure) -> AttributeValue {
+    package func account(_ sealed: SealedNames) throws(SystemError) -> AttributeValue {
         let names = try names(sealed, state.cipher(opening: sealed.header))
         return AttributeList.value(of: .account, in: names) ?? .text("")
     }
 
     private func names(
         _ sealed: SealedNames, _ cipher: ItemCipher
-    ) throws(RowFailure) -> ArraySlice<UInt8> {
+    ) throws(SystemError) -> ArraySlice<UInt8> {
         // The names are bound to the hashes that led here: with hashes of another item they would
         // not open.
         let data = sealed.header.namesData(
@@ -111,7 +111,7 @@ package struct SealedNames: Sendable {
     /// Copies the names of the row that `run` is at.
     package init(
         _ header: RowHeader, _ run: borrowing Statement.Run
-    ) throws(RowFailure) {
+    ) throws(SystemError) {
         self.header = header
         nonce = try run.fixedBytes(Schema.Column.nonce)
         names = run.blob(Schema.Column.names)

@@ -3,7 +3,7 @@
 internal import Glibc
 internal import Synchronization
 internal import ValetDatabase
-internal import ValetKeychainModel
+package import ValetKeychainModel
 package import ValetSystem
 
 /// The names of a keychain's files: docs/FORMAT.md §2.
@@ -41,7 +41,7 @@ package final class ConnectionPool: Sendable {
     /// The change of the folder after which all files were last seen in it.
     let seenChange = Lock<FolderChange?>(nil)
 
-    static let opening = "open the keychain"
+    package static let opening = "open the keychain"
     /// Idle connections beyond this number are closed: as many as threads read at once.
     private static let keptReaderCount = 8
     /// In nanoseconds: how long a read may still see a database that was replaced.
@@ -117,9 +117,13 @@ package final class ConnectionPool: Sendable {
     // Reading.
 
     /// Returns an idle connection, or opens one. Return it with ``giveBack(_:)``.
-    package func borrow(_ deadline: Deadline) throws -> RowConnection {
+    ///
+    /// - Parameter operation: The call, for failures.
+    package func borrow(
+        _ deadline: Deadline, for operation: String = opening
+    ) throws(KeychainFailure) -> RowConnection {
         let idle = readers.withLock { $0.popLast() }
-        let reader = if let idle { idle } else { try open(deadline) }
+        let reader = if let idle { idle } else { try open(deadline, operation) }
         reader.connection.deadline = deadline
         return reader
     }
@@ -159,27 +163,33 @@ package final class ConnectionPool: Sendable {
     }
 
     /// The connection that writes; the caller holds the lock.
-    package func writer(_ deadline: Deadline) throws -> RowWriter {
+    package func writer(
+        _ deadline: Deadline, for operation: String = opening
+    ) throws(KeychainFailure) -> RowWriter {
         if let writer = writer.withLock({ $0 }) {
             writer.connection.deadline = deadline
             return writer
         }
-        let new = RowWriter(try open(deadline).connection)
+        let new = RowWriter(try open(deadline, operation).connection)
         writer.withLock { $0 = new }
         return new
     }
 
-    private func open(_ deadline: Deadline) throws -> RowConnection {
+    private func open(
+        _ deadline: Deadline, _ operation: String
+    ) throws(KeychainFailure) -> RowConnection {
         let start = Deadline.now
-        let connection = try Connection(
-            to: KeychainFile.database, in: directory,
-            for: directory.isReadOnly ? .readOnly : .readWrite, deadline: deadline)
+        let connection = try translating(operation) { () throws(SystemError) in
+            try Connection(
+                to: KeychainFile.database, in: directory,
+                for: directory.isReadOnly ? .readOnly : .readWrite, deadline: deadline)
+        }
         if !isChecked.load(ordering: .relaxed) {
-            try Schema.check(connection)
-            try LogDamage(directory).check(connection)
+            try translating(Schema.check(connection), during: operation)
+            try LogDamage(directory).check(connection, operation)
             isChecked.store(true, ordering: .relaxed)
         }
-        try note(connection)
+        try translating(note(connection), during: operation)
         // Opening has just seen all files in their places.
         lastLook.store(start, ordering: .relaxed)
         return RowConnection(connection)

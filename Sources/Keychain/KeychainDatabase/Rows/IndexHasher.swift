@@ -3,7 +3,7 @@
 package import ValetKeychainModel
 internal import ValetKeys
 package import ValetSealing
-internal import ValetSystem
+package import ValetSystem
 
 /// Computes the hashes by which rows are found: docs/FORMAT.md §6.
 ///
@@ -213,15 +213,15 @@ package struct IndexHashes: Hashable {
 
     /// Parses the column `hashes`.
     ///
-    /// - Throws: ``RowFailure/column`` unless ``encodedOthers`` gives these bytes.
-    package static func others(parsing bytes: [UInt8]) throws(RowFailure) -> [UInt8: IndexHash] {
-        guard bytes.count % 17 == 0 else { throw .column }
+    /// - Throws: ``SystemError``: `damagedColumn` unless ``encodedOthers`` gives these bytes.
+    package static func others(parsing bytes: [UInt8]) throws(SystemError) -> [UInt8: IndexHash] {
+        guard bytes.count % 17 == 0 else { throw .row(.damagedColumn) }
         var others: [UInt8: IndexHash] = [:]
         var last: UInt8 = 0
         for start in stride(from: 0, to: bytes.count, by: 17) {
             let tag = bytes[start]
             guard tag > last, let hash = try? IndexHash(Array(bytes[(start + 1)..<(start + 17)]))
-            else { throw .column }
+            else { throw .row(.damagedColumn) }
             last = tag
             others[tag] = hash
         }

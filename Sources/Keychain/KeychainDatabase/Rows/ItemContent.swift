@@ -2,6 +2,7 @@
 
 package import ValetKeychainModel
 package import ValetKeys
+package import ValetSystem
 
 /// Everything about an item that is sealed, except its value.
 package struct ItemContent: Hashable {
@@ -39,9 +40,11 @@ package struct ItemContent: Hashable {
 
     /// Parses a ``list``.
     ///
-    /// - Throws: ``RowFailure/content`` if it holds anything else.
-    package init(_ itemClass: ItemClass, _ list: AttributeList) throws(RowFailure) {
-        guard case .text(let group)? = list[Attribute.accessGroup.tag] else { throw .content }
+    /// - Throws: ``SystemError``: `damagedContent` if it holds anything else.
+    package init(_ itemClass: ItemClass, _ list: AttributeList) throws(SystemError) {
+        guard case .text(let group)? = list[Attribute.accessGroup.tag] else {
+            throw .row(.damagedContent)
+        }
         accessGroup = AccessGroup(group)
         attributes = [:]
         valueByteCount = nil
@@ -49,11 +52,11 @@ package struct ItemContent: Hashable {
             if entry.tag == Self.valueByteCountTag {
                 guard case .number(let number) = entry.value,
                     let size = Int(exactly: number), size >= 0
-                else { throw .content }
+                else { throw .row(.damagedContent) }
                 valueByteCount = size
             } else {
                 guard let attribute = Attribute(tag: entry.tag), attribute.exists(in: itemClass)
-                else { throw .content }
+                else { throw .row(.damagedContent) }
                 attributes[attribute] = entry.value
             }
         }
@@ -79,28 +82,28 @@ extension AccessControl {
 extension ItemContent {
     /// The access control; nil for an item without one.
     ///
-    /// - Throws: ``RowFailure/content`` for other bytes.
+    /// - Throws: ``SystemError``: `damagedContent` for other bytes.
     package var accessControl: AccessControl? {
-        get throws(RowFailure) {
+        get throws(SystemError) {
             guard let value = attributes[.accessControl] else { return nil }
             guard case .accessControl(let bytes) = value,
                 let accessControl = AccessControl(encoded: bytes)
-            else { throw .content }
+            else { throw .row(.damagedContent) }
             return accessControl
         }
     }
 
     /// Checks that a row's columns agree with the access control of its item.
     ///
-    /// - Throws: ``RowFailure/content``.
-    func checkAccessControl(_ header: RowHeader) throws(RowFailure) {
+    /// - Throws: ``SystemError``: `damagedContent`.
+    func checkAccessControl(_ header: RowHeader) throws(SystemError) {
         guard let accessControl = try accessControl else {
-            guard !header.flags.isGuarded else { throw .content }
+            guard !header.flags.isGuarded else { throw .row(.damagedContent) }
             return
         }
         guard accessControl.protectionClass == header.protectionClass,
             accessControl.presencePair == header.flags.presence,
             accessControl.takesPassword == header.flags.contains(.password)
-        else { throw .content }
+        else { throw .row(.damagedContent) }
     }
 }

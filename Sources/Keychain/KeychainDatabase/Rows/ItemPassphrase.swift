@@ -19,7 +19,7 @@ extension RowTransaction {
     /// The passwords that an update of `matches` needs and the call does not have; nil for none.
     package func passwordDemand(
         _ matches: [OpenedRow], _ changes: ItemChanges, value: SecretValue?
-    ) throws(RowFailure) -> PresenceDemand? {
+    ) throws(KeychainFailure) -> PresenceDemand? {
         var demands: [PresenceDemand] = []
         for match in matches {
             switch try need(match, changes, hasNewValue: value != nil) {
@@ -35,19 +35,21 @@ extension RowTransaction {
     /// The bytes in the value's place in the row of an updated item: the value, its box, or
     /// nothing.
     ///
-    /// - Throws: ``KeychainFailure``; ``RowFailure/needsPerson`` without the password of
-    ///   the box that is there.
+    /// - Throws: ``KeychainFailure``: `interactionNotAllowed` without the password of the box that
+    ///   is there.
     package func stored(
         _ match: OpenedRow, _ changes: ItemChanges, value: SecretValue?
-    ) throws -> SecretValue? {
+    ) throws(KeychainFailure) -> SecretValue? {
         switch try need(match, changes, hasNewValue: value != nil) {
         case .nothing: return value ?? match.value
         case .new: return try boxed(value ?? match.value, match.row.header)
         case .opening(let box):
             guard let password = access.password(for: box.lock) else {
-                throw RowFailure.needsPerson
+                throw KeychainFailure(.interactionNotAllowed, during: operation)
             }
-            guard let value else { return try box.open(with: password) }
+            guard let value else {
+                return try translating(box.open(with: password), during: operation)
+            }
             return try seal(value, of: box.lock.item, with: password)
         }
     }
@@ -80,20 +82,22 @@ extension RowTransaction {
     /// decision 56, the table.
     private func need(
         _ match: OpenedRow, _ changes: ItemChanges, hasNewValue: Bool
-    ) throws(RowFailure) -> Need {
-        let header = match.row.header
-        let takesPassword = try match.takesPassword(after: changes)
-        guard match.isBoxed else {
-            let hasValue = hasNewValue || match.value != nil
-            return takesPassword && hasValue ? .new : .nothing
-        }
-        switch (takesPassword, hasNewValue) {
-        case (true, false), (false, true): return .nothing
-        case (true, true) where changes.accessControl != nil: return .new
-        case (true, true), (false, false):
-            guard let stored = match.value else { throw .needsPerson }
-            let cipher = try state.cipher(opening: header)
-            return .opening(try cipher.box(stored, header, match.content))
+    ) throws(KeychainFailure) -> Need {
+        try translating(operation) { () throws(SystemError) in
+            let header = match.row.header
+            let takesPassword = try match.takesPassword(after: changes)
+            guard match.isBoxed else {
+                let hasValue = hasNewValue || match.value != nil
+                return takesPassword && hasValue ? .new : .nothing
+            }
+            switch (takesPassword, hasNewValue) {
+            case (true, false), (false, true): return .nothing
+            case (true, true) where changes.accessControl != nil: return .new
+            case (true, true), (false, false):
+                guard let stored = match.value else { throw .row(.needsPerson) }
+                let cipher = try state.cipher(opening: header)
+                return .opening(try cipher.box(stored, header, match.content))
+            }
         }
     }
 }
@@ -102,7 +106,7 @@ extension OpenedRow {
     /// Whether the row has the box of a value, and not the value.
     package var isBoxed: Bool { row.header.flags.contains(.password) && row.secret != nil }
 
-    fileprivate func takesPassword(after changes: ItemChanges) throws(RowFailure) -> Bool {
+    fileprivate func takesPassword(after changes: ItemChanges) throws(SystemError) -> Bool {
         if let new = changes.accessControl { return new.takesPassword }
         // A change of the class alone replaces class and access control.
         guard changes.protectionClass == nil else { return false }
@@ -208,26 +212,27 @@ package struct PasswordBox {
 
     /// Parses the box of `item`.
     ///
-    /// - Throws: ``RowFailure/content`` for bytes that no writer makes from a value of that size.
+    /// - Throws: ``SystemError``: `damagedContent` for bytes that no writer makes from a value
+    ///   of that size.
     init(
         _ stored: SecretValue, of item: BoxedItem, valueByteCount: Int?
-    ) throws(RowFailure) {
+    ) throws(SystemError) {
         guard let valueByteCount, stored.byteCount - Self.overhead == valueByteCount else {
-            throw .content
+            throw .row(.damagedContent)
         }
         head = stored.withBytes { bytes in (0..<Self.headByteCount).map { bytes[$0] } }
-        var reader = ByteReader(head, malformed: RowFailure.content)
-        guard try reader.integer(UInt8.self) == Self.version else { throw .content }
+        var reader = ByteReader(head, malformed: SystemError.row(.damagedContent))
+        guard try reader.integer(UInt8.self) == Self.version else { throw .row(.damagedContent) }
         let argon2 = try? Argon2Record(parsing: reader.bytes(Argon2Record.byteCount))
-        guard let argon2 else { throw .content }
+        guard let argon2 else { throw .row(.damagedContent) }
         lock = PassphraseBox(item: item, argon2: argon2, commitment: try reader.fixedBytes())
         self.stored = stored
     }
 
     /// Opens the box with a password that opens its lock.
     ///
-    /// - Throws: ``RowFailure/seal`` if the box was changed.
-    package func open(with password: StretchedPassword) throws(RowFailure) -> SecretValue {
+    /// - Throws: ``SystemError``: `damagedSeal` if the box was changed.
+    package func open(with password: StretchedPassword) throws(SystemError) -> SecretValue {
         let data = Self.associatedData(lock.item, head)
         let key = password.key(of: lock.item)
         do {
@@ -240,7 +245,7 @@ package struct PasswordBox {
                     }
                 })
         } catch {
-            throw .seal
+            throw .row(.damagedSeal)
         }
     }
 
@@ -278,10 +283,10 @@ package struct PasswordBox {
 extension ItemCipher {
     /// The box that a row holds in its value's place.
     ///
-    /// - Throws: ``RowFailure/content``.
+    /// - Throws: ``SystemError``: `damagedContent`.
     package func box(
         _ stored: SecretValue, _ header: RowHeader, _ content: ItemContent
-    ) throws(RowFailure) -> PasswordBox {
+    ) throws(SystemError) -> PasswordBox {
         try PasswordBox(
             stored, of: item(header), valueByteCount: content.valueByteCount)
     }
@@ -293,14 +298,14 @@ extension ItemCipher {
 
     /// Checks that the contents of part V, a value or its box, agree with part N.
     ///
-    /// - Throws: ``RowFailure/content``.
+    /// - Throws: ``SystemError``: `damagedContent`.
     package func check(
         _ stored: SecretValue, _ header: RowHeader, _ content: ItemContent
-    ) throws(RowFailure) {
+    ) throws(SystemError) {
         if header.flags.contains(.password) {
             _ = try box(stored, header, content)
         } else if stored.byteCount != content.valueByteCount {
-            throw .content
+            throw .row(.damagedContent)
         }
     }
 }

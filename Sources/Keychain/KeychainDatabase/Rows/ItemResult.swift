@@ -4,7 +4,7 @@ package import ValetKeychainModel
 
 /// The result of a call: one type in every layer, from a row to the session.
 ///
-/// A locked keychain and a damaged item are errors: ``RowFailure`` inside a transaction,
+/// A locked keychain and a damaged item are errors: ``SystemError`` inside a transaction,
 /// ``KeychainFailure`` outside. After an error the call is repeated if the keychain was replaced
 /// during it. A search that also finds sound items returns them together with the damage.
 package enum ItemResult<Found> {

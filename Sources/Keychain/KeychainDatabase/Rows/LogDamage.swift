@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import ValetDatabase
-internal import ValetKeychainModel
+package import ValetKeychainModel
 package import ValetSystem
 
 /// Commits that are lost because the log was damaged: docs/decisions/0016-damaged-log.md. The first
@@ -23,8 +23,11 @@ package struct LogDamage {
     /// overwrite them.
     ///
     /// - Throws: ``KeychainFailure/Code/keychainDamaged``.
-    package func check(_ connection: Connection) throws {
-        guard let log = try DamagedLog.find(on: connection) else { return }
+    package func check(
+        _ connection: Connection, _ operation: String
+    ) throws(KeychainFailure) {
+        let found = try translating(DamagedLog.find(on: connection), during: operation)
+        guard let log = found else { return }
         let count = log.intactFrameCount
         throw KeychainFailure(
             .keychainDamaged, during: ConnectionPool.opening,
@@ -39,17 +42,21 @@ package struct LogDamage {
     ///
     /// - Parameter lock: The lock of writers.
     /// - Returns: The path of the kept log; nil, with nothing done, if the log is not damaged.
-    package func discard(_ lock: FileLock, _ deadline: Deadline) throws -> String? {
-        let held = try lock.acquire(before: deadline)
+    package func discard(_ lock: FileLock, _ deadline: Deadline) throws(KeychainFailure) -> String?
+    {
+        let operation = Self.discarding
+        let held = try translating(lock.acquire(before: deadline), during: operation)
         let wasReplaced = try discardReplaced(deadline)
-        let connection = try open(deadline)
-        try Schema.check(connection)
-        let log = try DamagedLog.find(on: connection)
-        if let log {
-            try keep(try log.contents())
-            try connection.checkpoint(.truncate)
+        let (connection, log) = try translating(operation) { () throws(SystemError) in
+            let connection = try open(deadline)
+            try Schema.check(connection)
+            return (connection, try DamagedLog.find(on: connection))
         }
-        try connection.close()
+        if let log { try keep(translating(log.contents(), during: operation)) }
+        try translating(operation) { () throws(SystemError) in
+            if log != nil { try connection.checkpoint(.truncate) }
+            try connection.close()
+        }
         _ = consume held
         return wasReplaced || log != nil ? directory.path(of: Self.keptLogName) : nil
     }
@@ -63,32 +70,39 @@ package struct LogDamage {
     /// The log at the path is kept, and its index is made anew.
     ///
     /// - Returns: Whether there was such a log.
-    private func discardReplaced(_ deadline: Deadline) throws -> Bool {
+    private func discardReplaced(_ deadline: Deadline) throws(KeychainFailure) -> Bool {
         do {
             try open(deadline).close()
             return false
         } catch {
-            guard error.operation == Connection.matchingLog else { throw error }
-        }
-        let byteCount = Int(clamping: try directory.check(file: Self.logName)?.byteCount ?? 0)
-        var contents: [UInt8] = []
-        if byteCount > 0 {
-            contents = try directory.withContents(of: Self.logName, maxByteCount: byteCount) {
-                bytes in bytes.indices.map { bytes[$0] }
+            guard error.operation == Connection.matchingLog else {
+                throw KeychainFailure(error, during: Self.discarding)
             }
         }
-        try keep(contents)
-        try directory.remove(KeychainFile.database + LogFiles.Part.index.rawValue)
+        try keep(translating(contentsAtPath(), during: Self.discarding))
+        try translating(
+            directory.remove(KeychainFile.database + LogFiles.Part.index.rawValue),
+            during: Self.discarding)
         return true
+    }
+
+    private func contentsAtPath() throws(SystemError) -> [UInt8] {
+        let byteCount = Int(clamping: try directory.check(file: Self.logName)?.byteCount ?? 0)
+        guard byteCount > 0 else { return [] }
+        return try directory.withContents(of: Self.logName, maxByteCount: byteCount) {
+            bytes in bytes.indices.map { bytes[$0] }
+        }
     }
 
     /// Keeps a copy of the log, unless an earlier call has kept the same one and was killed
     /// afterwards.
-    private func keep(_ log: [UInt8]) throws {
-        guard try directory.check(file: Self.keptLogName) != nil else {
-            return try directory.createFile(Self.keptLogName, contents: log.span)
+    private func keep(_ log: [UInt8]) throws(KeychainFailure) {
+        let isDone = try translating(Self.discarding) { () throws(SystemError) in
+            if try directory.check(file: Self.keptLogName) != nil { return try isKept(log) }
+            try directory.createFile(Self.keptLogName, contents: log.span)
+            return true
         }
-        guard try isKept(log) else {
+        guard isDone else {
             throw KeychainFailure(
                 .inputOutput, during: Self.discarding,
                 message: "an earlier damaged log is still kept",

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetDatabase
-internal import ValetKeychainModel
+package import ValetKeychainModel
 internal import ValetKeys
 package import ValetSealing
-internal import ValetSystem
+package import ValetSystem
 
 /// A program that has written to the keychain under an application identifier. `doctor` shows which
 /// programs share one, which may be an accident (spec/secitem.md §5.3).
@@ -29,18 +29,20 @@ package struct ProgramRecord: Hashable, Sendable {
     }
 
     /// Parses ``encoded``.
-    package init(parsing bytes: ArraySlice<UInt8>) throws(RowFailure) {
-        var reader = ByteReader(Array(bytes), malformed: RowFailure.content)
+    package init(parsing bytes: ArraySlice<UInt8>) throws(SystemError) {
+        var reader = ByteReader(Array(bytes), malformed: SystemError.row(.damagedContent))
         let (identifier, path) = (try Self.text(from: &reader), try Self.text(from: &reader))
-        guard reader.isAtEnd else { throw .content }
+        guard reader.isAtEnd else { throw .row(.damagedContent) }
         self.init(applicationIdentifier: identifier, path: path)
     }
 
     private static func text(
-        from reader: inout ByteReader<RowFailure>
-    ) throws(RowFailure) -> String {
+        from reader: inout ByteReader<SystemError>
+    ) throws(SystemError) -> String {
         let bytes = try reader.bytes(Int(try reader.integer(UInt32.self)))
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw .content }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw .row(.damagedContent)
+        }
         return text
     }
 }
@@ -48,18 +50,20 @@ package struct ProgramRecord: Hashable, Sendable {
 extension RowTransaction {
     /// Puts a program on record, unless it is known to be there. After the commit,
     /// ``RowKeys/remember(_:)`` saves later writes this search.
-    package func record(_ record: ProgramRecord) throws {
+    package func record(_ record: ProgramRecord) throws(KeychainFailure) {
         guard !state.hasRecorded(record) else { return }
         let id = state.hasher.program(record.applicationIdentifier, path: record.path)
-        let run = try writer.program.start()
-        try run.bind(id, at: 1)
-        if try !run.step() { try writer.insert(record, state) }
+        try translating(operation) { () throws(SystemError) in
+            let run = try writer.program.start()
+            try run.bind(id, at: 1)
+            if try !run.step() { try writer.insert(record, state) }
+        }
     }
 }
 
 extension RowWriter {
     /// Puts a program that is not there on record.
-    package func insert(_ record: ProgramRecord, _ state: RowKeys) throws {
+    package func insert(_ record: ProgramRecord, _ state: RowKeys) throws(SystemError) {
         let id = state.hasher.program(record.applicationIdentifier, path: record.path)
         let insertion = try insertProgram.start()
         try insertion.bind(id, at: 1)
@@ -71,7 +75,7 @@ extension RowWriter {
 extension RowKeys {
     private static let padding = 32
 
-    fileprivate func seal(_ record: ProgramRecord, _ id: Digest) throws(RowFailure) -> [UInt8] {
+    fileprivate func seal(_ record: ProgramRecord, _ id: Digest) throws(SystemError) -> [UInt8] {
         let cipher = try cipher(.afterFirstUnlock)
         var plaintext = record.encoded
         Padding.pad(&plaintext, toMultipleOf: Self.padding)
@@ -82,16 +86,16 @@ extension RowKeys {
     }
 
     /// Opens a row of table `program`.
-    package func open(program sealed: [UInt8], _ id: Digest) throws(RowFailure) -> ProgramRecord {
+    package func open(program sealed: [UInt8], _ id: Digest) throws(SystemError) -> ProgramRecord {
         guard let keys = epoch.keys.keys(of: .afterFirstUnlock),
             let padded = try? associatedData(id, keys.keyID).withBytes({ data in
                 try AEAD.openIntoArray(
                     sealed.span, associatedData: data, under: keys.attributes)
             })
-        else { throw .seal }
+        else { throw .row(.damagedSeal) }
         guard
             let byteCount = try? Padding.unpaddedByteCount(padded.span, step: Self.padding)
-        else { throw .content }
+        else { throw .row(.damagedContent) }
         return try ProgramRecord(parsing: padded[..<byteCount])
     }
 

@@ -3,7 +3,7 @@
 package import ValetKeychainModel
 package import ValetKeys
 package import ValetSealing
-internal import ValetSystem
+package import ValetSystem
 
 /// When a row's value may be opened, and what sort of row it is.
 package struct RowKind: Sendable {
@@ -168,32 +168,6 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
     }
 }
 
-/// Why a row was not opened.
-package enum RowFailure: Error, Hashable {
-    /// A column has a value that no writer writes.
-    case column
-    /// A sealed part does not open under the key that the row names.
-    case seal
-    /// The contents of a part are not well formed, or do not fit the row's hashes.
-    case content
-    /// The keychain is locked, and the lock has removed the row's key.
-    case locked
-    /// The value is protected by presence, and there is no proof of it.
-    case needsPerson
-    /// The row's class needs a passcode, and the keychain has none.
-    case needsPasscode
-    /// An index of the database leads to a wrong row, or does not find a row that was written.
-    case index
-
-    /// Whether the row itself is damaged, so that the call can leave it out.
-    package var isDamage: Bool {
-        switch self {
-        case .column, .seal, .content: true
-        case .locked, .needsPerson, .needsPasscode, .index: false
-        }
-    }
-}
-
 extension Attribute {
     /// Whether a row keeps a hash of this attribute for searches: docs/FORMAT.md §6.4.
     package var isHashed: Bool {
@@ -216,27 +190,27 @@ extension ItemClass {
     }
 }
 
-extension KeychainFailure {
-    /// The hint if the rows are sound, and only their indexes are damaged.
-    package static let repairHint = "`valet doctor --repair-indexes` rebuilds the indexes"
-}
-
 /// The result of `body`; nil if it opens a damaged row. Throws every other error.
-package func unlessDamaged<R>(_ body: () throws -> R) throws -> R? {
+package func unlessDamaged<R>(
+    _ body: () throws(SystemError) -> R
+) throws(SystemError) -> R? {
     do {
         return try body()
-    } catch let failure as RowFailure {
-        guard failure.isDamage else { throw failure }
+    } catch {
+        guard error.isDamage else { throw error }
         return nil
     }
 }
 
 /// The result of `body`, which reads; nil if SQLite reports a damaged database or an impossible
 /// length.
-package func unlessCorrupt<R>(_ body: () throws -> R) throws -> R? {
+package func unlessCorrupt<R>(
+    _ body: () throws(SystemError) -> R
+) throws(SystemError) -> R? {
     do {
         return try body()
-    } catch let error as SystemError where [.corrupt, .tooLarge].contains(error.code) {
+    } catch {
+        guard [.corrupt, .tooLarge].contains(error.code) else { throw error }
         return nil
     }
 }

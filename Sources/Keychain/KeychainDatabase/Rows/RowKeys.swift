@@ -3,7 +3,7 @@
 package import ValetKeychainModel
 package import ValetKeys
 package import ValetSealing
-internal import ValetSystem
+package import ValetSystem
 
 /// The keys that open and seal the rows of a keychain.
 ///
@@ -34,12 +34,12 @@ package final class RowKeys: Sendable {
     ///
     /// - Parameter isUse: Whether this counts as use of the keychain; items of other devices do
     ///   not.
-    /// - Throws: ``RowFailure``: `locked`; `needsPasscode` for the class that needs a passcode.
+    /// - Throws: ``SystemError``: `lockedRow`; `needsPasscode` for the class that needs a passcode.
     package func cipher(
         _ protectionClass: ProtectionClass, isUse: Bool = true
-    ) throws(RowFailure) -> ItemCipher {
+    ) throws(SystemError) -> ItemCipher {
         guard let keys = epoch.keys.keys(of: protectionClass) else {
-            throw epoch.hasKey(of: protectionClass) ? .locked : .needsPasscode
+            throw epoch.hasKey(of: protectionClass) ? .lockedRow() : .row(.needsPasscode)
         }
         if isUse { noteUse(of: protectionClass) }
         return ItemCipher(keychainID: keychainID, keys: keys, recipients: epoch.recipients)
@@ -47,18 +47,18 @@ package final class RowKeys: Sendable {
 
     /// What opens the row of `header`.
     ///
-    /// - Throws: ``RowFailure``: `seal` for a row that names no key of this keychain, `locked` for
-    ///   one whose key is not open.
-    package func cipher(opening header: RowHeader) throws(RowFailure) -> ItemCipher {
+    /// - Throws: ``SystemError``: `damagedSeal` for a row that names no key of this keychain,
+    ///   `lockedRow` for one whose key is not open.
+    package func cipher(opening header: RowHeader) throws(SystemError) -> ItemCipher {
         let cipher = try cipher(examining: header)
         noteUse(of: header.protectionClass)
         return cipher
     }
 
     /// Like ``cipher(opening:)``, for maintenance of the keychain, which does not count as its use.
-    package func cipher(examining header: RowHeader) throws(RowFailure) -> ItemCipher {
-        guard epoch.isNamed(by: header) else { throw .seal }
-        guard let keys = epoch.keys.keys(of: header.protectionClass) else { throw .locked }
+    package func cipher(examining header: RowHeader) throws(SystemError) -> ItemCipher {
+        guard epoch.isNamed(by: header) else { throw .row(.damagedSeal) }
+        guard let keys = epoch.keys.keys(of: header.protectionClass) else { throw .lockedRow() }
         return ItemCipher(keychainID: keychainID, keys: keys, recipients: epoch.recipients)
     }
 
@@ -130,7 +130,7 @@ package struct KeychainEpoch: Sendable {
 
 extension RowKeys {
     /// Opens everything in a row, except a value that needs more than `proof`.
-    package func open(_ row: SealedRow, _ proof: PresenceProof?) throws(RowFailure) -> OpenedRow {
+    package func open(_ row: SealedRow, _ proof: PresenceProof?) throws(SystemError) -> OpenedRow {
         let cipher = try cipher(opening: row.header)
         let content = try cipher.openContent(row)
         guard let secret = row.secret else { return OpenedRow(row: row, content: content) }
@@ -139,7 +139,7 @@ extension RowKeys {
             try cipher.check(value, row.header, content)
             return OpenedRow(row: row, content: content, value: value)
         } catch {
-            guard error == .needsPerson else { throw error }
+            guard error.code == .needsPerson else { throw error }
             return OpenedRow(row: row, content: content, isClosed: true)
         }
     }
@@ -147,8 +147,8 @@ extension RowKeys {
     /// Opens everything in a row whose columns are sound.
     package func open(
         _ found: FoundRow, _ proof: PresenceProof?
-    ) throws(RowFailure) -> OpenedRow {
-        guard case .row(let row) = found else { throw .column }
+    ) throws(SystemError) -> OpenedRow {
+        guard case .row(let row) = found else { throw .row(.damagedColumn) }
         return try open(row, proof)
     }
 }

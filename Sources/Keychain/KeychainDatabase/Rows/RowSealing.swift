@@ -3,7 +3,7 @@
 internal import ValetKeychainModel
 package import ValetKeys
 package import ValetSealing
-internal import ValetSystem
+package import ValetSystem
 
 /// Seals items into rows and opens them: docs/FORMAT.md §5.2.
 package struct ItemCipher {
@@ -26,7 +26,7 @@ package struct ItemCipher {
     func seal(
         _ header: RowHeader, _ content: ItemContent, _ index: IndexHashes, value: SecretValue?,
         logicalTime: Int64
-    ) throws -> SealedRow {
+    ) throws(KeychainFailure) -> SealedRow {
         var row = SealedRow(
             header: header, placeID: 0, groupHash: index.place.service.group,
             serviceHash: index.place.service.service, hashes: index.encodedOthers,
@@ -43,17 +43,21 @@ package struct ItemCipher {
             }
             let step = Self.valuePadding(value.byteCount)
             let padded = Padding.padded(value, toMultipleOf: step)
-            row.secret = try padded.withBytes { plaintext in try seal(plaintext, of: row) }
+            row.secret = try padded.withBytes { plaintext throws(KeychainFailure) in
+                try seal(plaintext, of: row)
+            }
         }
         return row
     }
 
     /// Opens part N: everything about the item except its value.
-    package func openContent(_ row: SealedRow) throws(RowFailure) -> ItemContent {
+    package func openContent(_ row: SealedRow) throws(SystemError) -> ItemContent {
         let bytes = try openNames(row.namesData(keychainID), row.nonce, row.names)
-        guard let list = AttributeList(encoded: bytes) else { throw .content }
+        guard let list = AttributeList(encoded: bytes) else { throw .row(.damagedContent) }
         let content = try ItemContent(row.header.itemClass, list)
-        guard (content.valueByteCount == nil) == (row.secret == nil) else { throw .content }
+        guard (content.valueByteCount == nil) == (row.secret == nil) else {
+            throw .row(.damagedContent)
+        }
         try content.checkAccessControl(row.header)
         return content
     }
@@ -61,25 +65,25 @@ package struct ItemCipher {
     /// Opens part N in place: the encoded list of attributes.
     func openNames(
         _ data: FixedFields, _ nonce: RowNonce, _ names: [UInt8]
-    ) throws(RowFailure) -> ArraySlice<UInt8> {
+    ) throws(SystemError) -> ArraySlice<UInt8> {
         guard
             let padded = try? AEAD.openIntoArray(
                 names.span, RowPart(.names, nonce), associatedData: data, under: keys.attributes)
-        else { throw .seal }
+        else { throw .row(.damagedSeal) }
         guard
             let byteCount = try? Padding.unpaddedByteCount(
                 padded.span, step: Self.attributePadding)
-        else { throw .content }
+        else { throw .row(.damagedContent) }
         return padded[..<byteCount]
     }
 
     /// Opens part V, which is bound to the part N that was written with it. A value protected by
     /// presence needs `proof`. For a value under a password, the result is its box.
     ///
-    /// - Throws: ``RowFailure``: `needsPerson` if `proof` does not have the pair of keys.
+    /// - Throws: ``SystemError``: `needsPerson` if `proof` does not have the pair of keys.
     package func openValue(
         _ parts: ValueParts, _ secret: Span<UInt8>, _ proof: PresenceProof? = nil
-    ) throws(RowFailure) -> SecretValue {
+    ) throws(SystemError) -> SecretValue {
         let padded = try openPadded(parts, secret, proof)
         // Up to 1,024 bytes a value ends by 1,056, and above it 2,048 is the least.
         let step = padded.byteCount <= 1056 ? 32 : 1024
@@ -87,7 +91,7 @@ package struct ItemCipher {
             let byteCount = try? padded.withBytes({ try Padding.unpaddedByteCount($0, step: step) }
             ),
             Self.valuePadding(byteCount) == step
-        else { throw .content }
+        else { throw .row(.damagedContent) }
         return SecretValue(padded, byteCount: byteCount)
     }
 }
@@ -121,9 +125,9 @@ package enum PartTagName {}
 extension PartTag {
     /// The tag at the end of a sealed part.
     ///
-    /// - Throws: ``RowFailure/seal`` for bytes that are too few to have one.
-    package init(of sealed: [UInt8]) throws(RowFailure) {
-        guard sealed.count >= 16 else { throw .seal }
+    /// - Throws: ``SystemError``: `damagedSeal` for bytes that are too few to have one.
+    package init(of sealed: [UInt8]) throws(SystemError) {
+        guard sealed.count >= 16 else { throw .row(.damagedSeal) }
         self.init(InlineArray { sealed[sealed.count - 16 + $0] })
     }
 }
@@ -143,8 +147,8 @@ package struct ValueParts: Sendable {
         self.names = names
     }
 
-    /// - Throws: ``RowFailure/seal`` for a part N that is too short.
-    package init(_ row: SealedRow) throws(RowFailure) {
+    /// - Throws: ``SystemError``: `damagedSeal` for a part N that is too short.
+    package init(_ row: SealedRow) throws(SystemError) {
         self.init(header: row.header, nonce: row.nonce, names: try PartTag(of: row.names))
     }
 
@@ -158,9 +162,11 @@ package struct ValueParts: Sendable {
 /// Part V, which is sealed twice if the item requires presence: docs/FORMAT.md §5.2.
 extension ItemCipher {
     /// Seals a padded value for a row whose part N is sealed.
-    func seal(_ padded: Span<UInt8>, of row: SealedRow) throws -> [UInt8] {
+    func seal(
+        _ padded: Span<UInt8>, of row: SealedRow
+    ) throws(KeychainFailure) -> [UInt8] {
         let operation = "seal an item"
-        let parts = try ValueParts(row)
+        let parts = try translating(ValueParts(row), during: operation)
         guard let pair = row.header.flags.presence else { return seal(padded, parts) }
         guard let recipient = recipients[pair] else {
             throw KeychainFailure(
@@ -189,29 +195,29 @@ extension ItemCipher {
 
     /// Opens part V to check it. A value protected by presence or a password is opened only as far
     /// as the keys of its class allow.
-    package func checkValue(_ row: SealedRow, _ content: ItemContent) throws(RowFailure) {
+    package func checkValue(_ row: SealedRow, _ content: ItemContent) throws(SystemError) {
         guard let secret = row.secret else { return }
         do {
             let stored = try openValue(ValueParts(row), secret.span)
             try check(stored, row.header, content)
         } catch {
-            guard error == .needsPerson else { throw error }
+            guard error.code == .needsPerson else { throw error }
         }
     }
 
     /// Opens part V, padding and all.
     func openPadded(
         _ parts: ValueParts, _ secret: Span<UInt8>, _ proof: PresenceProof?
-    ) throws(RowFailure) -> SecretBytes {
+    ) throws(SystemError) -> SecretBytes {
         let data = parts.data(.secret, keychainID)
         guard
             let opened = try? AEAD.open(
                 secret, RowPart(.value, parts.nonce), associatedData: data, under: keys.value)
-        else { throw .seal }
+        else { throw .row(.damagedSeal) }
         guard let pair = parts.header.flags.presence else { return opened }
-        guard let recipient = recipients[pair], let proof else { throw .needsPerson }
-        return try parts.data(.presence, keychainID).withBytes { data throws(RowFailure) in
-            try opened.withBytes { inner throws(RowFailure) in
+        guard let recipient = recipients[pair], let proof else { throw .row(.needsPerson) }
+        return try parts.data(.presence, keychainID).withBytes { data throws(SystemError) in
+            try opened.withBytes { inner throws(SystemError) in
                 try proof.open(inner, to: pair, of: recipient, associatedData: data)
             }
         }
@@ -221,20 +227,20 @@ extension ItemCipher {
 extension PresenceProof {
     /// Opens bytes that were sealed to a pair of keys.
     ///
-    /// - Throws: ``RowFailure``: `needsPerson` if this proof does not open the pair; `seal` if the
-    ///   bytes were not sealed to the pair.
+    /// - Throws: ``SystemError``: `needsPerson` if this proof does not open the pair; `damagedSeal`
+    ///   if the bytes were not sealed to the pair.
     fileprivate func open(
         _ sealed: Span<UInt8>, to pair: PresencePair, of recipient: Recipient,
         associatedData: Span<UInt8>
-    ) throws(RowFailure) -> SecretBytes {
+    ) throws(SystemError) -> SecretBytes {
         for opened in keys where opened.has(pair, of: recipient) {
             do {
                 let value = try opened.open(sealed, to: pair, associatedData: associatedData)
                 if let value { return value }
             } catch {
-                throw .seal
+                throw .row(.damagedSeal)
             }
         }
-        throw .needsPerson
+        throw .row(.needsPerson)
     }
 }

@@ -3,7 +3,7 @@
 internal import ValetDatabase
 internal import ValetKeychainModel
 internal import ValetSealing
-internal import ValetSystem
+package import ValetSystem
 
 /// All rows of one moment, still sealed, read in one short transaction.
 ///
@@ -19,8 +19,8 @@ package final class RowSpool {
     /// Copies all rows. Call it in a read transaction.
     ///
     /// - Parameter folders: Where the file may be, in the order of preference.
-    /// - Throws: ``SystemError``; ``KeychainFailure/Code/outOfMemory``.
-    package init(copying store: RowConnection, folders: [String]) throws {
+    /// - Throws: ``SystemError``.
+    package init(copying store: RowConnection, folders: [String]) throws(SystemError) {
         spool = Spool(memoryByteCount: Self.memoryByteCount, folders: folders)
         let run = try store.all.start()
         while try run.step() {
@@ -36,7 +36,7 @@ package final class RowSpool {
     /// The next row; nil after the last.
     ///
     /// - Throws: ``SystemError/Code/inputOutput``.
-    package func next() throws -> FoundRow? {
+    package func next() throws(SystemError) -> FoundRow? {
         guard count > 0 else { return nil }
         count -= 1
         var length = ByteReader(try spool.read(4), malformed: Self.cut)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import ValetKeychainModel
+internal import ValetSystem
 
 // Clears the place of a row that a call is about to write: checks for another item, and keeps the
 // times of a tombstone. Additions, updates and restores use it.
@@ -12,12 +13,12 @@ extension RowTransaction {
     /// - Throws: ``KeychainFailure/Code/duplicateItem`` if a sound item is there.
     package func makeWay(
         for item: IndexedContent, _ itemClass: ItemClass, isSynchronizable: Bool
-    ) throws -> Predecessor {
+    ) throws(KeychainFailure) -> Predecessor {
         try makeWay(over: try row(item.index.place))
     }
 
     /// Like ``makeWay(for:_:isSynchronizable:)``, for the row `existing` in the place.
-    package func makeWay(over existing: FoundRow?) throws -> Predecessor {
+    package func makeWay(over existing: FoundRow?) throws(KeychainFailure) -> Predecessor {
         guard let existing else { return Predecessor() }
         guard case .row(let row) = existing, let opened = try openIfTaken(row) else {
             try quarantine(existing)
@@ -32,7 +33,7 @@ extension RowTransaction {
     /// Checks that a row is a tombstone, or an item that counts as absent.
     ///
     /// - Throws: ``KeychainFailure/Code/duplicateItem``.
-    package func checkIsGone(_ opened: OpenedRow) throws {
+    package func checkIsGone(_ opened: OpenedRow) throws(KeychainFailure) {
         if opened.row.header.flags.contains(.tombstone) { return }
         if case .absent = try judge(opened) { return }
         throw KeychainFailure(.duplicateItem, during: operation)
@@ -42,7 +43,7 @@ extension RowTransaction {
     ///
     /// - Throws: ``KeychainFailure/Code/duplicateItem`` for a locked item: the class that is
     ///   written is open, so the locked item is another one.
-    package func openIfTaken(_ row: SealedRow) throws -> OpenedRow? {
+    package func openIfTaken(_ row: SealedRow) throws(KeychainFailure) -> OpenedRow? {
         do {
             return try openIfSound(row)
         } catch {
@@ -52,15 +53,17 @@ extension RowTransaction {
     }
 
     /// Judges whether the call may change an item, by its access control.
-    package func judge(_ opened: OpenedRow) throws(RowFailure) -> ItemResult<Void> {
-        guard let pair = opened.row.header.flags.presence,
-            let accessControl = try opened.content.accessControl
-        else { return .found(()) }
-        let recipient = try state.cipher(opening: opened.row.header).recipients[pair]
-        var access = access
-        // A write must not treat an item that it may not open as absent.
-        if access.rule == .skipping { access.rule = .demanding }
-        return access.judge(accessControl, sealedTo: pair, of: recipient)
+    package func judge(_ opened: OpenedRow) throws(KeychainFailure) -> ItemResult<Void> {
+        try translating(operation) { () throws(SystemError) in
+            guard let pair = opened.row.header.flags.presence,
+                let accessControl = try opened.content.accessControl
+            else { return .found(()) }
+            let recipient = try state.cipher(opening: opened.row.header).recipients[pair]
+            var access = access
+            // A write must not treat an item that it may not open as absent.
+            if access.rule == .skipping { access.rule = .demanding }
+            return access.judge(accessControl, sealedTo: pair, of: recipient)
+        }
     }
 }
 

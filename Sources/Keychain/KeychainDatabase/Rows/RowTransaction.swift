@@ -4,7 +4,7 @@ internal import ValetDatabase
 package import ValetKeychainModel
 internal import ValetKeys
 package import ValetSealing
-internal import ValetSystem
+package import ValetSystem
 
 /// The rows of a call's write transaction.
 package struct RowTransaction {
@@ -42,42 +42,39 @@ package struct RowTransaction {
     package func row(
         _ itemClass: ItemClass, _ attributes: ItemAttributes, group: AccessGroup,
         isSynchronizable: Bool
-    ) throws -> FoundRow? {
+    ) throws(KeychainFailure) -> FoundRow? {
         try row(
             state.hasher.place(
                 itemClass, attributes, group: group, isSynchronizable: isSynchronizable))
     }
 
     /// The row in a place, or a tombstone; nil for none.
-    package func row(_ place: ItemPlace) throws -> FoundRow? {
-        let run = try store.byPrimaryKey.start()
-        try run.bind(place)
-        guard try run.step() else { return nil }
-        guard !run.isNull(Schema.Column.number) else {
-            throw RowFailure.index
+    package func row(_ place: ItemPlace) throws(KeychainFailure) -> FoundRow? {
+        try translating(operation) { () throws(SystemError) in
+            let run = try store.byPrimaryKey.start()
+            try run.bind(place)
+            guard try run.step() else { return nil }
+            guard !run.isNull(Schema.Column.number) else { throw .row(.damagedIndex) }
+            let found = try FoundRow(run)
+            guard case .row(let row) = found, row.place != place else { return found }
+            // The index leads to a row whose columns name another item. If its names open, it is
+            // that item, and must not be overwritten. Otherwise the row was changed.
+            guard state.isForged(row) else { throw .row(.damagedIndex) }
+            return found
         }
-        let found = try FoundRow(run)
-        guard case .row(let row) = found, row.place != place else { return found }
-        // The index leads to a row whose columns name another item. If its names open, it is that
-        // item, and must not be overwritten. Otherwise the row was changed.
-        guard state.isForged(row) else { throw RowFailure.index }
-        return found
     }
 
     /// Opens everything in a row, except a value that needs more than ``access`` brings.
-    package func open(_ row: SealedRow) throws(RowFailure) -> OpenedRow {
-        try state.open(row, access.proof)
+    package func open(_ row: SealedRow) throws(KeychainFailure) -> OpenedRow {
+        try translating(state.open(row, access.proof), during: operation)
     }
 
     /// Opens everything in a row; nil if it is damaged.
     ///
-    /// - Throws: ``RowFailure/locked``.
-    package func openIfSound(_ row: SealedRow) throws(RowFailure) -> OpenedRow? {
-        do {
-            return try open(row)
-        } catch {
-            guard error.isDamage else { throw error }
-            return nil
+    /// - Throws: ``KeychainFailure/Code/locked``.
+    package func openIfSound(_ row: SealedRow) throws(KeychainFailure) -> OpenedRow? {
+        try translating(operation) { () throws(SystemError) in
+            try unlessDamaged { () throws(SystemError) in try state.open(row, access.proof) }
         }
     }
 
@@ -99,25 +96,28 @@ package struct RowTransaction {
     package func insert(
         _ itemClass: ItemClass, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?,
         after logicalTime: Int64 = 0
-    ) throws -> SealedRow {
-        let cipher = try state.cipher(kind.protectionClass, isUse: synced == nil)
+    ) throws(KeychainFailure) -> SealedRow {
+        let cipher = try cipher(kind)
         let (content, index) = (item.content, item.index)
         let header = RowHeader(
-            number: try nextNumber(), salt: .random(in: .min ... .max), version: 1,
+            number: try translating(nextNumber(), during: operation),
+            salt: .random(in: .min ... .max), version: 1,
             itemClass: itemClass, protectionClass: kind.protectionClass, flags: kind.flags,
             epoch: state.epoch.keys.epoch, placeHash: index.place.service.place,
             accountHash: index.place.account)
         let stored = kind.flags.contains(.password) ? try boxed(value, header) : value
         var row = try cipher.seal(
             header, content, index, value: stored,
-            logicalTime: try time(after: logicalTime))
-        row.placeID = try placeID(index.place.service)
-        row.changeNumber = try nextChangeNumber(kind.flags)
-        let run = try writer.insert.start()
-        try row.bind(to: run)
-        try run.finish()
-        try insertAttributes(index.others.values, row.header.number)
-        try checkIsFound(row, item)
+            logicalTime: try translating(time(after: logicalTime), during: operation))
+        try translating(operation) { () throws(SystemError) in
+            row.placeID = try placeID(index.place.service)
+            row.changeNumber = try nextChangeNumber(kind.flags)
+            let run = try writer.insert.start()
+            try row.bind(to: run)
+            try run.finish()
+            try insertAttributes(index.others.values, row.header.number)
+            try checkIsFound(row, item)
+        }
         return row
     }
 
@@ -128,32 +128,42 @@ package struct RowTransaction {
     package func replace(
         _ old: SealedRow, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?,
         isFoundByName: Bool = false
-    ) throws {
+    ) throws(KeychainFailure) {
         var row = try seal(item, over: old, kind, value: value)
-        row.logicalTime = try time(after: old.logicalTime)
-        row.changeNumber = try nextChangeNumber(kind.flags)
-        try write(row, over: old, item)
-        if isFoundByName, row.isIndexedAs(old), item.index.others.isEmpty { return }
-        try checkIsFound(row, item)
+        try translating(operation) { () throws(SystemError) in
+            row.logicalTime = try time(after: old.logicalTime)
+            row.changeNumber = try nextChangeNumber(kind.flags)
+            try write(row, over: old, item)
+            if isFoundByName, row.isIndexedAs(old), item.index.others.isEmpty { return }
+            try checkIsFound(row, item)
+        }
     }
 
     /// Seals a row that the keys of the former epoch have opened, for a change of keys. Nothing
     /// about the item changes, so that no watcher has to be notified.
-    package func sealAnew(_ opened: OpenedRow) throws {
+    package func sealAnew(_ opened: OpenedRow) throws(KeychainFailure) {
         let old = opened.row
         let item = hashed(opened.content, old.header.itemClass, old.header.flags)
         let row = try seal(item, over: old, old.header.kind, value: opened.value)
-        try write(row, over: old, item)
-        try checkIsFound(row, item)
+        try translating(operation) { () throws(SystemError) in
+            try write(row, over: old, item)
+            try checkIsFound(row, item)
+        }
+    }
+
+    /// What seals rows of that kind.
+    private func cipher(_ kind: RowKind) throws(KeychainFailure) -> ItemCipher {
+        try translating(
+            state.cipher(kind.protectionClass, isUse: synced == nil), during: operation)
     }
 
     /// The next version of a row; times and numbers of changes are the old one's.
     private func seal(
         _ item: IndexedContent, over old: SealedRow, _ kind: RowKind, value: SecretValue?
-    ) throws -> SealedRow {
-        let cipher = try state.cipher(kind.protectionClass, isUse: synced == nil)
+    ) throws(KeychainFailure) -> SealedRow {
+        let cipher = try cipher(kind)
         var header = old.header
-        header.version = try following(header.version)
+        header.version = try translating(following(header.version), during: operation)
         header.protectionClass = kind.protectionClass
         header.flags = kind.flags
         header.epoch = state.epoch.keys.epoch
@@ -162,12 +172,16 @@ package struct RowTransaction {
         var row = try cipher.seal(
             header, item.content, item.index, value: value, logicalTime: old.logicalTime)
         let staysInPlace = item.index.place.service == old.place.service
-        row.placeID = staysInPlace ? old.placeID : try placeID(item.index.place.service)
+        row.placeID =
+            staysInPlace
+            ? old.placeID : try translating(placeID(item.index.place.service), during: operation)
         row.changeNumber = old.changeNumber
         return row
     }
 
-    private func write(_ row: SealedRow, over old: SealedRow, _ item: IndexedContent) throws {
+    private func write(
+        _ row: SealedRow, over old: SealedRow, _ item: IndexedContent
+    ) throws(SystemError) {
         if row.isIndexedAs(old) {
             // Naming a column makes SQLite write all its indexes anew, and a page for each.
             let run = try writer.updateSealed.start()
@@ -188,16 +202,16 @@ package struct RowTransaction {
 
     /// Makes sure that readers find the written row: with a damaged index, they may not.
     ///
-    /// - Throws: ``KeychainFailure/Code/keychainDamaged``, as the readers would.
-    private func checkIsFound(_ row: SealedRow, _ item: IndexedContent) throws {
+    /// - Throws: ``SystemError``: `damagedIndex`.
+    private func checkIsFound(_ row: SealedRow, _ item: IndexedContent) throws(SystemError) {
         let run = try store.written.start()
         try run.bind(row.place)
         guard try run.step(), run.int64(0) == row.header.number,
             run.int64(1) == row.header.version
-        else { throw RowFailure.index }
+        else { throw .row(.damagedIndex) }
         for hash in item.index.others.values {
             guard try isEntered(hash, row.header.number) else {
-                throw RowFailure.index
+                throw .row(.damagedIndex)
             }
         }
         // Searches by name also look for items with a view hint or a token.
@@ -223,25 +237,29 @@ package struct RowTransaction {
     }
 
     /// Deletes a row for good.
-    package func delete(_ row: SealedRow) throws {
-        try deleteAttributes(of: row)
-        let run = try writer.delete.start()
-        try run.bind(row.header.number, at: 1)
-        try run.finish()
-        try deletePlaceIfEmpty(row.placeID)
+    package func delete(_ row: SealedRow) throws(KeychainFailure) {
+        try translating(operation) { () throws(SystemError) in
+            try deleteAttributes(of: row)
+            let run = try writer.delete.start()
+            try run.bind(row.header.number, at: 1)
+            try run.finish()
+            try deletePlaceIfEmpty(row.placeID)
+        }
     }
 
     /// Moves a damaged row unchanged into quarantine, to make way for a new row.
-    package func quarantine(_ row: FoundRow) throws {
-        let run = try writer.quarantine.start()
-        try run.bind(row.number, at: 1)
-        try run.bind(now.logicalTime >> 16, at: 2)
-        try run.finish()
-        // The row's list of hashes may be the damaged part.
-        for statement in [writer.deleteAttributes, writer.delete] {
-            let run = try statement.start()
+    package func quarantine(_ row: FoundRow) throws(KeychainFailure) {
+        try translating(operation) { () throws(SystemError) in
+            let run = try writer.quarantine.start()
             try run.bind(row.number, at: 1)
+            try run.bind(now.logicalTime >> 16, at: 2)
             try run.finish()
+            // The row's list of hashes may be the damaged part.
+            for statement in [writer.deleteAttributes, writer.delete] {
+                let run = try statement.start()
+                try run.bind(row.number, at: 1)
+                try run.finish()
+            }
         }
     }
 
@@ -251,12 +269,12 @@ package struct RowTransaction {
     ///
     /// Negative ids are for groups with many places: a search by an account alone looks into every
     /// place with a positive one.
-    private func placeID(_ hashes: ServiceHashes) throws -> Int64 {
+    private func placeID(_ hashes: ServiceHashes) throws(SystemError) -> Int64 {
         let run = try writer.place.start()
         try run.bind(hashes)
         if try run.step() {
             // The place's own columns must confirm the index.
-            guard run.int64(1) == 1 else { throw RowFailure.index }
+            guard run.int64(1) == 1 else { throw .row(.damagedIndex) }
             return run.int64(0)
         }
         let id = try nextPlaceID(in: hashes.group)
@@ -267,59 +285,65 @@ package struct RowTransaction {
         return id
     }
 
-    private func nextPlaceID(in group: IndexHash) throws -> Int64 {
+    private func nextPlaceID(in group: IndexHash) throws(SystemError) -> Int64 {
         let run = try writer.fewPlaces.start()
         try run.bind(group, at: 1)
-        guard try run.step() else { throw RowFailure.index }
+        guard try run.step() else { throw .row(.damagedIndex) }
         guard run.int64(0) == 0 else { return try following(run.int64(1)) }
         let (next, isTooSmall) = run.int64(2).subtractingReportingOverflow(1)
-        guard !isTooSmall else { throw RowFailure.column }
+        guard !isTooSmall else { throw .row(.damagedColumn) }
         return next
     }
 
-    private func deletePlaceIfEmpty(_ id: Int64) throws {
+    private func deletePlaceIfEmpty(_ id: Int64) throws(SystemError) {
         let run = try writer.deletePlace.start()
         try run.bind(id, at: 1)
         try run.finish()
     }
 
-    private func insertAttributes(_ hashes: some Sequence<IndexHash>, _ number: Int64) throws {
+    private func insertAttributes(
+        _ hashes: some Sequence<IndexHash>, _ number: Int64
+    ) throws(SystemError) {
         for hash in hashes { try change(writer.insertAttribute, hash, number) }
     }
 
-    private func deleteAttributes(of row: SealedRow) throws {
+    private func deleteAttributes(of row: SealedRow) throws(SystemError) {
         // If the column is damaged, `doctor` finds the leftovers.
         guard let others = try? IndexHashes.others(parsing: row.hashes) else { return }
         for hash in others.values { try change(writer.deleteAttribute, hash, row.header.number) }
     }
 
-    private func change(_ statement: Statement, _ hash: IndexHash, _ number: Int64) throws {
+    private func change(
+        _ statement: Statement, _ hash: IndexHash, _ number: Int64
+    ) throws(SystemError) {
         let run = try statement.start()
         try run.bind(hash, at: 1)
         try run.bind(number, at: 2)
         try run.finish()
     }
 
-    private func nextNumber() throws -> Int64 { try following(last(writer.lastNumber)) }
+    private func nextNumber() throws(SystemError) -> Int64 {
+        try following(last(writer.lastNumber))
+    }
 
-    private func nextChangeNumber(_ flags: RowFlags) throws -> Int64? {
+    private func nextChangeNumber(_ flags: RowFlags) throws(SystemError) -> Int64? {
         guard flags.contains(.synchronizable) else { return nil }
         if let synced { return synced.changeNumber }
         return try following(last(writer.lastChange))
     }
 
-    private func time(after logicalTime: Int64) throws(RowFailure) -> Int64 {
+    private func time(after logicalTime: Int64) throws(SystemError) -> Int64 {
         if let synced { return synced.logicalTime }
         return max(now.logicalTime, try following(logicalTime))
     }
 
-    /// - Throws: ``RowFailure/column`` for a number that no count can reach.
-    private func following(_ number: Int64) throws(RowFailure) -> Int64 {
-        guard number < .max else { throw .column }
+    /// - Throws: ``SystemError``: `damagedColumn` for a number that no count can reach.
+    private func following(_ number: Int64) throws(SystemError) -> Int64 {
+        guard number < .max else { throw .row(.damagedColumn) }
         return number + 1
     }
 
-    private func last(_ statement: Statement) throws -> Int64 {
+    private func last(_ statement: Statement) throws(SystemError) -> Int64 {
         let run = try statement.start()
         return try run.step() ? run.int64(0) : 0
     }
@@ -366,7 +390,7 @@ package struct IndexedContent {
 
     /// Content that equals a row's content in all hashed attributes. Opening the row has verified
     /// its hashes.
-    package init(_ content: ItemContent, sameKeyAs row: SealedRow) throws(RowFailure) {
+    package init(_ content: ItemContent, sameKeyAs row: SealedRow) throws(SystemError) {
         self.content = content
         index = IndexHashes(
             place: row.place, others: try IndexHashes.others(parsing: row.hashes))

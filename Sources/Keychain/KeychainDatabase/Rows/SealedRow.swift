@@ -41,8 +41,8 @@ extension SealedRow {
     /// Reads the row that `run` is at, of a statement that selects all columns of `item` and the
     /// hashes of its place.
     ///
-    /// - Throws: ``RowFailure/column`` if a column holds a value that no writer writes.
-    init(_ run: borrowing Statement.Run) throws(RowFailure) {
+    /// - Throws: ``SystemError``: `damagedColumn` if a column holds a value that no writer writes.
+    init(_ run: borrowing Statement.Run) throws(SystemError) {
         let hashes = ServiceHashes(
             group: try run.fixedBytes(Schema.Column.groupHash),
             service: try run.fixedBytes(Schema.Column.serviceHash),
@@ -53,10 +53,10 @@ extension SealedRow {
     /// Reads the row that `run` is at, of a statement that selects all columns of `item`.
     ///
     /// - Parameter place: The assumed hashes of the row's place.
-    /// - Throws: ``RowFailure/column``.
+    /// - Throws: ``SystemError``: `damagedColumn`.
     package init(
         _ run: borrowing Statement.Run, in place: ServiceHashes
-    ) throws(RowFailure) {
+    ) throws(SystemError) {
         header = try RowHeader(run, in: place.place)
         placeID = run.int64(Schema.Column.place)
         groupHash = place.group
@@ -137,12 +137,12 @@ extension RowHeader {
     /// Reads the header of the row that `run` is at, in the place that has `placeHash`.
     package init(
         _ run: borrowing Statement.Run, in placeHash: IndexHash
-    ) throws(RowFailure) {
+    ) throws(SystemError) {
         guard let itemClass = Self.number(run, Schema.Column.itemClass).flatMap(ItemClass.init),
             let protection = Self.number(run, Schema.Column.protection)
                 .flatMap(ProtectionClass.init),
             let flags = RowFlags(column: run.int64(Schema.Column.flags))
-        else { throw .column }
+        else { throw .row(.damagedColumn) }
         number = run.int64(Schema.Column.number)
         salt = run.int64(Schema.Column.salt)
         version = run.int64(Schema.Column.version)
@@ -163,20 +163,20 @@ extension Statement.Run {
     /// The blob, which must have the length of its kind.
     package func fixedBytes<let byteCount: Int, Name>(
         _ column: Int32
-    ) throws(RowFailure) -> FixedBytes<byteCount, Name> {
+    ) throws(SystemError) -> FixedBytes<byteCount, Name> {
         var bytes = InlineArray<byteCount, UInt8>(repeating: 0)
         var target = bytes.mutableSpan
         guard self.byteCount(column) == byteCount, copyEnd(ofBlob: column, to: &target) else {
-            throw .column
+            throw .row(.damagedColumn)
         }
         return FixedBytes(bytes)
     }
 
     /// The tag of a sealed part, which identifies it.
-    package func tag(_ column: Int32) throws(RowFailure) -> PartTag {
+    package func tag(_ column: Int32) throws(SystemError) -> PartTag {
         var bytes = InlineArray<16, UInt8>(repeating: 0)
         var target = bytes.mutableSpan
-        guard copyEnd(ofBlob: column, to: &target) else { throw .seal }
+        guard copyEnd(ofBlob: column, to: &target) else { throw .row(.damagedSeal) }
         return PartTag(bytes)
     }
 
@@ -207,11 +207,11 @@ extension RowHeader {
     /// Reads the header of the row that `run` is at, of ``RowConnection/value``.
     package init(
         value run: borrowing Statement.Run, _ place: ItemPlace
-    ) throws(RowFailure) {
+    ) throws(SystemError) {
         guard let number = UInt8(exactly: run.int64(3)),
             let protectionClass = ProtectionClass(rawValue: number),
             let flags = RowFlags(column: run.int64(4))
-        else { throw .column }
+        else { throw .row(.damagedColumn) }
         self.init(
             number: run.int64(0), salt: run.int64(1), version: run.int64(2),
             itemClass: .genericPassword, protectionClass: protectionClass, flags: flags,

@@ -82,7 +82,7 @@ extension RowKeys {
         _ reference: PersistentReference, _ query: ItemQuery, _ groups: [AccessGroup],
         _ store: RowConnection
     ) throws(SystemError) -> [FoundRow] {
-        var reader = ByteReader(reference.itemID, malformed: RowFailure.content)
+        var reader = ByteReader(reference.itemID, malformed: SystemError.row(.damagedContent))
         guard let number = try? reader.integer(UInt64.self) else { return [] }
         let run = try store.byNumber.start()
         try run.bind(Int64(bitPattern: number), at: 1)

@@ -4,6 +4,7 @@ internal import ValetDatabase
 package import ValetKeychainModel
 internal import ValetKeys
 package import ValetSealing
+package import ValetSystem
 
 /// The name of an entry of sync, to which its sealed parts are bound.
 package struct SyncEntryHead: Hashable, Sendable {
@@ -47,11 +48,11 @@ package struct SealedSyncEntry: Sendable {
 
     /// Reads the row that `run` is at.
     ///
-    /// - Throws: ``RowFailure/column``.
-    init(_ run: borrowing Statement.Run) throws(RowFailure) {
+    /// - Throws: ``SystemError``: `damagedColumn`.
+    init(_ run: borrowing Statement.Run) throws(SystemError) {
         guard let kind = UInt8(exactly: run.int64(1)),
             let protectionClass = UInt8(exactly: run.int64(4)).flatMap(ProtectionClass.init)
-        else { throw .column }
+        else { throw .row(.damagedColumn) }
         number = run.int64(0)
         head = SyncEntryHead(kind, run.blob(2), item: run.int64(3), protectionClass)
         epoch = Epoch(column: run.int64(5))
@@ -66,19 +67,19 @@ extension RowKeys {
     /// Seals an entry under the current epoch: facts under the keys of `ck`, which are open while
     /// the keychain is locked, and the secret part under the keys of its class.
     ///
-    /// - Throws: ``RowFailure/locked``.
+    /// - Throws: ``SystemError``: `lockedRow`.
     package func seal(
         _ head: SyncEntryHead, facts: [UInt8], secret: SecretValue?
-    ) throws(RowFailure) -> SealedSyncEntry {
+    ) throws(SystemError) -> SealedSyncEntry {
         let number = epoch.keys.epoch
-        guard let factsKeys = epoch.keys.keys(of: .afterFirstUnlock) else { throw .locked }
+        guard let factsKeys = epoch.keys.keys(of: .afterFirstUnlock) else { throw .lockedRow() }
         var padded = facts
         Padding.pad(&padded, toMultipleOf: Self.factsPadding)
         let sealed = head.associatedData("F", keychainID, number).withBytes { data in
             AEAD.seal(padded.span, associatedData: data, under: factsKeys.attributes)
         }
         guard let secret else { return SealedSyncEntry(head, number, facts: sealed, secret: nil) }
-        guard let keys = epoch.keys.keys(of: head.protectionClass) else { throw .locked }
+        guard let keys = epoch.keys.keys(of: head.protectionClass) else { throw .lockedRow() }
         let plaintext = Padding.padded(
             secret, toMultipleOf: ItemCipher.valuePadding(secret.byteCount))
         let sealedSecret = head.associatedData("S", keychainID, number).withBytes { data in
@@ -91,8 +92,8 @@ extension RowKeys {
 
     /// Opens the facts of an entry.
     ///
-    /// - Throws: ``RowFailure``: `seal`, `content`, `locked`.
-    package func openFacts(_ entry: SealedSyncEntry) throws(RowFailure) -> [UInt8] {
+    /// - Throws: ``SystemError``: `damagedSeal`, `damagedContent`, `lockedRow`.
+    package func openFacts(_ entry: SealedSyncEntry) throws(SystemError) -> [UInt8] {
         let keys = try keys(of: .afterFirstUnlock, entry.epoch)
         let data = entry.head.associatedData("F", keychainID, entry.epoch)
         guard
@@ -100,17 +101,18 @@ extension RowKeys {
                 try AEAD.openIntoArray(
                     entry.facts.span, associatedData: data, under: keys.attributes)
             })
-        else { throw .seal }
+        else { throw .row(.damagedSeal) }
         guard
             let byteCount = try? Padding.unpaddedByteCount(padded.span, step: Self.factsPadding)
-        else { throw .content }
+        else { throw .row(.damagedContent) }
         return Array(padded[..<byteCount])
     }
 
     /// Opens the secret part of an entry; nil if it has none.
     ///
-    /// - Throws: ``RowFailure``: `seal`, `content`; `locked` if the keys of its class are not open.
-    package func openSecret(_ entry: SealedSyncEntry) throws(RowFailure) -> SecretValue? {
+    /// - Throws: ``SystemError``: `damagedSeal`, `damagedContent`; `lockedRow` if the keys of
+    ///   its class are not open.
+    package func openSecret(_ entry: SealedSyncEntry) throws(SystemError) -> SecretValue? {
         guard let secret = entry.secret else { return nil }
         let keys = try keys(of: entry.head.protectionClass, entry.epoch)
         guard
@@ -118,21 +120,23 @@ extension RowKeys {
                 data in
                 try AEAD.open(secret.span, associatedData: data, under: keys.value)
             })
-        else { throw .seal }
+        else { throw .row(.damagedSeal) }
         let step = padded.byteCount <= 1056 ? 32 : 1024
         guard
             let byteCount = try? padded.withBytes({ try Padding.unpaddedByteCount($0, step: step) }
             ),
             ItemCipher.valuePadding(byteCount) == step
-        else { throw .content }
+        else { throw .row(.damagedContent) }
         return SecretValue(padded, byteCount: byteCount)
     }
 
     private func keys(
         of protectionClass: ProtectionClass, _ number: Epoch
-    ) throws(RowFailure) -> ClassKeys {
-        guard epoch.keys.epoch == number, epoch.hasKey(of: protectionClass) else { throw .seal }
-        guard let keys = epoch.keys.keys(of: protectionClass) else { throw .locked }
+    ) throws(SystemError) -> ClassKeys {
+        guard epoch.keys.epoch == number, epoch.hasKey(of: protectionClass) else {
+            throw .row(.damagedSeal)
+        }
+        guard let keys = epoch.keys.keys(of: protectionClass) else { throw .lockedRow() }
         return keys
     }
 }

@@ -102,7 +102,7 @@ package final class SyncTables: @unchecked Sendable {
 
     /// The change number up to which local changes were collected, and the stamp of the last
     /// update.
-    package func readMark() throws -> (mark: Int64, stamp: Int64) {
+    package func readMark() throws(SystemError) -> (mark: Int64, stamp: Int64) {
         let run = try mark.start()
         return try run.step() ? (run.int64(0), run.int64(1)) : (0, 0)
     }
@@ -126,16 +126,16 @@ package final class SyncTables: @unchecked Sendable {
     }
 
     /// Gives the item in a place a number.
-    package func addItem(in place: ItemPlace) throws -> Int64 {
+    package func addItem(in place: ItemPlace) throws(SystemError) -> Int64 {
         let run = try addItem.start()
         try run.bind(place)
         try run.finish()
-        guard let number = try item(in: place) else { throw RowFailure.index }
+        guard let number = try item(in: place) else { throw .row(.damagedIndex) }
         return number
     }
 
     /// The place of an item by its number; nil for a number that is not in use.
-    package func place(of item: Int64) throws -> ItemPlace? {
+    package func place(of item: Int64) throws(SystemError) -> ItemPlace? {
         let run = try placeOfItem.start()
         try run.bind(item, at: 1)
         guard try run.step() else { return nil }
@@ -155,7 +155,7 @@ package final class SyncTables: @unchecked Sendable {
     }
 
     /// The next `count` numbers of items after `number`, in order.
-    package func items(after number: Int64, count: Int) throws -> [Int64] {
+    package func items(after number: Int64, count: Int) throws(SystemError) -> [Int64] {
         let run = try itemsAfter.start()
         try run.bind(number, at: 1)
         try run.bind(Int64(count), at: 2)
@@ -174,7 +174,7 @@ package final class SyncTables: @unchecked Sendable {
     // MARK: Entries
 
     /// The entry with that name; nil for none.
-    package func entry(_ kind: UInt8, _ id: [UInt8]) throws -> SealedSyncEntry? {
+    package func entry(_ kind: UInt8, _ id: [UInt8]) throws(SystemError) -> SealedSyncEntry? {
         let run = try entry.start()
         try run.bind(Int64(kind), at: 1)
         try run.bind(id, at: 2)
@@ -183,8 +183,8 @@ package final class SyncTables: @unchecked Sendable {
 
     /// Hands `body` all entries of these kinds, without their secret parts.
     package func forEachEntry(
-        _ kinds: ClosedRange<UInt8>, _ body: (SealedSyncEntry) throws -> Void
-    ) throws {
+        _ kinds: ClosedRange<UInt8>, _ body: (SealedSyncEntry) throws(SystemError) -> Void
+    ) throws(SystemError) {
         let run = try entries.start()
         try run.bind(Int64(kinds.lowerBound), at: 1)
         try run.bind(Int64(kinds.upperBound), at: 2)
@@ -236,13 +236,18 @@ extension RowTransaction {
 
     /// Seals every entry that the keys of the former epoch open, for a change of keys. One that
     /// does not open stays as it is: sync reports it. Holds 4 MiB of entries at most.
-    package func sealSyncEntriesAnew(from former: RowKeys) throws {
+    package func sealSyncEntriesAnew(from former: RowKeys) throws(KeychainFailure) {
         var last: Int64? = .min
-        while let number = last { last = try sealSyncEntries(above: number, from: former) }
+        while let number = last {
+            last = try translating(
+                sealSyncEntries(above: number, from: former), during: operation)
+        }
     }
 
     /// - Returns: The number of the last entry that was read; nil if there are no more.
-    private func sealSyncEntries(above number: Int64, from former: RowKeys) throws -> Int64? {
+    private func sealSyncEntries(
+        above number: Int64, from former: RowKeys
+    ) throws(SystemError) -> Int64? {
         var batch: [SealedSyncEntry] = []
         var byteCount = 0
         let isLast = try store.sync.forEachFormerEntry(
@@ -256,7 +261,7 @@ extension RowTransaction {
         return isLast ? nil : batch.last?.number
     }
 
-    private func sealAnew(_ old: SealedSyncEntry, from former: RowKeys) throws {
+    private func sealAnew(_ old: SealedSyncEntry, from former: RowKeys) throws(SystemError) {
         let facts: [UInt8]
         let secret: SecretValue?
         do {
@@ -268,13 +273,19 @@ extension RowTransaction {
         let new = try state.seal(old.head, facts: facts, secret: secret)
         try store.sync.replace(old.number, by: new)
         guard let (itemClass, content) = secret.flatMap({ old.names(in: $0) }) else { return }
-        try moveSyncItem(itemClass, content, from: former)
+        try move(itemClass, content, from: former)
     }
 
     /// Moves an item's number in sync to the hashes of the current epoch.
     package func moveSyncItem(
         _ itemClass: ItemClass, _ content: ItemContent, from former: RowKeys
-    ) throws {
+    ) throws(KeychainFailure) {
+        try translating(move(itemClass, content, from: former), during: operation)
+    }
+
+    private func move(
+        _ itemClass: ItemClass, _ content: ItemContent, from former: RowKeys
+    ) throws(SystemError) {
         let (attributes, group) = (content.attributes, content.accessGroup)
         try store.sync.move(
             former.hasher.place(itemClass, attributes, group: group, isSynchronizable: true),
@@ -287,7 +298,7 @@ extension SyncTables {
     /// - Returns: Whether there are no more.
     fileprivate func forEachFormerEntry(
         above number: Int64, than epoch: Epoch, _ body: (SealedSyncEntry) -> Bool
-    ) throws -> Bool {
+    ) throws(SystemError) -> Bool {
         let run = try formerEntries.start()
         try run.bind(number, at: 1)
         try run.bind(epoch.column, at: 2)
@@ -330,8 +341,8 @@ extension RowKeys {
 
     /// Opens everything in a row, which does not count as use of the keychain.
     ///
-    /// - Throws: ``RowFailure``.
-    package func openUnused(_ row: SealedRow) throws(RowFailure) -> OpenedRow {
+    /// - Throws: ``SystemError``.
+    package func openUnused(_ row: SealedRow) throws(SystemError) -> OpenedRow {
         let cipher = try cipher(examining: row.header)
         let content = try cipher.openContent(row)
         guard let secret = row.secret else { return OpenedRow(row: row, content: content) }

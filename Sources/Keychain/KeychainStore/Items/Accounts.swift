@@ -18,10 +18,12 @@ extension ItemStore {
         of service: PasswordService, for caller: Caller
     ) throws(KeychainFailure) -> FoundItems<AttributeValue> {
         let groups = try caller.groups(searching: service.accessGroup, during: Self.listing)
-        let found = try readRows(Self.listing) { snapshot in
+        let found = try readRows(Self.listing) { (snapshot) throws(KeychainFailure) in
             var list = AccountList()
             for group in groups {
-                try list.add(service, group, snapshot.state, snapshot.store)
+                try translating(
+                    list.add(service, group, snapshot.state, snapshot.store),
+                    during: Self.listing)
             }
             return list.found
         }
@@ -39,14 +41,16 @@ private struct AccountList {
     mutating func add(
         _ service: PasswordService, _ group: AccessGroup, _ state: RowKeys,
         _ store: RowConnection
-    ) throws {
+    ) throws(SystemError) {
         var lists: [AccountList] = []
         let scan = AccountScan(service, group, state)
         for place in try scan.places(store) {
             let reading = PlaceReading(scan, place)
             for range in try scan.ranges(place, store) { try reading.read(range, store) }
             var list = AccountList()
-            try reading.finish { number, account in try list.add(number, account) }
+            try reading.finish { (number, account) throws(SystemError) in
+                try list.add(number, account)
+            }
             lists.append(list)
         }
         found.damage = found.damage ?? lists.compactMap(\.found.damage).first
@@ -59,21 +63,21 @@ private struct AccountList {
     }
 
     private mutating func add(
-        _ number: Int64, _ account: Result<AttributeValue, RowFailure>
-    ) throws {
+        _ number: Int64, _ account: Result<AttributeValue, SystemError>
+    ) throws(SystemError) {
         do {
             found.items.append(try account.get())
             numbers.append(number)
         } catch {
             guard error.isDamage else { throw error }
-            found.damage = KeychainFailure(translating: error, during: "open an item")
+            found.damage = KeychainFailure(error, during: "open an item")
         }
     }
 }
 
 /// Reads the rows of one place while a second thread opens their names, which takes longer.
 private final class PlaceReading {
-    private typealias Opened = (number: Int64, account: Result<AttributeValue, RowFailure>)
+    private typealias Opened = (number: Int64, account: Result<AttributeValue, SystemError>)
 
     private let scan: AccountScan
     private let place: ScannedPlace
@@ -89,14 +93,14 @@ private final class PlaceReading {
         self.place = place
         opening = ParallelMap { names in
             names.map { sealed in
-                let account = Result { () throws(RowFailure) in try scan.account(sealed) }
+                let account = Result { () throws(SystemError) in try scan.account(sealed) }
                 return (sealed.header.number, account)
             }
         }
     }
 
     /// Reads rows whose numbers follow one another.
-    func read(_ range: ClosedRange<Int64>, _ store: RowConnection) throws {
+    func read(_ range: ClosedRange<Int64>, _ store: RowConnection) throws(SystemError) {
         let run = try store.namesByNumbers.start()
         try run.bind(range.lowerBound, at: 1)
         try run.bind(range.upperBound, at: 2)
@@ -118,7 +122,9 @@ private final class PlaceReading {
     }
 
     /// Passes on the accounts of all rows that were read, in their order, and why some are missing.
-    func finish(_ body: (Int64, Result<AttributeValue, RowFailure>) throws -> Void) throws {
+    func finish(_ body: (Int64, Result<AttributeValue, SystemError>) throws(SystemError) -> Void)
+        throws(SystemError)
+    {
         opening.add(piece)
         for opened in failures + opening.finish().joined() {
             try body(opened.number, opened.account)

@@ -43,7 +43,7 @@ extension ItemStore {
     ) throws(KeychainFailure) -> ItemResult<StoredItem> {
         let added = try shareWrite(
             Self.adding, creating: true, for: caller, byteCount: addition.byteCount
-        ) { rows in
+        ) { (rows) throws(KeychainFailure) in
             try ItemTransaction(rows, caller, person).add(addition)
         }
         guard let added else { throw KeychainFailure(.internalFault, during: Self.adding) }
@@ -59,7 +59,7 @@ extension ItemStore {
     ) throws(KeychainFailure) {
         _ = try shareWrite(
             Self.setting, creating: true, for: caller, byteCount: addition.byteCount
-        ) { rows in
+        ) { (rows) throws(KeychainFailure) in
             try ItemTransaction(rows, caller).set(addition)
         }
     }
@@ -69,7 +69,7 @@ extension ItemTransaction {
     /// Adds an item.
     ///
     /// - Returns: The item, or what the user has to provide first: then nothing has been written.
-    func add(_ addition: Addition) throws -> ItemResult<StoredItem> {
+    func add(_ addition: Addition) throws(KeychainFailure) -> ItemResult<StoredItem> {
         let prepared = try prepare(addition, in: check(addition))
         return try add(addition, prepared, over: rows.row(prepared.index.place))
     }
@@ -77,9 +77,10 @@ extension ItemTransaction {
     /// - Parameter existing: The row in its place.
     private func add(
         _ addition: Addition, _ prepared: IndexedContent, over existing: FoundRow?
-    ) throws -> ItemResult<StoredItem> {
+    ) throws(KeychainFailure) -> ItemResult<StoredItem> {
         var prepared = prepared
-        let demand = try demandedProof(for: existing) ?? demandedPassword(for: addition, existing)
+        var demand = try demandedProof(for: existing)
+        if demand == nil { demand = try demandedPassword(for: addition, existing) }
         if let demand { return .needsPerson(demand) }
         let predecessor = try rows.makeWay(over: existing)
         if let date = predecessor.modificationDate {
@@ -89,7 +90,7 @@ extension ItemTransaction {
     }
 
     /// Adds an item, or replaces the value of the existing one.
-    func set(_ addition: Addition) throws {
+    func set(_ addition: Addition) throws(KeychainFailure) {
         let item = addition.item
         let group = try check(addition)
         let place = state.hasher.place(
@@ -112,7 +113,7 @@ extension ItemTransaction {
     }
 
     /// Adds an item for a call that cannot ask for anything.
-    func addWithoutAsking(_ addition: Addition) throws {
+    func addWithoutAsking(_ addition: Addition) throws(KeychainFailure) {
         try checkThatNothingIsNeeded(add(addition))
     }
 
@@ -125,7 +126,7 @@ extension ItemTransaction {
 
     private func replace(
         _ old: OpenedRow, value: SecretValue?, _ accessControl: AccessControl?
-    ) throws {
+    ) throws(KeychainFailure) {
         var content = old.content
         var kind = old.row.header.kind
         if let accessControl {
@@ -135,18 +136,22 @@ extension ItemTransaction {
         content.valueByteCount = value?.byteCount
         content.attributes[.modificationDate] = .date(
             rows.now.date(after: content.modificationDate))
-        let item = try IndexedContent(content, sameKeyAs: old.row)
+        let item: IndexedContent
+        do {
+            item = try IndexedContent(content, sameKeyAs: old.row)
+        } catch {
+            throw KeychainFailure(error, during: operation)
+        }
         let stored =
             kind.flags.contains(.password) ? try rows.boxed(value, old.row.header) : value
         try rows.replace(old.row, kind, item, value: stored, isFoundByName: true)
     }
 
     /// Checks an addition; returns the group that it goes to.
-    private func check(_ addition: Addition) throws -> AccessGroup {
+    private func check(_ addition: Addition) throws(KeychainFailure) -> AccessGroup {
         let group = try caller.group(writing: addition.item.accessGroup, during: operation)
         try check(addition.value)
-        // An unavailable class is reported before a duplicate: spec/secitem.md §3.10.
-        _ = try state.cipher(addition.item.protectionClass)
+        try check(addition.item.protectionClass)
         if let accessControl = addition.item.accessControl {
             try check(accessControl, isSynchronizable: addition.item.isSynchronizable)
         }
@@ -178,7 +183,7 @@ extension ItemTransaction {
     /// - Throws: ``KeychainFailure/Code/duplicateItem``.
     private func demandedPassword(
         for addition: Addition, _ existing: FoundRow?
-    ) throws -> PresenceDemand? {
+    ) throws(KeychainFailure) -> PresenceDemand? {
         guard addition.item.accessControl?.takesPassword == true, addition.value != nil,
             rows.access.newPassword == nil
         else { return nil }
@@ -190,7 +195,7 @@ extension ItemTransaction {
 
     private func insert(
         _ addition: Addition, _ prepared: IndexedContent, after logicalTime: Int64
-    ) throws -> StoredItem {
+    ) throws(KeychainFailure) -> StoredItem {
         let (item, content) = (addition.item, prepared.content)
         let row = try rows.insert(
             item.itemClass,

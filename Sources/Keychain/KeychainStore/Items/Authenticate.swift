@@ -22,10 +22,12 @@ extension ItemStore {
         passcode typed: borrowing SecretBytes
     ) throws(KeychainFailure) -> PresenceProof {
         let passcode = try KeychainPasscode(typed.withBytes { SecretBytes(copying: $0) })
-        return try changeKeys(Self.proving) { keys, header in
+        return try changeKeys(Self.proving) { (keys, header) throws(KeychainFailure) in
             try header.requirePasscode()
             let protector = try keys.protector(of: header, passcode)
-            return try keys.countingWrongPasscodes { try header.proof(with: protector) }
+            return try keys.countingWrongPasscodes { () throws(KeychainFailure) in
+                try header.proof(with: protector)
+            }
         }
     }
 
@@ -39,7 +41,7 @@ extension ItemStore {
     package func presenceProof(
         fingerprint enrolment: [UInt8]
     ) throws(KeychainFailure) -> PresenceProof {
-        let keys = try readRows(Self.proving) { snapshot in
+        let keys = try readRows(Self.proving) { (snapshot) throws(KeychainFailure) in
             let header = snapshot.keys.header
             try header.requirePasscode()
             return try snapshot.state.personKeys(of: header)
@@ -53,7 +55,7 @@ extension Keychain {
     /// Whether a proof belongs to this keychain's current keys. After a change of keys it does not,
     /// and its holder has to ask the user again. Returns true if the keychain is unreadable.
     package func isCurrent(_ proof: PresenceProof) -> Bool {
-        let isCurrent = try? store.workOnKeys(ItemStore.proving) { keys in
+        let isCurrent = try? store.workOnKeys(ItemStore.proving) { (keys) throws(KeychainFailure) in
             let header = try keys.header()
             return proof.keys.contains {
                 $0.keychainID == header.settings.keychainID && $0.epoch == header.keybag.epoch
@@ -75,11 +77,12 @@ extension KeychainHeader {
 extension RowKeys {
     /// The pair `person`; none if the keychain has no pairs.
     ///
-    /// - Throws: ``RowFailure/locked``; ``KeychainFailure`` if the pair is not that of its keybag.
-    fileprivate func personKeys(of header: KeychainHeader) throws -> [PresenceKeys] {
+    /// - Throws: ``KeychainFailure``: `locked`; another one if the pair is not that of its keybag.
+    fileprivate func personKeys(of header: KeychainHeader) throws(KeychainFailure) -> [PresenceKeys]
+    {
         guard try header.keybag.publicKey(of: .person) != nil else { return [] }
         guard let keys = try header.keybag.personKeys(of: epoch.keys) else {
-            throw RowFailure.locked
+            throw KeychainFailure(.lockedRow(), during: ItemStore.proving)
         }
         return [keys]
     }

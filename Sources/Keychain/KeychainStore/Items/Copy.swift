@@ -23,11 +23,16 @@ extension ItemStore {
         _ query: ItemQuery, _ parts: ItemParts, for caller: Caller, _ access: PresenceAccess
     ) throws(KeychainFailure) -> ItemResult<FoundItems<StoredItem>> {
         let groups = try caller.groups(searching: query.accessGroup, during: Self.copying)
-        let result = try readRows(Self.copying) { snapshot in
-            let rows = try snapshot.state.find(query, groups, snapshot.store)
-            snapshot.end()
-            return try RowOpener(query: query, parts: parts, state: snapshot.state, access: access)
-                .open(rows)
+        let result = try readRows(Self.copying) { (snapshot) throws(KeychainFailure) in
+            do throws(SystemError) {
+                let rows = try snapshot.state.find(query, groups, snapshot.store)
+                snapshot.end()
+                return try RowOpener(
+                    query: query, parts: parts, state: snapshot.state, access: access
+                ).open(rows)
+            } catch {
+                throw KeychainFailure(error, during: Self.copying)
+            }
         }
         if case .found(let found)? = result, found.items.isEmpty, let damage = found.damage {
             throw damage
@@ -76,12 +81,14 @@ extension ItemStore {
         of accounts: Set<String>, in service: PasswordService, for caller: Caller
     ) throws(KeychainFailure) -> [String: SecretValue] {
         let groups = try caller.groups(searching: service.accessGroup, during: Self.readingSeveral)
-        let found = try readRows(Self.readingSeveral) { snapshot in
+        let found = try readRows(Self.readingSeveral) { (snapshot) throws(KeychainFailure) in
             let state = snapshot.state
             var rows: [(query: ItemQuery, found: [FoundRow])] = []
             for account in accounts {
                 let query = PasswordName(account, in: service).query
-                rows.append((query, try state.find(query, groups, snapshot.store)))
+                let found = try translating(
+                    state.find(query, groups, snapshot.store), during: Self.readingSeveral)
+                rows.append((query, found))
             }
             snapshot.end()
             var values: [String: SecretValue] = [:]
@@ -89,7 +96,7 @@ extension ItemStore {
                 let opener = RowOpener(
                     query: row.query, parts: .value, state: state,
                     access: PresenceAccess(.demanding))
-                switch try opener.open(row.found) {
+                switch try translating(opener.open(row.found), during: Self.readingSeveral) {
                 case .found(let found):
                     if let damage = found.damage, found.items.isEmpty { throw damage }
                     values[account] = found.items.first?.value
@@ -110,7 +117,8 @@ extension ItemStore {
         _ additions: [Addition], for caller: Caller
     ) throws(KeychainFailure) {
         guard !additions.isEmpty else { return }
-        _ = try writeRows(Self.settingSeveral, creating: true, for: caller) { rows in
+        _ = try writeRows(Self.settingSeveral, creating: true, for: caller) {
+            (rows) throws(KeychainFailure) in
             let items = ItemTransaction(rows, caller)
             for addition in additions { try items.set(addition) }
         }
@@ -126,14 +134,14 @@ struct RowOpener {
 
     /// Opens rows until the query's limit is reached.
     ///
-    /// - Throws: ``RowFailure/locked`` if the key of one of them is not open.
-    func open(_ rows: [FoundRow]) throws(RowFailure) -> ItemResult<FoundItems<StoredItem>> {
+    /// - Throws: ``SystemError``: `lockedRow` if the key of one of them is not open.
+    func open(_ rows: [FoundRow]) throws(SystemError) -> ItemResult<FoundItems<StoredItem>> {
         var found = FoundItems<StoredItem>()
         var demands: [PresenceDemand] = []
         let limit = query.limit ?? .max
         for row in rows where found.items.count + demands.count < limit {
-            do throws(RowFailure) {
-                guard case .row(let row) = row else { throw .column }
+            do throws(SystemError) {
+                guard case .row(let row) = row else { throw .row(.damagedColumn) }
                 switch try open(row) {
                 case .found(let item): found.items.append(item)
                 case .absent: break
@@ -141,7 +149,7 @@ struct RowOpener {
                 }
             } catch {
                 guard error.isDamage else { throw error }
-                found.damage = KeychainFailure(translating: error, during: "open an item")
+                found.damage = KeychainFailure(error, during: "open an item")
             }
         }
         if let demand = PresenceDemand(demands) { return .needsPerson(demand) }
@@ -149,7 +157,7 @@ struct RowOpener {
     }
 
     /// - Returns: `absent` also for a row that does not match after all.
-    private func open(_ row: SealedRow) throws(RowFailure) -> ItemResult<StoredItem> {
+    private func open(_ row: SealedRow) throws(SystemError) -> ItemResult<StoredItem> {
         let cipher = try state.cipher(opening: row.header)
         let content = try cipher.openContent(row)
         try compare(content)
@@ -169,7 +177,7 @@ struct RowOpener {
         guard !row.header.flags.contains(.password) else {
             return try open(cipher.box(stored, row.header, content), in: row, content)
         }
-        guard stored.byteCount == content.valueByteCount else { throw .content }
+        guard stored.byteCount == content.valueByteCount else { throw .row(.damagedContent) }
         if row.header.flags.presence != nil, access.rule == .demanding,
             let tag = try? PartTag(of: secret)
         {
@@ -181,7 +189,7 @@ struct RowOpener {
 
     private func open(
         _ box: PasswordBox, in row: SealedRow, _ content: ItemContent
-    ) throws(RowFailure) -> ItemResult<StoredItem> {
+    ) throws(SystemError) -> ItemResult<StoredItem> {
         guard let password = access.password(for: box.lock) else {
             return access.skipsPasswords ? .absent : .needsPerson(.passwords([box.lock]))
         }
@@ -200,11 +208,11 @@ struct RowOpener {
     }
 
     /// A hash said that these attributes match; if they do not, the row was tampered with.
-    private func compare(_ content: ItemContent) throws(RowFailure) {
+    private func compare(_ content: ItemContent) throws(SystemError) {
         for (attribute, wanted) in query.attributes where attribute.isHashed {
             guard let stored = content.attributes[attribute] ?? attribute.defaultValue,
                 attribute.matches(wanted, stored)
-            else { throw .content }
+            else { throw .row(.damagedContent) }
         }
     }
 

@@ -25,7 +25,7 @@ extension ItemStore {
         let groups = try caller.groups(changing: query.accessGroup, during: Self.deleting)
         let attempt = try shareWrite(
             Self.deleting, for: caller, byteCount: query.namesOneItem ? 0 : nil
-        ) { (rows) -> Deletion in
+        ) { (rows) throws(KeychainFailure) -> Deletion in
             let items = ItemTransaction(rows, caller)
             guard try !items.hasMany(query, groups) else { return .isLarge }
             return .done(try items.delete(query))
@@ -49,37 +49,41 @@ extension ItemStore {
 
 extension ItemTransaction {
     /// Deletes the items that match. Opens rows only for filters that hashes cannot serve.
-    func delete(_ query: ItemQuery) throws -> Int {
+    func delete(_ query: ItemQuery) throws(KeychainFailure) -> Int {
         let groups = try caller.groups(changing: query.accessGroup, during: operation)
         var count = 0
-        for found in try state.find(query, groups, rows.store) where try delete(found, query) {
-            count += 1
-        }
+        let rows = try translating(state.find(query, groups, rows.store), during: operation)
+        for found in rows where try delete(found, query) { count += 1 }
         return count
     }
 
     /// Whether more rows may match than one transaction deletes.
-    fileprivate func hasMany(_ query: ItemQuery, _ groups: [AccessGroup]) throws -> Bool {
+    fileprivate func hasMany(_ query: ItemQuery, _ groups: [AccessGroup]) throws(KeychainFailure)
+        -> Bool
+    {
         guard !query.namesOneItem else { return false }
         let limit = MassDeletion.wholeCount
-        return try state.candidates(query, groups, rows.store, limit: limit + 1).count > limit
+        return try translating(
+            state.candidates(query, groups, rows.store, limit: limit + 1), during: operation
+        ).count > limit
     }
 
     /// Deletes a row that `query` has found, if it matches.
     ///
     /// - Returns: Whether it does.
-    func delete(_ found: FoundRow, _ query: ItemQuery) throws -> Bool {
+    func delete(_ found: FoundRow, _ query: ItemQuery) throws(KeychainFailure) -> Bool {
         // A row whose columns are damaged may belong to any application: `doctor` deals with it.
         guard case .row(let row) = found else { return false }
         if query.hasUnindexedFilter {
-            guard try query.fits(rows.open(row).content) else { return false }
+            let content = try rows.open(row).content
+            guard try translating(query.fits(content), during: operation) else { return false }
         }
         try deleteItem(row)
         return true
     }
 
     /// Deletes an item. Leaves a tombstone if it is synchronizable.
-    func deleteItem(_ row: SealedRow) throws {
+    func deleteItem(_ row: SealedRow) throws(KeychainFailure) {
         guard row.header.flags.contains(.synchronizable) else { return try rows.delete(row) }
         // A tombstone needs the names. Without a tombstone the item would come back.
         let opened = try rows.openIfSound(row)
@@ -88,13 +92,13 @@ extension ItemTransaction {
     }
 
     /// Leaves a tombstone in the old place of a synchronizable item whose primary key has changed.
-    func markDeletion(_ match: OpenedRow) throws {
+    func markDeletion(_ match: OpenedRow) throws(KeychainFailure) {
         guard match.row.header.flags.contains(.synchronizable) else { return }
         try insertTombstone(match)
     }
 
     /// A tombstone has the primary key and the dates of the item, and nothing else.
-    private func insertTombstone(_ match: OpenedRow) throws {
+    private func insertTombstone(_ match: OpenedRow) throws(KeychainFailure) {
         let header = match.row.header
         let names = header.itemClass.primaryKeyAttributes
         var content = match.content
@@ -124,12 +128,13 @@ extension ItemQuery {
 
     /// Compares every attribute once more, now that the row is open.
     ///
-    /// - Throws: ``RowFailure/content`` if a hash matched, and the row's attribute does not.
-    func fits(_ content: ItemContent) throws(RowFailure) -> Bool {
+    /// - Throws: ``SystemError``: `damagedContent` if a hash matched, and the row's attribute
+    ///   does not.
+    func fits(_ content: ItemContent) throws(SystemError) -> Bool {
         for (attribute, wanted) in attributes {
             let stored = content.attributes[attribute] ?? attribute.defaultValue
             let matches = stored.map { attribute.matches(wanted, $0) } ?? false
-            if !matches, attribute.isHashed { throw .content }
+            if !matches, attribute.isHashed { throw .row(.damagedContent) }
             if !matches { return false }
         }
         return fitsHost(content)
@@ -197,11 +202,9 @@ struct MassDeletion {
         var (walk, matching) = (walk, [Int64]())
         while !walk.isAtEnd {
             let operation = ItemStore.deleting
-            let found = try store.step(of: &walk, operation) { (rows, state) in
-                try rows.compactMap { found -> Int64? in
-                    guard case .row(let row) = found else { return nil }
-                    return try fits(row, state) ? row.header.number : nil
-                }
+            let found = try store.step(of: &walk, operation) {
+                (rows, state) throws(KeychainFailure) in
+                try translating(fitting(rows, state), during: operation)
             }
             matching += found ?? []
         }
@@ -210,7 +213,15 @@ struct MassDeletion {
         return walk
     }
 
-    private func fits(_ row: SealedRow, _ state: RowKeys) throws -> Bool {
+    private func fitting(_ rows: [FoundRow], _ state: RowKeys) throws(SystemError) -> [Int64] {
+        var numbers: [Int64] = []
+        for case .row(let row) in rows where try fits(row, state) {
+            numbers.append(row.header.number)
+        }
+        return numbers
+    }
+
+    private func fits(_ row: SealedRow, _ state: RowKeys) throws(SystemError) -> Bool {
         // Its key seals the tombstone.
         if row.header.flags.contains(.synchronizable) { _ = try state.cipher(opening: row.header) }
         guard query.hasUnindexedFilter else { return true }
@@ -224,13 +235,15 @@ struct MassDeletion {
     ) throws(KeychainFailure) -> (count: Int, time: Int64) {
         let groups = try caller.groups(changing: query.accessGroup, during: ItemStore.deleting)
         var begin: Int64 = 0
-        let count = try store.writeRows(ItemStore.deleting, for: caller) { rows in
+        let count = try store.writeRows(ItemStore.deleting, for: caller) {
+            (rows) throws(KeychainFailure) in
             begin = Deadline(after: .zero).nanoseconds
             let items = ItemTransaction(rows, caller)
             let searches = items.state.searches(query, groups)
             var count = 0
             for number in numbers {
-                let found = try items.state.find(number, by: searches, rows.store)
+                let found = try translating(
+                    items.state.find(number, by: searches, rows.store), during: ItemStore.deleting)
                 if let found, try items.delete(found, query) { count += 1 }
             }
             return count

@@ -43,11 +43,15 @@ extension ItemStore {
             changing
             ? try caller.groups(changing: query.accessGroup, during: Self.walking)
             : try caller.groups(searching: query.accessGroup, during: Self.walking)
-        let numbers = try readRows(Self.walking) { snapshot in
-            guard !query.namesOneItem else {
-                return try snapshot.state.find(query, groups, snapshot.store).map(\.number)
+        let numbers = try readRows(Self.walking) { (snapshot) throws(KeychainFailure) in
+            do throws(SystemError) {
+                guard !query.namesOneItem else {
+                    return try snapshot.state.find(query, groups, snapshot.store).map(\.number)
+                }
+                return try snapshot.state.candidates(query, groups, snapshot.store)
+            } catch {
+                throw KeychainFailure(error, during: Self.walking)
             }
-            return try snapshot.state.candidates(query, groups, snapshot.store)
         }
         return ItemWalk(query: query, groups: groups, numbers: numbers ?? [])
     }
@@ -55,8 +59,9 @@ extension ItemStore {
     /// A walk over the items of every application, for programs that show a person the whole
     /// keychain. ``next(of:)`` takes the steps.
     package func walkEverything() throws(KeychainFailure) -> ItemWalk {
-        let numbers = try readRows(Self.walking) { snapshot in
-            try snapshot.state.allNumbers(snapshot.store)
+        let numbers = try readRows(Self.walking) { (snapshot) throws(KeychainFailure) in
+            try translating(
+                snapshot.state.allNumbers(snapshot.store), during: Self.walking)
         }
         // A query without attributes accepts items of both classes.
         return ItemWalk(query: ItemQuery(.genericPassword), groups: nil, numbers: numbers ?? [])
@@ -74,8 +79,10 @@ extension ItemStore {
         let query = walk.query
         // A list shows every item, so it does not matter which fingers are enrolled now.
         let access = PresenceAccess(.naming, enrolment: .known([]))
-        let result = try step(of: &walk, Self.walking) { (rows, state) in
-            try RowOpener(query: query, parts: .attributes, state: state, access: access).open(rows)
+        let result = try step(of: &walk, Self.walking) { (rows, state) throws(KeychainFailure) in
+            try translating(
+                RowOpener(query: query, parts: .attributes, state: state, access: access)
+                    .open(rows), during: Self.walking)
         }
         guard case .found(let found)? = result else { return FoundItems() }
         return found
@@ -85,11 +92,12 @@ extension ItemStore {
     /// nil if there is no keychain.
     func step<R>(
         of walk: inout ItemWalk, _ operation: String,
-        _ body: ([FoundRow], RowKeys) throws -> R
+        _ body: ([FoundRow], RowKeys) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R? {
         let before = walk
-        let step = try readRows(operation) { snapshot in
-            let (rows, end) = try Self.rows(of: before, snapshot.state, snapshot.store)
+        let step = try readRows(operation) { (snapshot) throws(KeychainFailure) in
+            let (rows, end) = try translating(
+                Self.rows(of: before, snapshot.state, snapshot.store), during: operation)
             snapshot.end()
             return (try body(rows, snapshot.state), end)
         }

@@ -99,10 +99,12 @@ package final class ItemStore: Sendable {
 extension ItemStore {
     /// Runs `body` in one read transaction; nil if there is no keychain.
     package func readRows<R>(
-        _ operation: String, _ body: (inout RowSnapshot) throws -> R
+        _ operation: String, _ body: (inout RowSnapshot) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R? {
         let call = call(operation)
-        return try attempt(call) { try $0.read(call, body) }
+        return try attempt(call) { (keychain) throws(KeychainFailure) in
+            try keychain.read(call, body)
+        }
     }
 
     /// Runs `body` in one write transaction, all or nothing; nil if there is no keychain.
@@ -112,10 +114,12 @@ extension ItemStore {
     ///   - caller: Its program is recorded when it writes for the first time.
     package func writeRows<R>(
         _ operation: String, creating isCreating: Bool = false, for caller: Caller? = nil,
-        _ body: (RowTransaction) throws -> R
+        _ body: (RowTransaction) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R? {
         let call = try writingCall(operation, isCreating, caller)
-        return try attempt(call) { try $0.write(call, body) }
+        return try attempt(call) { (keychain) throws(KeychainFailure) in
+            try keychain.write(call, body)
+        }
     }
 
     /// Runs `body` in a write transaction that calls of other threads may share:
@@ -126,12 +130,14 @@ extension ItemStore {
     ///   - body: Runs on this thread, or on another one that writes while this one waits.
     func shareWrite<R: Sendable>(
         _ operation: String, creating isCreating: Bool = false, for caller: Caller,
-        byteCount: Int?, _ body: @escaping @Sendable (RowTransaction) throws -> R
+        byteCount: Int?, _ body: @escaping @Sendable (RowTransaction) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R? {
         var call = try writingCall(operation, isCreating, caller)
         call.byteCount = byteCount
         let writing = call
-        return try attempt(writing) { try $0.share(writing, body) }
+        return try attempt(writing) { (keychain) throws(KeychainFailure) in
+            try keychain.share(writing, body)
+        }
     }
 
     private func writingCall(
@@ -148,10 +154,10 @@ extension ItemStore {
     /// Runs `body` with the keychain itself, whether or not its keys are open; nil if there is no
     /// keychain.
     func inspect<R>(
-        _ operation: String, _ body: (KeychainPasscodes) throws -> R
+        _ operation: String, _ body: (KeychainPasscodes) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R? {
         let call = call(operation)
-        return try attempt(call) { keychain in
+        return try attempt(call) { (keychain) throws(KeychainFailure) in
             try body(KeychainPasscodes(keychain, operation, timeLimit, before: call.deadline))
         }
     }
@@ -163,7 +169,7 @@ extension ItemStore {
     /// - Throws: ``KeychainFailure/Code/itemNotFound`` if there is no keychain.
     func workOnKeys<R>(
         _ operation: String, checkingSettings checksSettings: Bool = true,
-        _ body: (KeychainPasscodes) throws -> R
+        _ body: (KeychainPasscodes) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
         var call = call(operation)
         call.isRepeated = false
@@ -179,16 +185,18 @@ extension ItemStore {
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `timedOut`.
     func changeKeys<R>(
         _ operation: String, creating isCreating: Bool = false,
-        _ body: (KeychainPasscodes, KeychainHeader) throws -> R?
+        _ body: (KeychainPasscodes, KeychainHeader) throws(KeychainFailure) -> R?
     ) throws(KeychainFailure) -> R {
         // The call does not wait for a program that changes the keys each time.
         for _ in 0..<3 {
             var call = call(operation)
             call.isRepeated = false
             call.isCreating = isCreating
-            let result: R? = try perform(call) { keys in
+            let result: R? = try perform(call) { (keys) throws(KeychainFailure) in
                 let header = try keys.header()
-                return try keys.unlessChanged(header) { try body(keys, header) }
+                return try keys.unlessChanged(header) { () throws(KeychainFailure) in
+                    try body(keys, header)
+                }
             }
             if let result { return result }
         }
@@ -198,9 +206,9 @@ extension ItemStore {
     }
 
     private func perform<R>(
-        _ call: StoreCall, _ body: (KeychainPasscodes) throws -> R
+        _ call: StoreCall, _ body: (KeychainPasscodes) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
-        let result = try attempt(call) { keychain in
+        let result = try attempt(call) { (keychain) throws(KeychainFailure) in
             try body(KeychainPasscodes(keychain, call.operation, timeLimit, before: nil))
         }
         guard let result else {
@@ -215,7 +223,7 @@ extension ItemStore {
     /// if there is no keychain.
     @inline(__always)
     func attempt<R>(
-        _ call: StoreCall, _ body: (OpenKeychain) throws -> R
+        _ call: StoreCall, _ body: (OpenKeychain) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R? {
         var attempts = try slot.value.attempts(call)
         while true {

@@ -25,6 +25,12 @@ struct ItemTransaction {
     var operation: String { rows.operation }
 
     /// - Throws: ``KeychainFailure/Code/valueTooLarge``.
+    /// Reports an unavailable class: that comes before a match or a duplicate (spec/secitem.md
+    /// §3.10).
+    func check(_ protectionClass: ProtectionClass) throws(KeychainFailure) {
+        _ = try translating(state.cipher(protectionClass), during: operation)
+    }
+
     func check(_ value: SecretValue?) throws(KeychainFailure) {
         guard (value?.byteCount ?? 0) <= ItemStore.maximalValueByteCount else {
             throw KeychainFailure(
@@ -67,7 +73,7 @@ struct ItemTransaction {
 
     /// The proof without which no item is reported as a duplicate of `existing`:
     /// spec/secitem.md §10.4.
-    func demandedProof(for existing: FoundRow?) throws -> PresenceDemand? {
+    func demandedProof(for existing: FoundRow?) throws(KeychainFailure) -> PresenceDemand? {
         guard case .row(let row)? = existing, row.header.flags.presence != nil,
             !row.header.flags.contains(.tombstone)
         else { return nil }

@@ -64,7 +64,7 @@ extension ItemStore {
         let operation = "set an item"
         let result = try shareWrite(
             operation, creating: true, for: caller, byteCount: placement.value.byteCount
-        ) { rows in
+        ) { (rows) throws(KeychainFailure) in
             try ItemTransaction(rows, caller).perform(placement)
         }
         guard let result else { throw KeychainFailure(.internalFault, during: operation) }
@@ -75,7 +75,7 @@ extension ItemStore {
 extension ItemTransaction {
     fileprivate func perform(
         _ placement: Placement
-    ) throws -> (found: [Placement.Occupied], choice: Placement.Choice) {
+    ) throws(KeychainFailure) -> (found: [Placement.Occupied], choice: Placement.Choice) {
         try check(placement.value)
         var found: [Placement.Occupied] = []
         for service in placement.services {
@@ -93,7 +93,9 @@ extension ItemTransaction {
     }
 
     /// The row of an item; nil for none, and for an item that was deleted.
-    private func row(of account: String, in service: PasswordService) throws -> FoundRow? {
+    private func row(of account: String, in service: PasswordService) throws(KeychainFailure)
+        -> FoundRow?
+    {
         let item = service.item(account)
         let existing = try rows.row(
             item.itemClass, item.attributes,
@@ -118,9 +120,8 @@ extension ItemTransaction {
 
     private func move(
         _ placement: Placement, from old: PasswordService, to new: PasswordService
-    ) throws {
-        // An unavailable class is reported before a match: spec/secitem.md §3.10.
-        _ = try state.cipher(new.protectionClass)
+    ) throws(KeychainFailure) {
+        try check(new.protectionClass)
         let existing = try row(of: placement.account, in: old)
         guard case .row(let row)? = existing, let match = try rows.openIfSound(row) else {
             // No part of a damaged item can be kept: it goes to quarantine.

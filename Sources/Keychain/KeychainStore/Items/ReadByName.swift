@@ -10,7 +10,7 @@ package import ValetSealing
 internal import ValetSystem
 
 extension ItemStore {
-    private static let reading = "read an item"
+    fileprivate static let reading = "read an item"
 
     /// Whether there is an item of that name, as ``contains(_:for:enrolment:)`` says of a query.
     package func contains(
@@ -32,8 +32,8 @@ extension ItemStore {
             : try caller.groups(searching: services.first?.accessGroup, during: Self.reading)
         var found: [PasswordService] = []
         let call = call(Self.reading)
-        _ = try attempt(call) { keychain in
-            try keychain.lookUp(call) { read -> Void? in
+        _ = try attempt(call) { (keychain) throws(KeychainFailure) in
+            try keychain.lookUp(call) { (read) throws(KeychainFailure) -> Void? in
                 found = []
                 for service in services {
                     let name = PasswordName(account, in: service)
@@ -67,8 +67,8 @@ extension ItemStore {
             : try caller.groups(searching: name.service.accessGroup, during: Self.reading)
         var result = ItemResult<SecretValue?>.absent
         let call = call(Self.reading)
-        _ = try attempt(call) { keychain in
-            try keychain.lookUp(call) { read -> Void? in
+        _ = try attempt(call) { (keychain) throws(KeychainFailure) in
+            try keychain.lookUp(call) { (read) throws(KeychainFailure) -> Void? in
                 for group in groups {
                     let lookup = ValueLookup(name, group, read.keys, opening: opening, proof)
                     guard let found = try lookup.run(&read) else { return nil }
@@ -108,49 +108,62 @@ private struct ValueLookup {
     private static var unopened: ItemResult<SecretValue?> { .needsPerson(.proofs([])) }
 
     /// - Returns: nil if something was committed since the keys were read.
-    func run(_ read: inout NamedRead) throws -> ItemResult<SecretValue?>? {
+    func run(_ read: inout NamedRead) throws(KeychainFailure) -> ItemResult<SecretValue?>? {
         let service = state.hasher.place(of: name.service, in: group)
-        if let row = read.keptRow(name.account, service) {
-            guard fits(row.header) else { return .absent }
-            guard opening || row.header.flags.presence == nil else {
+        let kept = read.keptRow(name.account, service)
+        do throws(SystemError) {
+            if let row = kept {
+                guard fits(row.header) else { return .absent }
+                guard opening || row.header.flags.presence == nil else { return Self.unopened }
+                return opening ? try open(row) : .found(try check(row.header))
+            }
+        } catch {
+            throw KeychainFailure(error, during: ItemStore.reading)
+        }
+        let reader = try read.connection()
+        do throws(SystemError) {
+            let place = service.place(of: name.account)
+            let run = try reader.value.start()
+            try run.bind(place)
+            let isThere = try run.step()
+            guard read.isCurrent else { return nil }
+            guard isThere else { return .absent }
+            let header = try RowHeader(value: run, place)
+            guard fits(header) else { return .absent }
+            guard !header.flags.isGuarded || mayOpen(header), !run.isNull(8) else {
                 return Self.unopened
             }
-            return opening ? try open(row) : .found(try check(row.header))
+            guard opening else { return .found(try check(header)) }
+            guard SpareMemory.has(3, copiesOf: run.byteCount(8)) else {
+                throw SystemError(.outOfMemory, during: "read an item")
+            }
+            let row = ValueRow(
+                parts: ValueParts(
+                    header: header, nonce: try run.fixedBytes(6), names: try run.tag(7)),
+                secret: run.blob(8))
+            read.keep(row, name.account, service)
+            return try open(row)
+        } catch {
+            throw KeychainFailure(error, during: ItemStore.reading)
         }
-        let place = service.place(of: name.account)
-        let run = try read.connection().value.start()
-        try run.bind(place)
-        let isThere = try run.step()
-        guard read.isCurrent else { return nil }
-        guard isThere else { return .absent }
-        let header = try RowHeader(value: run, place)
-        guard fits(header) else { return .absent }
-        guard !header.flags.isGuarded || mayOpen(header), !run.isNull(8) else {
-            return Self.unopened
-        }
-        guard opening else { return .found(try check(header)) }
-        guard SpareMemory.has(3, copiesOf: run.byteCount(8)) else {
-            throw SystemError(.outOfMemory, during: "read an item")
-        }
-        let row = ValueRow(
-            parts: ValueParts(
-                header: header, nonce: try run.fixedBytes(6), names: try run.tag(7)),
-            secret: run.blob(8))
-        read.keep(row, name.account, service)
-        return try open(row)
     }
 
     /// Whether there is such an item; nil if something was committed since the keys were read.
-    func isThere(_ read: inout NamedRead) throws -> Bool? {
+    func isThere(_ read: inout NamedRead) throws(KeychainFailure) -> Bool? {
         let place = state.hasher.place(of: name.service, in: group).place(of: name.account)
-        let run = try read.connection().value.start()
-        try run.bind(place)
-        let isThere = try run.step()
-        guard read.isCurrent else { return nil }
-        guard isThere else { return false }
-        // Reading it says that such a row is damaged.
-        guard let header = try? RowHeader(value: run, place) else { return true }
-        return fits(header)
+        let reader = try read.connection()
+        do throws(SystemError) {
+            let run = try reader.value.start()
+            try run.bind(place)
+            let isThere = try run.step()
+            guard read.isCurrent else { return nil }
+            guard isThere else { return false }
+            // Reading it says that such a row is damaged.
+            guard let header = try? RowHeader(value: run, place) else { return true }
+            return fits(header)
+        } catch {
+            throw KeychainFailure(error, during: ItemStore.reading)
+        }
     }
 
     private func fits(_ header: RowHeader) -> Bool {
@@ -165,12 +178,12 @@ private struct ValueLookup {
     }
 
     /// An item that is not opened still has to be one that could be.
-    private func check(_ header: RowHeader) throws(RowFailure) -> SecretValue? {
+    private func check(_ header: RowHeader) throws(SystemError) -> SecretValue? {
         _ = try state.cipher(opening: header)
         return nil
     }
 
-    private func open(_ row: ValueRow) throws(RowFailure) -> ItemResult<SecretValue?> {
+    private func open(_ row: ValueRow) throws(SystemError) -> ItemResult<SecretValue?> {
         let cipher = try state.cipher(opening: row.header)
         if row.header.flags.presence != nil {
             // An item's demand is read once for each proof, by the search that opens the whole

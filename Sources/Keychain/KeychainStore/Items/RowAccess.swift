@@ -10,13 +10,13 @@ extension ItemStore {
     /// Runs `body` in one write transaction, all or nothing, and begins to read after the commit,
     /// before any other process writes; nil if there is no keychain.
     package func writeRowsHoldingSnapshot<R>(
-        _ operation: String, _ body: (RowTransaction) throws -> R
+        _ operation: String, _ body: (RowTransaction) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> (R, HeldSnapshot)? {
         let call = call(operation)
-        return try attempt(call) { keychain in
+        return try attempt(call) { (keychain) throws(KeychainFailure) in
             var snapshot: HeldSnapshot?
-            let result = try keychain.write(call, body) { keys in
-                snapshot = try HeldSnapshot(keychain, keys, until: call.deadline)
+            let result = try keychain.write(call, body) { (keys) throws(KeychainFailure) in
+                snapshot = try HeldSnapshot(keychain, keys, call)
             }
             guard let snapshot else { throw KeychainFailure(.internalFault, during: operation) }
             return (result, snapshot)

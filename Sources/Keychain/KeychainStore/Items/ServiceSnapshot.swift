@@ -90,11 +90,13 @@ extension ItemStore {
         at service: PasswordService, after snapshot: ServiceSnapshot, _ caller: Caller
     ) throws(KeychainFailure) -> [Int64: ServiceSnapshot.Item] {
         let groups = try caller.groups(searching: service.accessGroup, during: Self.watching)
-        let items = try readRows(Self.watching) { moment in
+        let items = try readRows(Self.watching) { (moment) throws(KeychainFailure) in
             var items: [Int64: ServiceSnapshot.Item] = [:]
             for group in groups {
                 let scan = AccountScan(service, group, moment.state)
-                try scan.collect(moment.store, after: snapshot, into: &items)
+                try translating(
+                    scan.collect(moment.store, after: snapshot, into: &items),
+                    during: Self.watching)
             }
             return items
         }
@@ -106,7 +108,7 @@ extension AccountScan {
     fileprivate func collect(
         _ store: RowConnection, after snapshot: ServiceSnapshot,
         into items: inout [Int64: ServiceSnapshot.Item]
-    ) throws {
+    ) throws(SystemError) {
         for place in try places(store) {
             try collect(place, store, after: snapshot, into: &items)
         }
@@ -115,7 +117,7 @@ extension AccountScan {
     private func collect(
         _ place: ScannedPlace, _ store: RowConnection, after snapshot: ServiceSnapshot,
         into items: inout [Int64: ServiceSnapshot.Item]
-    ) throws {
+    ) throws(SystemError) {
         let run = try start(place, store)
         while try run.step() {
             // A damaged row is no change: reading it, or all keys, reports it.

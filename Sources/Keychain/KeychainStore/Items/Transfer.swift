@@ -3,6 +3,7 @@
 internal import ValetKeychainDatabase
 package import ValetKeychainModel
 package import ValetSealing
+internal import ValetSystem
 
 /// An item as a caller has read it.
 package struct ItemVersion: Hashable, Sendable {
@@ -73,7 +74,8 @@ extension ItemStore {
         _ transfer: ItemTransfer, for caller: Caller
     ) throws(KeychainFailure) {
         let operation = "move items"
-        _ = try writeRows(operation, creating: true, for: caller) { rows in
+        _ = try writeRows(operation, creating: true, for: caller) {
+            (rows) throws(KeychainFailure) in
             let items = ItemTransaction(rows, caller)
             for change in transfer.changes { try items.perform(change) }
             // First, because an addition may take the name of an item that goes.
@@ -93,11 +95,11 @@ extension ItemStore {
 }
 
 extension ItemTransaction {
-    fileprivate func perform(_ change: ItemTransfer.Change) throws {
+    fileprivate func perform(_ change: ItemTransfer.Change) throws(KeychainFailure) {
         let match = try open(change.version)
         let item = change.item
         // The error for an unavailable class names the reason: no passcode, or the lock.
-        _ = try state.cipher(item.protectionClass)
+        try check(item.protectionClass)
         if let accessControl = item.accessControl {
             let flags = match.row.header.flags
             try check(accessControl, isSynchronizable: flags.contains(.synchronizable))
@@ -107,19 +109,24 @@ extension ItemTransaction {
         }
         // The value was opened with a proof or a password before this call. Without it the item
         // would lose it.
-        guard let value = change.value else { throw RowFailure.needsPerson }
+        guard let value = change.value else {
+            throw KeychainFailure(.row(.needsPerson), during: operation)
+        }
         try update(match, change.changes, value: value)
     }
 
     /// Opens an item that has not changed since it was read. So a value that another process has
     /// stored since then is neither deleted nor overwritten.
-    fileprivate func open(_ version: ItemVersion) throws -> OpenedRow {
+    fileprivate func open(_ version: ItemVersion) throws(KeychainFailure) -> OpenedRow {
         let groups = try caller.groups(changing: nil, during: operation)
         let query = ItemQuery(version.reference)
-        guard let found = try state.find(query, groups, rows.store).first else {
+        let all = try translating(state.find(query, groups, rows.store), during: operation)
+        guard let found = all.first else {
             throw KeychainFailure(.itemNotFound, during: operation)
         }
-        guard case .row(let row) = found else { throw RowFailure.column }
+        guard case .row(let row) = found else {
+            throw KeychainFailure(.row(.damagedColumn), during: operation)
+        }
         let opened = try rows.open(row)
         guard opened.content.modificationDate == version.modificationDate else {
             throw KeychainFailure(
@@ -148,19 +155,18 @@ extension ItemStore {
     ) throws(KeychainFailure) {
         _ = try shareWrite(
             "set an item", creating: true, for: caller, byteCount: addition.byteCount
-        ) { rows in
+        ) { (rows) throws(KeychainFailure) in
             try ItemTransaction(rows, caller).replace(query, with: addition)
         }
     }
 }
 
 extension ItemTransaction {
-    fileprivate func replace(_ query: ItemQuery, with addition: Addition) throws {
+    fileprivate func replace(_ query: ItemQuery, with addition: Addition) throws(KeychainFailure) {
         let item = addition.item
         let groups = try caller.groups(changing: query.accessGroup, during: operation)
         try check(addition.value)
-        // An unavailable class is reported before a match: spec/secitem.md §3.10.
-        _ = try state.cipher(item.protectionClass)
+        try check(item.protectionClass)
         var matches = try openSound(query, groups)
         let isAlike = { (match: OpenedRow) in
             match.row.header.flags.contains(.synchronizable) == item.isSynchronizable
@@ -179,11 +185,14 @@ extension ItemTransaction {
     /// Opens the rows that match, without damaged ones.
     private func openSound(
         _ query: ItemQuery, _ groups: [AccessGroup]
-    ) throws -> [OpenedRow] {
+    ) throws(KeychainFailure) -> [OpenedRow] {
         var matches: [OpenedRow] = []
-        for case .row(let row) in try state.find(query, groups, rows.store) {
+        let found = try translating(state.find(query, groups, rows.store), during: operation)
+        for case .row(let row) in found {
             guard let opened = try rows.openIfSound(row) else { continue }
-            if try query.fits(opened.content) { matches.append(opened) }
+            if try translating(query.fits(opened.content), during: operation) {
+                matches.append(opened)
+            }
         }
         return matches
     }

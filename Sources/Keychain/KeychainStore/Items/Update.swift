@@ -22,7 +22,7 @@ extension ItemStore {
         let byteCount = update.query.namesOneItem ? update.value?.byteCount ?? 0 : nil
         let result = try shareWrite(
             Self.updating, for: caller, byteCount: byteCount
-        ) { rows in
+        ) { (rows) throws(KeychainFailure) in
             try ItemTransaction(rows, caller, person).update(update)
         }
         return result ?? .absent
@@ -47,7 +47,7 @@ package struct ItemUpdate: Sendable {
 }
 
 extension ItemTransaction {
-    fileprivate func update(_ update: ItemUpdate) throws -> ItemResult<Int> {
+    fileprivate func update(_ update: ItemUpdate) throws(KeychainFailure) -> ItemResult<Int> {
         let (query, changes) = (update.query, update.changes)
         let groups = try caller.groups(changing: query.accessGroup, during: operation)
         if let group = changes.accessGroup {
@@ -68,21 +68,26 @@ extension ItemTransaction {
 
     /// Opens all rows that match, and collects what the others demand.
     ///
-    /// - Throws: ``RowFailure`` if one of them is damaged.
+    /// - Throws: ``KeychainFailure`` if one of them is damaged.
     private func openMatches(
         _ query: ItemQuery, _ groups: [AccessGroup]
-    ) throws -> (rows: [OpenedRow], demand: PresenceDemand?) {
+    ) throws(KeychainFailure) -> (rows: [OpenedRow], demand: PresenceDemand?) {
         var matches: [OpenedRow] = []
         var demands: [PresenceDemand] = []
-        for found in try state.find(query, groups, rows.store) {
-            guard case .row(let row) = found else { throw RowFailure.column }
+        let found = try translating(state.find(query, groups, rows.store), during: operation)
+        for found in found {
+            guard case .row(let row) = found else {
+                throw KeychainFailure(.row(.damagedColumn), during: operation)
+            }
             let opened = try rows.open(row)
-            guard try query.fits(opened.content) else { continue }
+            guard try translating(query.fits(opened.content), during: operation) else { continue }
             switch try rows.judge(opened) {
             case .found where !opened.isClosed: matches.append(opened)
             case .found:
                 // Without its value an item would lose it.
-                if let demand = try opened.content.accessControl {
+                if let demand = try translating(
+                    opened.content.accessControl, during: operation)
+                {
                     demands.append(.proofs([demand]))
                 }
             case .absent: break
@@ -95,7 +100,7 @@ extension ItemTransaction {
     /// Changes one item.
     func update(
         _ match: OpenedRow, _ changes: ItemChanges, value: SecretValue?
-    ) throws {
+    ) throws(KeychainFailure) {
         let header = match.row.header
         let new = match.content.applying(changes, valueByteCount: value?.byteCount)
         var flags = header.flags
@@ -130,8 +135,9 @@ extension ItemTransaction {
     /// The access control, which decides how the value is sealed, of a row with `flags`.
     private func accessControl(
         of content: ItemContent, in flags: RowFlags
-    ) throws -> AccessControl? {
-        guard let accessControl = try content.accessControl else { return nil }
+    ) throws(KeychainFailure) -> AccessControl? {
+        let known = try translating(content.accessControl, during: operation)
+        guard let accessControl = known else { return nil }
         guard !flags.contains(.synchronizable) else {
             throw KeychainFailure(
                 .invalidRequest, during: operation,

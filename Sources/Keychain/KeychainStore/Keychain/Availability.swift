@@ -21,8 +21,9 @@ extension Keychain {
     ///   `newerFormat`, `insecureFiles`, `inputOutput`.
     package func availability() throws(KeychainFailure) -> KeychainAvailability {
         do {
-            return try store.inspect(Self.looking) { try $0.availability() }
-                ?? KeychainAvailability(state: .absent, openKeys: .all)
+            return try store.inspect(Self.looking) { (keys) throws(KeychainFailure) in
+                try keys.availability()
+            } ?? KeychainAvailability(state: .absent, openKeys: .all)
         } catch {
             // Only one of the two files exists: FORMAT §2.1.
             guard error.code == .incomplete else { throw error }
@@ -34,7 +35,9 @@ extension Keychain {
     ///
     /// - Throws: As ``availability()``.
     package func protectionLevel() throws(KeychainFailure) -> ProtectionLevel? {
-        try store.inspect(Self.looking) { try $0.header().keybag.level }
+        try store.inspect(Self.looking) { (keys) throws(KeychainFailure) in
+            try keys.header().keybag.level
+        }
     }
 }
 
@@ -42,7 +45,7 @@ extension KeychainPasscodes {
     /// Enough to wait for one epoch change, and for another one that begins during the wait.
     private static let lookCount = 3
 
-    fileprivate func availability() throws -> KeychainAvailability {
+    fileprivate func availability() throws(KeychainFailure) -> KeychainAvailability {
         for attempt in 1...Self.lookCount {
             let header = try header()
             let isLast = attempt == Self.lookCount
@@ -53,7 +56,7 @@ extension KeychainPasscodes {
                     try availabilityWithoutPasscode(header)
                 }
             if let found { return found }
-            try keychain.pool.awaitWriters(deadline)
+            try translating(keychain.pool.awaitWriters(deadline), during: operation)
         }
         throw KeychainFailure(
             .timedOut, during: Keychain.looking, message: "other programs keep changing its keys",

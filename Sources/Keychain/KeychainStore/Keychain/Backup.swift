@@ -9,7 +9,7 @@ internal import ValetSystem
 /// `valet backup create`: writes all items that may leave the device into one encrypted file
 /// (docs/FORMAT.md §11). The `Backup` module has the file format.
 extension Keychain {
-    private static let backingUp = "make a backup"
+    fileprivate static let backingUp = "make a backup"
 
     /// Whether a passphrase has fewer than eight characters: the minimum for passcodes, too.
     package static func isShort(passphrase: borrowing SecretBytes) -> Bool {
@@ -24,8 +24,9 @@ extension Keychain {
             try store.location.refuseOwnFolder(request.path, during: Self.backingUp)
         }
         try BackupWriter.check(path: request.path, replacing: request.isReplacing)
-        let isThere = try store.readRows(Self.backingUp) { snapshot in
-            try snapshot.state.checkMigratableClasses()
+        let isThere = try store.readRows(Self.backingUp) { (snapshot) throws(KeychainFailure) in
+            try translating(
+                snapshot.state.checkMigratableClasses(), during: Self.backingUp)
             return true
         }
         if isThere == nil { throw absent }
@@ -52,11 +53,14 @@ extension Keychain {
         let operation = Self.backingUp
         let cost = if let cost = request.cost { cost } else { try Self.calibratedCost(operation) }
         let milliseconds = store.now.logicalTime >> 16
-        let report = try store.readRows(operation) { snapshot in
+        let report = try store.readRows(operation) { (snapshot) throws(KeychainFailure) in
             let state = snapshot.state
-            try state.checkMigratableClasses()
-            let rows = try RowSpool(
-                copying: snapshot.store, folders: request.spoolFolders(beside: store.location))
+            let rows = try translating(operation) { () throws(SystemError) in
+                try state.checkMigratableClasses()
+                return try RowSpool(
+                    copying: snapshot.store,
+                    folders: request.spoolFolders(beside: store.location))
+            }
             snapshot.end()
             let origin = BackupOrigin(
                 keychainID: state.keychainID, milliseconds: milliseconds)
@@ -89,7 +93,7 @@ extension Keychain {
 /// One pass over all rows, which writes the items that belong in a backup.
 private struct BackupPass: ~Copyable {
     private enum Fate {
-        case item(BackupItem)
+        case item(NewItem, logicalTime: Int64, SecretValue?)
         case tombstone, thisDeviceOnly, accessControlled, damaged
     }
 
@@ -107,10 +111,11 @@ private struct BackupPass: ~Copyable {
     /// - Throws: ``KeychainFailure/Code/damaged``, after all rows have been counted.
     consuming func run(
         _ rows: RowSpool, skippingDamaged skips: Bool
-    ) throws -> BackupReport {
-        while let row = try rows.next() {
-            switch try fate(of: row) {
-            case .item(let item):
+    ) throws(KeychainFailure) -> BackupReport {
+        while let row = try translating(rows.next(), during: Keychain.backingUp) {
+            switch try translating(fate(of: row), during: Keychain.backingUp) {
+            case .item(let properties, let logicalTime, let value):
+                let item = try BackupItem(properties, logicalTime: logicalTime, value: value)
                 // After a damaged row the backup fails; the rest is read only to count the damage.
                 if skips || report.damagedCount == 0 { try writer.append(item) }
                 report.itemCount += 1
@@ -126,12 +131,12 @@ private struct BackupPass: ~Copyable {
         return report
     }
 
-    private func fate(of found: FoundRow) throws -> Fate {
+    private func fate(of found: FoundRow) throws(SystemError) -> Fate {
         guard case .row(let row) = found else { return .damaged }
-        return try unlessDamaged { try fate(of: row) } ?? .damaged
+        return try unlessDamaged { () throws(SystemError) in try fate(of: row) } ?? .damaged
     }
 
-    private func fate(of row: SealedRow) throws -> Fate {
+    private func fate(of row: SealedRow) throws(SystemError) -> Fate {
         let header = row.header
         let cipher = try state.cipher(opening: header)
         let content = try cipher.openContent(row)
@@ -141,7 +146,7 @@ private struct BackupPass: ~Copyable {
         var value: SecretValue?
         if let secret = row.secret {
             value = try cipher.openValue(ValueParts(row), secret.span)
-            guard value?.byteCount == content.valueByteCount else { throw RowFailure.content }
+            guard value?.byteCount == content.valueByteCount else { throw .row(.damagedContent) }
         }
         // An access control without conditions adds nothing to the protection class.
         let attributes = content.attributes.filter { $0.key != .accessControl }
@@ -149,7 +154,7 @@ private struct BackupPass: ~Copyable {
             header.itemClass, attributes: attributes, accessGroup: content.accessGroup,
             isSynchronizable: header.flags.contains(.synchronizable),
             protectionClass: header.protectionClass)
-        return .item(try BackupItem(properties, logicalTime: row.logicalTime, value: value))
+        return .item(properties, logicalTime: row.logicalTime, value)
     }
 
     private static func refusal(_ count: Int) -> KeychainFailure {
@@ -182,8 +187,8 @@ extension BackupRequest {
 extension RowKeys {
     /// Checks that all classes are open whose items may leave the device.
     ///
-    /// - Throws: ``RowFailure/locked``.
-    func checkMigratableClasses() throws(RowFailure) {
+    /// - Throws: ``SystemError``: `lockedRow`.
+    func checkMigratableClasses() throws(SystemError) {
         for protectionClass in ProtectionClass.allCases where !protectionClass.isThisDeviceOnly {
             _ = try cipher(protectionClass)
         }

@@ -20,7 +20,7 @@ extension Keychain {
     package func diagnose() -> [Finding] {
         var findings: [Finding] = []
         do {
-            let isThere = try store.inspect(Self.diagnosing) { keys in
+            let isThere = try store.inspect(Self.diagnosing) { (keys) throws(KeychainFailure) in
                 try KeychainExamination(keys: keys).run(into: &findings)
                 findings.append(.memory)
                 return true
@@ -51,7 +51,7 @@ extension Keychain {
     /// - Throws: ``KeychainFailure``: `timedOut`, `diskFull`, `readOnly`, `inputOutput`, also if an
     ///   earlier damaged log is still kept; `itemNotFound` if there is no keychain.
     package func discardDamagedLog() throws(KeychainFailure) -> String? {
-        try store.workOnKeys(LogDamage.discarding) { keys in
+        try store.workOnKeys(LogDamage.discarding) { (keys) throws(KeychainFailure) in
             let pool = keys.keychain.pool
             return try LogDamage(pool.directory).discard(pool.lock, keys.deadline)
         }
@@ -61,8 +61,10 @@ extension Keychain {
     /// and that are useless or in the way.
     package func strayDeviceKeys() -> [Finding] {
         do {
-            return try store.workOnKeys(Self.diagnosing) { keys in
-                let found = try KeychainExamination(keys: keys).strayKeys(keys.header())
+            return try store.workOnKeys(Self.diagnosing) { (keys) throws(KeychainFailure) in
+                let header = try keys.header()
+                let found = try translating(
+                    KeychainExamination(keys: keys).strayKeys(header), during: keys.operation)
                 return found.filter { $0.severity != .fine }
             }
         } catch {
@@ -106,9 +108,11 @@ struct KeychainExamination {
     /// Examines files, database, keys and rows.
     ///
     /// - Parameter findings: Receives the findings, even if this throws later.
-    func run(into findings: inout [Finding]) throws {
-        var found = try examineFiles()
-        let problems = try keys.read { try $0.connection.integrityProblems() }
+    func run(into findings: inout [Finding]) throws(KeychainFailure) {
+        var found = try translating(examineFiles(), during: keys.operation)
+        let problems = try keys.read { (store) throws(KeychainFailure) in
+            try translating(store.connection.integrityProblems(), during: keys.operation)
+        }
         found += problems.prefix(20).map { Finding(.damage, "database: \($0)", path: path) }
         if problems.isEmpty { found.append(Finding(.fine, "the database is sound", path: path)) }
         findings = found
@@ -122,18 +126,20 @@ struct KeychainExamination {
                 hint: KeychainFailure.repairHint + ", or changes nothing if items are lost"))
     }
 
-    private func examineRows() throws -> [Finding] {
+    private func examineRows() throws(KeychainFailure) -> [Finding] {
         let call = StoreCall(
             operation: keys.operation, location: keys.keychain.location, deadline: keys.deadline,
             now: Moment(nanoseconds: WallClock.nanoseconds))
-        return try keys.keychain.read(call) { snapshot in
-            try RowExamination(state: snapshot.state).examine(snapshot.store)
+        return try keys.keychain.read(call) { (snapshot) throws(KeychainFailure) in
+            try translating(
+                RowExamination(state: snapshot.state).examine(snapshot.store),
+                during: keys.operation)
         }
     }
 
     private var path: String { directory.path(of: KeychainFile.database) }
 
-    private func examineFiles() throws -> [Finding] {
+    private func examineFiles() throws(SystemError) -> [Finding] {
         var findings = [
             Finding(
                 .fine, "owner and permissions of folder and files are right",
@@ -166,7 +172,7 @@ struct KeychainExamination {
     // Keys: docs/FORMAT.md §4.4.
 
     /// The place of opened keys, and the remains of an interrupted change of keys.
-    private func examineKeys() throws -> [Finding] {
+    private func examineKeys() throws(KeychainFailure) -> [Finding] {
         let header = try keys.header()
         var findings: [Finding] = []
         if let provider = header.lockState?.provider {
@@ -182,7 +188,8 @@ struct KeychainExamination {
         if try header.keybag.recoveryPublicKey != nil {
             findings.append(Finding(.fine, "a recovery key opens the keychain"))
         }
-        findings += try changeFindings(header) + strayKeys(header)
+        findings += try translating(
+            changeFindings(header) + strayKeys(header), during: keys.operation)
         findings += tpmFindings(header)
         return findings + deviceKeyFindings(header)
     }
@@ -198,7 +205,7 @@ struct KeychainExamination {
         }
     }
 
-    private func changeFindings(_ header: KeychainHeader) throws -> [Finding] {
+    private func changeFindings(_ header: KeychainHeader) throws(SystemError) -> [Finding] {
         guard try keys.keychain.isErasePending() else { return [] }
         return [
             Finding(
@@ -243,28 +250,31 @@ struct KeychainExamination {
     // Device keys that nothing needs, and other files that have their names.
 
     /// A finding for each of these files.
-    func strayKeys(_ header: KeychainHeader) throws -> [Finding] {
+    func strayKeys(_ header: KeychainHeader) throws(SystemError) -> [Finding] {
         guard let folder = try DeviceKeyFolder(keys.keychain.location, header) else { return [] }
         let isFile = header.keybag.deviceSource == .ownFile
         // While the device key in use is missing, another file may be its only copy.
-        let isSeen = try !isFile || folder.hasKey(header.keybag.deviceKeyID)
+        let isSeen = isFile ? try folder.hasKey(header.keybag.deviceKeyID) : true
         // The previous device key keeps its name until a change of keys has ended.
         let isChanging = try keys.keychain.isErasePending()
-        return try folder.names().compactMap { name in
+        var findings: [Finding?] = []
+        for name in try folder.names() {
             let isUsual = name == KeychainFile.deviceKey
             switch try folder.entry(name) {
-            case nil, .inUse: return nil
+            case nil, .inUse: continue
             case .outdated, .remnant:
                 let isWaiting = isUsual && isChanging
-                return isSeen && !isWaiting ? Finding(outdated: name, in: folder) : nil
+                findings.append(isSeen && !isWaiting ? Finding(outdated: name, in: folder) : nil)
             case .foreign(let owner):
                 // It does no harm, unless it has the name that this keychain's device key needs.
-                return Finding(
-                    of: owner, at: folder.path(of: name), inTheWay: isUsual && isFile)
+                findings.append(
+                    Finding(
+                        of: owner, at: folder.path(of: name), inTheWay: isUsual && isFile))
             case .strange(let reason):
-                return isSeen ? Finding(strange: reason, at: folder.path(of: name)) : nil
+                findings.append(isSeen ? Finding(strange: reason, at: folder.path(of: name)) : nil)
             }
         }
+        return findings.compactMap(\.self)
     }
 
     // The TPM.

@@ -23,14 +23,15 @@ struct KeyChange {
     /// - Returns: The number of damaged rows that it has set aside.
     func run(
         creating isCreating: Bool = false, to next: (KeychainHeader) -> NextEpoch,
-        openedBy open: (KeychainPasscodes, KeychainHeader) throws -> KeychainOpener
+        openedBy open: (KeychainPasscodes, KeychainHeader) throws(KeychainFailure) -> KeychainOpener
     ) throws(KeychainFailure) -> Int {
         let before = try quarantinedRowCount()
-        try store.changeKeys(operation, creating: isCreating) { keys, header -> Void? in
+        try store.changeKeys(operation, creating: isCreating) {
+            (keys, header) throws(KeychainFailure) -> Void? in
             let moment = try keys.moment(of: header)
             var plan = try keys.plan(header, open(keys, header), to: next(header))
             plan.moment = moment
-            let isMade = try keys.countingWrongPasscodes {
+            let isMade = try keys.countingWrongPasscodes { () throws(KeychainFailure) in
                 try keys.make(plan, after: header, options)
             }
             return isMade ? () : nil
@@ -39,13 +40,15 @@ struct KeyChange {
     }
 
     private func quarantinedRowCount() throws(KeychainFailure) -> Int {
-        try store.inspect(operation) {
-            try $0.quarantinedRowCount(but: expectedLoss)
+        try store.inspect(operation) { (keys) throws(KeychainFailure) in
+            try keys.quarantinedRowCount(but: expectedLoss)
         } ?? 0
     }
 
     /// Removes published keys, which have no use without a passcode.
     func removePublishedKeys() throws(KeychainFailure) {
-        try store.workOnKeys(operation) { try $0.lockWithoutPasscode($0.deadline) }
+        try store.workOnKeys(operation) { (keys) throws(KeychainFailure) in
+            try keys.lockWithoutPasscode(keys.deadline)
+        }
     }
 }

@@ -20,8 +20,10 @@ package struct Keychain: Sendable {
     /// Others see a commit when its writer releases the lock, not when its bytes are written.
     package func awaitWriters(atMost duration: Duration) {
         // Watchers also poll, so a missed notification does no harm.
-        try? store.workOnKeys("watch the keychain") { keys in
-            try keys.keychain.pool.awaitWriters(Deadline(after: duration))
+        try? store.workOnKeys("watch the keychain") { (keys) throws(KeychainFailure) in
+            try translating(
+                keys.keychain.pool.awaitWriters(Deadline(after: duration)),
+                during: keys.operation)
         }
     }
 }
@@ -39,11 +41,13 @@ extension Keychain {
     /// - Throws: ``KeychainFailure``: `timedOut`, `readOnly`, `diskFull`. Then nothing is deleted.
     package func clearQuarantine() throws(KeychainFailure) -> Int {
         let operation = "delete damaged items set aside"
-        return try store.writeRows(operation) { access in
+        return try store.writeRows(operation) { (access) throws(KeychainFailure) in
             let connection = access.store.connection
-            let count = try RowCount.quarantined(in: connection)
-            try Statement("DELETE FROM quarantine", on: connection).start().finish()
-            return count
+            return try translating(operation) { () throws(SystemError) in
+                let count = try RowCount.quarantined(in: connection)
+                try Statement("DELETE FROM quarantine", on: connection).start().finish()
+                return count
+            }
         } ?? 0
     }
 
@@ -52,8 +56,11 @@ extension Keychain {
     package func notFound(_ operation: String) -> KeychainFailure {
         let missing = KeychainFailure(.itemNotFound, during: operation)
         // If the quarantine cannot be read, the failure has no hint.
-        let count = try? store.inspect(operation) { keys in
-            try keys.read { try RowCount.quarantined(in: $0.connection) }
+        let count = try? store.inspect(operation) { (keys) throws(KeychainFailure) in
+            try keys.read { (store) throws(KeychainFailure) in
+                try translating(
+                    RowCount.quarantined(in: store.connection), during: operation)
+            }
         }
         guard let count, count > 0 else { return missing }
         let items = count == 1 ? "1 damaged item was" : "\(count) damaged items were"

@@ -23,7 +23,8 @@ extension Keychain {
         let operation = "set the passcode"
         let next = NextEpoch(passcode: new, stretching: store.stretching, patience: store.timeLimit)
         let change = KeyChange(store: store, operation: operation, options: options)
-        return try change.run(creating: true, to: { _ in next }) { keys, header in
+        return try change.run(creating: true, to: { _ in next }) {
+            (keys, header) throws(KeychainFailure) in
             guard header.lockState == nil else {
                 // A missing device key is reported first: spec/keys-and-states.md §5.
                 try keys.source.check(header, until: keys.deadline)
@@ -67,7 +68,8 @@ extension Keychain {
         _ old: KeychainPasscode, by new: KeychainPasscode?, _ change: KeyChange
     ) throws(KeychainFailure) -> Int {
         let next = NextEpoch(passcode: new, stretching: store.stretching, patience: store.timeLimit)
-        return try change.run(to: { _ in next }) { keys, header in
+        return try change.run(to: { _ in next }) {
+            (keys, header) throws(KeychainFailure) in
             guard header.lockState != nil else {
                 throw KeychainFailure(
                     .passcodeNotSet, during: change.operation, message: "there is no passcode",
@@ -106,7 +108,7 @@ extension Keychain {
             next.source = place
             next.registers = registers
             return next
-        } openedBy: { keys, header in
+        } openedBy: { (keys, header) throws(KeychainFailure) in
             if place == .keyFile { try keys.source.checkGivenFileIsElsewhere() }
             return .protector(try keys.protector(of: header, passcode))
         }

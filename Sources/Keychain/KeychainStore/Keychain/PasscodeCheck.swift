@@ -16,7 +16,7 @@ extension Keychain {
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `incomplete` or
     ///   `keyUnavailable` if its device key is missing, other failures if it cannot be read.
     package func checkDeviceKey() throws(KeychainFailure) {
-        try store.workOnKeys("open the keychain") { keys in
+        try store.workOnKeys("open the keychain") { (keys) throws(KeychainFailure) in
             _ = try keys.source.secret(of: keys.header(), until: keys.deadline)
         }
     }
@@ -27,7 +27,7 @@ extension Keychain {
     ///   `passcodeNotSet`, `itemNotFound`, `incomplete`, `keyUnavailable`.
     package func check(_ passcode: KeychainPasscode) throws(KeychainFailure) {
         let operation = "check the passcode"
-        try store.workOnKeys(operation) { keys in
+        try store.workOnKeys(operation) { (keys) throws(KeychainFailure) in
             let header = try keys.header()
             guard header.lockState != nil else {
                 throw KeychainFailure(
@@ -48,7 +48,7 @@ extension Keychain {
         let publicKey = try text.withBytes { bytes throws(KeychainFailure) in
             try RecoveryKey(parsing: bytes).publicKey
         }
-        try store.workOnKeys(operation) { keys in
+        try store.workOnKeys(operation) { (keys) throws(KeychainFailure) in
             let known = try keys.header().keybag.recoveryPublicKey
             guard known == publicKey else {
                 throw KeychainFailure(
@@ -64,7 +64,7 @@ extension Keychain {
     ///
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain.
     package func itemsThatNeedPasscode() throws(KeychainFailure) -> Int {
-        try store.workOnKeys("count items") { keys in
+        try store.workOnKeys("count items") { (keys) throws(KeychainFailure) in
             try keys.rowCount(
                 of: [RowKinds([.whenPasscodeSetThisDeviceOnly], needing: PresencePair.allCases)])
         }

@@ -29,10 +29,11 @@ extension Keychain {
         replacing check: (_ known: [UInt8]?) throws(KeychainFailure) -> Void = { _ in }
     ) throws(KeychainFailure) -> SecretBytes {
         let key = RecoveryKey.random()
-        try store.changeKeys(Self.adding, creating: true) { keys, header -> Void? in
+        try store.changeKeys(Self.adding, creating: true) {
+            (keys, header) throws(KeychainFailure) -> Void? in
             try check(header.keybag.recoveryPublicKey?.bytes)
             let opener = try keys.protector(of: header, passcode)
-            let isAdded = try keys.countingWrongPasscodes {
+            let isAdded = try keys.countingWrongPasscodes { () throws(KeychainFailure) in
                 try keys.replaceKeybag(of: header, openedBy: opener) {
                     (keybag, settings) throws(KeychainFailure) in
                     try keybag.addingRecoveryKey(key.publicKey, with: opener, settings: settings)
@@ -52,7 +53,7 @@ extension Keychain {
     package func itemsLostByRecovery(
         settingPasscode setsPasscode: Bool = true
     ) throws(KeychainFailure) -> LostItems {
-        try store.workOnKeys(Self.recovering) { keys in
+        try store.workOnKeys(Self.recovering) { (keys) throws(KeychainFailure) in
             let header = try keys.header()
             let hasDeviceKey = try keys.deviceSecretAtHand(header) != nil
             let lost = RowKinds.lostByRecovery(
@@ -84,7 +85,7 @@ extension Keychain {
         with text: borrowing SecretBytes, settingPasscode new: KeychainPasscode?,
         deviceKeyFrom place: DeviceKeySource? = nil, _ options: EpochOptions = EpochOptions()
     ) throws(KeychainFailure) -> Int {
-        let expected = try store.workOnKeys(Self.recovering) { keys in
+        let expected = try store.workOnKeys(Self.recovering) { (keys) throws(KeychainFailure) in
             RowKinds.lostByRecovery(
                 hasDeviceKey: try keys.deviceSecretAtHand(keys.header()) != nil,
                 settingPasscode: new != nil)
@@ -98,7 +99,7 @@ extension Keychain {
             next.source = place ?? (header.isBoundToTPM ? .ownFile : nil)
             next.registers = place == .tpm ? PCRSelection.none : nil
             return next
-        } openedBy: { keys, header in
+        } openedBy: { (keys, header) throws(KeychainFailure) in
             if place == .keyFile { try keys.source.checkGivenFileIsElsewhere() }
             let secret = try keys.deviceSecretAtHand(header)
             let key = try text.withBytes { bytes throws(KeychainFailure) in

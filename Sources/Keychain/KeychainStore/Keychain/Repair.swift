@@ -30,7 +30,7 @@ extension Keychain {
     /// - Throws: ``KeychainFailure``: `keychainDamaged` if a table itself is damaged, `locked`,
     ///   `itemNotFound` if there is no keychain, `diskFull`, `readOnly`, `timedOut`.
     package func repairIndexes() throws(KeychainFailure) -> IndexRepair {
-        try store.workOnKeys(KeychainFailure.repairing) { keys in
+        try store.workOnKeys(KeychainFailure.repairing) { (keys) throws(KeychainFailure) in
             try IndexRepairer(keychain: keys.keychain, deadline: keys.deadline, now: store.now)
                 .run()
         }
@@ -49,7 +49,7 @@ private struct IndexRepairer {
 
     private var pool: ConnectionPool { keychain.pool }
 
-    func run() throws -> IndexRepair {
+    func run() throws(KeychainFailure) -> IndexRepair {
         let operation = KeychainFailure.repairing
         guard !pool.directory.isReadOnly else {
             throw KeychainFailure(.readOnly, during: operation, path: pool.directory.path)
@@ -70,45 +70,45 @@ private struct IndexRepairer {
     }
 
     /// - Returns: nil, with nothing done, if the keys are no longer those of `state`.
-    private func repair(_ state: KeySet) throws -> IndexRepair? {
-        let held = try pool.lock.acquire(before: deadline)
-        guard try pool.isInPlace() else {
+    private func repair(_ state: KeySet) throws(KeychainFailure) -> IndexRepair? {
+        let operation = KeychainFailure.repairing
+        let held = try translating(pool.lock.acquire(before: deadline), during: operation)
+        guard try translating(pool.isInPlace(), during: operation) else {
             throw KeychainFailure(
                 .timedOut, during: KeychainFailure.repairing,
                 message: "the keychain was replaced during the repair")
         }
-        let writer = try pool.writer(deadline)
-        let scratch = try Connection.scratch(
-            Self.scratchName, in: pool.directory, deadline: deadline)
+        let writer = try pool.writer(deadline, for: operation)
+        let scratch = try translating(operation) { () throws(SystemError) in
+            try Connection.scratch(Self.scratchName, in: pool.directory, deadline: deadline)
+        }
         let repair = try rebuild(scratch, from: writer.reading, state)
         if repair != nil {
-            try writer.connection.replaceContents(by: scratch)
+            try translating(
+                writer.connection.replaceContents(by: scratch), during: operation)
             writer.hasRoomInLog = false
             writer.connection.deadline = Deadline(after: Self.patience)
             // The rebuilt database is safe in the log, so a failed checkpoint does no harm: the
             // next writer repeats it.
             _ = try? writer.connection.checkpoint(.truncate)
         }
-        try scratch.close()
+        try translating(scratch.close(), during: operation)
         _ = consume held
         return repair
     }
 
     private func rebuild(
         _ scratch: Connection, from store: RowConnection, _ state: KeySet
-    ) throws -> IndexRepair? {
+    ) throws(KeychainFailure) -> IndexRepair? {
         let rebuild = DatabaseRebuild(store, to: scratch, state.rows, time: now.logicalTime >> 16)
-        do {
-            let transaction = try ReadTransaction(on: store.connection)
-            guard try keychain.currentHeader(store).settings == state.settings else { return nil }
-            let repair = try rebuild.run()
-            _ = consume transaction
-            return repair
-        } catch let error as SystemError
-            where [.corrupt, .constraint, .tooLarge].contains(error.code)
-        {
-            throw KeychainFailure.damagedTable(path: store.connection.path)
-        }
+        let operation = KeychainFailure.repairing
+        let transaction = try translating(
+            ReadTransaction(on: store.connection), during: operation)
+        let current = try keychain.currentHeader(store, for: operation)
+        guard current.settings == state.settings else { return nil }
+        let repair = try rebuild.run()
+        _ = consume transaction
+        return repair
     }
 }
 
@@ -164,9 +164,25 @@ struct DatabaseRebuild {
 
     /// Fills the empty target.
     ///
-    /// - Throws: ``SystemError``: `corrupt`, `constraint` if a table itself is damaged;
-    ///   ``KeychainFailure/Code/keychainDamaged`` if a table has lost rows; ``RowFailure/locked``.
-    func run() throws -> IndexRepair {
+    /// - Throws: ``KeychainFailure``: `keychainDamaged` if a table itself is damaged or has lost
+    ///   rows, `locked`.
+    func run() throws(KeychainFailure) -> IndexRepair {
+        do {
+            if let summary = try fill() { return summary }
+        } catch {
+            throw [.corrupt, .constraint, .tooLarge].contains(error.code)
+                ? KeychainFailure.damagedTable(path: connection.path)
+                : KeychainFailure(error, during: KeychainFailure.repairing)
+        }
+        throw KeychainFailure(
+            .internalFault, during: KeychainFailure.repairing,
+            message: "the rebuilt database is not sound; nothing was changed")
+    }
+
+    /// - Returns: nil if the rebuilt database is not sound.
+    /// - Throws: ``SystemError``: `corrupt`, `constraint` if a table itself is damaged or has lost
+    ///   rows; `lockedRow`.
+    private func fill() throws(SystemError) -> IndexRepair? {
         let transaction = try Transaction(on: target.connection)
         for statement in Schema.statements {
             try Statement(statement, on: target.connection).execute()
@@ -191,28 +207,24 @@ struct DatabaseRebuild {
         for mark in Schema.marks { try Statement(mark, on: target.connection).execute() }
         guard try target.connection.integrityProblems().isEmpty,
             try RowCount.rows(in: target.connection) == summary.rowCount
-        else {
-            throw KeychainFailure(
-                .internalFault, during: "rebuild the indexes",
-                message: "the rebuilt database is not sound; nothing was changed")
-        }
+        else { return nil }
         return summary
     }
 
-    private func copy(_ selection: StaticString, _ insertion: StaticString) throws {
+    private func copy(_ selection: StaticString, _ insertion: StaticString) throws(SystemError) {
         let rows = Statement(selection, on: connection)
         let insert = Statement(insertion, on: target.connection)
         let run = try rows.start()
         while try run.step() { try add(run, by: insert) }
     }
 
-    private func add(_ run: borrowing Statement.Run, by insert: Statement) throws {
+    private func add(_ run: borrowing Statement.Run, by insert: Statement) throws(SystemError) {
         let insertion = try insert.start()
         try insertion.bindColumns(of: run)
         try insertion.finish()
     }
 
-    private func copyQuarantine() throws {
+    private func copyQuarantine() throws(SystemError) {
         let rows = Statement("SELECT * FROM quarantine NOT INDEXED", on: connection)
         let run = try rows.start()
         while try run.step() { try add(run, by: copyToQuarantine) }
@@ -223,7 +235,7 @@ struct DatabaseRebuild {
     /// Copies every row unchanged, and makes its search entries from its hashes.
     ///
     /// - Returns: The numbers of all rows, in rising order.
-    private func copyItems(_ summary: inout IndexRepair) throws -> [Int64] {
+    private func copyItems(_ summary: inout IndexRepair) throws(SystemError) -> [Int64] {
         var numbers: [Int64] = []
         var damaged: Set<Int64> = []
         var places = try knownPlaces()
@@ -233,7 +245,7 @@ struct DatabaseRebuild {
             let copied = try self.row(run, &places)
             // Rows that come twice mean that one page has replaced another.
             if let last = numbers.last, copied.number <= last {
-                throw KeychainFailure.damagedTable(path: connection.path)
+                throw SystemError(.corrupt, during: KeychainFailure.repairing)
             }
             numbers.append(copied.number)
             if !copied.isSound { damaged.insert(copied.number) }
@@ -248,10 +260,10 @@ struct DatabaseRebuild {
     /// part is bound to every hash of the row and of its place, so the indexes are made only of
     /// unchanged hashes.
     ///
-    /// - Throws: ``RowFailure/locked``.
+    /// - Throws: ``SystemError``: `lockedRow`.
     private func row(
         _ run: borrowing Statement.Run, _ places: inout PlaceVersions
-    ) throws -> CopiedRow {
+    ) throws(SystemError) -> CopiedRow {
         let id = run.int64(Schema.Column.place)
         var copied = CopiedRow(
             number: run.int64(Schema.Column.number), row: nil, isSound: false, placeID: id)
@@ -281,7 +293,7 @@ struct DatabaseRebuild {
     /// - Returns: Whether nothing went into quarantine.
     private func insert(
         _ run: borrowing Statement.Run, _ copied: CopiedRow, _ damaged: Set<Int64>
-    ) throws -> Bool {
+    ) throws(SystemError) -> Bool {
         guard let row = copied.row, let rival = try rival(of: row, in: copied.placeID) else {
             try add(run, copied)
             return true
@@ -312,7 +324,7 @@ struct DatabaseRebuild {
         return false
     }
 
-    private func add(_ run: borrowing Statement.Run, _ copied: CopiedRow) throws {
+    private func add(_ run: borrowing Statement.Run, _ copied: CopiedRow) throws(SystemError) {
         let insertion = try target.insert.start()
         try insertion.bindColumns(of: run)
         try insertion.bind(copied.placeID, at: Schema.Column.place + 1)
@@ -320,7 +332,7 @@ struct DatabaseRebuild {
         if let row = copied.row { try addEntries(of: row) }
     }
 
-    private func keep(_ hashes: ServiceHashes, _ id: Int64) throws {
+    private func keep(_ hashes: ServiceHashes, _ id: Int64) throws(SystemError) {
         let insertion = try keepPlace.start()
         try insertion.bind(hashes)
         try insertion.bind(id, at: 4)
@@ -337,7 +349,7 @@ struct DatabaseRebuild {
         return try run.step() ? (run.int64(0), run.int64(1)) : nil
     }
 
-    private func addEntries(of row: SealedRow) throws {
+    private func addEntries(of row: SealedRow) throws(SystemError) {
         guard let others = try? IndexHashes.others(parsing: row.hashes) else { return }
         for hash in others.values {
             let insertion = try target.insertAttribute.start()
@@ -352,22 +364,27 @@ struct DatabaseRebuild {
     /// What table `place` and the index that has the same columns say of each place.
     ///
     /// - Throws: ``SystemError/Code/corrupt`` if neither can be read.
-    private func knownPlaces() throws -> PlaceVersions {
+    private func knownPlaces() throws(SystemError) -> PlaceVersions {
         var places = PlaceVersions()
         let table = Statement("SELECT * FROM place NOT INDEXED ORDER BY id", on: connection)
         let index = Statement(
             """
             SELECT id, group_hash, service_hash, place_hash FROM place INDEXED BY place_by_hash
             """, on: connection)
-        let isTableRead: Void? = try unlessCorrupt { try read(table, into: &places) }
-        let isIndexRead: Void? = try unlessCorrupt { try read(index, into: &places) }
+        let isTableRead: Void? = try unlessCorrupt { () throws(SystemError) in
+            try read(table, into: &places)
+        }
+        let isIndexRead: Void? = try unlessCorrupt { () throws(SystemError) in
+            try read(index, into: &places)
+        }
         guard isTableRead != nil || isIndexRead != nil else {
-            throw KeychainFailure.damagedTable(path: connection.path)
+            throw SystemError(.corrupt, during: KeychainFailure.repairing)
         }
         return places
     }
 
-    private func read(_ statement: Statement, into places: inout PlaceVersions) throws {
+    private func read(_ statement: Statement, into places: inout PlaceVersions) throws(SystemError)
+    {
         let run = try statement.start()
         while try run.step() {
             guard let group: IndexHash = try? run.fixedBytes(1),
@@ -386,11 +403,11 @@ struct DatabaseRebuild {
     /// without a whole name.
     ///
     /// - Parameter numbers: The numbers of all rows in the table, in rising order.
-    private func checkNothingIsLost(_ numbers: [Int64]) throws {
+    private func checkNothingIsLost(_ numbers: [Int64]) throws(SystemError) {
         let entries = Statement(
             "SELECT place, account_hash, number FROM item INDEXED BY item_by_place", on: connection)
         var names: Set<RowName> = []
-        let isRead: Void? = try unlessCorrupt {
+        let isRead: Void? = try unlessCorrupt { () throws(SystemError) in
             let run = try entries.start()
             while try run.step() {
                 guard !numbers.hasInOrder(run.int64(2)),
@@ -406,7 +423,9 @@ struct DatabaseRebuild {
             guard let account: IndexHash = try? run.fixedBytes(1) else { continue }
             names.remove(RowName(place: run.int64(0), account: account))
         }
-        guard names.isEmpty else { throw KeychainFailure.damagedTable(path: connection.path) }
+        guard names.isEmpty else {
+            throw SystemError(.corrupt, during: KeychainFailure.repairing)
+        }
     }
 
     // Programs.
@@ -415,13 +434,15 @@ struct DatabaseRebuild {
     ///
     /// - Returns: The known number of records left out: at least one if the table cannot be read to
     ///   its end.
-    private func copyPrograms() throws -> Int {
+    private func copyPrograms() throws(SystemError) -> Int {
         var lostCount = 0
-        let isRead: Void? = try unlessCorrupt { try copyPrograms(&lostCount) }
+        let isRead: Void? = try unlessCorrupt { () throws(SystemError) in
+            try copyPrograms(&lostCount)
+        }
         return isRead == nil ? lostCount + 1 : lostCount
     }
 
-    private func copyPrograms(_ lostCount: inout Int) throws {
+    private func copyPrograms(_ lostCount: inout Int) throws(SystemError) {
         let records = Statement("SELECT id, sealed FROM program", on: connection)
         let run = try records.start()
         while try run.step() {

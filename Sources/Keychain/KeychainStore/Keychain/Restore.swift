@@ -108,8 +108,10 @@ extension Keychain {
         _ backup: OpenedBackup, _ policy: RestorePolicy?, isDryRun: Bool = false
     ) throws(KeychainFailure) -> RestoreReport {
         let expected = try backup.reader.verify()
-        let report = try store.writeRows(Self.restoring, creating: !isDryRun) { access in
-            try access.state.checkMigratableClasses()
+        let report = try store.writeRows(Self.restoring, creating: !isDryRun) {
+            (access) throws(KeychainFailure) in
+            try translating(
+                access.state.checkMigratableClasses(), during: Self.restoring)
             var pass = RestorePass(access, policy, isDryRun: isDryRun)
             return try pass.run(backup.reader, expecting: expected)
         }
@@ -142,7 +144,7 @@ private struct RestorePass {
     /// - Throws: ``KeychainFailure/Code/damaged`` if this reading differs from the first one.
     mutating func run(
         _ backup: BackupReader, expecting expected: BackupSummary
-    ) throws -> RestoreReport {
+    ) throws(KeychainFailure) -> RestoreReport {
         var items = backup.items()
         while let item = try items.next() { try restore(item) }
         guard try items.end() == expected else {
@@ -153,7 +155,7 @@ private struct RestorePass {
         return report
     }
 
-    private mutating func restore(_ item: BackupItem) throws {
+    private mutating func restore(_ item: BackupItem) throws(KeychainFailure) {
         let new = indexed(item)
         switch try occupant(of: new) {
         case .nothing:
@@ -177,16 +179,16 @@ private struct RestorePass {
         }
     }
 
-    private func occupant(of new: IndexedContent) throws -> Occupant {
+    private func occupant(of new: IndexedContent) throws(KeychainFailure) -> Occupant {
         guard let found = try access.row(new.index.place) else { return .nothing }
         guard case .row(let row) = found,
-            let opened = try unlessDamaged({ try access.open(row) })
+            let opened = try access.openIfSound(row)
         else { return .damage }
         // A restore brings back deleted items.
         return row.header.flags.contains(.tombstone) ? .nothing : .item(opened)
     }
 
-    private func add(_ item: BackupItem, _ new: IndexedContent) throws {
+    private func add(_ item: BackupItem, _ new: IndexedContent) throws(KeychainFailure) {
         guard !isDryRun else { return }
         let predecessor = try access.makeWay(
             for: new, item.properties.itemClass,

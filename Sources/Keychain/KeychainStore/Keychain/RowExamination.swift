@@ -11,7 +11,7 @@ internal import ValetSystem
 struct RowExamination {
     let state: RowKeys
 
-    func examine(_ store: RowConnection) throws -> [Finding] {
+    func examine(_ store: RowConnection) throws(SystemError) -> [Finding] {
         var sound = 0
         var damaged = 0
         var locked = 0
@@ -24,7 +24,7 @@ struct RowExamination {
             case .none:
                 sound += 1
                 if row?.header.flags.isGuarded == true, row?.secret != nil { closed += 1 }
-            case .locked: locked += 1
+            case .some(let failure) where failure.code == .lockedRow: locked += 1
             case .some: damaged += 1
             }
             if let row { try entries.look(for: row, isSound: failure?.isDamage != true) }
@@ -52,11 +52,11 @@ struct RowExamination {
     }
 
     /// Opens every entry of sync, as far as its keys are open.
-    private func circle(_ tables: SyncTables) throws -> [Finding] {
+    private func circle(_ tables: SyncTables) throws(SystemError) -> [Finding] {
         var sound = 0
         var damaged = 0
         do {
-            try tables.forEachEntry(0...UInt8.max) { entry in
+            try tables.forEachEntry(0...UInt8.max) { (entry) throws(SystemError) in
                 do {
                     _ = try state.openFacts(entry)
                     sound += 1
@@ -65,13 +65,14 @@ struct RowExamination {
                     return
                 }
                 guard let whole = try tables.entry(entry.head.kind, entry.head.id) else { return }
-                do throws(RowFailure) {
+                do throws(SystemError) {
                     _ = try state.openSecret(whole)
                 } catch {
                     if error.isDamage { damaged += 1 }
                 }
             }
-        } catch let failure as RowFailure where failure.isDamage {
+        } catch {
+            guard error.isDamage else { throw error }
             damaged += 1
         }
         var findings: [Finding] = []
@@ -86,8 +87,8 @@ struct RowExamination {
     }
 
     /// The row, and the reason why it is damaged or cannot be examined; no reason if it is sound.
-    private func examine(_ found: FoundRow) -> (SealedRow?, RowFailure?) {
-        guard case .row(let row) = found else { return (nil, .column) }
+    private func examine(_ found: FoundRow) -> (SealedRow?, SystemError?) {
+        guard case .row(let row) = found else { return (nil, .row(.damagedColumn)) }
         do {
             try check(row)
             return (row, nil)
@@ -96,18 +97,18 @@ struct RowExamination {
         }
     }
 
-    private func check(_ row: SealedRow) throws(RowFailure) {
+    private func check(_ row: SealedRow) throws(SystemError) {
         let cipher = try state.cipher(examining: row.header)
         let content = try cipher.openContent(row)
         try cipher.checkValue(row, content)
         guard (row.changeNumber != nil) == row.header.flags.contains(.synchronizable) else {
-            throw .column
+            throw .row(.damagedColumn)
         }
         let hashes = state.hasher.hashes(
             row.header.itemClass, content,
             isSynchronizable: row.header.flags.contains(.synchronizable))
         guard hashes.place == row.place, hashes.encodedOthers == row.hashes
-        else { throw .content }
+        else { throw .row(.damagedContent) }
     }
 
     private static func rows(_ count: Int, _ kind: String? = nil) -> String {
@@ -115,7 +116,7 @@ struct RowExamination {
         return "\(count) " + noun.joined(separator: " ")
     }
 
-    private func quarantine(_ store: RowConnection) throws -> [Finding] {
+    private func quarantine(_ store: RowConnection) throws(SystemError) -> [Finding] {
         let count = try RowCount.quarantined(in: store.connection)
         guard count > 0 else { return [] }
         return [
@@ -129,15 +130,17 @@ struct RowExamination {
     }
 
     /// The paths of programs, by their application identifiers; nil if a record is damaged.
-    private func soundPrograms(_ store: RowConnection) throws -> [String: [String]]? {
+    private func soundPrograms(_ store: RowConnection) throws(SystemError) -> [String: [String]]? {
         do {
-            return try unlessCorrupt { try recordedPrograms(store) }
-        } catch is RowFailure {
+            return try unlessCorrupt { () throws(SystemError) in try recordedPrograms(store) }
+        } catch {
+            guard error.isDamage || error.code == .lockedRow else { throw error }
             return nil
         }
     }
 
-    private func recordedPrograms(_ store: RowConnection) throws -> [String: [String]] {
+    private func recordedPrograms(_ store: RowConnection) throws(SystemError) -> [String: [String]]
+    {
         var paths: [String: [String]] = [:]
         let all = Statement("SELECT id, sealed FROM program", on: store.connection)
         let run = try all.start()
@@ -149,7 +152,7 @@ struct RowExamination {
     }
 
     /// Warns of application identifiers that several programs use, perhaps by accident.
-    private func programs(_ store: RowConnection) throws -> [Finding] {
+    private func programs(_ store: RowConnection) throws(SystemError) -> [Finding] {
         guard let paths = try soundPrograms(store) else {
             return [
                 Finding(
@@ -182,10 +185,11 @@ private struct SearchEntries {
     }
 
     /// Looks for all entries of a row. A damaged row need not have any.
-    mutating func look(for row: SealedRow, isSound: Bool) throws {
+    mutating func look(for row: SealedRow, isSound: Bool) throws(SystemError) {
         guard !isCorrupt, let hashes = try? IndexHashes.others(parsing: row.hashes) else { return }
         for hash in hashes.values {
-            switch try unlessCorrupt({ try has(hash, row.header.number) }) {
+            switch try unlessCorrupt({ () throws(SystemError) in try has(hash, row.header.number) })
+            {
             case true?: present += 1
             case false?: missing += isSound ? 1 : 0
             case nil: isCorrupt = true
@@ -200,8 +204,11 @@ private struct SearchEntries {
         return try run.step()
     }
 
-    func findings() throws -> [Finding] {
-        guard let count = isCorrupt ? nil : try unlessCorrupt({ try count() }) else {
+    func findings() throws(SystemError) -> [Finding] {
+        guard
+            let count = isCorrupt
+                ? nil : try unlessCorrupt({ () throws(SystemError) in try count() })
+        else {
             return [finding("the table of search entries cannot be read")]
         }
         var findings: [Finding] = []

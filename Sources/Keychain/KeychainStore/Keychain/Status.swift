@@ -21,7 +21,7 @@ extension Keychain {
         var status = KeychainStatus(
             state: .absent, folder: store.location.folder, isReadOnly: false)
         do {
-            _ = try store.inspect(Self.inspecting) { keys in
+            _ = try store.inspect(Self.inspecting) { (keys) throws(KeychainFailure) in
                 var look = RepeatedLook()
                 while try !keys.describe(in: &status, &look) {
                     try keys.keychain.awaitChange(keys.operation, keys.deadline, &look)
@@ -45,13 +45,13 @@ extension KeychainPasscodes {
     /// - Returns: Whether the status is complete; false if another look is needed.
     fileprivate func describe(
         in status: inout KeychainStatus, _ look: inout RepeatedLook
-    ) throws -> Bool {
+    ) throws(KeychainFailure) -> Bool {
         status.isReadOnly = keychain.directory.isReadOnly
         var header = status
-        let opened = try read { store in
-            let known = try keychain.currentHeader(store)
+        let opened = try read { (store) throws(KeychainFailure) in
+            let known = try keychain.currentHeader(store, for: operation)
             try describe(known, store, in: &header)
-            return Result { try state(known, store, &look) }
+            return Result { () throws(KeychainFailure) in try state(known, store, &look) }
         }
         status = header
         guard let state = try opened.get() else { return false }
@@ -66,7 +66,7 @@ extension KeychainPasscodes {
 
     private func describe(
         _ known: KeychainHeader, _ store: RowConnection, in status: inout KeychainStatus
-    ) throws {
+    ) throws(KeychainFailure) {
         let (settings, keybag) = (known.settings, known.keybag)
         status.keychainID = settings.keychainID.description
         status.formatVersion = Int(settings.format)
@@ -75,10 +75,12 @@ extension KeychainPasscodes {
         status.deviceKeyPath = source.path(of: keybag.deviceSource)
         status.deviceKeySource = keybag.deviceSource
         status.pcrs = try source.registers(of: keybag).numbers
-        try status.count(in: store.connection, hasPasscode: known.lockState != nil)
-        status.fileByteCount = try byteCount()
+        try translating(operation) { () throws(SystemError) in
+            try status.count(in: store.connection, hasPasscode: known.lockState != nil)
+            status.fileByteCount = try byteCount()
+            status.isErasePending = try keychain.isErasePending()
+        }
         status.recoveryPublicKey = try keybag.recoveryPublicKey?.bytes
-        status.isErasePending = try keychain.isErasePending()
         status.lockStateProvider = known.lockState.map { "\($0.provider.place.rawValue)" }
         status.lockStateReason = known.lockState?.provider.reason
         let findings = known.sharedLockState.findings()
@@ -89,9 +91,9 @@ extension KeychainPasscodes {
     ///   asked.
     private func state(
         _ header: KeychainHeader, _ store: RowConnection, _ look: inout RepeatedLook
-    ) throws -> LockState? {
+    ) throws(KeychainFailure) -> LockState? {
         guard let lockState = header.lockState else {
-            return try keychain.believed(store, &look) == nil ? nil : .noPasscode
+            return try keychain.believed(store, &look, for: operation) == nil ? nil : .noPasscode
         }
         // An unlocked keychain does not need its device key now, but the next unlock does.
         try source.check(header, until: deadline)

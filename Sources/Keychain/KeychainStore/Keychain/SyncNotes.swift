@@ -23,10 +23,8 @@ extension Keychain {
     /// - Throws: ``KeychainFailure``: `timedOut`, `damaged`, any failure of the keychain itself.
     package func syncState() throws(KeychainFailure) -> SyncState {
         do {
-            return try store.readRows("look at sync") { snapshot in
-                guard try snapshot.bytes(of: .circle) != nil else { return .off }
-                if try snapshot.bytes(of: .paused) != nil { return .paused }
-                return try snapshot.bytes(of: .report)?.first.flatMap(SyncState.init) ?? .waiting
+            return try store.readRows("look at sync") { (snapshot) throws(KeychainFailure) in
+                try translating(snapshot.syncState(), during: "look at sync")
             } ?? .off
         } catch {
             guard error.code == .locked else { throw error }
@@ -36,7 +34,13 @@ extension Keychain {
 }
 
 extension RowSnapshot {
-    fileprivate func bytes(of note: Keychain.SyncNote) throws -> [UInt8]? {
+    fileprivate func syncState() throws(SystemError) -> SyncState {
+        guard try bytes(of: .circle) != nil else { return .off }
+        if try bytes(of: .paused) != nil { return .paused }
+        return try bytes(of: .report)?.first.flatMap(SyncState.init) ?? .waiting
+    }
+
+    private func bytes(of note: Keychain.SyncNote) throws(SystemError) -> [UInt8]? {
         try store.sync.entry(SyncTables.noteKind, Array(note.rawValue.utf8)).map(state.openFacts)
     }
 }

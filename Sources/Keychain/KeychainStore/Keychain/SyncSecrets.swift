@@ -25,7 +25,8 @@ extension Keychain {
         passcode: KeychainPasscode?
     ) throws(KeychainFailure) {
         let operation = "store the secrets of sync"
-        try store.changeKeys(operation, creating: true) { keys, header -> Void? in
+        try store.changeKeys(operation, creating: true) {
+            (keys, header) throws(KeychainFailure) -> Void? in
             let opener = try keys.protector(of: header, passcode)
             return try keys.replaceOnlyKeybag(of: header, openedBy: opener) {
                 (keybag, settings) throws(KeychainFailure) in
@@ -43,7 +44,7 @@ extension Keychain {
         passcode: KeychainPasscode?
     ) throws(KeychainFailure) {
         let operation = "delete the secrets of sync"
-        try store.changeKeys(operation) { keys, header -> Void? in
+        try store.changeKeys(operation) { (keys, header) throws(KeychainFailure) -> Void? in
             let opener = try keys.protector(of: header, passcode)
             return try keys.replaceOnlyKeybag(of: header, openedBy: opener) {
                 (keybag, settings) throws(KeychainFailure) in
@@ -57,7 +58,7 @@ extension Keychain {
     ///
     /// - Throws: ``KeychainFailure``: `timedOut`, `newerFormat`, `keychainDamaged`.
     package func hasSyncSecrets() throws(KeychainFailure) -> Bool {
-        try store.inspect("look for the secrets of sync") { keys in
+        try store.inspect("look for the secrets of sync") { (keys) throws(KeychainFailure) in
             try keys.header().keybag.hasSyncSecrets
         } ?? false
     }
@@ -70,8 +71,8 @@ extension KeychainPasscodes {
     fileprivate func replaceOnlyKeybag(
         of header: KeychainHeader, openedBy opener: borrowing Protector,
         _ change: (LockedKeybag, _ settings: [UInt8]) throws(KeychainFailure) -> LockedKeybag
-    ) throws -> Void? {
-        let isReplaced = try countingWrongPasscodes {
+    ) throws(KeychainFailure) -> Void? {
+        let isReplaced = try countingWrongPasscodes { () throws(KeychainFailure) in
             try replaceKeybag(of: header, openedBy: opener, change)
         }
         return isReplaced ? () : nil

@@ -24,14 +24,14 @@ extension Keychain {
     package func unlock(
         _ passcode: KeychainPasscode, for duration: Duration? = nil, autoLock idle: Duration? = nil
     ) throws(KeychainFailure) {
-        try store.changeKeys(Self.unlocking) { keys, header -> Void? in
+        try store.changeKeys(Self.unlocking) { (keys, header) throws(KeychainFailure) -> Void? in
             guard header.lockState != nil else { return () }
             let moment = try keys.moment(of: header)
             let protector = try keys.protector(of: header, passcode)
             let deadline = keys.deadline
             let limits = UnlockLimits(
                 end: duration.map { BootTime.now.advanced(by: $0) }, idle: idle)
-            let isPublished = try keys.countingWrongPasscodes {
+            let isPublished = try keys.countingWrongPasscodes { () throws(KeychainFailure) in
                 try keys.publish(
                     header, openedBy: protector, within: limits, since: moment, deadline)
             }
@@ -80,9 +80,10 @@ extension Keychain {
     private func lock(
         all: Bool, waiting: Bool, _ isRead: inout Bool
     ) throws(KeychainFailure) {
-        try store.workOnKeys(Self.locking, checkingSettings: false) { keys in
+        try store.workOnKeys(Self.locking, checkingSettings: false) {
+            (keys) throws(KeychainFailure) in
             let deadline = keys.deadline
-            let header = try keys.keychain.readHeader(deadline)
+            let header = try keys.keychain.readHeader(deadline, for: Self.locking)
             isRead = true
             guard let lockState = header.lockState else {
                 // Drops the secret that the TPM released, so that the next use asks the TPM again.
