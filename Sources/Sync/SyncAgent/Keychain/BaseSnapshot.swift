@@ -3,6 +3,7 @@
 internal import ValetKeychainDatabase
 package import ValetKeychainModel
 package import ValetSync
+internal import ValetSystem
 
 /// One moment of the keychain, from which the parts of a base are built while others write.
 ///
@@ -18,17 +19,15 @@ package final class BaseSnapshot {
     ///   closed since.
     package func record(_ dot: Dot, in scope: KeyScope) throws(KeychainFailure) -> SyncRecord {
         let operation = "build a base"
-        return try translating(operation) {
-            guard held.isOpen else { throw KeychainFailure(.locked, during: operation) }
-            let reader = RecordReader(store: held.store, keys: held.keys.rows)
-            guard let record = try reader.record(dot, in: scope) else {
-                throw KeychainFailure(
-                    .damaged, during: operation,
-                    message: "an item that other devices have is damaged here",
-                    hint: "run `valet doctor`; writing or removing the item mends this")
-            }
-            return record
+        guard held.isOpen else { throw KeychainFailure(.locked, during: operation) }
+        let reader = RecordReader(store: held.store, keys: held.keys.rows)
+        guard let record = try failing(operation, { try reader.record(dot, in: scope) }) else {
+            throw KeychainFailure(
+                .damaged, during: operation,
+                message: "an item that other devices have is damaged here",
+                hint: "run `valet doctor`; writing or removing the item mends this")
         }
+        return record
     }
 
     /// Ends the transaction. A snapshot that is dropped ends it, too.

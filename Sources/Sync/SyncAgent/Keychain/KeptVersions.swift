@@ -5,6 +5,7 @@ package import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSealing
 package import ValetSync
+internal import ValetSystem
 
 /// A version of an item that its row does not show: a conflict or a replaced value.
 package struct KeptVersion: Sendable {
@@ -207,7 +208,7 @@ extension RecordReader {
     /// The replaced values, by item and by the time of their removal.
     func replaced() throws -> [KeptVersion] {
         var all: [(key: SyncItemID, facts: ReplacedFacts)] = []
-        try tables.forEachEntry(EntryKind.replaced...EntryKind.replaced) { entry in
+        try tables.eachEntry(EntryKind.replaced...EntryKind.replaced) { entry in
             let facts = try ReplacedFacts(parsing: keys.openFacts(entry))
             all.append((SyncItemID(entry.head.item), facts))
         }

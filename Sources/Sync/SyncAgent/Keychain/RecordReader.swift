@@ -4,6 +4,7 @@ internal import ValetKeychainDatabase
 internal import ValetKeychainModel
 package import ValetSealing
 package import ValetSync
+internal import ValetSystem
 
 /// Reads records from one moment of a keychain. Updates, views and snapshots of bases use it.
 ///
@@ -23,7 +24,7 @@ struct RecordReader {
 
     /// The content of an item's row, whether or not it may travel.
     ///
-    /// - Throws: ``RowFailure``.
+    /// - Throws: ``SystemError``.
     func content(of row: SealedRow) throws -> RecordContent {
         let opened = try keys.openUnused(row)
         return RecordContent(
@@ -44,14 +45,16 @@ struct RecordReader {
 
     /// The record of an entry; made from its row if the entry has only the salt.
     ///
-    /// - Throws: ``RowFailure``; ``SyncError``.
+    /// - Throws: ``SystemError``; ``SyncError``.
     func record(_ entry: SealedSyncEntry) throws -> SyncRecord {
         let key = SyncItemID(entry.head.item)
         let summary = try RecordSummary(of: key, parsing: keys.openFacts(entry))
-        guard let secret = try keys.openSecret(entry) else { throw RowFailure.content }
+        guard let secret = try keys.openSecret(entry) else {
+            throw SystemError.row(.damagedContent)
+        }
         let (salt, content) = try secret.splitSalt()
         if let content { return SyncRecord(time: summary.time, salt: salt, content: content) }
-        guard let row = try row(of: key) else { throw RowFailure.content }
+        guard let row = try row(of: key) else { throw SystemError.row(.damagedContent) }
         return SyncRecord(
             time: summary.time, salt: salt, content: try self.content(of: row).encoded)
     }
@@ -73,12 +76,13 @@ extension SyncRecord {
 extension SecretValue {
     /// Splits the result of ``SyncRecord/secret(withContent:)``.
     ///
-    /// - Throws: ``RowFailure/content``.
-    func splitSalt() throws(RowFailure) -> (salt: RecordSalt, content: SecretValue?) {
+    /// - Throws: ``SystemError``: `damagedContent`.
+    func splitSalt() throws(SystemError) -> (salt: RecordSalt, content: SecretValue?) {
         let count = SealedSyncEntry.saltByteCount
-        guard byteCount >= count else { throw .content }
-        return try withBytes { (bytes: Span<UInt8>) throws(RowFailure) in
-            var reader = ByteReader((0..<count).map { bytes[$0] }, malformed: RowFailure.content)
+        guard byteCount >= count else { throw .row(.damagedContent) }
+        return try withBytes { (bytes: Span<UInt8>) throws(SystemError) in
+            var reader = ByteReader(
+                (0..<count).map { bytes[$0] }, malformed: SystemError.row(.damagedContent))
             let salt = try RecordSalt(from: &reader)
             guard bytes.count > count else { return (salt, nil) }
             return (salt, SecretValue(copying: bytes.extracting(count..<bytes.count)))
@@ -99,9 +103,9 @@ extension ItemContent {
 extension RecordContent {
     /// The content of the item's row.
     ///
-    /// - Throws: ``RowFailure/content``.
+    /// - Throws: ``SystemError``: `damagedContent`.
     var itemContent: ItemContent {
-        get throws(RowFailure) {
+        get throws(SystemError) {
             var content = try ItemContent(itemClass, attributes)
             if case .value(let value) = kind { content.valueByteCount = value.byteCount }
             return content

@@ -4,6 +4,7 @@ internal import ValetKeychainDatabase
 internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSync
+internal import ValetSystem
 
 /// The contents of the tables of sync, in memory: `SyncedKeychain` keeps it between two updates.
 struct KeptReplica {
@@ -46,13 +47,13 @@ extension KeptReplica {
     /// Reads the tables, which takes long for many items.
     ///
     /// - Throws: ``KeychainFailure/Code/keychainDamaged`` if an entry does not open, or the entries
-    ///   do not fit together; ``RowFailure/locked`` before the first unlock.
+    ///   do not fit together; ``SystemError``: `lockedRow` before the first unlock.
     init(_ tables: SyncTables, _ keys: RowKeys) throws {
         (mark, stamp) = try tables.readMark()
         var restoration = ReplicaRestoration()
         outgoing = [:]
         do {
-            try tables.forEachEntry(EntryKind.ofReplica) { entry in
+            try tables.eachEntry(EntryKind.ofReplica) { entry in
                 guard let kind = ReplicaEntry.Kind(rawValue: entry.head.kind) else { return }
                 try restoration.add(
                     kind, id: entry.head.id, of: SyncItemID(entry.head.item),
@@ -66,11 +67,11 @@ extension KeptReplica {
                 outgoing[scope] = try keys.openFacts(entry)
             }
             replica = try restoration.finish(owesJoin: owesJoin)
-            try tables.forEachEntry(EntryKind.replaced...EntryKind.replaced) { entry in
+            try tables.eachEntry(EntryKind.replaced...EntryKind.replaced) { entry in
                 let value = try ReplacedFacts(parsing: keys.openFacts(entry))
                 replaced.insert(value.entry(of: SyncItemID(entry.head.item)))
             }
-        } catch let error as RowFailure where error.isDamage {
+        } catch let error as SystemError where error.isDamage {
             throw Self.damage
         } catch is SyncError {
             throw Self.damage
@@ -126,10 +127,12 @@ struct ReplacedFacts {
 
     /// Reads ``encoded``.
     ///
-    /// - Throws: ``RowFailure/content``.
-    init(parsing bytes: [UInt8]) throws(RowFailure) {
-        var reader = ByteReader(bytes, malformed: RowFailure.content)
-        guard let scope = KeyScope(rawValue: try reader.integer()) else { throw .content }
+    /// - Throws: ``SystemError``: `damagedContent`.
+    init(parsing bytes: [UInt8]) throws(SystemError) {
+        var reader = ByteReader(bytes, malformed: SystemError.row(.damagedContent))
+        guard let scope = KeyScope(rawValue: try reader.integer()) else {
+            throw .row(.damagedContent)
+        }
         let log = try LogID(from: &reader)
         let dot = Dot(log: log, number: try reader.integer(), tag: try reader.integer())
         let time = try reader.integer(UInt64.self)
@@ -137,7 +140,7 @@ struct ReplacedFacts {
         self.init(
             dot, in: scope, time: time, milliseconds: milliseconds,
             byteCount: Int(try reader.integer(UInt32.self)))
-        guard reader.isAtEnd else { throw .content }
+        guard reader.isAtEnd else { throw .row(.damagedContent) }
     }
 
     /// The name of the entry.

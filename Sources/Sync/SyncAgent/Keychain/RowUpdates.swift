@@ -4,6 +4,7 @@ internal import ValetKeychainDatabase
 internal import ValetKeychainModel
 internal import ValetSealing
 package import ValetSync
+internal import ValetSystem
 
 // Applies the changes that the replica asks for to rows and entries: docs/SYNC.md §4, *Show*.
 
@@ -92,7 +93,7 @@ private struct RowUpdates {
 
     private func setAside(_ key: SyncItemID, _ scope: KeyScope) throws {
         guard let row = try reader.row(of: key),
-            let content = try unlessDamaged({ try reader.content(of: row) })
+            let content = try unlessRowDamaged({ try reader.content(of: row) })
         else { return }
         let record = SyncRecord(time: row.recordTime, salt: .random(), content: content.encoded)
         try update.put(
@@ -113,13 +114,13 @@ private struct RowUpdates {
         case .aside:
             let id = ReplicaEntry.id(of: key)
             guard let entry = try update.tables.entry(EntryKind.aside, id),
-                let record = try unlessDamaged({ try reader.record(entry) })
+                let record = try unlessRowDamaged({ try reader.record(entry) })
             else { return }
             try write(record, update.unchecked(record.content), key, showing: nil)
             try update.delete(EntryKind.aside, id)
         case .dot(let dot):
             guard let record = try records[dot] ?? reader.record(dot, in: scope) else {
-                throw RowFailure.content
+                throw SystemError.row(.damagedContent)
             }
             try write(record, RecordContent(parsing: record.content, in: scope), key, showing: dot)
         }
@@ -136,7 +137,7 @@ private struct RowUpdates {
         let rows = update.rows(at: record.time)
         let existing = try rows.row(indexed.index.place)
         guard case .row(let row)? = existing, !row.header.flags.contains(.tombstone),
-            let former = try unlessDamaged({ try reader.content(of: row) })
+            let former = try unlessRowDamaged({ try reader.content(of: row) })
         else {
             _ = try rows.makeWay(over: existing)
             _ = try rows.insert(content.itemClass, kind, indexed, value: content.value)
@@ -158,7 +159,7 @@ private struct RowUpdates {
             for other in update.replica?[scope].keptDots(of: key) ?? [] where other != dot {
                 let id = ReplicaEntry.id(of: other, in: scope)
                 guard let entry = try update.tables.entry(EntryKind.record, id),
-                    let secret = try unlessDamaged({ try update.rows.state.openSecret(entry) }),
+                    let secret = try unlessRowDamaged({ try update.rows.state.openSecret(entry) }),
                     let (salt, none) = try secret?.splitSalt(), none == nil,
                     let summary = update.replica?[scope].summary(of: other, key)
                 else { continue }
@@ -175,7 +176,7 @@ private struct RowUpdates {
         guard let row = try reader.row(of: key), !row.header.flags.contains(.tombstone) else {
             return
         }
-        if let content = try unlessDamaged({ try reader.content(of: row) }) {
+        if let content = try unlessRowDamaged({ try reader.content(of: row) }) {
             try copyContents(of: key, but: nil, from: row, content)
             try update.keepReplaced(content, of: row, key)
             try update.rows.delete(row)

@@ -4,6 +4,7 @@ internal import ValetKeychainDatabase
 package import ValetKeychainModel
 internal import ValetSealing
 package import ValetSync
+internal import ValetSystem
 
 // Turns rows into records, and finds the items of records.
 
@@ -46,7 +47,7 @@ extension SyncUpdate {
         do {
             let content = try reader.content(of: row)
             record = sendable(content, key, in: scope, time: row.recordTime, salt: .random())
-        } catch let error as RowFailure {
+        } catch let error as SystemError where error.isOfRow {
             return error.isDamage ? refuse(key, .damaged) : nil
         }
         if let record { tagsOfRows.insert(record.tag) }
@@ -61,7 +62,7 @@ extension SyncUpdate {
             let record = try reader.record(entry)
             let content = try unchecked(record.content)
             return sendable(content, key, in: scope, time: record.time, salt: record.salt)
-        } catch let error as RowFailure {
+        } catch let error as SystemError where error.isOfRow {
             return error.isDamage ? refuse(key, .damaged) : nil
         } catch is SyncError {
             return refuse(key, .damaged)

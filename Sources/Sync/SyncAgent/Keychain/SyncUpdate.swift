@@ -237,7 +237,7 @@ package final class SyncUpdate {
         replica = nil
         for name in names where notes[name] == nil {
             // A note that cannot be read is useless.
-            notes[name] = .some(try unlessDamaged { try readNote(name) } ?? nil)
+            notes[name] = .some(try unlessRowDamaged { try readNote(name) } ?? nil)
         }
         notes = notes.filter { names.contains($0.key) }
         try tables.deleteAll(EntryKind.note)

@@ -37,7 +37,9 @@ package final class SyncedKeychain {
         _ operation: String, _ body: (SyncUpdate) throws -> R
     ) throws(KeychainFailure) -> R {
         while true {
-            let written = try store.writeRows(operation) { try run($0, body) }
+            let written = try store.writeRows(operation) { (rows) throws(KeychainFailure) in
+                try failing(operation) { try run(rows, body) }
+            }
             if let result = try keep(written, operation) { return result }
         }
     }
@@ -55,11 +57,13 @@ package final class SyncedKeychain {
         } catch {
             guard error.code == .keychainDamaged else { throw error }
         }
-        let done = try store.writeRows(operation) { rows in
-            let update = SyncUpdate(rows, try KeptReplica(emptying: rows.store.sync))
-            try update.end(keeping: names)
-            _ = try update.finish()
-            return true
+        let done = try store.writeRows(operation) { (rows) throws(KeychainFailure) in
+            try failing(operation) {
+                let update = SyncUpdate(rows, try KeptReplica(emptying: rows.store.sync))
+                try update.end(keeping: names)
+                _ = try update.finish()
+                return true
+            }
         }
         guard done == nil else { return }
         throw KeychainFailure(
@@ -74,9 +78,9 @@ package final class SyncedKeychain {
     package func read<R>(
         _ operation: String, _ body: (SyncView) throws -> R
     ) throws(KeychainFailure) -> R? {
-        try store.readRows(operation) { snapshot in
-            try body(
-                SyncView(RecordReader(store: snapshot.store, keys: snapshot.state), kept))
+        try store.readRows(operation) { (snapshot) throws(KeychainFailure) in
+            let reader = RecordReader(store: snapshot.store, keys: snapshot.state)
+            return try failing(operation) { try body(SyncView(reader, kept)) }
         }
     }
 
@@ -89,7 +93,10 @@ package final class SyncedKeychain {
         _ operation: String, _ body: (SyncUpdate) throws -> R
     ) throws(KeychainFailure) -> (R, BaseSnapshot) {
         while true {
-            let written = try store.writeRowsHoldingSnapshot(operation) { try run($0, body) }
+            let written = try store.writeRowsHoldingSnapshot(operation) {
+                (rows) throws(KeychainFailure) in
+                try failing(operation) { try run(rows, body) }
+            }
             guard let result = try keep(written?.0, operation), let held = written?.1 else {
                 written?.1.close()
                 continue
@@ -167,4 +174,41 @@ package struct UnsendableItem: Hashable, Sendable {
     package let key: SyncItemID
     /// Why it cannot be sent.
     package let reason: Reason
+}
+
+/// Runs `body`, and turns its error into a failure of `operation`. A ``KeychainFailure`` passes
+/// unchanged.
+func failing<R>(_ operation: String, _ body: () throws -> R) throws(KeychainFailure) -> R {
+    do {
+        return try body()
+    } catch let failure as KeychainFailure {
+        throw failure
+    } catch let error as SystemError {
+        throw KeychainFailure(error, during: operation)
+    } catch {
+        throw KeychainFailure(.internalFault, during: operation, message: "\(type(of: error))")
+    }
+}
+
+/// The result of `body`; nil if a row is damaged.
+func unlessRowDamaged<R>(_ body: () throws -> R) throws -> R? {
+    do {
+        return try body()
+    } catch let error as SystemError where error.isDamage {
+        return nil
+    }
+}
+
+extension SyncTables {
+    /// Calls `body` with each entry of these kinds, up to its first error.
+    func eachEntry(
+        _ kinds: ClosedRange<UInt8>, _ body: (SealedSyncEntry) throws -> Void
+    ) throws {
+        var failure: (any Error)?
+        try forEachEntry(kinds) { entry in
+            guard failure == nil else { return }
+            do { try body(entry) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
 }
