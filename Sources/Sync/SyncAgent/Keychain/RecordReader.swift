@@ -47,7 +47,9 @@ struct RecordReader {
     func record(_ entry: SealedSyncEntry) throws -> SyncRecord {
         let key = SyncItemID(entry.head.item)
         let summary = try RecordSummary(of: key, parsing: keys.openFacts(entry))
-        guard let secret = try keys.openSecret(entry) else { throw SystemError.row(.damagedContent) }
+        guard let secret = try keys.openSecret(entry) else {
+            throw SystemError.row(.damagedContent)
+        }
         let (salt, content) = try secret.splitSalt()
         if let content { return SyncRecord(time: summary.time, salt: salt, content: content) }
         guard let row = try row(of: key) else { throw SystemError.row(.damagedContent) }
@@ -75,7 +77,8 @@ extension SecretValue {
         let count = SealedSyncEntry.saltByteCount
         guard byteCount >= count else { throw .row(.damagedContent) }
         return try withBytes { (bytes: Span<UInt8>) throws(SystemError) in
-            var reader = ByteReader((0..<count).map { bytes[$0] }, malformed: SystemError.row(.damagedContent))
+            var reader = ByteReader(
+                (0..<count).map { bytes[$0] }, malformed: SystemError.row(.damagedContent))
             let salt = try RecordSalt(from: &reader)
             guard bytes.count > count else { return (salt, nil) }
             return (salt, SecretValue(copying: bytes.extracting(count..<bytes.count)))
