@@ -142,7 +142,8 @@ package struct NamedRead: ~Copyable {
     /// The keys that open the rows.
     package let keys: RowKeys
     private let keychain: OpenKeychain
-    private let call: StoreCall
+    private let deadline: Deadline
+    private let operation: String
     /// The commit that is read; nil if it is not known to be the last one.
     private let commit: LogIndex.Header?
     private let isInTransaction: Bool
@@ -153,7 +154,7 @@ package struct NamedRead: ~Copyable {
         self.keychain = keychain
         self.keys = keys.rows
         self.commit = commit
-        self.call = call
+        (deadline, operation) = (call.deadline, call.operation)
         isInTransaction = false
     }
 
@@ -162,7 +163,7 @@ package struct NamedRead: ~Copyable {
         self.keychain = keychain
         keys = snapshot.state
         commit = snapshot.commit
-        self.call = call
+        (deadline, operation) = (call.deadline, call.operation)
         isInTransaction = true
         reader = snapshot.store
     }
@@ -183,7 +184,7 @@ package struct NamedRead: ~Copyable {
     /// in which ``isCurrent`` says whether the keys belong to the rows that it reads.
     package mutating func connection() throws(KeychainFailure) -> RowConnection {
         if let reader { return reader }
-        let borrowed = try keychain.pool.borrow(call.deadline, for: call.operation)
+        let borrowed = try keychain.pool.borrow(deadline, for: operation)
         reader = borrowed
         return borrowed
     }
