@@ -363,9 +363,13 @@ def of_a_keyring(world):
     keyring.stdin.close()
     collection = "/org/freedesktop/secrets/collection/login"
 
-    def ask(*words):
-        return world.run("--session", "--print-reply", "--dest=org.freedesktop.secrets", *words,
-                         env=env, command="dbus-send")
+    def ask(*words, of="org.freedesktop.secrets"):
+        return world.run("--session", "--print-reply", f"--dest={of}", *words, env=env,
+                         command="dbus-send")
+    # Who asks for a name that nobody has makes the bus start another daemon, which stays locked.
+    wait_for(lambda: b"boolean true" in ask(
+        "/", "org.freedesktop.DBus.NameHasOwner", "string:org.freedesktop.secrets",
+        of="org.freedesktop.DBus").out, "the keyring's name")
     # The daemon takes its name, and the keyring its file, before the keyring is unlocked.
     wait_for(lambda: b"boolean false" in ask(
         collection, "org.freedesktop.DBus.Properties.Get",
