@@ -36,7 +36,7 @@ struct SyncCall {
 
     var console: any Console { context.console }
 
-    /// Asks for a secret that is none of the keychain's, or reads it from the descriptor of
+    /// Asks for a secret that is not in the keychain, or reads it from the descriptor of
     /// `option`.
     func ask<R: ~Copyable>(
         for name: String, _ description: String, _ option: OptionDeclaration,

@@ -72,6 +72,7 @@ package struct LoginPlace: Hashable, Sendable {
 }
 
 extension AttributeValue {
+    /// The value as text; nil for other values.
     package var asText: String? {
         switch self {
         case .text(let text): text
@@ -86,6 +87,7 @@ extension AttributeValue {
         return seconds
     }
 
+    /// The value as a number; nil for other values.
     package var asNumber: Int64? {
         guard case .number(let number) = self else { return nil }
         return number

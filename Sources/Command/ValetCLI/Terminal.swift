@@ -90,11 +90,7 @@ struct Terminal: Console {
             _ = signal(SIGPIPE, SIG_DFL)
         }
         let words = unsafe Array(Self.words)
-        var own: String?
-        if let path = unsafe realpath("/proc/self/exe", nil) {
-            own = unsafe String(validatingCString: path)
-            unsafe free(path)
-        }
+        let own = FilePath.resolved("/proc/self/exe")
         let beside = own.flatMap { own in own.lastIndex(of: "/").map { String(own[...$0]) } }
         for folder in [beside, "/usr/libexec/valet/"].compactMap(\.self) {
             let path = folder + name

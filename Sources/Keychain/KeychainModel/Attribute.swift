@@ -107,6 +107,7 @@ package enum Attribute: String, CaseIterable, Hashable, Sendable {
         return table
     }()
 
+    /// The attribute with this number; nil for other numbers.
     package init?(tag: UInt8) {
         guard tag < Self.byTag.count, let attribute = Self.byTag[Int(tag)] else { return nil }
         self = attribute

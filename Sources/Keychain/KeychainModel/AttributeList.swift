@@ -8,6 +8,7 @@ package struct AttributeList: Hashable, Sendable {
         package let value: AttributeValue
     }
 
+    /// The entries, by strictly rising tags.
     package private(set) var entries: [Entry] = []
 
     package init(reservingCapacity count: Int = 0) {
@@ -94,6 +95,7 @@ package struct AttributeList: Hashable, Sendable {
         let type: AttributeValue.EncodedType
         let body: Range<Int>
 
+        /// Nil for too few bytes, or an unknown type.
         init?(of bytes: ArraySlice<UInt8>, at position: Int) {
             let start = position + headByteCount
             guard start <= bytes.endIndex,
@@ -153,6 +155,7 @@ extension AttributeValue {
 }
 
 extension UInt64 {
+    /// The number in at most 8 bytes, most significant first.
     fileprivate init(bigEndian bytes: ArraySlice<UInt8>) {
         self = 0
         for byte in bytes { self = self << 8 | UInt64(byte) }

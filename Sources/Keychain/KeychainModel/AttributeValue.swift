@@ -23,6 +23,7 @@ package enum AttributeValue: Hashable, Sendable {
         }
     }
 
+    /// The text; nil for values of other types.
     package var text: String? { if case .text(let text) = self { text } else { nil } }
 }
 
@@ -31,6 +32,7 @@ package enum AttributeInput: Hashable, Sendable {
     case bytes([UInt8])
     case number(Int64)
     case boolean(Bool)
+    /// Seconds since 2001-01-01 00:00 UTC, as CFAbsoluteTime counts.
     case date(Double)
     case uuid(String)
     case accessControl([UInt8])

@@ -7,6 +7,7 @@ package enum ItemClass: UInt8, CaseIterable, Hashable, Sendable {
     case genericPassword = 1
     case internetPassword = 2
 
+    /// The four ASCII characters that name the class in dictionaries and persistent references.
     package var code: String {
         switch self {
         case .genericPassword: "genp"
@@ -14,6 +15,7 @@ package enum ItemClass: UInt8, CaseIterable, Hashable, Sendable {
         }
     }
 
+    /// The class with this code; nil for classes other than passwords.
     package init?(code: String) {
         guard let match = Self.allCases.first(where: { $0.code == code }) else { return nil }
         self = match
@@ -95,6 +97,7 @@ package struct ExactName: Hashable, Sendable {
         self.text = text
     }
 
+    /// Compares bytes.
     package static func == (left: ExactName, right: ExactName) -> Bool {
         left.text.hasSameBytes(as: right.text)
     }

@@ -11,12 +11,16 @@ package struct ItemQuery: Hashable, Sendable {
     /// Equality filters, without access group, synchronizable flag, protection class and access
     /// control: those have properties of their own or do not filter.
     package var attributes: ItemAttributes
+    /// The one group to search; nil for every group of the caller.
     package var accessGroup: AccessGroup?
     package var synchronizable: Synchronizable
+    /// Keeps items of this class; nil for all classes.
     package var protectionClass: ProtectionClass?
+    /// Keeps the item with this reference; nil for all items.
     package var reference: PersistentReference?
     /// Keeps internet passwords whose server is this host or a parent domain of it.
     package var hostOrSubdomainOfHost: String?
+    /// How many items at most; nil for all.
     package var limit: Int?
 
     /// A search for all local items of a class in every group of the caller.
@@ -42,6 +46,7 @@ package struct NewItem: Hashable, Sendable {
     /// All attributes but access group, synchronizable flag and protection class; dates that are
     /// given are replaced by the time of adding.
     package var attributes: ItemAttributes
+    /// nil for the caller's default group.
     package var accessGroup: AccessGroup?
     package var isSynchronizable: Bool
     package var protectionClass: ProtectionClass
@@ -66,7 +71,9 @@ package struct NewItem: Hashable, Sendable {
 
 /// The changes of an update; everything else of an item stays (spec/secitem.md §6).
 package struct ItemChanges: Hashable, Sendable {
+    /// New values; other attributes stay.
     package var attributes: ItemAttributes
+    /// The group to move the item to; nil to leave it.
     package var accessGroup: AccessGroup?
     /// Makes the item synchronized or local; nil to leave it.
     package var isSynchronizable: Bool?

@@ -58,12 +58,15 @@ package protocol MigratableValue {
 package protocol MigratableItem {
     associatedtype Value: MigratableValue
 
+    /// The account; nil unless it is text.
     var accountText: String? { get }
+    /// The service; nil unless it is text.
     var serviceText: String? { get }
     var groupName: String? { get }
     var isSynchronizable: Bool { get }
     /// When the value may be read; nil if that is unknown.
     var knownClass: ProtectionClass? { get }
+    /// nil for an item without a value.
     var value: Value? { get }
 }
 

@@ -96,6 +96,7 @@ package struct PasswordName: Hashable, Sendable {
     package let account: String
     package let service: PasswordService
 
+    /// Compares the bytes of names, as ``PasswordService`` does.
     package static func == (left: PasswordName, right: PasswordName) -> Bool {
         left.service == right.service && left.account.hasSameBytes(as: right.account)
     }

@@ -8,26 +8,11 @@ package import ValetSystem
 extension KeychainFailure {
     /// The failure of `operation` for an error of the file system, of SQLite or of a row.
     package init(_ error: SystemError, during operation: String) {
-        guard error.code != .lockedRow else {
-            let locked = KeychainFailure(.locked, during: operation)
-            self.init(locked, advice: Self.unlockAdvice(ofProcess: error.hint != nil))
-            return
-        }
         let failure = KeychainFailure(
             error.code.meaning, during: operation, message: error.explanation(during: operation),
             path: error.path,
             hint: error.hint ?? error.hintOnDenial ?? error.code.usualHint)
         self.init(failure, systemError: error.systemError ?? 0)
-    }
-
-    static let descriptorHint =
-        "set $VALET_PASSCODE_FD to a descriptor that supplies the passcode"
-
-    /// The advice for a locked keychain.
-    ///
-    /// - Parameter ofProcess: Whether this process unlocks only for itself.
-    package static func unlockAdvice(ofProcess: Bool) -> Advice {
-        ofProcess ? .call(.unlock, alternative: descriptorHint) : .text("run `valet unlock`")
     }
 
     /// The hint if the rows are sound, and only their indexes are damaged.
@@ -139,15 +124,6 @@ extension SystemError {
     /// The error for a row that was not opened, or not found.
     @inline(never)
     package static func row(_ code: Code) -> SystemError { SystemError(code, during: "open a row") }
-
-    /// The error for a row whose key is not open.
-    ///
-    /// - Parameter isOfProcess: Whether this process unlocks only for itself.
-    package static func lockedRow(ofProcess isOfProcess: Bool) -> SystemError {
-        SystemError(
-            .lockedRow, during: "open a row",
-            hint: isOfProcess ? KeychainFailure.descriptorHint : nil)
-    }
 
     /// Whether a row was the cause: it is damaged, closed, or badly indexed.
     package var isOfRow: Bool {

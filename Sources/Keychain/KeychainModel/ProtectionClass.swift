@@ -29,6 +29,7 @@ package enum ProtectionClass: UInt8, CaseIterable, Hashable, Sendable {
         }
     }
 
+    /// The class with this code; nil for any other text.
     package init?(code: String) {
         guard let match = Self.allCases.first(where: { $0.code == code }) else { return nil }
         self = match

@@ -27,10 +27,12 @@ package struct ValetIdentity: Sendable {
     package var kind: ServiceName.Kind
     /// nil for the valet of a group that has no identifier.
     package var identifier: String?
+    /// nil for a valet of one application.
     package var group: Group?
     /// Whether the identifier, or else the group's name, is the service.
     package var isExplicit: Bool
     package var accessibility: ProtectionClass
+    /// What reading demands; nil for the kinds that demand nothing.
     package var demand: EnclaveDemand?
 
     package init(
@@ -100,6 +102,8 @@ package enum EnclaveDemand: Int, CaseIterable, Hashable, Sendable {
     case biometricCurrentSet = 3
     case devicePasscode = 4
 
+    /// The name at the end of a valet's service name. Stored, so it never changes: docs/FORMAT.md
+    /// §8.
     package var storedName: String {
         switch self {
         case .userPresence: ""

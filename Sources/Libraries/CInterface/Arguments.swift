@@ -127,6 +127,7 @@ struct CallOptions {
     private(set) var mayAsk = false
     /// nil for the usual deadlines.
     private(set) var deadline: Deadline?
+    /// The reason shown to the user; nil for none.
     private(set) var prompt: String?
 
     init(_ pointer: UnsafePointer<valet_options>?) throws(KeychainFailure) {

@@ -51,6 +51,7 @@ final class HandleTable<Object: AnyObject & Sendable>: @unchecked Sendable {
     }
 }
 
+/// The handles of this process. A child of `fork` inherits them.
 enum Handles {
     static let valets = HandleTable<OpenValet>(kind: 1)
     static let secrets = HandleTable<SecretValue>(kind: 2)
@@ -86,5 +87,6 @@ final class KeyList: Sendable {
         return starts[index]..<starts[index + 1] - 1
     }
 
+    /// Lends the keys, each followed by a NUL.
     func withBytes<R>(_ body: (Span<UInt8>) -> R) -> R { bytes.withBytes(body) }
 }

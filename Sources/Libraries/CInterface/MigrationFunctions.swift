@@ -83,6 +83,7 @@ extension AttributeInput {
     let map: @convention(c) (UnsafeMutableRawPointer?, UnsafeMutablePointer<valet_pair>?) -> Int32
     let context: UnsafeMutableRawPointer?
 
+    /// The pair to store; nil to leave the item out.
     func transformed(
         _ item: StoredItem, _ value: SecretValue
     ) throws(KeychainFailure) -> (key: String, value: SecretValue)? {

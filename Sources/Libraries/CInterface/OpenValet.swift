@@ -19,6 +19,7 @@ final class OpenValet: Sendable {
         items = identity.items
     }
 
+    /// Stores a value; does not ask the user.
     func set(_ key: String, _ value: SecretValue, _ options: CallOptions) throws(KeychainFailure) {
         try refuseRetired()
         let session = try options.session()

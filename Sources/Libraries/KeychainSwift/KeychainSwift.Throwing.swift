@@ -123,6 +123,7 @@ extension KeychainSwift {
             try keychain.delete(query(nil))
         }
 
+        /// - Throws: `invalidEncoding`.
         static func text(_ data: Data) throws(KeychainFailure) -> String {
             guard let text = String(utf8: data) else {
                 throw KeychainFailure(
@@ -131,6 +132,7 @@ extension KeychainSwift {
             return text
         }
 
+        /// - Throws: `invalidEncoding`.
         static func bool(_ data: Data) throws(KeychainFailure) -> Bool {
             guard let byte = data.first else {
                 throw KeychainFailure(
@@ -152,6 +154,7 @@ extension KeychainSwift {
             return value
         }
 
+        /// A search for the items of `key`; for all items if it is nil.
         private func query(_ key: String?) -> ItemQuery {
             ItemQuery(
                 .genericPassword,

@@ -17,6 +17,7 @@ struct SecItemResult {
         return parts
     }
 
+    /// The object for a search that found `items`, at least one.
     func found(_ items: [StoredItem]) -> AnyObject? {
         if isList { return NSArray(array: items.compactMap { object(for: $0, $0.value?.data) }) }
         return items.first.flatMap { object(for: $0, $0.value?.data) }

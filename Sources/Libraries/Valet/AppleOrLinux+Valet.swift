@@ -74,6 +74,7 @@ enum Platform {
         static let hasFileKeychain = false
     #endif
 
+    /// The last failure of this thread, where it is known in full.
     static var lastFailure: KeychainFailure? {
         #if canImport(Darwin) || VALET_APPLE_BRANCHES
             nil

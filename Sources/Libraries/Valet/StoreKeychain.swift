@@ -19,6 +19,10 @@ struct StoreKeychain: KeychainBackend {
         self.session = { session }
     }
 
+    /// Adds or replaces an item with an access control. Does not ask the user; an access control
+    /// for the current set of fingers binds the item to those that are enrolled now.
+    ///
+    /// - Throws: `duplicateItem` if the item exists with another protection class.
     func set(
         _ item: NewItem, value: Data, _ authentication: Authentication?
     ) throws(KeychainFailure) {

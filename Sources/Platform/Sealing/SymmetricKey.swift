@@ -122,6 +122,7 @@ package enum Purpose {
     package enum ApplicationPassword: SealsData {}
     package enum BackupKEK: WrapsKeys {}
     package enum Backup: SealsStreams {}
+    /// What seals of opened keys are made from: in a file of the user's, new at each unlock.
     package enum Sharing: DerivesKeys {}
     package enum SharedPayload: SealsData {}
     package enum Agreement: KeyPurpose {}

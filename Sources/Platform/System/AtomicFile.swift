@@ -176,6 +176,7 @@ extension AtomicFile {
         return unsafe unlinkat(folder.number, unused, 0) == 0
     }
 
+    /// Random only to avoid collisions: `O_EXCL` keeps writers apart.
     private static func temporaryName(for name: String) -> String {
         // A name has at most 255 bytes; the temporary one must fit, too.
         "." + PrivateDirectory.temporaryName(String(name.prefix(50)))

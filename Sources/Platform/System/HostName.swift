@@ -39,6 +39,7 @@ package enum HostName {
         return (String(decoding: name, as: UTF8.self), port)
     }
 
+    /// The text with small letters of ASCII.
     package static func lowercased(_ text: String) -> String {
         let bytes = text.utf8.map { byte in
             (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte

@@ -17,6 +17,7 @@ package final class Cancellation: Sendable {
 
     private let state = Lock(State())
 
+    /// Makes one that is not cancelled.
     package init() {}
 
     package var isCancelled: Bool { state.withLock { $0.isCancelled } }

@@ -16,6 +16,7 @@ extension SystemError.Code {
     package static let severalLines = Self("severalLines", "more than one line was entered")
     /// Two entries differed, three times.
     package static let mismatch = Self("mismatch", "the two entries differ")
+    /// The answer is empty, which is not allowed.
     package static let empty = Self("empty", "the answer is empty")
     /// There is neither a terminal nor a pinentry with a screen.
     package static let nobodyThere = Self("nobodyThere", "there is no terminal and no pinentry")

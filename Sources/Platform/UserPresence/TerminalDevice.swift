@@ -45,6 +45,7 @@ package struct TerminalDevice: ~Copyable {
         return group >= 0 && group != getpgrp()
     }
 
+    /// The settings of the terminal; `nil` without one.
     func settings() -> Settings? {
         var settings = termios()
         return unsafe tcgetattr(input, &settings) == 0 ? Settings(settings) : nil

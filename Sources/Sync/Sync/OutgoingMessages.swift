@@ -42,6 +42,7 @@ package struct BatchDraft: Sendable {
     /// The covers, strictly rising.
     package var covers: [Dot] { entries.reduce(into: Set()) { $0.formUnion($1.covers) }.sorted() }
 
+    /// The batch, built at a time that is counted in milliseconds since 1970.
     package func batch(at milliseconds: UInt64) -> Batch {
         Batch(
             milliseconds: milliseconds, reads: MessageFormat.version, table: table,
@@ -59,6 +60,7 @@ package struct BaseDraft: Sendable {
     /// The deleted records of messages that were not read yet.
     package let cloud: Set<Dot>
 
+    /// The base with these parts, built at a time that is counted in milliseconds since 1970.
     package func base(at milliseconds: UInt64, parts: [SyncHash]) -> Base {
         Base(
             milliseconds: milliseconds, reads: MessageFormat.version, table: table, own: own,

@@ -122,6 +122,7 @@ package struct ScopeReplica: Sendable {
         live[dot] ?? renewal(of: dot, key)
     }
 
+    /// The renewal of a record of an item; nil if there is none.
     package func renewal(of dot: Dot, _ key: SyncItemID) -> RecordSummary? {
         renewals[key]?.first { $0.source == dot }?.summary
     }

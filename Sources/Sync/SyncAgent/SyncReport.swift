@@ -58,6 +58,7 @@ package struct SyncReport: Hashable, Sendable {
     }
 
     package var state = SyncState.off
+    /// When the last round ended: milliseconds since 1970.
     package var milliseconds: UInt64 = 0
     package private(set) var devices: [DeviceID: Device] = [:]
     package private(set) var troubles: Set<Trouble> = []

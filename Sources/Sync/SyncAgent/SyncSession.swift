@@ -39,6 +39,7 @@ package final class SyncSession {
 
     /// Where time and random numbers come from: tests replace it.
     package struct Machine: Sendable {
+        /// Milliseconds since 1970.
         package var milliseconds: @Sendable () -> UInt64
         package var random: @Sendable () -> HedgeBytes
         package var storeTime: Duration

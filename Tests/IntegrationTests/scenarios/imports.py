@@ -366,7 +366,7 @@ def of_a_keyring(world):
     def ask(*words, of="org.freedesktop.secrets"):
         return world.run("--session", "--print-reply", f"--dest={of}", *words, env=env,
                          command="dbus-send")
-    # Who asks for a name that nobody has makes the bus start another daemon, which stays locked.
+    # The bus answers a message to an unused name by starting a daemon, which would stay locked.
     wait_for(lambda: b"boolean true" in ask(
         "/", "org.freedesktop.DBus.NameHasOwner", "string:org.freedesktop.secrets",
         of="org.freedesktop.DBus").out, "the keyring's name")

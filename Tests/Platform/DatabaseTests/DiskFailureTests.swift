@@ -8,15 +8,25 @@ import ValetTestValues
 
 @testable import ValetDatabase
 
-/// The lines of /proc/locks that this process holds on a file, by any of SQLite's locks.
+/// The locks that this process holds on a file, one line each.
 func locksOfThisProcess(on path: String) throws -> [String] {
     var status = stat()
     guard unsafe stat(path, &status) == 0 else { return [] }
     let suffix = ":\(status.st_ino)"
-    return try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n")
-        .map { $0.split(separator: " ").dropFirst().map(String.init) }
-        .filter { $0.contains("\(getpid())") && $0.contains { $0.hasSuffix(suffix) } }
-        .map { $0.joined(separator: " ") }.sorted()
+    // `/proc/locks` leaves some out while other processes lock and unlock.
+    let folder = "/proc/self/fdinfo"
+    var locks: Set<String> = []
+    for descriptor in try FileManager.default.contentsOfDirectory(atPath: folder) {
+        // Another thread may have closed it.
+        let facts = try? String(contentsOfFile: folder + "/" + descriptor, encoding: .utf8)
+        for line in (facts ?? "").split(separator: "\n") where line.hasPrefix("lock:") {
+            let words = line.split(whereSeparator: \.isWhitespace).dropFirst(2)
+            if words.contains(where: { $0.hasSuffix(suffix) }) {
+                locks.insert(words.joined(separator: " "))
+            }
+        }
+    }
+    return locks.sorted()
 }
 
 @Suite struct `Stray closes` {

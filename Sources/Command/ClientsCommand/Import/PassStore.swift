@@ -8,6 +8,7 @@ internal import ValetSystem
 /// The store of `pass`, the password manager: a folder of files that gpg decrypts. Each file
 /// becomes a secret with its path as name.
 struct PassStore {
+    /// Without a slash at its end.
     private let folder: String
     private let scope: Scope
     private let skipsUnreadable: Bool

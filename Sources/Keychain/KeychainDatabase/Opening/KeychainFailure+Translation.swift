@@ -51,16 +51,26 @@ extension KeychainFailure {
     /// The advice for a keychain that is locked for this process.
     package static var unlockAdvice: Advice { unlockAdvice(ofProcess: LockStates.areOfProcess) }
 
+    /// The advice for a locked keychain.
+    ///
+    /// - Parameter ofProcess: Whether this process unlocks only for itself.
+    package static func unlockAdvice(ofProcess: Bool) -> Advice {
+        guard ofProcess else { return .text("run `valet unlock`") }
+        return .call(
+            .unlock,
+            alternative: "set $VALET_PASSCODE_FD to a descriptor that supplies the passcode")
+    }
+
+    /// This failure, with the advice for a locked keychain if it is one and has none. Rows cannot
+    /// give it: to find out who shares opened keys takes several system calls.
+    var withUnlockAdvice: KeychainFailure {
+        guard code == .locked, advice == nil else { return self }
+        return KeychainFailure(self, advice: Self.unlockAdvice)
+    }
+
     /// The failure for a protection class that is locked now.
     static func locked(_ operation: String) -> KeychainFailure {
         KeychainFailure(.locked, during: operation, advice: unlockAdvice)
-    }
-}
-
-extension SystemError {
-    /// The error for a row whose key is not open.
-    package static func lockedRow() -> SystemError {
-        .lockedRow(ofProcess: LockStates.areOfProcess)
     }
 }
 

@@ -207,7 +207,7 @@ package struct CallAttempts: ~Copyable {
     ///
     /// - Throws: The ``KeychainFailure`` of the call, if it is final.
     package func repeatUnlessFinal(_ error: KeychainFailure) throws(KeychainFailure) {
-        let failure = error.unlessOfKeybag(call.operation)
+        let failure = error.unlessOfKeybag(call.operation).withUnlockAdvice
         if let current { try judge(failure, of: current) } else { try wait(failure) }
     }
 

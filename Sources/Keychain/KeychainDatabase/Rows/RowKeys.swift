@@ -39,7 +39,7 @@ package final class RowKeys: Sendable {
         _ protectionClass: ProtectionClass, isUse: Bool = true
     ) throws(SystemError) -> ItemCipher {
         guard let keys = epoch.keys.keys(of: protectionClass) else {
-            throw epoch.hasKey(of: protectionClass) ? .lockedRow() : .row(.needsPasscode)
+            throw epoch.hasKey(of: protectionClass) ? .row(.lockedRow) : .row(.needsPasscode)
         }
         if isUse { noteUse(of: protectionClass) }
         return ItemCipher(keychainID: keychainID, keys: keys, recipients: epoch.recipients)
@@ -58,7 +58,7 @@ package final class RowKeys: Sendable {
     /// Like ``cipher(opening:)``, for maintenance of the keychain, which does not count as its use.
     package func cipher(examining header: RowHeader) throws(SystemError) -> ItemCipher {
         guard epoch.isNamed(by: header) else { throw .row(.damagedSeal) }
-        guard let keys = epoch.keys.keys(of: header.protectionClass) else { throw .lockedRow() }
+        guard let keys = epoch.keys.keys(of: header.protectionClass) else { throw .row(.lockedRow) }
         return ItemCipher(keychainID: keychainID, keys: keys, recipients: epoch.recipients)
     }
 

@@ -69,6 +69,7 @@ extension RowTransaction {
 
 /// The tombstone that a new row replaces; empty without a tombstone.
 package struct Predecessor {
+    /// Milliseconds since 1970, with 16 more bits for the order within a millisecond.
     package let logicalTime: Int64
     /// When the item was deleted.
     package let modificationDate: Double?

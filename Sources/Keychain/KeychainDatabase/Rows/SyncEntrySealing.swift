@@ -72,14 +72,14 @@ extension RowKeys {
         _ head: SyncEntryHead, facts: [UInt8], secret: SecretValue?
     ) throws(SystemError) -> SealedSyncEntry {
         let number = epoch.keys.epoch
-        guard let factsKeys = epoch.keys.keys(of: .afterFirstUnlock) else { throw .lockedRow() }
+        guard let factsKeys = epoch.keys.keys(of: .afterFirstUnlock) else { throw .row(.lockedRow) }
         var padded = facts
         Padding.pad(&padded, toMultipleOf: Self.factsPadding)
         let sealed = head.associatedData("F", keychainID, number).withBytes { data in
             AEAD.seal(padded.span, associatedData: data, under: factsKeys.attributes)
         }
         guard let secret else { return SealedSyncEntry(head, number, facts: sealed, secret: nil) }
-        guard let keys = epoch.keys.keys(of: head.protectionClass) else { throw .lockedRow() }
+        guard let keys = epoch.keys.keys(of: head.protectionClass) else { throw .row(.lockedRow) }
         let plaintext = Padding.padded(
             secret, toMultipleOf: ItemCipher.valuePadding(secret.byteCount))
         let sealedSecret = head.associatedData("S", keychainID, number).withBytes { data in
@@ -136,7 +136,7 @@ extension RowKeys {
         guard epoch.keys.epoch == number, epoch.hasKey(of: protectionClass) else {
             throw .row(.damagedSeal)
         }
-        guard let keys = epoch.keys.keys(of: protectionClass) else { throw .lockedRow() }
+        guard let keys = epoch.keys.keys(of: protectionClass) else { throw .row(.lockedRow) }
         return keys
     }
 }

@@ -117,7 +117,7 @@ package final class SyncTables: @unchecked Sendable {
     /// share a number; a caller that collects a part of them would miss the others.
     package func changedRows(
         above mark: Int64, count: Int
-    ) throws -> [(row: FoundRow, change: Int64)] {
+    ) throws(SystemError) -> [(row: FoundRow, change: Int64)] {
         var rows: [(row: FoundRow, change: Int64)] = []
         let run = try changed.start()
         try run.bind(mark, at: 1)
@@ -195,14 +195,14 @@ package final class SyncTables: @unchecked Sendable {
         return try run.step() ? try SealedSyncEntry(run) : nil
     }
 
-    /// Hands `body` all entries of these kinds, without their secret parts.
+    /// Hands `body` the entries of these kinds, without their secret parts, until it returns false.
     package func forEachEntry(
-        _ kinds: ClosedRange<UInt8>, _ body: (SealedSyncEntry) throws(SystemError) -> Void
+        _ kinds: ClosedRange<UInt8>, _ body: (SealedSyncEntry) throws(SystemError) -> Bool
     ) throws(SystemError) {
         let run = try entries.start()
         try run.bind(Int64(kinds.lowerBound), at: 1)
         try run.bind(Int64(kinds.upperBound), at: 2)
-        while try run.step() { try body(SealedSyncEntry(run)) }
+        while try run.step(), try body(SealedSyncEntry(run)) {}
     }
 
     /// Writes an entry, over an earlier one with its name.

@@ -9,6 +9,7 @@ package import ValetUserPresence
 /// ``ContextAuthenticator`` uses the means of its process; tests replace them.
 package struct AuthenticationMeans: Sendable {
     package var asker: PasscodeAsker
+    /// Reads fingers; nil where that is not built in.
     package var reader: (any BiometryReader)?
     /// How long a person has, where the caller sets no deadline.
     package var timeLimit: Duration

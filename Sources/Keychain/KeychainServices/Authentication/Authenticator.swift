@@ -60,6 +60,7 @@ package protocol Authenticator: Sendable {
 
 /// How a call may get an application's password.
 package struct PasswordInquiry: Sendable {
+    /// The application's reason; nil if it gives none.
     package let reason: String?
     package let mayAsk: Bool
     package let deadline: Deadline

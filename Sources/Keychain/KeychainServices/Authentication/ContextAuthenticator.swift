@@ -36,6 +36,7 @@ package final class ContextAuthenticator: Authenticator {
         var question: Cancellation?
         var isInvalidated = false
 
+        /// Keeps typed passwords, the latest first.
         mutating func remember(_ typed: [StretchedPassword]) {
             passwords = Array((typed + passwords).prefix(Self.passwordCapacity))
         }
@@ -73,6 +74,7 @@ package final class ContextAuthenticator: Authenticator {
         }
     }
 
+    /// The proof so far; nil for none.
     package func knownProof() throws(KeychainFailure) -> PresenceProof? {
         try state.withLock { (state) throws(KeychainFailure) in
             guard !state.isInvalidated else { throw .refused(.contextInvalidated) }

@@ -36,6 +36,8 @@ extension ValetKeychain {
 }
 
 extension KeychainSession {
+    /// Waits like the asynchronous call of that name, on the calling thread. It needs no other
+    /// thread, so that it also works in a child of `fork`.
     package func waitUntilAvailable(
         for protectionClass: ProtectionClass, deadline: ContinuousClock.Instant
     ) async throws(KeychainFailure) {

@@ -86,6 +86,7 @@ enum IdentityState: Hashable, Sendable {
         return identity
     }
 
+    /// Declares `identity`, unless another one is in use.
     mutating func configure(_ identity: ApplicationIdentity) throws(KeychainFailure) {
         guard case .inUse(let used) = self else { return self = .configured(identity) }
         if used.caller != identity.caller {

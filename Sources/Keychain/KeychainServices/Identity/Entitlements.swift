@@ -73,6 +73,7 @@ struct DeclarationFile {
         }
     }
 
+    /// The text under `key`; nil if the file does not have the key.
     func text(_ key: String) throws(KeychainFailure) -> String? {
         switch values[key] {
         case nil: return nil

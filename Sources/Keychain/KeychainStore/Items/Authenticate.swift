@@ -82,7 +82,7 @@ extension RowKeys {
     {
         guard try header.keybag.publicKey(of: .person) != nil else { return [] }
         guard let keys = try header.keybag.personKeys(of: epoch.keys) else {
-            throw KeychainFailure(.lockedRow(), during: ItemStore.proving)
+            throw KeychainFailure(.row(.lockedRow), during: ItemStore.proving)
         }
         return [keys]
     }

@@ -24,13 +24,15 @@ struct ItemTransaction {
     var state: RowKeys { rows.state }
     var operation: String { rows.operation }
 
-    /// - Throws: ``KeychainFailure/Code/valueTooLarge``.
-    /// Reports an unavailable class: that comes before a match or a duplicate (spec/secitem.md
+    /// Refuses an unavailable class, before a match or a duplicate is reported (spec/secitem.md
     /// §3.10).
+    ///
+    /// - Throws: ``KeychainFailure``: `locked`, `passcodeNotSet`.
     func check(_ protectionClass: ProtectionClass) throws(KeychainFailure) {
         _ = try translating(state.cipher(protectionClass), during: operation)
     }
 
+    /// - Throws: ``KeychainFailure/Code/valueTooLarge``.
     func check(_ value: SecretValue?) throws(KeychainFailure) {
         guard (value?.byteCount ?? 0) <= ItemStore.maximalValueByteCount else {
             throw KeychainFailure(

@@ -62,14 +62,17 @@ struct RowExamination {
                     sound += 1
                 } catch {
                     damaged += 1
-                    return
+                    return true
                 }
-                guard let whole = try tables.entry(entry.head.kind, entry.head.id) else { return }
+                guard let whole = try tables.entry(entry.head.kind, entry.head.id) else {
+                    return true
+                }
                 do throws(SystemError) {
                     _ = try state.openSecret(whole)
                 } catch {
                     if error.isDamage { damaged += 1 }
                 }
+                return true
             }
         } catch {
             guard error.isDamage else { throw error }

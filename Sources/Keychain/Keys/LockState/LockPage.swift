@@ -102,6 +102,7 @@ final class PageWatch: Sendable {
     /// The path of the keychain's folder.
     let folder: String
     private let path: String
+    /// A child of `fork` begins with nothing: a thread of its parent may have held the mutex.
     private let memory = ProcessLocal<Memory> { _ in Memory() }
 
     init(folder: String) {

@@ -3,6 +3,7 @@
 internal import ValetKeychainServices
 
 enum StatusMessage {
+    /// The sentence for `status`; nil for codes that are not known.
     static func text(for status: OSStatus) -> String? {
         sentences[status]
     }

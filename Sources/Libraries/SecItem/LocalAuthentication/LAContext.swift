@@ -211,6 +211,7 @@ open class LAContext: NSObject, @unchecked Sendable {
 extension LAContext: AuthenticationContext {
     package var asking: any Authenticator { authenticator }
 
+    /// Whether a finger is enrolled. Does not ask the user.
     package var hasEnrolledFinger: Bool { !authenticator.enrolments.isEmpty }
 
     /// Gets proof for `demands` within the time that the user has.

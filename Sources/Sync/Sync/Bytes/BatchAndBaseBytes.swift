@@ -234,6 +234,7 @@ extension BasePart {
     /// What a part is bound to: the base's header, which has no hash yet, and the index.
     package struct Place: Sendable {
         let header: MessageHeader
+        /// The index of the part, from 0.
         let index: UInt32
 
         package init(_ header: MessageHeader, index: UInt32) {

@@ -9,6 +9,7 @@ package import ValetSealing
 extension SyncRecord {
     /// The greatest time of a record: 2^62.
     package static let greatestTime: UInt64 = 1 << 62
+    /// The most bytes of a content: 192 KiB.
     package static let maximalContentByteCount = TravellingItem.maximalByteCount
     static let headByteCount = 8 + 16 + 4
 

@@ -22,6 +22,7 @@ package struct Roster: Sendable {
         case member(Member)
         /// It has left: its logs count up to the messages that it names.
         case left(RosterState.Leaver)
+        /// Not a member now.
         case none
     }
 
@@ -241,6 +242,7 @@ package struct Roster: Sendable {
 }
 
 extension Roster {
+    /// The kept entry `hash`, which there must be.
     func node(_ hash: SyncHash) -> Node {
         guard let node = nodes[hash] else { preconditionFailure("an entry is kept") }
         return node

@@ -66,6 +66,7 @@ package struct RosterEntry: Hashable, Sendable {
         package let number: UInt32
         /// The hash of the entry before; zero for the first.
         package let parent: SyncHash
+        /// When it was made: milliseconds since 1970.
         package let milliseconds: UInt64
         package let signer: DeviceID
 

@@ -103,6 +103,7 @@ package protocol SyncStore: Sendable {
     func waitForChange(in circle: CircleID, within limit: WaitLimit) throws(KeychainFailure) -> Bool
 }
 
+/// What is true once a call has stored something.
 package enum StoreGuarantee: Hashable, Sendable {
     /// The bytes are on the disk of this machine. The tables of other devices show whether they
     /// have them.
@@ -185,6 +186,7 @@ package struct StoredName: Hashable, Comparable, Sendable {
 }
 
 package struct StoreListing: Hashable, Sendable {
+    /// The names, rising.
     package var names: [StoredName] = []
     /// How many other names there are. Files that desktops and programs which copy folders leave
     /// behind do not count.

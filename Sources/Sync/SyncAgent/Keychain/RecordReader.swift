@@ -87,6 +87,7 @@ extension SecretValue {
 }
 
 extension ItemContent {
+    /// The attributes of the item's record: docs/SYNC.md §3.3.
     var travelling: AttributeList {
         var content = self
         content.valueByteCount = nil
@@ -107,6 +108,7 @@ extension RecordContent {
         }
     }
 
+    /// The item's value; nil for an item without one.
     package var value: SecretValue? {
         guard case .value(let value) = kind else { return nil }
         return value

@@ -228,6 +228,7 @@ struct KeptReplica {
     var stamp: Int64
     /// Up to which change number local changes were collected.
     var mark: Int64
+    /// nil in no circle.
     var replica: Replica?
     var outgoing: [KeyScope: [UInt8]]
     var replaced = ReplacedValues()
@@ -352,8 +353,8 @@ extension SyncTables {
     ) throws {
         var failure: (any Error)?
         try forEachEntry(kinds) { entry in
-            guard failure == nil else { return }
             do { try body(entry) } catch { failure = error }
+            return failure == nil
         }
         if let failure { throw failure }
     }

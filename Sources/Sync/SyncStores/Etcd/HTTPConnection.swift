@@ -260,12 +260,11 @@ extension HTTPConnection {
     ///
     /// - Throws: `unavailable` if it is not installed or too old.
     init() throws(KeychainFailure) {
-        guard let library = unsafe dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)
-        else { throw .withoutCurl }
+        guard let library = DynamicLibrary("libcurl.so.4") else { throw .withoutCurl }
         unsafe makeEasy = try Self.symbol("curl_easy_init", of: library)
         unsafe cleanUpEasy = try Self.symbol("curl_easy_cleanup", of: library)
-        unsafe setOption = try Self.address("curl_easy_setopt", of: library)
-        unsafe getInfo = try Self.address("curl_easy_getinfo", of: library)
+        unsafe setOption = try Self.symbol("curl_easy_setopt", of: library)
+        unsafe getInfo = try Self.symbol("curl_easy_getinfo", of: library)
         unsafe text = try Self.symbol("curl_easy_strerror", of: library)
         unsafe appendHeader = try Self.symbol("curl_slist_append", of: library)
         unsafe freeHeaders = try Self.symbol("curl_slist_free_all", of: library)
@@ -283,17 +282,10 @@ extension HTTPConnection {
     }
 
     private static func symbol<F>(
-        _ name: String, of library: UnsafeMutableRawPointer
+        _ name: String, of library: DynamicLibrary
     ) throws(KeychainFailure) -> F {
-        let address = unsafe try address(name, of: library)
-        return unsafe unsafeBitCast(address, to: F.self)
-    }
-
-    private static func address(
-        _ name: String, of library: UnsafeMutableRawPointer
-    ) throws(KeychainFailure) -> UnsafeMutableRawPointer {
-        guard let address = unsafe dlsym(library, name) else { throw .withoutCurl }
-        return unsafe address
+        guard let function: F = unsafe library.function(name) else { throw .withoutCurl }
+        return function
     }
 }
 

@@ -27,7 +27,7 @@ final class Bench {
         + "more"
 
     let console = FakeConsole()
-    /// Who is asked for secrets.
+    /// Answers the questions for secrets.
     var person = ScriptedAnswers()
     /// The lines of descriptors, by their numbers.
     var descriptors: [Int32: ScriptedAnswers] = [:]
