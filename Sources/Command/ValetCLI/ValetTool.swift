@@ -27,7 +27,7 @@ package enum ValetTool {
         main { (context) in
             var context = context
             context.added = verbs
-            return run([group] + Terminal.arguments, in: context, verbs.table)
+            return run([group] + Terminal.arguments, in: context, verbs.table())
         }
     }
 
@@ -65,9 +65,9 @@ package enum ValetTool {
         case .help(let name): try context.console.write(help(about: name, context, table))
         case .run(let name, let values):
             if values.has(.noQuestions) { Terminal.turnQuestionsOff() }
-            // Locking asks no questions, so a wrong variable must not stop it.
-            if name != LockCommand.declaration.name { try checkSettings() }
             let command = frequent ?? commands.first { $0.declaration.name == name }
+            // Locking asks no questions, so a wrong variable must not stop it.
+            if command != LockCommand.self { try checkSettings() }
             guard let command else { return try context.added.run(name, values, context) }
             return try command.run(values, in: context)
         }
@@ -128,7 +128,8 @@ package enum ValetTool {
         ]
 
     static func table(adding added: AddedVerbs) -> VerbTable {
-        VerbTable(
+        let added = added.table()
+        return VerbTable(
             verbs: commands.map { $0.declaration } + added.verbs, groups: groups + added.groups)
     }
 

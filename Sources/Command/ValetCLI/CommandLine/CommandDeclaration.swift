@@ -153,8 +153,8 @@ package struct GroupDeclaration: Sendable {
 
 /// The verbs that a program adds to those of this module, which declare and carry them out.
 package struct AddedVerbs: Sendable {
-    let verbs: [CommandDeclaration]
-    let groups: [GroupDeclaration]
+    /// The table of these verbs alone, built anew by each call: the frequent verbs need none.
+    let table: @Sendable () -> VerbTable
     /// Carries out the verb with that name.
     let run: Runner
 
@@ -163,16 +163,14 @@ package struct AddedVerbs: Sendable {
         @Sendable (_ name: String, ParsedValues, Context) throws(CLIError) -> ExitCode
 
     package init(
-        _ verbs: [CommandDeclaration], groups: [GroupDeclaration],
-        run: @escaping Runner
+        _ verbs: @autoclosure @escaping @Sendable () -> [CommandDeclaration],
+        groups: @autoclosure @escaping @Sendable () -> [GroupDeclaration], run: @escaping Runner
     ) {
-        (self.verbs, self.groups, self.run) = (verbs, groups, run)
+        table = { VerbTable(verbs: verbs(), groups: groups()) }
+        self.run = run
     }
 
     static let none = AddedVerbs([], groups: []) { (_, _, _) in .failure }
-
-    /// These verbs alone.
-    var table: VerbTable { VerbTable(verbs: verbs, groups: groups) }
 }
 
 /// The whole command, with everything that its `--help` needs.
