@@ -22,12 +22,18 @@ package enum ValetTool {
         }
     }
 
-    /// Runs the command line of a program that carries out the verbs of one group of `valet`.
+    /// Runs the command line of a program that carries out the verbs of one group of `valet`, and
+    /// contains no others.
     package static func main(of group: String, _ verbs: AddedVerbs) -> Int32 {
         main { (context) in
-            var context = context
-            context.added = verbs
-            return run([group] + Terminal.arguments, in: context, verbs.table())
+            reporting(context) { () throws(CLIError) in
+                let table = verbs.table()
+                return try perform([group] + Terminal.arguments, table, context) {
+                    (name, values) throws(CLIError) in
+                    try checkSettings()
+                    return try verbs.run(name, values, context)
+                }
+            }
         }
     }
 
@@ -41,35 +47,45 @@ package enum ValetTool {
     }
 
     /// Runs the command line `arguments`. nil stands for an argument that is not UTF-8.
-    static func run(
-        _ arguments: [String?], in context: Context, _ table: VerbTable? = nil
+    static func run(_ arguments: [String?], in context: Context) -> ExitCode {
+        reporting(context) { () throws(CLIError) in
+            let frequent = frequentCommand(arguments.first ?? nil)
+            try SyncCommand.handOver(arguments, in: context)
+            let table =
+                frequent.map { VerbTable(verbs: [$0.declaration], groups: []) }
+                ?? table(adding: context.added)
+            return try perform(arguments, table, context) { (name, values) throws(CLIError) in
+                let command = frequent ?? commands.first { $0.declaration.name == name }
+                // Locking asks no questions, so a wrong variable must not stop it.
+                if command != LockCommand.self { try checkSettings() }
+                guard let command else { return try context.added.run(name, values, context) }
+                return try command.run(values, in: context)
+            }
+        }
+    }
+
+    private static func reporting(
+        _ context: Context, _ body: () throws(CLIError) -> ExitCode
     ) -> ExitCode {
         do {
-            return try perform(arguments, in: context, table)
+            return try body()
         } catch {
             if error.code != .brokenPipe { context.console.report(error) }
             return error.code
         }
     }
 
+    /// Reads a command line by the declarations in `table`, and calls `run` for its verb.
     private static func perform(
-        _ arguments: [String?], in context: Context, _ table: VerbTable?
+        _ arguments: [String?], _ table: VerbTable, _ context: Context,
+        _ run: (_ name: String, ParsedValues) throws(CLIError) -> ExitCode
     ) throws(CLIError) -> ExitCode {
-        let frequent = frequentCommand(arguments.first ?? nil)
-        if table == nil { try SyncCommand.handOver(arguments, in: context) }
-        let table =
-            frequent.map { VerbTable(verbs: [$0.declaration], groups: []) } ?? table
-            ?? Self.table(adding: context.added)
         switch try CommandLineParser(table).parse(arguments) {
         case .version: try context.console.write("valet \(Version.current)\n")
-        case .help(let name): try context.console.write(help(about: name, context, table))
+        case .help(let name): try context.console.write(help(about: name, table))
         case .run(let name, let values):
             if values.has(.noQuestions) { Terminal.turnQuestionsOff() }
-            let command = frequent ?? commands.first { $0.declaration.name == name }
-            // Locking asks no questions, so a wrong variable must not stop it.
-            if command != LockCommand.self { try checkSettings() }
-            guard let command else { return try context.added.run(name, values, context) }
-            return try command.run(values, in: context)
+            return try run(name, values)
         }
         return .success
     }
@@ -96,13 +112,11 @@ package enum ValetTool {
         }
     }
 
-    private static func help(
-        about name: String?, _ context: Context, _ table: VerbTable
-    ) -> String {
+    private static func help(about name: String?, _ table: VerbTable) -> String {
         switch name.flatMap({ table[$0] }) {
         case .verb(let verb): HelpText.text(for: verb)
         case .group(let group): HelpText.text(for: group, in: table)
-        case nil: HelpText.text(for: declaration, in: Self.table(adding: context.added))
+        case nil: HelpText.text(for: declaration, in: table)
         }
     }
 

@@ -30,7 +30,7 @@ enum ForeignFiles {
         if beginsLikeFileOfStore(name) { return true }
         let text = text(of: name).lowercased()
         return names.contains(text) || ends.contains { text.hasSuffix($0) }
-            || text.hasPrefix("circle") && text.contains("conflict")
+            || text.hasPrefix("circle") && text.includes("conflict")
     }
 
     /// Whether a name goes on after that of a file of ours: 16 digits of a number, perhaps a part,
