@@ -64,7 +64,10 @@ struct Logins {
         let wanted = (found?.items ?? []).filter { item in
             attributes.allSatisfy { item.attributes.has($0.key, $0.value) }
         }
-        return (wanted.sorted { ($0.changed ?? 0) > ($1.changed ?? 0) }, found?.damage != nil)
+        return (
+            wanted.sorted { $0.modificationDate ?? 0 > $1.modificationDate ?? 0 },
+            found?.damage != nil
+        )
     }
 
     /// Internet passwords that ``items(_:_:)`` does not find, because other programs stored their
@@ -213,8 +216,8 @@ struct Logins {
 
     /// Deletes an item, unless it was changed since it was found.
     func deleteUnchanged(_ item: StoredItem) throws(CLIError) {
-        let version = ItemVersion(item.reference, modificationDate: item.changed)
-        _ = try call(unless: .itemNotFound, session.perform(ItemTransfer(deletions: [version])))
+        let transfer = ItemTransfer(deletions: [item.version])
+        _ = try call(unless: .itemNotFound, session.perform(transfer))
     }
 
     /// Adds items: all or none.
@@ -272,9 +275,6 @@ struct Logins {
 }
 
 extension StoredItem {
-    /// When the item was changed.
-    fileprivate var changed: Double? { attributes[.modificationDate]?.date }
-
     /// The attributes that no two items have in common.
     fileprivate var primaryKey: ItemAttributes {
         attributes.filter { itemClass.primaryKeyAttributes.contains($0.key) }

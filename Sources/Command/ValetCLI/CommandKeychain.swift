@@ -7,7 +7,7 @@ internal import ValetKeychainStore
 /// The keychain as one application sees it. A verb that finds it locked unlocks it:
 /// ``CommandUnlocking``.
 struct CommandKeychain {
-    let session: KeychainSession
+    var session: KeychainSession
     let unlocking: CommandUnlocking
 
     var applicationIdentifier: String { session.caller.applicationIdentifier }

@@ -27,7 +27,7 @@ package enum ValetTool {
     package static func main(of group: String, _ verbs: AddedVerbs) -> Int32 {
         main { (context) in
             reporting(context) { () throws(CLIError) in
-                let table = verbs.table()
+                let table = verbs.table
                 return try perform([group] + Terminal.arguments, table, context) {
                     (name, values) throws(CLIError) in
                     try checkSettings()
@@ -122,8 +122,9 @@ package enum ValetTool {
 
     private static let commands: [any Command.Type] = [
         SetCommand.self, GetCommand.self, ContainsCommand.self, RemoveCommand.self,
-        ShowCommand.self, ListCommand.self, SearchCommand.self, ReadCommand.self, RunCommand.self,
-        InjectCommand.self, StatusCommand.self,
+        ShowCommand.self, HistoryCommand.self, UndoCommand.self, ListCommand.self,
+        SearchCommand.self, ReadCommand.self, RunCommand.self,
+        InjectCommand.self, StatusCommand.self, SettingsCommand.self,
         DoctorCommand.self,
         UnlockCommand.self, LockCommand.self, PasscodeSetCommand.self,
         PasscodeChangeCommand.self, PasscodeRemoveCommand.self, RecoveryCreateCommand.self,
@@ -142,7 +143,7 @@ package enum ValetTool {
         ]
 
     static func table(adding added: AddedVerbs) -> VerbTable {
-        let added = added.table()
+        let added = added.table
         return VerbTable(
             verbs: commands.map { $0.declaration } + added.verbs, groups: groups + added.groups)
     }

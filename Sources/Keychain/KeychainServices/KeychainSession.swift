@@ -14,7 +14,7 @@ internal import ValetUserPresence
 /// keeps its failure as ``KeychainFailure/last``.
 package struct KeychainSession: Sendable {
     package let store: ItemStore
-    package let caller: Caller
+    package var caller: Caller
     /// Runs before each call for items; nil except in tests.
     let script: (any CallScript)?
 

@@ -86,14 +86,6 @@ extension ItemTransfer {
     }
 }
 
-extension StoredItem {
-    fileprivate var version: ItemVersion {
-        let date: Double? =
-            if case .date(let date)? = attributes[.modificationDate] { date } else { nil }
-        return ItemVersion(reference, modificationDate: date)
-    }
-}
-
 extension ItemQuery {
     /// A search for generic passwords that have these attributes.
     ///

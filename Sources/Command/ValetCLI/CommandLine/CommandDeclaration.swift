@@ -153,8 +153,8 @@ package struct GroupDeclaration: Sendable {
 
 /// The verbs that a program adds to those of this module, which declare and carry them out.
 package struct AddedVerbs: Sendable {
-    /// The table of these verbs alone, built anew by each call: the frequent verbs need none.
-    let table: @Sendable () -> VerbTable
+    /// Makes ``table``.
+    private let declare: @Sendable () -> VerbTable
     /// Carries out the verb with that name.
     let run: Runner
 
@@ -166,9 +166,12 @@ package struct AddedVerbs: Sendable {
         _ verbs: @autoclosure @escaping @Sendable () -> [CommandDeclaration],
         groups: @autoclosure @escaping @Sendable () -> [GroupDeclaration], run: @escaping Runner
     ) {
-        table = { VerbTable(verbs: verbs(), groups: groups()) }
+        declare = { VerbTable(verbs: verbs(), groups: groups()) }
         self.run = run
     }
+
+    /// These verbs alone, declared when it is asked for: the frequent verbs do not need it.
+    var table: VerbTable { declare() }
 
     static let none = AddedVerbs([], groups: []) { (_, _, _) in .failure }
 }

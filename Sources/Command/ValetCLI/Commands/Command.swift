@@ -54,7 +54,8 @@ extension Context {
 
     /// The keychain as `requester` sees it.
     func keychain(for requester: Requester) throws(CLIError) -> CommandKeychain {
-        let session = try requesting(session(of: requester))
+        var session = try requesting(session(of: requester))
+        session.caller.keepsHistory = true
         return CommandKeychain(session: session, unlocking: unlocking(session.store, nil))
     }
 

@@ -14,7 +14,8 @@ enum GetCommand: Command {
             ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
             ItemOptions.keyDiscussion,
         ],
-        arguments: [ItemOptions.key], options: ItemOptions.ofOneSecret + [ItemOptions.force],
+        arguments: [ItemOptions.key],
+        options: ItemOptions.ofOneSecret + [ItemOptions.force, FormerValue.option],
         schema: [
             ("name", "the key"), ("byteCount", "the size of the secret"),
             ("encoding", "\"utf-8\", or \"base64\" for a secret that is not UTF-8"),
@@ -37,7 +38,7 @@ enum GetCommand: Command {
         _ values: ParsedValues, in context: Context
     ) throws(CLIError) -> ExitCode {
         let target = try ItemOptions.selection(values).target(context)
-        let value = try target.value()
+        let value = try value(of: target, FormerValue.number(values))
         let console = context.console
         try value.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
             if values.has(ItemOptions.json) {
@@ -47,5 +48,13 @@ enum GetCommand: Command {
             }
         }
         return .success
+    }
+
+    /// - Parameter number: Of a former value; nil for the present one.
+    private static func value(
+        of target: ItemTarget, _ number: Int?
+    ) throws(CLIError) -> SecretValue {
+        guard let number else { return try target.value() }
+        return try target.formerValue(number)
     }
 }

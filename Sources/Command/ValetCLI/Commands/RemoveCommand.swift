@@ -2,6 +2,7 @@
 
 internal import ValetKeychainModel
 internal import ValetKeychainServices
+internal import ValetKeychainStore
 
 /// `valet remove KEY` and `valet remove --all`.
 enum RemoveCommand: Command {
@@ -9,13 +10,16 @@ enum RemoveCommand: Command {
         name: "all", help: "remove every secret of the valet")
     private static let ifExists = OptionDeclaration(
         name: "if-exists", help: "succeed if there is nothing to remove")
+    private static let purge = OptionDeclaration(
+        name: "purge", help: "remove the former values as well: nothing brings the secret back")
 
     static let declaration = CommandDeclaration(
         name: "remove", abstract: "remove a secret, or all of a valet",
         aliases: ["rm"], synonyms: ["delete", "del"],
         discussion: [
-            "A removed secret cannot be recovered. The command asks first, or needs --yes, unless "
-                + "there is nothing to remove.",
+            "The command asks first, or needs --yes, unless there is nothing to remove. 'valet "
+                + "undo' brings a removed secret back, unless it is removed with --purge, or its "
+                + "value needs the user's presence.",
             "--all empties the valet that --id, --app and --group choose, or of it what "
                 + "--accessibility, --cloud and --local choose, and reports how many secrets were "
                 + "removed. With --service, --server or --label it removes all passwords that "
@@ -29,7 +33,7 @@ enum RemoveCommand: Command {
             ItemOptions.keyDiscussion,
         ],
         arguments: [ItemOptions.optionalKey],
-        options: ItemOptions.ofOneSecret + [all, ifExists, KeyOptions.yes],
+        options: ItemOptions.ofOneSecret + [all, ifExists, purge, KeyOptions.yes],
         schema: [("removed", "how many secrets were removed")],
         exitCodes: [
             (.notFound, "no such secret; never with --all or --if-exists"),
@@ -78,7 +82,12 @@ enum RemoveCommand: Command {
         _ target: ItemTarget, _ values: ParsedValues, _ context: Context
     ) throws(CLIError) -> Int {
         let (isAgreed, isFineIfAbsent) = (values.has(KeyOptions.yes), values.has(ifExists))
-        let isThere = isAgreed && !isFineIfAbsent ? true : try target.exists()
+        let purges = values.has(purge)
+        var isThere = true
+        if !isAgreed || isFineIfAbsent {
+            isThere = try target.exists()
+            if purges, !isThere { isThere = try !target.formerItems().isEmpty }
+        }
         if !isThere, isFineIfAbsent { return 0 }
         if isThere, !isAgreed {
             let isShared = target.isShared()
@@ -87,7 +96,8 @@ enum RemoveCommand: Command {
                     + (isShared ? ", on all your devices?" : "?"), isGiven: false)
         }
         do {
-            return try target.delete()
+            guard purges else { return try target.delete() }
+            return try target.purge() ? 1 : 0
         } catch {
             // Another program may have removed it just now.
             if error.code == .notFound, isFineIfAbsent { return 0 }
@@ -99,7 +109,8 @@ enum RemoveCommand: Command {
         _ selection: ItemSelection, _ values: ParsedValues, _ context: Context
     ) throws(CLIError) -> Int {
         let (console, scope) = (context.console, selection.scope)
-        let keychain = try context.keychain(for: scope.requester)
+        var keychain = try context.keychain(for: scope.requester)
+        if values.has(purge) { keychain.session.caller.keepsHistory = false }
         let form: ItemTarget.Form =
             selection.password == nil ? .secret : .password(selection.queries[0])
         let place = ItemTarget(scope: scope, key: nil, form: form, keychain: keychain).place
@@ -120,6 +131,9 @@ enum RemoveCommand: Command {
             let hasCanary =
                 selection.password == nil ? try requesting(has(canary, keychain)) : false
             count += max(0, try deleteAll(query, keychain) - (hasCanary ? 1 : 0))
+            guard values.has(purge) else { continue }
+            let former = try requesting(keychain.attempt(keychain.session.formerItems(query)))
+            try requesting(keychain.attempt(keychain.session.purge(former)))
         }
         if !values.has(ItemOptions.json) {
             console.note("valet: removed \(counted(count)) from \(place)")

@@ -105,6 +105,7 @@ extension ItemTransaction {
                     message: "an item of that name has another accessibility",
                     hint: "remove it first, or use its accessibility")
             }
+            try keepFormerValue(of: old, replacedBy: addition.value)
             try replace(old, value: addition.value, item.accessControl)
             return
         }

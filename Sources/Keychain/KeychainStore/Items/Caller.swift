@@ -14,6 +14,9 @@ package struct Caller: Hashable, Sendable {
     package let executablePath: String?
     /// The advice after a call that needs a group which the caller lacks.
     package var groupAdvice: Advice?
+    /// Whether the values that the caller's writes replace or delete become former values. Only the
+    /// verbs of a person keep them: what a program deletes is gone.
+    package var keepsHistory = false
 
     /// A caller. Without `accessGroups` it has one group, named like the application.
     package init(

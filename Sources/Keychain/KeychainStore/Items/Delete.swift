@@ -84,6 +84,7 @@ extension ItemTransaction {
 
     /// Deletes an item. Leaves a tombstone if it is synchronizable.
     func deleteItem(_ row: SealedRow) throws(KeychainFailure) {
+        try keepFormerValue(of: row)
         guard row.header.flags.contains(.synchronizable) else { return try rows.delete(row) }
         // A tombstone needs the names. Without a tombstone the item would come back.
         let opened = try rows.openIfSound(row)

@@ -57,7 +57,7 @@ extension ItemStore {
     }
 
     /// A walk over the items of every application, for programs that show a person the whole
-    /// keychain. ``next(of:)`` takes the steps.
+    /// keychain. ``next(of:)`` takes the steps, and leaves out what is the keychain's own.
     package func walkEverything() throws(KeychainFailure) -> ItemWalk {
         let numbers = try readRows(Self.walking) { (snapshot) throws(KeychainFailure) in
             try translating(
@@ -84,7 +84,8 @@ extension ItemStore {
                 RowOpener(query: query, parts: .attributes, state: state, access: access)
                     .open(rows), during: Self.walking)
         }
-        guard case .found(let found)? = result else { return FoundItems() }
+        guard case .found(var found)? = result else { return FoundItems() }
+        if walk.groups == nil { found.items.removeAll { $0.accessGroup.isOfKeychain } }
         return found
     }
 

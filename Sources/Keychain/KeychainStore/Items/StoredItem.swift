@@ -43,6 +43,17 @@ package struct ItemParts: OptionSet, Sendable {
 }
 
 extension StoredItem {
+    /// Seconds since 2001-01-01 00:00 UTC; nil where attributes were not asked for.
+    package var modificationDate: Double? {
+        guard case .date(let date)? = attributes[.modificationDate] else { return nil }
+        return date
+    }
+
+    /// The item as it was read, for an ``ItemTransfer``.
+    package var version: ItemVersion {
+        ItemVersion(reference, modificationDate: modificationDate)
+    }
+
     /// The access control; nil for an item without one, and where attributes were not asked for.
     package var accessControl: AccessControl? {
         guard case .accessControl(let bytes)? = attributes[.accessControl] else { return nil }

@@ -117,7 +117,7 @@ extension ItemTransaction {
 
     /// Opens an item that has not changed since it was read. So a value that another process has
     /// stored since then is neither deleted nor overwritten.
-    fileprivate func open(_ version: ItemVersion) throws(KeychainFailure) -> OpenedRow {
+    func open(_ version: ItemVersion) throws(KeychainFailure) -> OpenedRow {
         let groups = try caller.groups(changing: nil, during: operation)
         let query = ItemQuery(version.reference)
         let all = try translating(state.find(query, groups, rows.store), during: operation)

@@ -101,6 +101,7 @@ extension ItemTransaction {
     func update(
         _ match: OpenedRow, _ changes: ItemChanges, value: SecretValue?
     ) throws(KeychainFailure) {
+        if let value { try keepFormerValue(of: match, replacedBy: value) }
         let header = match.row.header
         let new = match.content.applying(changes, valueByteCount: value?.byteCount)
         var flags = header.flags
