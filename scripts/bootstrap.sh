@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the packages that building needs, and with --tests those that testing needs.
+# Installs the packages that building needs, and those that testing or packaging needs.
 set -euo pipefail
 
 needed_major=6 needed_minor=3
@@ -10,13 +10,14 @@ lists=("$folder/packages.txt")
 
 usage() {
     cat <<END
-usage: scripts/bootstrap.sh [--help | --tests]
+usage: scripts/bootstrap.sh [--help | --tests | --release]
 
 Checks for Swift $needed_major.$needed_minor or newer and installs the Debian packages that building
 and running Valet need (scripts/packages.txt), with sudo unless run as root. Changes nothing if all
 of them are installed.
 
---tests   also installs the packages that tests need (scripts/packages-test.txt)
+--tests     also installs the packages that tests need (scripts/packages-test.txt)
+--release   also installs the packages that scripts/package needs (scripts/packages-release.txt)
 END
 }
 
@@ -65,6 +66,7 @@ install_packages() {
 case "${1-}" in
     "") ;;
     --tests) lists+=("$folder/packages-test.txt") ;;
+    --release) lists+=("$folder/packages-release.txt") ;;
     -h | --help) usage; exit 0 ;;
     *) usage >&2; exit 64 ;;
 esac

@@ -16,7 +16,8 @@ let package = Package(
             linkerSettings: [
                 .unsafeFlags([
                     // Programs need no Swift on their machine.
-                    "-static-stdlib", "-use-ld=lld",
+                    "-static-stdlib", "-use-ld=lld", "-Xclang-linker", "-static-libgcc",
+                    "-L" + Context.packageDirectory + "/../../scripts/link",
                     "-Xlinker", "-soname=libvalet.so.0",
                     // Swift's own symbols stay inside: a program may have another version of them.
                     "-Xlinker", "--version-script=" + Context.packageDirectory + "/libvalet.map",

@@ -81,7 +81,7 @@ package enum ValetTool {
         _ run: (_ name: String, ParsedValues) throws(CLIError) -> ExitCode
     ) throws(CLIError) -> ExitCode {
         switch try CommandLineParser(table).parse(arguments) {
-        case .version: try context.console.write("valet \(Version.current)\n")
+        case .version: try context.console.write("valet \(Version.description)\n")
         case .help(let name): try context.console.write(help(about: name, table))
         case .run(let name, let values):
             if values.has(.noQuestions) { Terminal.turnQuestionsOff() }

@@ -141,4 +141,14 @@ package enum Version {
     package static let numbers: (major: Int32, minor: Int32, patch: Int32) = (0, 1, 0)
 
     package static var current: String { "\(numbers.major).\(numbers.minor).\(numbers.patch)" }
+
+    /// The version, and the commit that a packaged program was built from.
+    package static var description: String {
+        let build = build.split(separator: "|").first ?? ""
+        return "\(current) (\(build))"
+    }
+
+    /// `scripts/package` writes commit and date over these characters in the linked program, so that
+    /// they cost no compilation. It looks for all 48.
+    private static let build = "development build|||||||||||||||||||||||||||||||"
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
+import pathlib
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,8 +23,10 @@ from .errors import InvalidArgument, KeychainError, failure
 Buffer = Union[bytes, bytearray, memoryview]
 """What a value can be given as."""
 
-# By its soname, so that the system's loader finds it. No variable of this package names a path.
+# A wheel for pip has the library in this folder. Without it the system's loader finds it by its
+# soname. No variable of this package names a path.
 SONAME = "libvalet.so.0"
+BUNDLED = pathlib.Path(__file__).with_name(SONAME)
 
 INVALID_ARGUMENT = -50
 
@@ -169,7 +172,7 @@ def library() -> ctypes.CDLL:
 
     Raises OSError if it is not installed, or is older than this package.
     """
-    loaded = ctypes.CDLL(SONAME)
+    loaded = ctypes.CDLL(str(BUNDLED) if BUNDLED.exists() else SONAME)
     for name, parameters in PROTOTYPES.items():
         function = getattr(loaded, name, None)
         if function is None:
