@@ -101,7 +101,7 @@ import ValetKeychainStore
         #expect(bench.run(["remove"] + words) == .usage)
         #expect(
             bench.console.notes == [
-                "valet: error: this needs your consent, but "
+                "valet: error: this removes secrets and needs your consent, but "
                     + "questions are turned off",
                 "valet: hint: '--yes' gives consent in advance",
             ])

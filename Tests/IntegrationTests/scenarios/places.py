@@ -79,8 +79,12 @@ def removing_on_full_disk(world):
     agent.do("set running value")
     leave_room(world, 0)
     expect_full(world.run("set", "another", input=b"x" * 500_000))
+    # A former value would need room.
+    outcome = world.run("remove", keys[0], "--yes")
+    expect(outcome.code == 1 and "remove --purge" in outcome.err, "remove on a full disk:", outcome)
+    expect(world.get(keys[0]) == "x" * 10_000, "what a failed removal left")
     for key in keys:
-        outcome = world.run("remove", key, "--yes")
+        outcome = world.run("remove", key, "--yes", "--purge")
         expect(outcome.code == 0, f"remove {key} on a full disk:", outcome)
         expect(world.run("get", key).code == 44, f"{key} is there")
     agent.do("remove running")
@@ -156,7 +160,7 @@ def remove_all(world, byte_count, is_running):
             answer = agent.ask(f"remove {key}")
             expect(answer.startswith("ok"), where, f"remove {number} of {len(keys)}:", answer)
         else:
-            outcome = world.run("remove", key, "--yes", *AGENT_ITEMS)
+            outcome = world.run("remove", key, "--yes", "--purge", *AGENT_ITEMS)
             expect(outcome.code == 0, where, f"remove {number} of {len(keys)}:", outcome)
     expect(agent.do("keys") == "", "left:", agent.do("keys"))
     agent.do("set late value")

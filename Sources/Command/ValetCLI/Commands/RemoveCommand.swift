@@ -93,7 +93,8 @@ enum RemoveCommand: Command {
             let isShared = target.isShared()
             try context.console.requireConsent(
                 to: "Remove \(target.title) from \(target.place)"
-                    + (isShared ? ", on all your devices?" : "?"), isGiven: false)
+                    + (isShared ? ", on all your devices?" : "?"), isGiven: false,
+                because: reason(values))
         }
         do {
             guard purges else { return try target.delete() }
@@ -120,7 +121,7 @@ enum RemoveCommand: Command {
             if found.count > 0 || found.isPartial {
                 try console.requireConsent(
                     to: "Remove \(counted(found.count, shared: found.sharedCount)) from "
-                        + "\(place)?", isGiven: false)
+                        + "\(place)?", isGiven: false, because: reason(values))
             }
         }
         var count = 0
@@ -139,6 +140,11 @@ enum RemoveCommand: Command {
             console.note("valet: removed \(counted(count)) from \(place)")
         }
         return count
+    }
+
+    /// Why consent is needed.
+    private static func reason(_ values: ParsedValues) -> String {
+        values.has(purge) ? "this cannot be undone" : "this removes secrets"
     }
 
     /// How many secrets some searches find, how many of them are shared, and whether some are

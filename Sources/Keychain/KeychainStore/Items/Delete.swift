@@ -23,12 +23,19 @@ extension ItemStore {
         _ query: ItemQuery, for caller: Caller
     ) throws(KeychainFailure) -> Int {
         let groups = try caller.groups(changing: query.accessGroup, during: Self.deleting)
-        let attempt = try shareWrite(
-            Self.deleting, for: caller, byteCount: query.namesOneItem ? 0 : nil
-        ) { (rows) throws(KeychainFailure) -> Deletion in
-            let items = ItemTransaction(rows, caller)
-            guard try !items.hasMany(query, groups) else { return .isLarge }
-            return .done(try items.delete(query))
+        let attempt: Deletion?
+        do {
+            attempt = try shareWrite(
+                Self.deleting, for: caller, byteCount: query.namesOneItem ? 0 : nil
+            ) { (rows) throws(KeychainFailure) -> Deletion in
+                let items = ItemTransaction(rows, caller)
+                guard try !items.hasMany(query, groups) else { return .isLarge }
+                return .done(try items.delete(query))
+            }
+        } catch {
+            guard error.code == .diskFull, caller.keepsHistory else { throw error }
+            throw KeychainFailure(
+                error, hint: "keeping a removed value needs room: `valet remove --purge` does not")
         }
         var count = 0
         switch attempt {
