@@ -30,6 +30,16 @@ package struct CLIError: Error, Hashable, Sendable {
         CLIError(code, "\(place): \(message)", hint: hint)
     }
 
+    /// For callers that asked for JSON: docs/CLIENTS.md.
+    var json: JSON {
+        .object([
+            "error": .object([
+                "code": .string("\(code)"), "exitCode": .number(code.rawValue),
+                "message": .string(message), "hint": .text(hint),
+            ])
+        ])
+    }
+
     package static func usage(_ message: String, hint: String? = nil) -> CLIError {
         CLIError(.usage, message, hint: hint)
     }

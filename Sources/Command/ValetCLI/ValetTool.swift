@@ -26,8 +26,12 @@ package enum ValetTool {
     /// contains no others.
     package static func main(of group: String, _ verbs: AddedVerbs) -> Int32 {
         main { (context) in
-            reporting(context) { () throws(CLIError) in
+            reporting(Terminal.arguments, context) { () throws(CLIError) in
                 let table = verbs.table
+                if try CompletionsCommand.answer(Terminal.arguments, in: context, table) {
+                    return .success
+                }
+                if try ManualCommand.answer(Terminal.arguments, table) { return .success }
                 return try perform([group] + Terminal.arguments, table, context) {
                     (name, values) throws(CLIError) in
                     try checkSettings()
@@ -48,7 +52,8 @@ package enum ValetTool {
 
     /// Runs the command line `arguments`. nil stands for an argument that is not UTF-8.
     static func run(_ arguments: [String?], in context: Context) -> ExitCode {
-        reporting(context) { () throws(CLIError) in
+        reporting(arguments, context) { () throws(CLIError) in
+            guard !arguments.isEmpty else { return try StartPage.show(context) }
             let frequent = frequentCommand(arguments.first ?? nil)
             try SyncCommand.handOver(arguments, in: context)
             let table =
@@ -65,12 +70,18 @@ package enum ValetTool {
     }
 
     private static func reporting(
-        _ context: Context, _ body: () throws(CLIError) -> ExitCode
+        _ arguments: [String?], _ context: Context, _ body: () throws(CLIError) -> ExitCode
     ) -> ExitCode {
         do {
             return try body()
         } catch {
-            if error.code != .brokenPipe { context.console.report(error) }
+            if error.code == .brokenPipe { return error.code }
+            // What follows belongs to a program, or is a name.
+            if arguments.prefix(while: { $0 != "--" }).contains(ItemOptions.json.spelling) {
+                context.console.note(error.json.encoded)
+            } else {
+                context.console.report(error)
+            }
             return error.code
         }
     }
@@ -82,7 +93,10 @@ package enum ValetTool {
     ) throws(CLIError) -> ExitCode {
         switch try CommandLineParser(table).parse(arguments) {
         case .version: try context.console.write("valet \(Version.description)\n")
-        case .help(let name): try context.console.write(help(about: name, table))
+        case .help(let name):
+            try context.console.write(
+                HelpText.text(
+                    for: page(about: name, table), width: context.console.outputColumnCount))
         case .run(let name, let values):
             if values.has(.noQuestions) { Terminal.turnQuestionsOff() }
             return try run(name, values)
@@ -112,11 +126,11 @@ package enum ValetTool {
         }
     }
 
-    private static func help(about name: String?, _ table: VerbTable) -> String {
+    private static func page(about name: String?, _ table: VerbTable) -> HelpPage {
         switch name.flatMap({ table[$0] }) {
-        case .verb(let verb): HelpText.text(for: verb)
-        case .group(let group): HelpText.text(for: group, in: table)
-        case nil: HelpText.text(for: declaration, in: table)
+        case .verb(let verb): HelpPage(verb)
+        case .group(let group): HelpPage(group, in: table)
+        case nil: HelpPage(declaration, in: table)
         }
     }
 
@@ -132,7 +146,8 @@ package enum ValetTool {
         DeviceBindCommand.self, DeviceUnbindCommand.self, RotateCommand.self,
         BackupCreateCommand.self,
         BackupListCommand.self, BackupVerifyCommand.self, BackupRestoreCommand.self,
-        EntitlementsInitCommand.self, SyncCommand.self,
+        EntitlementsInitCommand.self, SyncCommand.self, CompletionsCommand.self,
+        ManualCommand.self,
     ]
 
     /// The groups of verbs with two words.
@@ -148,14 +163,33 @@ package enum ValetTool {
             verbs: commands.map { $0.declaration } + added.verbs, groups: groups + added.groups)
     }
 
-    private static let declaration = ToolDeclaration(
+    static let declaration = ToolDeclaration(
         abstract: "store secrets in an encrypted keychain",
         discussion: [
             "Stores and reads secrets in your own encrypted keychain. Programs that use the Valet "
                 + "library store theirs in the same keychain: --app names the program, --id one "
                 + "of its valets.",
             "Reads secrets from standard input or a prompt. Writes results to standard output; "
-                + "questions, errors and hints to the terminal or standard error.",
+                + "questions, errors and hints to the terminal or standard error. With --json an error "
+                + "is a JSON object, too: \"error\" with the members code, exitCode, message and "
+                + "hint.",
+        ],
+        topics: [
+            ("Secrets", ["set", "get", "list", "search", "show", "contains", "remove"]),
+            ("Changing secrets", ["undo", "history"]),
+            ("Giving secrets to programs", ["run", "inject", "read"]),
+            (
+                "Unlocking and protecting",
+                ["unlock", "lock", "passcode", "recovery", "device", "rotate"]
+            ),
+            ("The keychain as a whole", ["status", "doctor", "settings", "backup", "sync"]),
+            (
+                "Other programs",
+                [
+                    "import", "export", "git-credential", "docker-credential", "aws-credentials",
+                    "entitlements", "completions", "manual",
+                ]
+            ),
         ],
         environment: [
             (

@@ -64,7 +64,7 @@ import ValetCommandTestSupport
         """
 
     @Test func `The help of a verb reads like a manual page`() {
-        #expect(HelpText.text(for: Self.open) == Self.page)
+        #expect(HelpText.text(for: HelpPage(Self.open)) == Self.page)
     }
 
     @Test func `The help of every verb and group fits, and its examples can be parsed`() throws {
@@ -81,6 +81,46 @@ import ValetCommandTestSupport
         for code in ExitCode.returned {
             #expect(bench.console.outputText.contains("\n  \(code.rawValue) "))
         }
+    }
+
+    @Test func `The command alone shows where to begin, and makes no keychain`() {
+        let bench = Bench()
+        #expect(bench.run([]) == .success)
+        let page = bench.console.outputText
+        #expect(page.contains("There is no keychain yet"))
+        #expect(page.split(separator: "\n", omittingEmptySubsequences: false).count <= 18)
+        for verb in ["set", "get", "list", "run", "remove"] {
+            #expect(page.contains("\n  valet \(verb) "))
+        }
+        bench.add("key")
+        #expect(bench.run([]) == .success)
+        #expect(bench.console.outputText.contains("has 1 item and no passcode"))
+    }
+
+    @Test func `Every verb has one topic`() {
+        let topics = ValetTool.declaration.topics.flatMap(\.verbs)
+        #expect(Set(topics).count == topics.count)
+        let others = Self.table.words(in: nil).filter { !topics.contains($0) }
+        #expect(others.isEmpty)
+    }
+
+    @Test(arguments: [72, 80, 100, 300])
+    func `Help is as wide as the terminal, up to 100 columns`(_ width: Int) {
+        let text = HelpText.text(for: HelpPage(GetCommand.declaration), width: width)
+        let widest = text.split(separator: "\n").map(\.count).max() ?? 0
+        #expect(widest <= min(width, 100))
+        #expect(widest > min(width, 100) - 12)
+    }
+
+    @Test func `Errors are JSON with --json, with the code and the hint`() {
+        let bench = Bench()
+        #expect(bench.run("get", "key", "--json") == .notFound)
+        let error = bench.console.notes.joined()
+        #expect(error.hasPrefix("{\"error\":{\"code\":\"notFound\",\"exitCode\":44,"))
+        #expect(error.contains("\"hint\":\"'valet list' shows"))
+        // What follows is a name.
+        #expect(bench.run("get", "--", "--json") == .notFound)
+        #expect(bench.console.notes.first?.hasPrefix("valet: error: ") == true)
     }
 
     private static let doors = VerbTable(
@@ -115,13 +155,14 @@ import ValetCommandTestSupport
 
     @Test func `The help of a group shows its verbs`() throws {
         let group = try #require(Self.doors.groups.first)
-        #expect(HelpText.text(for: group, in: Self.doors) == Self.groupPage)
+        #expect(HelpText.text(for: HelpPage(group, in: Self.doors)) == Self.groupPage)
     }
 
     @Test func `The help of the command shows a group once`() {
         let tool = ToolDeclaration(
-            abstract: "", discussion: [], environment: [], examples: [])
-        let lines = HelpText.text(for: tool, in: Self.doors).split(separator: "\n").filter {
+            abstract: "", discussion: [], topics: [], environment: [], examples: [])
+        let lines = HelpText.text(for: HelpPage(tool, in: Self.doors)).split(separator: "\n").filter
+        {
             $0.hasPrefix("  open") || $0.hasPrefix("  window")
         }
         #expect(lines == ["  open    open a door", "  window  let air in"])

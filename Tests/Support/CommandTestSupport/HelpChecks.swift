@@ -9,14 +9,14 @@ import Testing
 package func checkHelp(of added: AddedVerbs) throws {
     let table = added.table
     for verb in table.verbs {
-        let text = HelpText.text(for: verb)
+        let text = HelpText.text(for: HelpPage(verb))
         #expect(text.hasPrefix("valet \(verb.name) - "))
         check(text, of: verb.name)
         #expect(!verb.examples.isEmpty, "\(verb.name)")
         for example in verb.examples { try tryOut(example.command, in: table) }
     }
     for group in table.groups {
-        check(HelpText.text(for: group, in: table), of: group.name)
+        check(HelpText.text(for: HelpPage(group, in: table)), of: group.name)
         #expect(!group.examples.isEmpty, "\(group.name)")
         for example in group.examples { try tryOut(example.command, in: table) }
     }

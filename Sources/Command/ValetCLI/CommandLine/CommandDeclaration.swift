@@ -181,6 +181,8 @@ struct ToolDeclaration: Sendable {
     let abstract: String
     /// Paragraphs.
     let discussion: [String]
+    /// The verbs and groups by what they are for, in the order of help.
+    let topics: [(title: String, verbs: [String])]
     let environment: [(name: String, help: String)]
     let examples: [(command: String, help: String)]
 }

@@ -1,54 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Writes help from declarations, 80 columns wide.
-struct HelpText {
-    static let columnCount = 80
-    /// The column in which explanations start.
-    private static let tab = 26
-
-    private var lines: [String] = []
-
-    static func text(for verb: CommandDeclaration) -> String {
-        var help = HelpText()
-        help.lines.append("valet \(verb.name) - \(verb.abstract)")
-        help.section("Usage", verb.usages)
-        help.paragraphs(verb.discussion)
-        help.list("Arguments", verb.arguments.map { ($0.name, $0.help) })
-        help.list("Options", verb.allOptions.map { ($0.synopsis, explanation(of: $0)) })
-        help.list("JSON output", verb.schema.map { ($0.member, $0.help) })
-        help.list("Exit codes", exitCodes(of: verb))
-        help.examples(verb.examples)
-        return help.finished
+/// What help says about a verb, a group or the command, made from the declarations. ``HelpText``
+/// and ``ManualPage`` show it.
+struct HelpPage {
+    enum Section {
+        case paragraphs([String])
+        case list(_ title: String, [(name: String, help: String)])
+        case examples([(command: String, help: String)])
     }
 
-    static func text(for group: GroupDeclaration, in table: VerbTable) -> String {
-        var help = HelpText()
-        help.lines.append("valet \(group.name) - \(group.abstract)")
-        help.section("Usage", ["valet \(group.name) VERB [OPTIONS] [ARGUMENT]"])
-        help.paragraphs(group.discussion)
-        help.list("Verbs", table.entries(in: group.name))
-        help.list("Options", [(OptionDeclaration.help.synopsis, OptionDeclaration.help.help)])
-        help.examples(group.examples)
-        help.lines += ["", "'valet help \(group.name) VERB' explains a verb."]
-        return help.finished
+    /// All words of the verb; empty for the command as a whole.
+    let name: String
+    let abstract: String
+    let usages: [String]
+    var sections: [Section]
+    /// The last line of the text.
+    var end: String?
+
+    init(_ verb: CommandDeclaration) {
+        (name, abstract, usages) = (verb.name, verb.abstract, verb.usages)
+        sections = [
+            .paragraphs(verb.discussion),
+            .list("Arguments", verb.arguments.map { ($0.name, $0.help) }),
+            .list("Options", verb.allOptions.map { ($0.synopsis, Self.explanation(of: $0)) }),
+            .list("JSON output", verb.schema.map { ($0.member, $0.help) }),
+            .list("Exit codes", Self.exitCodes(of: verb)),
+            .examples(verb.examples),
+        ]
     }
 
-    static func text(for tool: ToolDeclaration, in table: VerbTable) -> String {
-        var help = HelpText()
-        help.lines.append("valet - \(tool.abstract)")
-        help.section("Usage", ["valet VERB [OPTIONS] [KEY]"])
-        help.paragraphs(tool.discussion)
-        help.list("Verbs", table.entries(in: nil))
+    init(_ group: GroupDeclaration, in table: VerbTable) {
+        (name, abstract) = (group.name, group.abstract)
+        usages = ["valet \(group.name) VERB [OPTIONS] [ARGUMENT]"]
+        sections = [
+            .paragraphs(group.discussion),
+            .list("Verbs", Self.entries(of: table, in: group.name)),
+            .list("Options", [(OptionDeclaration.help.synopsis, OptionDeclaration.help.help)]),
+            .examples(group.examples),
+        ]
+        end = "'valet help \(group.name) VERB' explains a verb."
+    }
+
+    init(_ tool: ToolDeclaration, in table: VerbTable) {
+        (name, abstract, usages) = ("", tool.abstract, ["valet VERB [OPTIONS] [KEY]"])
         let options: [OptionDeclaration] = [.help, .version]
-        help.list("Options", options.map { ($0.synopsis, $0.help) })
-        help.list("Environment", tool.environment.map { ($0.name, $0.help) })
-        help.list("Exit codes", ExitCode.returned.map { (String($0.rawValue), $0.explanation) })
-        help.examples(tool.examples)
-        help.lines += ["", "'valet help VERB' explains a verb."]
-        return help.finished
+        sections =
+            [.paragraphs(tool.discussion)] + Self.lists(of: table, by: tool.topics) + [
+                .list("Options", options.map { ($0.synopsis, $0.help) }),
+                .list("Environment", tool.environment.map { ($0.name, $0.help) }),
+                .list(
+                    "Exit codes",
+                    ExitCode.returned.map { (String($0.rawValue), $0.explanation) }),
+                .examples(tool.examples),
+            ]
+        end = "'valet help VERB' explains a verb."
     }
 
-    private var finished: String { lines.joined(separator: "\n") + "\n" }
+    private static func entries(
+        of table: VerbTable, in group: String?
+    ) -> [(name: String, help: String)] {
+        table.entries(in: group).map { ($0.name, $0.abstract) }
+    }
+
+    /// The verbs by topic; those of no topic come last.
+    private static func lists(
+        of table: VerbTable, by topics: [(title: String, verbs: [String])]
+    ) -> [Section] {
+        let entries = entries(of: table, in: nil)
+        let known = Set(topics.flatMap(\.verbs))
+        let lists = topics.map { topic in
+            Section.list(
+                topic.title, topic.verbs.compactMap { name in entries.first { $0.name == name } })
+        }
+        return lists + [.list("Other verbs", entries.filter { !known.contains($0.name) })]
+    }
 
     private static func explanation(of option: OptionDeclaration) -> String {
         var text = option.help
@@ -65,6 +90,42 @@ struct HelpText {
         return ExitCode.allCases.filter { usual.contains($0) || special[$0] != nil }
             .map { (String($0.rawValue), special[$0] ?? $0.explanation) }
     }
+}
+
+/// A help page as text.
+struct HelpText {
+    /// The width where there is no terminal.
+    static let columnCount = 80
+    /// Longer lines are hard to read.
+    private static let widest = 100
+    private static let narrowest = 40
+    /// The column in which explanations start.
+    private static let tab = 26
+
+    private let columnCount: Int
+    private var lines: [String] = []
+
+    /// - Parameter width: That of the terminal; nil if there is none.
+    static func text(for page: HelpPage, width: Int? = nil) -> String {
+        var help = HelpText(
+            columnCount: min(max(width ?? columnCount, narrowest), widest))
+        let title = page.name.isEmpty ? "valet" : "valet \(page.name)"
+        help.lines.append("\(title) - \(page.abstract)")
+        help.section("Usage", page.usages)
+        for section in page.sections {
+            switch section {
+            case .paragraphs(let paragraphs): help.paragraphs(paragraphs)
+            case .list(let title, let entries): help.list(title, entries)
+            case .examples(let examples): help.examples(examples)
+            }
+        }
+        if let end = page.end { help.lines += ["", end] }
+        return help.lines.joined(separator: "\n") + "\n"
+    }
+
+    private init(columnCount: Int) {
+        self.columnCount = columnCount
+    }
 
     private mutating func section(_ title: String, _ body: [String]) {
         lines += ["", title.uppercased()]
@@ -74,16 +135,16 @@ struct HelpText {
     private mutating func paragraphs(_ paragraphs: [String]) {
         for paragraph in paragraphs {
             lines.append("")
-            lines += Self.wrapped(paragraph, width: Self.columnCount)
+            lines += Self.wrapped(paragraph, width: columnCount)
         }
     }
 
-    private mutating func list(_ title: String, _ entries: [(String, String)]) {
+    private mutating func list(_ title: String, _ entries: [(name: String, help: String)]) {
         guard !entries.isEmpty else { return }
         section(title, [])
-        let width = min(Self.tab, (entries.map(\.0.count).max() ?? 0) + 4)
+        let width = min(Self.tab, (entries.map(\.name.count).max() ?? 0) + 4)
         for (name, help) in entries {
-            let text = Self.wrapped(help, width: Self.columnCount - width)
+            let text = Self.wrapped(help, width: columnCount - width)
             let start = "  " + name
             if start.count + 2 > width {
                 lines.append(start)
@@ -100,7 +161,7 @@ struct HelpText {
         section("Examples", [])
         for (command, help) in examples {
             lines.append("  " + command)
-            lines += Self.wrapped(help, width: Self.columnCount - 6).map { "      " + $0 }
+            lines += Self.wrapped(help, width: columnCount - 6).map { "      " + $0 }
         }
     }
 

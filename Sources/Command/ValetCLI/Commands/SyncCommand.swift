@@ -27,6 +27,11 @@ enum SyncCommand: Command {
         throw missing
     }
 
+    /// Lets the program answer a shell that completes one of its verbs, if it is installed.
+    static func handOverCompletion(like console: any Console) {
+        Terminal.become(program: program, without: [0], like: console)
+    }
+
     private static var missing: CLIError {
         CLIError(
             .failure, "the program '\(program)' is not installed",

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
+
+/// What may take the place of the last word of a command line that is not finished.
+struct Completion {
+    /// What a shell completes by itself.
+    enum Kind: String {
+        case words, files, folders, programs
+    }
+
+    private(set) var kind = Kind.words
+    private(set) var words: [(word: String, help: String)] = []
+
+    /// - Parameters:
+    ///   - line: The words after the program's name; the last one, which may be empty, is completed.
+    ///   - names: The names of secrets that the options choose.
+    init(of line: [String], in table: VerbTable, names: (ParsedValues) -> [String]) {
+        let current = line.last ?? ""
+        var rest = line.dropLast()
+        if rest.first == "help" { rest.removeFirst() }
+        var group: String?
+        while let word = rest.popFirst() {
+            let entry = table[VerbTable.name(word, in: group)]
+            if case .group(let found)? = entry {
+                group = found.name
+                continue
+            }
+            var verb = table.verb(calledAlso: word, in: group)
+            if case .verb(let found)? = entry { verb = found }
+            if let verb { complete(current, after: rest, of: verb, names) }
+            return
+        }
+        words = table.entries(in: group).filter { $0.name.hasPrefix(current) }
+            .map { ($0.name, $0.abstract) }
+        let options: [OptionDeclaration] = group == nil ? [.help, .version] : [.help]
+        if current.hasPrefix("-") { offer(options, current) }
+    }
+
+    private mutating func complete(
+        _ current: String, after rest: ArraySlice<String>, of verb: CommandDeclaration,
+        _ names: (ParsedValues) -> [String]
+    ) {
+        var pending: OptionDeclaration?
+        var (given, count, endsOptions) = (Set<String>(), 0, false)
+        for word in rest {
+            if pending != nil {
+                pending = nil
+            } else if word == "--", !endsOptions {
+                endsOptions = true
+            } else if word.hasPrefix("-"), word != "-", !endsOptions {
+                let name = word.prefix { $0 != "=" }
+                let option = verb.allOptions.first { $0.spelling == name }
+                given.insert(option?.spelling ?? "")
+                if option?.valueName != nil, name == word[...] { pending = option }
+            } else {
+                count += 1
+                if verb.takesProgram { endsOptions = true }
+            }
+        }
+        var scanner = ArgumentScanner(verb: verb, words: rest)
+        // What is not finished is not understood.
+        try? scanner.scan()
+        let values = scanner.values
+        if let option = pending { return offerValues(of: option, current, "", values, names) }
+        if current.hasPrefix("-"), !endsOptions {
+            let name = current.prefix { $0 != "=" }
+            guard name != current[...] else {
+                return offer(
+                    verb.allOptions.filter { $0.isRepeatable || !given.contains($0.spelling) },
+                    current)
+            }
+            let option = verb.allOptions.first { $0.spelling == name && $0.valueName != nil }
+            guard let option else { return }
+            let start = name + "="
+            return offerValues(
+                of: option, String(current.dropFirst(start.count)), String(start), values, names)
+        }
+        if verb.takesProgram, verb.arguments.first?.name != CompletionsCommand.shell.name {
+            kind = count == 0 ? .programs : .files
+        } else if count < verb.arguments.count {
+            offerValues(named: verb.arguments[count].name, current, "", values, names)
+        }
+    }
+
+    private mutating func offer(_ options: [OptionDeclaration], _ current: String) {
+        words += options.filter { $0.spelling.hasPrefix(current) }.map { ($0.spelling, $0.help) }
+    }
+
+    private mutating func offerValues(
+        of option: OptionDeclaration, _ current: String, _ start: String, _ values: ParsedValues,
+        _ names: (ParsedValues) -> [String]
+    ) {
+        guard option.choices.isEmpty else {
+            words = option.choices.filter { $0.hasPrefix(current) }.map { (start + $0, "") }
+            return
+        }
+        offerValues(named: option.valueName ?? "", current, start, values, names)
+    }
+
+    /// - Parameter name: What the help calls the value.
+    private mutating func offerValues(
+        named name: String, _ current: String, _ start: String, _ values: ParsedValues,
+        _ names: (ParsedValues) -> [String]
+    ) {
+        switch name {
+        case "KEY":
+            words = names(values).filter { $0.hasPrefix(current) }.map { (start + $0, "") }
+        case "SHELL":
+            words = ShellScript.all.keys.sorted().filter { $0.hasPrefix(current) }
+                .map { (start + $0, "") }
+        case "FILE": kind = .files
+        case "FOLDER", "DIRECTORY": kind = .folders
+        default: break
+        }
+    }
+}
+
+/// The names of secrets that some options choose, for completion. Asks nobody, and opens no value.
+struct NameSearch {
+    /// More would not help anybody.
+    private static let maximumCount = 1000
+
+    let names: [String]
+
+    /// - Throws: Also for a locked keychain.
+    init(_ values: ParsedValues, _ context: Context) throws(CLIError) {
+        let scope = try ItemOptions.scope(values)
+        let session = try requesting(context.session(of: scope.requester))
+        var names: [String] = []
+        let selection = ItemSelection(
+            scope: scope, key: nil, password: try PasswordOptions(values))
+        for query in selection.queries {
+            var walk = try requesting(session.walk(query))
+            while !walk.isAtEnd, names.count < Self.maximumCount {
+                let found = try requesting(session.next(of: &walk, query)).items
+                names += found.map(ListedItem.init).filter { !$0.isCanary }.map(\.name)
+            }
+        }
+        // A command line cannot have the others.
+        self.names = names.filter {
+            !$0.isEmpty && Escaping.harmless($0) == $0
+                && !$0.contains { $0.isNewline || $0 == "\t" }
+        }
+    }
+}

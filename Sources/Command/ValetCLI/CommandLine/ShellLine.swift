@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A command line as a shell has it before Return: words with quotes, the last one unfinished.
+///
+/// Only quotes and backslashes are understood. Nothing is expanded or run.
+struct ShellLine {
+    /// The words after the program's name, without quotes.
+    private(set) var words: [String] = []
+    /// How the last word continues in the line.
+    private var quote: Character?
+    /// How many characters of the last word bash leaves alone: it completes what follows the last
+    /// colon or equals sign.
+    private var keptCount = 0
+    private var quotesAnswers = false
+
+    /// A line of bash.
+    ///
+    /// - Parameter word: What bash completes: the end of the line, as it is there.
+    init(_ line: String, completing word: String) {
+        quotesAnswers = true
+        scan(line)
+        let first = words.firstIndex { $0 == "valet" || $0.hasSuffix("/valet") }
+        words.removeFirst(min(words.count, (first ?? 0) + 1))
+        if words.isEmpty { words = [""] }
+        let current = words[words.count - 1]
+        var plain = ShellLine([], isQuoted: false)
+        plain.scan(word)
+        let end = plain.words.last ?? ""
+        if quote == nil, current.hasSuffix(end) { keptCount = current.count - end.count }
+    }
+
+    /// The words of another shell, which quotes what it inserts.
+    ///
+    /// - Parameter isQuoted: Whether the last word has its quotes.
+    init(_ words: [String], isQuoted: Bool) {
+        self.words = words
+        guard isQuoted, let last = words.last else { return }
+        var line = ShellLine([], isQuoted: false)
+        line.scan(last)
+        self.words[words.count - 1] = line.words.last ?? ""
+    }
+
+    private mutating func scan(_ line: String) {
+        var (word, isInside) = ("", true)
+        var rest = line[...]
+        while let character = rest.popFirst() {
+            switch (quote, character) {
+            case (nil, " "), (nil, "\t"):
+                if isInside, !word.isEmpty || !words.isEmpty { words.append(word) }
+                (word, isInside) = ("", true)
+            case (nil, "'"), (nil, "\""): quote = character
+            case (nil, "\\"): if let next = rest.popFirst() { word.append(next) }
+            case ("'", "'"), ("\"", "\""): quote = nil
+            case ("\"", "\\"):
+                guard let next = rest.popFirst() else { continue }
+                if !"$`\"\\".contains(next) { word.append("\\") }
+                word.append(next)
+            default: word.append(character)
+            }
+        }
+        words.append(word)
+    }
+
+    /// What the shell gets for a word that begins like the last one; nil for one that it cannot
+    /// insert.
+    func replacement(_ word: String) -> String? {
+        guard quotesAnswers else { return word }
+        let rest = word.dropFirst(keptCount)
+        switch quote {
+        // Bash inserts it behind the quotation mark.
+        case "'": return rest.contains("'") ? nil : String(rest)
+        case "\"": return escaping(rest) { "$`\"\\".contains($0) }
+        default:
+            let isPlain: (Character) -> Bool = {
+                $0.isLetter || $0.isNumber || "-_./=:@%+,".contains($0)
+            }
+            return escaping(rest) { !isPlain($0) }
+        }
+    }
+
+    private func escaping(_ text: Substring, _ isSpecial: (Character) -> Bool) -> String {
+        text.map { isSpecial($0) ? "\\\($0)" : "\($0)" }.joined()
+    }
+}
