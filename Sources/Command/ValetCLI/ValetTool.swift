@@ -109,7 +109,8 @@ package enum ValetTool {
     private static let commands: [any Command.Type] = [
         SetCommand.self, GetCommand.self, ContainsCommand.self, RemoveCommand.self,
         ShowCommand.self, ListCommand.self, SearchCommand.self, ReadCommand.self, RunCommand.self,
-        InjectCommand.self, StatusCommand.self,
+        InjectCommand.self, GenerateCommand.self, OTPCommand.self, OTPAddCommand.self,
+        StatusCommand.self,
         DoctorCommand.self,
         UnlockCommand.self, LockCommand.self, PasscodeSetCommand.self,
         PasscodeChangeCommand.self, PasscodeRemoveCommand.self, RecoveryCreateCommand.self,
