@@ -83,6 +83,8 @@ package enum ValetTool {
         case "contains": ContainsCommand.self
         case "read": ReadCommand.self
         case "run": RunCommand.self
+        // The process that `copy` starts. It is in no list: nobody else needs it.
+        case ClipboardClearing.name: ClipboardClearing.self
         default: nil
         }
     }
@@ -110,7 +112,7 @@ package enum ValetTool {
         SetCommand.self, GetCommand.self, ContainsCommand.self, RemoveCommand.self,
         ShowCommand.self, ListCommand.self, SearchCommand.self, ReadCommand.self, RunCommand.self,
         InjectCommand.self, GenerateCommand.self, OTPCommand.self, OTPAddCommand.self,
-        StatusCommand.self,
+        EditCommand.self, CopyCommand.self, StatusCommand.self,
         DoctorCommand.self,
         UnlockCommand.self, LockCommand.self, PasscodeSetCommand.self,
         PasscodeChangeCommand.self, PasscodeRemoveCommand.self, RecoveryCreateCommand.self,

@@ -268,11 +268,11 @@ enum VerbAdvice {
     private static let changing = "'valet set KEY' replaces the secret of that name"
 
     private static let advice: [String: String] = [
-        "cp": copying, "copy": copying, "duplicate": copying, "clone": copying,
+        "cp": copying, "duplicate": copying, "clone": copying,
         "mv": moving, "move": moving, "rename": moving,
         "init": beginning, "setup": beginning, "new": beginning, "start": beginning,
         "create": beginning + "; see also 'valet backup create' and 'valet recovery create'",
-        "edit": changing, "update": changing, "change": changing, "replace": changing,
+        "update": changing, "change": changing, "replace": changing,
     ]
 
     /// The replacement for the verb `word`; nil if none is known.

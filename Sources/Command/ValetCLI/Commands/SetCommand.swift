@@ -174,7 +174,7 @@ extension ItemTarget {
     }
 
     /// Warns about a secret that sync does not send.
-    fileprivate func noteIfTooLargeToTravel(
+    func noteIfTooLargeToTravel(
         _ value: SecretValue, _ stored: StoredSecret?, _ console: any Console
     ) {
         let new: NewItem? =

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A secret in an editor: what is stored, and what is left."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+
+from seats import Seat
+from support import (COMMAND, EVERY_USER, LEAK_TEST, expect, mount, need, need_root,
+                     private_mounts, scenario)
+
+PLACES = ("/dev/shm", f"/run/user/{os.geteuid()}")
+# A configuration that keeps copies of everything.
+VIMRC = """set backup writebackup undofile swapfile viminfo='100,<1000 history=1000
+set backupdir=~/copies directory=~/copies undodir=~/copies
+"""
+NVIMRC = VIMRC.replace("viminfo", "shada")
+
+
+def folders():
+    """The folders in memory that the command has made."""
+    found = set()
+    for place in PLACES:
+        if os.path.isdir(place):
+            found |= {f"{place}/{name}" for name in os.listdir(place) if name.startswith("valet-")}
+    return {path for path in found if os.path.isdir(path) and os.stat(path).st_uid == os.geteuid()}
+
+
+def script(world, text, name="editor"):
+    """An editor that is a shell script; its file is "$1"."""
+    path = f"{world.folder}/{name}"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("#!/bin/sh\n" + text)
+    os.chmod(path, 0o755)
+    return {"EDITOR": path, "VISUAL": None}
+
+
+def edit(world, text, *words, key="k", **options):
+    """Edits by a script. Returns what was shown, and the exit code."""
+    before = folders()
+    seat = Seat(world, "edit", key, *words, env=script(world, text), **options)
+    output, code = seat.finish()
+    expect(folders() <= before, "a folder is left:", folders() - before)
+    return output, code
+
+
+def configured(world):
+    """Has vim and neovim keep copies in the home folder, if they were left to."""
+    os.makedirs(f"{world.folder}/copies", exist_ok=True)
+    os.makedirs(f"{world.folder}/.config/nvim", exist_ok=True)
+    for path, text in ((".vimrc", VIMRC), (".config/nvim/init.vim", NVIMRC)):
+        with open(f"{world.folder}/{path}", "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def has(folder, text):
+    """The files below a folder that contain a text."""
+    return subprocess.run(
+        ["grep", "-rlaF", text, folder], capture_output=True, check=False).stdout.decode().split()
+
+
+KEYS = {
+    "vim": (b"~", b"Aplus\x1b:wq\r"), "nvim": (b"~", b"Aplus\x1b:wq\r"),
+    "nano": (b"Exit", b"\x05plus\x0f\r\x18"),
+}
+
+
+@scenario(users=EVERY_USER, script=LEAK_TEST)
+def with_each_editor(world):
+    """An editor changes a secret, adds no newline, and leaves nothing in the home folder."""
+    configured(world)
+    for editor, (sign, keys) in KEYS.items():
+        need(editor)
+        world.set("k", "hunter2-7f3a")
+        before = folders()
+        seat = Seat(world, "edit", "k", env={"EDITOR": editor, "VISUAL": None})
+        seat.see(sign)
+        new = folders() - before
+        expect(len(new) == 1, editor, "folders:", new)
+        expect(os.stat(new.copy().pop()).st_mode & 0o777 == 0o700, "not private")
+        seat.type(keys)
+        output, code = seat.finish()
+        expect(code == 0, editor, code, output)
+        expect(b"valet: 'k' is stored" in output, editor, output)
+        expect(world.get("k") == "hunter2-7f3aplus", editor, world.get("k"))
+        expect(folders() <= before, editor, "left", folders() - before)
+        left = [path for path in has(world.folder, "hunter2-7f3a")]
+        expect(not left, editor, "left copies in", left)
+
+
+@scenario(script=LEAK_TEST)
+def creates_no_file_elsewhere(world):
+    """While a secret is edited no file is created outside of the memory's folder."""
+    need("strace")
+    configured(world)
+    world.set("k", "hunter2-7f3a")
+    for editor, (sign, keys) in KEYS.items():
+        need(editor)
+        trace = f"{world.folder}/trace"
+        seat = Seat(world, "edit", "k", env={"EDITOR": editor, "VISUAL": None},
+                    prefix=("strace", "-f", "-o", trace, "-s", "300", "-e",
+                            "trace=open,openat,creat,rename,renameat,renameat2,link,linkat,mkdir"))
+        seat.see(sign, 60)
+        seat.type(keys)
+        output, code = seat.finish(60)
+        expect(code == 0, editor, output)
+        with open(trace, encoding="utf-8", errors="replace") as file:
+            lines = [line for line in file if re.search(r"O_CREAT|creat\(|rename|link|mkdir", line)
+                     and "= -1" not in line]
+        inside = [line for line in lines if re.search(r'"(?:/dev/shm|/run/user/\d+)/valet-', line)]
+        expect(inside or editor == "nano", editor, "the trace shows nothing")
+        paths = [path for line in lines for path in re.findall(r'"(/[^"]*)"', line)]
+        foreign = [path for path in paths if not path.startswith(
+            (*(place + "/valet-" for place in PLACES), world.home, "/dev/", "/proc/"))]
+        # neovim listens in a folder of its own, and makes folders for its state; vim checks
+        # whether it may write beside the file. None is a file with text.
+        foreign = [path for path in foreign if not re.search(r"/nvim(?:\.|/|$)|/\.local|/\.cache",
+                                                             path)]
+        expect(not foreign, editor, "created", foreign)
+        expect(not has(f"{world.folder}/copies", "hunter2"), "copies")
+
+
+@scenario(users=EVERY_USER)
+def stores_what_changed(world):
+    """Editing stores a changed text after the editor has ended well, and nothing otherwise."""
+    world.set("k", "one")
+    output, code = edit(world, "exit 0")
+    expect(code == 0 and b"'k' is unchanged" in output, code, output)
+    output, code = edit(world, 'echo >>"$1"')
+    expect(code == 0 and b"'k' is unchanged" in output, "an added newline:", code, output)
+    output, code = edit(world, 'printf two >"$1"; exit 1')
+    expect(code == 1 and b"the editor failed: nothing was changed" in output, code, output)
+    output, code = edit(world, 'printf two >"$1"; kill -KILL $$')
+    expect(code == 1 and b"the editor failed" in output, code, output)
+    output, code = edit(world, 'printf "" >"$1"')
+    expect(code == 64 and b"the secret is empty" in output, code, output)
+    output, code = edit(world, 'rm "$1"')
+    expect(code == 1 and b"No such file" in output, code, output)
+    output, code = edit(world, 'ln -sf /etc/passwd "$1"')
+    expect(code == 1, "a link was followed:", code, output)
+    expect(world.get("k") == "one", world.get("k"))
+    output, code = edit(world, 'printf "two\\n" >"$1".new; mv "$1".new "$1"', "--json")
+    expect(code == 0 and b'{"name":"k","byteCount":3,"changed":true}' in output, code, output)
+    expect(world.get("k") == "two", world.get("k"))
+    world.set("lines", "a\nb\n")
+    edit(world, 'echo c >>"$1"', key="lines")
+    expect(world.get("lines") == "a\nb\nc\n", world.get("lines"))
+    # The whole environment, with options and a shell's words in the name of the editor.
+    env = script(world, 'printf %s "$1|$LONG" >"$2"')
+    env |= {"VISUAL": env["EDITOR"] + " -x", "EDITOR": "false", "LONG": "é" * 99}
+    _, code = Seat(world, "edit", "k", env=env).finish()
+    expect(world.get("k") == "-x|" + "é" * 99, world.get("k"))
+    env["VISUAL"] = "true; LONG=$(echo short) " + env["VISUAL"]
+    Seat(world, "edit", "k", env=env).finish()
+    expect(world.get("k") == "-x|short", world.get("k"))
+
+
+@scenario(users=EVERY_USER)
+def a_new_secret(world):
+    """Editing a name that has no secret makes one, where the options say."""
+    output, code = edit(world, 'test ! -s "$1" && echo value >"$1"', "--cloud")
+    expect(code == 0 and b"'k' is stored" in output, code, output)
+    expect(world.get("k", "--cloud") == "value", "not shared")
+    output, code = edit(world, 'printf x >"$1"', "--local")
+    expect(code == 64 and b"'k' is stored otherwise: when-unlocked, shared" in output, output)
+    output, code = edit(world, "exit 0", key="none")
+    expect(code == 0 and b"unchanged" in output, code, output)
+    expect(world.run("contains", "none").code == 44, "an empty secret was stored")
+
+
+@scenario(users=EVERY_USER)
+def overtaken(world):
+    """A secret that another program changes while it is edited keeps that program's value."""
+    world.set("k", "one")
+    late = b"another program changed 'k' meanwhile: nothing was stored"
+    output, code = edit(world, f'printf other | {COMMAND} set k; printf mine >"$1"')
+    expect(code == 1 and late in output, code, output)
+    expect(world.get("k") == "other", world.get("k"))
+    # The same value again, and a removal: both are changes.
+    output, code = edit(world, f'printf other | {COMMAND} set k; printf mine >"$1"')
+    expect(code == 1 and late in output, code, output)
+    output, code = edit(world, f'{COMMAND} remove --yes k; printf mine >"$1"')
+    expect(code == 1 and late in output and world.run("contains", "k").code == 44, output)
+    output, code = edit(world, f'printf other | {COMMAND} set k; printf mine >"$1"')
+    expect(code == 1 and b"another program changed" in output, code, output)
+    expect(world.get("k") == "other", world.get("k"))
+
+
+@scenario(users=EVERY_USER)
+def leaves_no_files(world):
+    """What an editor writes beside the secret's file, and into its temporary folder, goes."""
+    world.set("k", "one")
+    output, code = edit(world, '''
+        test "$TMPDIR" = "$(dirname "$1")" || exit 9
+        test "$(stat -f -c %T "$TMPDIR")" = tmpfs || exit 8
+        cp "$1" "$1~"; cp "$1" "$TMPDIR/.secret.swp"; chmod 000 "$1~"
+        mkdir -p "$TMPDIR/a/b/c"; cp "$1" "$TMPDIR/a/b/c/d"; ln "$1" "$TMPDIR/hard"
+        ln -s /etc/passwd "$TMPDIR/link"; mkfifo "$TMPDIR/pipe"; printf two >"$1"''')
+    expect(code == 0 and os.path.getsize("/etc/passwd") > 0, code, output)
+    expect(world.get("k") == "two", world.get("k"))
+
+
+@scenario(users=EVERY_USER)
+def signals(world):
+    """Signals end editor and command, with nothing left and nothing stored."""
+    world.set("k", "one")
+    before = folders()
+    for number, resists in ((signal.SIGTERM, False), (signal.SIGHUP, False),
+                            (signal.SIGTERM, True)):
+        trap = "trap '' TERM; " if resists else ""
+        seat = Seat(world, "edit", "k", env=script(
+            world, trap + 'printf two >"$1"; echo ready; while :; do sleep 0.1; done'))
+        seat.see(b"ready")
+        expect(len(folders() - before) == 1, "no folder")
+        begin = time.monotonic()
+        os.kill(seat.process.pid, number)
+        _, code = seat.finish()
+        expect(code == -number, "ended with", code)
+        expect(time.monotonic() - begin < 8, "too slow")
+        expect(folders() <= before, "left", folders() - before)
+    # The interrupt key is the editor's.
+    seat = Seat(world, "edit", "k", env=script(
+        world, "trap 'printf three >\"$1\"; exit 0' INT; echo ready; while :; do sleep 0.1; done"))
+    seat.see(b"ready")
+    seat.type(b"\x03")
+    output, code = seat.finish()
+    expect(code == 0 and world.get("k") == "three", code, output)
+    expect(folders() <= before, "left", folders() - before)
+
+
+@scenario(users=EVERY_USER)
+def refusals(world):
+    """Without a terminal, an editor or a text there is nothing to edit."""
+    world.set("k", "one")
+    env = script(world, 'printf two >"$1"')
+    outcome = world.run("edit", "k", env=env)
+    expect(outcome.code == 64 and "an editor needs a terminal" in outcome.err, outcome)
+    for words, changes in ((("-n",), {}), ((), {"VALET_INTERACTION": "never"})):
+        output, code = Seat(world, "edit", "k", *words, env=env | changes).finish()
+        expect(code == 64 and b"cannot open an editor" in output, code, output)
+    output, code = Seat(world, "edit", "k", env={"EDITOR": "no-such", "VISUAL": ""}).finish()
+    expect(code == 127 and b"there is no editor 'no-such'" in output, code, output)
+    world.set("binary", b"a\0b")
+    output, code = edit(world, 'printf two >"$1"', key="binary")
+    expect(code == 1 and b"'binary' is not text" in output, code, output)
+    expect(world.get("k") == "one" and world.run("get", "binary").out == b"a\0b", "changed")
+
+
+@scenario
+def without_memory(world):
+    """Where no folder is in memory the secret is not written to a disk."""
+    need_root()
+    world.set("k", "one")
+    private_mounts()
+    disk = f"{world.folder}/disk"
+    os.mkdir(disk)
+    expect(os.statvfs(disk).f_fsid != os.statvfs("/dev/shm").f_fsid, "the test's folder is tmpfs")
+    for place in PLACES:
+        if os.path.isdir(place):
+            mount("--bind", disk, place)
+    output, code = edit(world, f'cp "$1" {world.folder}/seen')
+    expect(code == 1 and b"could not make a folder in memory" in output, code, output)
+    expect(b"must be a tmpfs" in output and not os.listdir(disk), output)
+    expect(not os.path.exists(f"{world.folder}/seen"), "the editor ran")
