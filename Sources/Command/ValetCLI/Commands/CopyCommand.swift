@@ -21,8 +21,8 @@ enum CopyCommand: Command {
                 + "ssh. The programs get the secret through a pipe. wl-copy is left out where /tmp "
                 + "is on a disk, because it keeps a file there.",
             "After the time of --clear-after the clipboard is emptied if the secret is still on "
-                + "it. A process in the background does that: it has a keyed hash of the secret, and "
-                + "neither the secret nor a terminal nor the keychain. Copying the same secret "
+                + "it. A process in the background does that: it has a keyed hash of the secret, "
+                + "and neither the secret nor a terminal nor the keychain. Copying the same secret "
                 + "again does not prolong its time. What a terminal has copied cannot be looked "
                 + "at, and stays until something else is copied.",
             "Every program of the session can read the clipboard. A clipboard manager may keep "
