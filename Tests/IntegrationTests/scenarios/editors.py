@@ -11,7 +11,7 @@ from seats import Seat
 from support import (COMMAND, EVERY_USER, LEAK_TEST, expect, mount, need, need_root,
                      private_mounts, scenario)
 
-PLACES = ("/dev/shm", f"/run/user/{os.geteuid()}")
+PLACES = ("/dev/shm/", "/run/user/")
 # A configuration that keeps copies of everything.
 VIMRC = """set backup writebackup undofile swapfile viminfo='100,<1000 history=1000
 set backupdir=~/copies directory=~/copies undodir=~/copies
@@ -19,31 +19,38 @@ set backupdir=~/copies directory=~/copies undodir=~/copies
 NVIMRC = VIMRC.replace("viminfo", "shada")
 
 
-def folders():
-    """The folders in memory that the command has made."""
-    found = set()
-    for place in PLACES:
-        if os.path.isdir(place):
-            found |= {f"{place}/{name}" for name in os.listdir(place) if name.startswith("valet-")}
-    return {path for path in found if os.path.isdir(path) and os.stat(path).st_uid == os.geteuid()}
-
-
-def script(world, text, name="editor"):
-    """An editor that is a shell script; its file is "$1"."""
-    path = f"{world.folder}/{name}"
+def script(world, text):
+    """An editor that is a shell script, and notes its folder first; its file is "$1"."""
+    path = f"{world.folder}/editor"
     with open(path, "w", encoding="utf-8") as file:
-        file.write("#!/bin/sh\n" + text)
+        file.write(f'#!/bin/sh\ndirname -- "$1" >{world.folder}/noted\n{text}')
     os.chmod(path, 0o755)
     return {"EDITOR": path, "VISUAL": None}
 
 
-def edit(world, text, *words, key="k", **options):
+def noted(world):
+    """The folder of the script's last run."""
+    with open(f"{world.folder}/noted", encoding="utf-8") as file:
+        path = file.read().strip()
+    expect(path.startswith(PLACES), "not in memory:", path)
+    return path
+
+
+def edit(world, text, *words, key="k"):
     """Edits by a script. Returns what was shown, and the exit code."""
-    before = folders()
-    seat = Seat(world, "edit", key, *words, env=script(world, text), **options)
-    output, code = seat.finish()
-    expect(folders() <= before, "a folder is left:", folders() - before)
+    output, code = Seat(world, "edit", key, *words, env=script(world, text)).finish()
+    if os.path.exists(f"{world.folder}/noted"):
+        expect(not os.path.exists(noted(world)), "the folder is left")
     return output, code
+
+
+def folder_of(seat):
+    """The folder of the file that a seat's editor has open."""
+    pid = seat.process.pid
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
+        child = file.read().split()[0]
+    with open(f"/proc/{child}/cmdline", "rb") as file:
+        return os.path.dirname(file.read().split(b"\0")[-2].decode())
 
 
 def configured(world):
@@ -74,19 +81,18 @@ def with_each_editor(world):
     for editor, (sign, keys) in KEYS.items():
         need(editor)
         world.set("k", "hunter2-7f3a")
-        before = folders()
         seat = Seat(world, "edit", "k", env={"EDITOR": editor, "VISUAL": None})
         seat.see(sign)
-        new = folders() - before
-        expect(len(new) == 1, editor, "folders:", new)
-        expect(os.stat(new.copy().pop()).st_mode & 0o777 == 0o700, "not private")
+        folder = folder_of(seat)
+        expect(folder.startswith(PLACES), "not in memory:", folder)
+        expect(os.stat(folder).st_mode & 0o777 == 0o700, "not private")
         seat.type(keys)
         output, code = seat.finish()
         expect(code == 0, editor, code, output)
         expect(b"valet: 'k' is stored" in output, editor, output)
         expect(world.get("k") == "hunter2-7f3aplus", editor, world.get("k"))
-        expect(folders() <= before, editor, "left", folders() - before)
-        left = [path for path in has(world.folder, "hunter2-7f3a")]
+        expect(not os.path.exists(folder), editor, "left its folder")
+        left = has(world.folder, "hunter2-7f3a")
         expect(not left, editor, "left copies in", left)
 
 
@@ -113,7 +119,7 @@ def creates_no_file_elsewhere(world):
         expect(inside or editor == "nano", editor, "the trace shows nothing")
         paths = [path for line in lines for path in re.findall(r'"(/[^"]*)"', line)]
         foreign = [path for path in paths if not path.startswith(
-            (*(place + "/valet-" for place in PLACES), world.home, "/dev/", "/proc/"))]
+            (*PLACES, world.home, "/dev/", "/proc/"))]
         # neovim listens in a folder of its own, and makes folders for its state; vim checks
         # whether it may write beside the file. None is a file with text.
         foreign = [path for path in foreign if not re.search(r"/nvim(?:\.|/|$)|/\.local|/\.cache",
@@ -206,20 +212,19 @@ def leaves_no_files(world):
 def signals(world):
     """Signals end editor and command, with nothing left and nothing stored."""
     world.set("k", "one")
-    before = folders()
     for number, resists in ((signal.SIGTERM, False), (signal.SIGHUP, False),
                             (signal.SIGTERM, True)):
         trap = "trap '' TERM; " if resists else ""
         seat = Seat(world, "edit", "k", env=script(
             world, trap + 'printf two >"$1"; echo ready; while :; do sleep 0.1; done'))
         seat.see(b"ready")
-        expect(len(folders() - before) == 1, "no folder")
+        expect(os.path.exists(f"{noted(world)}/secret"), "no folder")
         begin = time.monotonic()
         os.kill(seat.process.pid, number)
         _, code = seat.finish()
         expect(code == -number, "ended with", code)
         expect(time.monotonic() - begin < 8, "too slow")
-        expect(folders() <= before, "left", folders() - before)
+        expect(not os.path.exists(noted(world)), "the folder is left")
     # The interrupt key is the editor's.
     seat = Seat(world, "edit", "k", env=script(
         world, "trap 'printf three >\"$1\"; exit 0' INT; echo ready; while :; do sleep 0.1; done"))
@@ -227,7 +232,7 @@ def signals(world):
     seat.type(b"\x03")
     output, code = seat.finish()
     expect(code == 0 and world.get("k") == "three", code, output)
-    expect(folders() <= before, "left", folders() - before)
+    expect(not os.path.exists(noted(world)), "the folder is left")
 
 
 @scenario(users=EVERY_USER)
@@ -257,7 +262,7 @@ def without_memory(world):
     disk = f"{world.folder}/disk"
     os.mkdir(disk)
     expect(os.statvfs(disk).f_fsid != os.statvfs("/dev/shm").f_fsid, "the test's folder is tmpfs")
-    for place in PLACES:
+    for place in ("/dev/shm", f"/run/user/{os.geteuid()}"):
         if os.path.isdir(place):
             mount("--bind", disk, place)
     output, code = edit(world, f'cp "$1" {world.folder}/seen')

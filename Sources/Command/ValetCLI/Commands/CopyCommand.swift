@@ -101,18 +101,31 @@ enum CopyCommand: Command {
                         + "is on a disk")
                 continue
             }
-            guard clipboard.copy(value) else { continue }
-            if let time {
-                do {
-                    try ClipboardClearing.start(CopiedValue(value), kind, after: time)
+            if try copy(value, to: clipboard, clearingAfter: time) { return kind }
+        }
+        return nil
+    }
+
+    /// Copies, and starts the process that clears: a signal comes before both or after both.
+    private static func copy(
+        _ value: SecretValue, to clipboard: Clipboard, clearingAfter time: Duration?
+    ) throws(CLIError) -> Bool {
+        do throws(SystemError) {
+            let relay = try SignalRelay(SignalRelay.ending, until: Deadline(after: .seconds(5)))
+            let isCopied = clipboard.copy(value)
+            if isCopied, let time {
+                do throws(SystemError) {
+                    try ClipboardClearing.start(CopiedValue(value), clipboard.kind, after: time)
                 } catch {
                     _ = clipboard.clear()
                     throw error
                 }
             }
-            return kind
+            SignalRelay.pass(relay.end())
+            return isCopied
+        } catch {
+            throw CLIError(error)
         }
-        return nil
     }
 
     private static func copyByTerminal(
@@ -169,19 +182,15 @@ enum ClipboardClearing: Command {
     /// Starts the process.
     static func start(
         _ value: CopiedValue, _ kind: Clipboard.Kind, after time: Duration
-    ) throws(CLIError) {
+    ) throws(SystemError) {
         let arguments = [
             name, Self.after.spelling, DurationText.text(time), Self.kind.spelling,
             kind.rawValue,
         ]
-        do {
-            try value.bytes.withBytes { (bytes: Span<UInt8>) throws(SystemError) in
-                try ChildProcess.detach(
-                    path: "/proc/self/exe", arguments: arguments,
-                    environment: Clipboard.environment, input: bytes)
-            }
-        } catch {
-            throw CLIError(error)
+        try value.bytes.withBytes { (bytes: Span<UInt8>) throws(SystemError) in
+            try ChildProcess.detach(
+                path: "/proc/self/exe", arguments: arguments,
+                environment: Clipboard.environment, input: bytes)
         }
     }
 
