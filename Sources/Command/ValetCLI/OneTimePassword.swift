@@ -70,8 +70,7 @@ struct OneTimePassword {
         if isSteam { throw .steam }
         if let word = try uri.text("algorithm") {
             guard let known = Self.hash(word) else {
-                throw .malformed(
-                    "\(quoted(word)) is no algorithm", hint: "it takes SHA1, SHA256 and SHA512")
+                throw .malformed("'algorithm' is none of SHA1, SHA256 and SHA512")
             }
             hash = known
         }
@@ -94,9 +93,8 @@ struct OneTimePassword {
         _ text: String, _ range: ClosedRange<N>, _ name: String
     ) throws(CLIError) -> N {
         guard let number = N(text), range.contains(number), !text.hasPrefix("+") else {
-            throw .malformed(
-                "\(quoted(text)) is no number for '\(name)'",
-                hint: "it takes \(range.lowerBound) to \(range.upperBound)")
+            // The text itself is not shown: where a sign is missing it may be the key.
+            throw .malformed("'\(name)' is not from \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }

@@ -7,13 +7,15 @@ internal import ValetCLinux
 /// editors, that need a file with a name and write others beside it.
 ///
 /// ``remove()`` overwrites what is in it and removes it; so does dropping it, without a word about
-/// what is left. A process that is killed by SIGKILL leaves it behind, until the machine restarts.
+/// what is left. A process that is killed by SIGKILL leaves it behind. The next folder that this
+/// user makes in the same place removes it: its lock is free then.
 package struct MemoryFolder: ~Copyable {
     /// An absolute path.
     package let path: String
     private let handle: FileDescriptor
     private var isThere = true
 
+    private static let prefix = "valet-in-memory-"
     private static let operation = "make a folder in memory"
     /// Programs make few folders in folders; deeper ones stay, and ``remove()`` reports them.
     private static let maximumDepth = 8
@@ -32,16 +34,14 @@ package struct MemoryFolder: ~Copyable {
             .unsupportedFileSystem, during: Self.operation,
             hint: "\(places.joined(separator: " or ")) must be a tmpfs")
         for place in places {
-            guard let path = Self.make(place + "/valet-XXXXXX") else {
+            Self.removeAbandoned(in: place)
+            guard let path = Self.make("\(place)/\(Self.prefix)XXXXXX") else {
                 if ![ENOENT, EACCES, EROFS].contains(errno) {
                     failure = SystemError(errno: errno, during: Self.operation, path: place)
                 }
                 continue
             }
-            let handle = FileDescriptor(
-                owning: unsafe valet_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW))
-            let facts = try? FileSystem.kernel(handle.number, path)
-            guard handle.number >= 0, facts?.isInMemory == true else {
+            guard Self.isInMemory(path), let handle = Self.lock(path) else {
                 _ = unsafe rmdir(path)
                 continue
             }
@@ -61,6 +61,17 @@ package struct MemoryFolder: ~Copyable {
 
     deinit {
         if isThere { _ = wipe() }
+    }
+
+    /// Opens a folder and takes its lock, which says that its owner lives; nil if another process
+    /// has it, or has removed the folder.
+    private static func lock(_ path: String) -> FileDescriptor? {
+        let handle = FileDescriptor(
+            owning: unsafe valet_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW))
+        guard handle.number >= 0, flock(handle.number, LOCK_EX | LOCK_NB) == 0,
+            handle.status().owner == geteuid(), FileIdentity(of: path) == handle.status().identity
+        else { return nil }
+        return handle
     }
 
     private static func make(_ template: String) -> String? {
@@ -110,12 +121,29 @@ package struct MemoryFolder: ~Copyable {
     }
 
     private func wipe() -> Bool {
+        Self.wipe(handle.number, at: path)
+    }
+
+    private static func wipe(_ folder: Int32, at path: String) -> Bool {
         // A program that is still at its end may add a file.
         for _ in 0..<3 {
-            Self.empty(handle.number, depth: 0)
+            empty(folder, depth: 0)
             if unsafe rmdir(path) == 0 || errno == ENOENT { return true }
         }
         return false
+    }
+
+    /// Removes folders whose owners were killed.
+    private static func removeAbandoned(in place: String) {
+        let handle = FileDescriptor(owning: unsafe valet_open(place, O_RDONLY | O_DIRECTORY))
+        guard handle.number >= 0,
+            let names = try? PrivateDirectory.names(in: handle.number, path: place)
+        else { return }
+        for name in names where name.hasPrefix(prefix) {
+            let path = "\(place)/\(name)"
+            guard let folder = lock(path) else { continue }
+            _ = wipe(folder.number, at: path)
+        }
     }
 
     private static func empty(_ folder: Int32, depth: Int) {

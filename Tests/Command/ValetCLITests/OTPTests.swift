@@ -280,3 +280,57 @@ import ValetSealing
         #expect(bench.console.notes.last == "valet: hint: did you mean 'otp'?")
     }
 }
+
+@Suite struct `Secrets of one-time codes` {
+    private func value(_ bytes: [UInt8]) -> SecretValue { SecretValue(copying: bytes.span) }
+
+    private static let pieces = [
+        "otpauth://totp/a?secret=GEZDGNBVGY3TQOJQ", "otpauth://hotp/Ä:b?secret=GEZDGNBVGY3TQOJQ",
+        "&counter=7", "&counter=18446744073709551615", "&digits=8", "&digits=11", "&period=60",
+        "&period=0", "&algorithm=SHA512", "&algorithm=", "#end", "?", "&", "=", "%", "%20", "+",
+        "GEZD GNBV", "secret=", "\n",
+    ]
+
+    /// URIs as issuers and attackers may write them.
+    @Test(arguments: 0..<UInt64(FuzzRounds.count))
+    func `Random secrets never end the process, and errors show nothing of them`(_ seed: UInt64) {
+        var random = SeededRandom(seed)
+        for round in 0..<40 {
+            // Every other one begins well.
+            let start = round % 2 == 0 ? Self.pieces[random.below(2)] : ""
+            let bytes = Array(start.utf8) + random.text(of: Self.pieces, atMost: 5)
+            do throws(CLIError) {
+                try check(value(bytes))
+            } catch {
+                #expect(error.code == .damaged && !error.message.contains("GEZD"))
+            }
+        }
+    }
+
+    /// What is read makes a code, and the next counter changes nothing else.
+    private func check(_ stored: SecretValue) throws(CLIError) {
+        let password = try OneTimePassword(stored)
+        #expect(try password.code(at: 1_000_000_000).byteCount == password.digitCount)
+        guard case .counter(let counter) = password.factor else { return }
+        guard let next = try OneTimePassword.uri(stored, counter: counter) else {
+            #expect(counter == .max)
+            return
+        }
+        let again = try OneTimePassword(next)
+        #expect(again.factor == .counter(counter + 1) && again.key.isEqual(to: password.key))
+        #expect(again.hash == password.hash && again.digitCount == password.digitCount)
+    }
+
+    @Test func `A key comes back from its URI`() throws {
+        var random = SeededRandom(6238)
+        for count in 1...80 {
+            let key = (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+            var text = SecretText()
+            Base32.append(value(key), to: &text)
+            let password = try OneTimePassword(base32: text.value(), .sha512, digitCount: 10)
+            #expect(password.key.isEqual(to: value(key)))
+            let uri = password.uri(label: "\u{0}ä &?#/%")
+            #expect(try OneTimePassword(uri).key.isEqual(to: value(key)))
+        }
+    }
+}

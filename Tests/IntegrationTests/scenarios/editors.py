@@ -8,8 +8,8 @@ import subprocess
 import time
 
 from seats import Seat
-from support import (COMMAND, EVERY_USER, LEAK_TEST, expect, mount, need, need_root,
-                     private_mounts, scenario)
+from support import (COMMAND, EVERY_USER, LEAK_TEST, expect, kill_session, mount, need,
+                     need_root, private_mounts, scenario)
 
 PLACES = ("/dev/shm/", "/run/user/")
 # A configuration that keeps copies of everything.
@@ -225,6 +225,14 @@ def signals(world):
         expect(code == -number, "ended with", code)
         expect(time.monotonic() - begin < 8, "too slow")
         expect(not os.path.exists(noted(world)), "the folder is left")
+    # Nobody can tidy up after SIGKILL but the next edit.
+    seat = Seat(world, "edit", "k", env=script(world, "echo ready; sleep 60"))
+    seat.see(b"ready")
+    left = noted(world)
+    kill_session(seat.process)
+    expect(os.path.exists(left), "SIGKILL was not too fast")
+    edit(world, "exit 0")
+    expect(not os.path.exists(left), "the folder of the killed command is left")
     # The interrupt key is the editor's.
     seat = Seat(world, "edit", "k", env=script(
         world, "trap 'printf three >\"$1\"; exit 0' INT; echo ready; while :; do sleep 0.1; done"))

@@ -94,4 +94,24 @@ import Testing
         #expect(folder.path.hasPrefix(isDisk ? "/dev/shm/" : disk))
         #expect(!isDisk || FileManager.default.subpaths(atPath: disk) == [])
     }
+
+    @Test func `A folder whose owner was killed is removed, and others stay`() throws {
+        let place = "/dev/shm"
+        let (manager, id) = (FileManager.default, UUID().uuidString.prefix(6))
+        let abandoned = "\(place)/valet-in-memory-\(id)"
+        let foreign = "\(place)/valet-\(id)"
+        for path in [abandoned, foreign] {
+            try manager.createDirectory(atPath: path, withIntermediateDirectories: false)
+            try Data("secret".utf8).write(to: URL(fileURLWithPath: path + "/a"))
+        }
+        defer { try? manager.removeItem(atPath: foreign) }
+        let first = try MemoryFolder(in: [place])
+        let second = try MemoryFolder(in: [place])
+        #expect(!manager.fileExists(atPath: abandoned))
+        let paths = [foreign, first.path, second.path]
+        for path in paths { #expect(manager.fileExists(atPath: path)) }
+        try first.write(Array("b".utf8).span, to: "a")
+        let areRemoved = [first.remove(), second.remove()]
+        #expect(areRemoved == [true, true])
+    }
 }

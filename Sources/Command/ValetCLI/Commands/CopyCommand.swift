@@ -24,7 +24,8 @@ enum CopyCommand: Command {
                 + "it. A process in the background does that: it has a keyed hash of the secret, "
                 + "and neither the secret nor a terminal nor the keychain. Copying the same secret "
                 + "again does not prolong its time. What a terminal has copied cannot be looked "
-                + "at, and stays until something else is copied.",
+                + "at, and stays until something else is copied; tmux passes it on after 'set -g "
+                + "set-clipboard on'.",
             "Every program of the session can read the clipboard. A clipboard manager may keep "
                 + "the secret in its history, unless it knows the hint that wl-copy gives from "
                 + "version 2.3 on.",
