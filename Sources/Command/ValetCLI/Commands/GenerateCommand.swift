@@ -41,7 +41,7 @@ enum GenerateCommand: Command {
             "There is at least one character of each class: small letters, capital letters, "
                 + "digits and symbols, as far as the alphabet has them. All secrets with that "
                 + "property are equally likely, because others are thrown away as a whole. Words "
-                + "are from the list of \(WordList.count) that the Electronic Frontier Foundation "
+                + "are from the list of 7,776 that the Electronic Frontier Foundation "
                 + "made for dice: each adds 12.9 bits.",
             ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
             ItemOptions.keyDiscussion,
