@@ -14,6 +14,12 @@ package enum ForegroundProgram {
         package let signals: Set<Int32>
     }
 
+    /// The signals that a relay takes for it: those that end a process, and those that the kernel
+    /// sends to the whole job if the program uses the terminal in the background.
+    package static let signals = SignalRelay.ending + [SIGTTIN, SIGTTOU]
+    /// Those that end this process, too.
+    package static let endingSignals: Set<Int32> = [SIGTERM, SIGHUP]
+
     private static let operation = "start a program"
     /// How long the program has to end, after the signals that this process passed on.
     private static let grace = Duration.seconds(3)
@@ -23,9 +29,10 @@ package enum ForegroundProgram {
     ///
     /// SIGINT and SIGQUIT are the program's while it runs: a terminal sends them to both. SIGTERM
     /// and SIGHUP are passed on to it. A program that they do not end is killed. If it does not end
-    /// by itself, the terminal gets its settings back.
+    /// by itself, the terminal gets its settings back. In the background both are stopped, unless
+    /// they are to end.
     ///
-    /// - Parameter relay: Takes all of these signals.
+    /// - Parameter relay: Takes ``signals``.
     /// - Throws: ``SystemError``: `missing` if there is no such program, `cannotOpen`.
     package static func run(
         path: String, arguments: [String], changing changes: [String: String],
@@ -40,7 +47,9 @@ package enum ForegroundProgram {
         }
         var signals: Set<Int32> = []
         let status = wait(for: child, signals: relay.descriptor, &signals)
-        if !signals.isEmpty || status & 0x7F != 0, hasSettings {
+        // In the background the call would stop this process.
+        let isInFront = tcgetpgrp(0) == getpgrp()
+        if !signals.isEmpty || status & 0x7F != 0, hasSettings, isInFront {
             _ = unsafe tcsetattr(0, TCSANOW, &settings)
         }
         return Ending(exitCode: status & 0x7F == 0 ? status >> 8 & 0xFF : nil, signals: signals)
@@ -66,10 +75,13 @@ package enum ForegroundProgram {
             let pause = handle.number >= 0 ? end : min(end, Deadline(after: .milliseconds(10)))
             let limit = WaitLimit(until: pause, signals: descriptor)
             guard limit.wait(for: handle.number) == .signal else { continue }
-            let new = taken(from: descriptor).subtracting([SIGINT, SIGQUIT])
+            let all = taken(from: descriptor)
+            let new = all.intersection(endingSignals)
             for number in new { kill(child, number) }
             if !new.isEmpty, signals.isEmpty { end = Deadline(after: grace) }
             signals.formUnion(new)
+            // A program at its end uses the terminal once more, and must not stop this process.
+            if signals.isEmpty, !all.isDisjoint(with: [SIGTTIN, SIGTTOU]) { raise(SIGSTOP) }
         }
     }
 

@@ -83,6 +83,17 @@ import ValetSystem
                 == "valet: error: cannot open an editor: questions are turned off")
     }
 
+    @Test(arguments: [
+        (["get", "-c", "k"], "'valet copy KEY' puts a secret onto the clipboard"),
+        (["show", "k", "--clip"], "'valet copy KEY' puts a secret onto the clipboard"),
+        (["get", "k", "--otp"], "'valet otp KEY' shows a one-time code"),
+        (["contains", "k", "-c"], "'valet contains --help' lists the options"),
+    ])
+    func `Options that other tools have lead to the verbs`(_ words: [String], _ hint: String) {
+        #expect(bench.run(words) == .usage)
+        #expect(bench.console.notes.last?.hasPrefix("valet: hint: " + hint) == true)
+    }
+
     @Test(arguments: [("clip", "copy"), ("yank", "copy"), ("vi", "edit"), ("modify", "edit")])
     func `Words that other tools have lead to copy and edit`(_ word: String, _ verb: String) {
         bench.run(word)

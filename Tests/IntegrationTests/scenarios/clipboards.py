@@ -233,6 +233,17 @@ def by_wayland(world):
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_until(lambda: not clearing(world), "the process stays")
     expect(paste() == b"mine", paste())
+    # A newer version, which has a hint for clipboard managers.
+    os.mkdir(f"{runtime}/newer")
+    for name in ("wl-copy", "wl-paste"):
+        with open(f"{runtime}/newer/{name}", "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\ncat >/dev/null; echo '  -s, --sensitive  a secret'\n"
+                       f"echo \"$@\" >>{runtime}/words\n")
+        os.chmod(f"{runtime}/newer/{name}", 0o755)
+    env["PATH"] = f"{runtime}/newer:{env['PATH']}"
+    outcome = world.run("copy", "k", "--clear-after", "never", env=env)
+    with open(f"{runtime}/words", encoding="utf-8") as file:
+        expect(file.read() == "--help\n--sensitive --type text/plain\n", outcome)
 
 
 @scenario

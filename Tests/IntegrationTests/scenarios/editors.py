@@ -44,12 +44,15 @@ def edit(world, text, *words, key="k"):
     return output, code
 
 
-def folder_of(seat):
-    """The folder of the file that a seat's editor has open."""
-    pid = seat.process.pid
+def child_of(pid):
+    """The only child of a process."""
     with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
-        child = file.read().split()[0]
-    with open(f"/proc/{child}/cmdline", "rb") as file:
+        return int(file.read())
+
+
+def folder_of(pid):
+    """The folder of the file that the editor of a command has open."""
+    with open(f"/proc/{child_of(pid)}/cmdline", "rb") as file:
         return os.path.dirname(file.read().split(b"\0")[-2].decode())
 
 
@@ -83,7 +86,7 @@ def with_each_editor(world):
         world.set("k", "hunter2-7f3a")
         seat = Seat(world, "edit", "k", env={"EDITOR": editor, "VISUAL": None})
         seat.see(sign)
-        folder = folder_of(seat)
+        folder = folder_of(seat.process.pid)
         expect(folder.startswith(PLACES), "not in memory:", folder)
         expect(os.stat(folder).st_mode & 0o777 == 0o700, "not private")
         seat.type(keys)
@@ -241,6 +244,45 @@ def signals(world):
     output, code = seat.finish()
     expect(code == 0 and world.get("k") == "three", code, output)
     expect(not os.path.exists(noted(world)), "the folder is left")
+
+
+@scenario(users=EVERY_USER)
+def as_a_job(world):
+    """A shell stops, continues and ends an editor with the command as one job."""
+    need("bash")
+    need("vim")
+    world.set("k", "one")
+    shell = Seat(world, "--norc", "-i", command="/bin/bash",
+                 env={"EDITOR": "vim", "VISUAL": None, "PS1": "READY> "})
+    for ending in (b"fg\n", b"kill %1\n"):
+        shell.see(b"READY> ")
+        shell.type(f"{COMMAND} edit k\n".encode())
+        shell.see(b"~")
+        folder = folder_of(child_of(shell.process.pid))
+        shell.type(b"\x1a")
+        shell.see(b"READY> ")
+        expect(os.path.isdir(folder), "no folder:", folder)
+        shell.type(ending)
+        if ending == b"fg\n":
+            shell.see(b"~")
+            shell.type(b"Aplus\x1b:wq\r")
+            shell.see(b"'k' is stored")
+        end = time.monotonic() + 20
+        while os.path.exists(folder):
+            shell.read()
+            expect(time.monotonic() < end, "the folder is left after", ending)
+    # From the background the editor cannot use the terminal.
+    shell.type(b"\n")
+    shell.see(b"READY> ")
+    shell.type(f"{COMMAND} edit k & sleep 1; jobs\n".encode())
+    shell.see(b"Stopped")
+    shell.type(b"fg\n")
+    shell.see(b"~")
+    shell.type(b":q!\r")
+    shell.see(b"'k' is unchanged")
+    shell.type(b"exit\n")
+    shell.finish()
+    expect(world.get("k") == "oneplus", world.get("k"))
 
 
 @scenario(users=EVERY_USER)

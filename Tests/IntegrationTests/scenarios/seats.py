@@ -16,12 +16,12 @@ from support import COMMAND, expect
 class Seat:
     """The command as the leader of a terminal. Closing it ends what is left."""
 
-    def __init__(self, world, *words, env=None, prefix=()):
+    def __init__(self, world, *words, env=None, prefix=(), command=COMMAND):
         self.output = b""
         self.terminal, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         self.process = world.start(
-            [*prefix, COMMAND, *words], {"TERM": "xterm", **(env or {})},
+            [*prefix, command, *words], {"TERM": "xterm", **(env or {})},
             stdin=theirs, stdout=theirs, stderr=theirs,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
         os.close(theirs)

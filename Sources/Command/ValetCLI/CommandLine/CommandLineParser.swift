@@ -275,6 +275,18 @@ enum VerbAdvice {
         "update": changing, "change": changing, "replace": changing,
     ]
 
+    /// What other tools do by an option of the verb that shows a secret.
+    private static let options: [String: String] = [
+        "-c": "'valet copy KEY' puts a secret onto the clipboard",
+        "--clip": "'valet copy KEY' puts a secret onto the clipboard",
+        "--otp": "'valet otp KEY' shows a one-time code",
+    ]
+
+    /// The replacement for an option of a verb; nil if none is known.
+    static func text(forOption name: String, of verb: CommandDeclaration) -> String? {
+        ["get", "show"].contains(verb.name) ? options[name] : nil
+    }
+
     /// The replacement for the verb `word`; nil if none is known.
     static func text(for word: String) -> String? { advice[word] }
 }

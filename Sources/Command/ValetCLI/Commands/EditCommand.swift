@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
 internal import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSealing
@@ -114,7 +113,8 @@ enum EditCommand: Command {
         // Signals wait from before there is a file until there is none any more.
         let (new, signals): (SecretValue?, Set<Int32>)
         do {
-            let relay = try SignalRelay(SignalRelay.ending, until: Deadline(after: .seconds(5)))
+            let relay = try SignalRelay(
+                ForegroundProgram.signals, until: Deadline(after: .seconds(5)))
             let folder = try MemoryFolder()
             try old.withBytes { (bytes: Span<UInt8>) throws(SystemError) in
                 try folder.write(bytes, to: fileName)
@@ -129,7 +129,8 @@ enum EditCommand: Command {
                 console.note("valet: warning: \(path) could not be removed")
                 console.hint("it is in memory, and has files of the editor: remove it")
             }
-            signals = ending.signals.union(relay.end()).subtracting([SIGINT, SIGQUIT])
+            signals = ending.signals.union(relay.end())
+                .intersection(ForegroundProgram.endingSignals)
         } catch {
             throw CLIError(error)
         }
