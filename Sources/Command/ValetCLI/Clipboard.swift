@@ -101,6 +101,8 @@ struct Clipboard {
                 isDetached: true)
         else { return false }
         input.withBytes { child.write(all: $0, before: deadline) }
+        // The program may have got a part only.
+        guard !deadline.hasPassed else { return false }
         return child.exitCode(before: deadline) == 0
     }
 
