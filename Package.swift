@@ -23,8 +23,8 @@ let productNames: Set = ["Valet", "KeychainSwift", "LocalAuthentication", "Secur
 // below (docs/ARCHITECTURE.md). Each is a folder of Sources.
 let floors = [
     "Platform": [
-        "CCurl", "CLinux", "CSQLite", "CSodium", "CTPM2", "Database", "Sealing", "System", "TPM",
-        "UserPresence",
+        "CCurl", "CLinux", "CSQLite", "CSodium", "CTPM2", "CWordList", "Database", "Sealing",
+        "System", "TPM", "UserPresence",
     ],
     "Keychain": [
         "KeychainDatabase", "KeychainModel", "KeychainServices", "KeychainStore", "Keys",
@@ -127,7 +127,7 @@ var products: [Product] = [
     sync.swiftSettings = strict + [.define("SYNC_RULES", .when(configuration: .debug))]
     let database = library(
         "KeychainDatabase", ["Database", "KeychainModel", "Keys", "Sealing", "System", "TPM"])
-    let sealing = library("Sealing", ["CLinux", "CSodium", "System"])
+    let sealing = library("Sealing", ["CLinux", "CSodium", "CWordList", "System"])
     // Tests set hundreds of passcodes, at a cost of their own. Releases, and builds of users, have
     // no such switch.
     if isStrict {
@@ -151,6 +151,7 @@ var products: [Product] = [
         system("CLinux"),
         system("CTPM2", apt: "libtss2-dev"),
         system("CCurl"),
+        system("CWordList"),
         system("CInterfaceHeader"),
         library("System", ["CLinux"]),
         sealing,

@@ -113,6 +113,8 @@ package enum ValetTool {
         case "contains": ContainsCommand.self
         case "read": ReadCommand.self
         case "run": RunCommand.self
+        // The process that `copy` starts. It is in no list: nobody else needs it.
+        case ClipboardClearing.name: ClipboardClearing.self
         default: nil
         }
     }
@@ -137,8 +139,9 @@ package enum ValetTool {
     private static let commands: [any Command.Type] = [
         SetCommand.self, GetCommand.self, ContainsCommand.self, RemoveCommand.self,
         ShowCommand.self, HistoryCommand.self, UndoCommand.self, ListCommand.self,
-        SearchCommand.self, ReadCommand.self, RunCommand.self,
-        InjectCommand.self, StatusCommand.self, SettingsCommand.self,
+        SearchCommand.self, ReadCommand.self, RunCommand.self, InjectCommand.self,
+        GenerateCommand.self, OTPCommand.self, OTPAddCommand.self, EditCommand.self,
+        CopyCommand.self, StatusCommand.self, SettingsCommand.self,
         DoctorCommand.self,
         UnlockCommand.self, LockCommand.self, PasscodeSetCommand.self,
         PasscodeChangeCommand.self, PasscodeRemoveCommand.self, RecoveryCreateCommand.self,
@@ -175,8 +178,11 @@ package enum ValetTool {
                 + "hint.",
         ],
         topics: [
-            ("Secrets", ["set", "get", "list", "search", "show", "contains", "remove"]),
-            ("Changing secrets", ["undo", "history"]),
+            (
+                "Secrets",
+                ["set", "get", "copy", "generate", "otp", "list", "search", "show", "contains"]
+            ),
+            ("Changing secrets", ["edit", "remove", "undo", "history"]),
             ("Giving secrets to programs", ["run", "inject", "read"]),
             (
                 "Unlocking and protecting",

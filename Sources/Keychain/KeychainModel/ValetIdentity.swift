@@ -148,7 +148,7 @@ package enum Version {
         return "\(current) (\(build))"
     }
 
-    /// `scripts/package` writes commit and date over these characters in the linked program, so that
-    /// they cost no compilation. It looks for all 48.
+    /// `scripts/package` writes commit and date over these characters in the linked program, so
+    /// that they cost no compilation. It looks for all 48.
     private static let build = "development build|||||||||||||||||||||||||||||||"
 }

@@ -14,7 +14,8 @@ package struct ChildProcess: ~Copyable {
 
     /// The descriptor to read its output from.
     package let output: Int32
-    private let input: Int32
+    /// −1 once it was closed.
+    private var input: Int32
     private let identifier: pid_t
     /// A pidfd; −1 on a kernel older than 5.3.
     private let handle: Int32
@@ -23,17 +24,22 @@ package struct ChildProcess: ~Copyable {
     /// Starts the program at `path` with `environment` (`NAME=value`) and no descriptors but 0 to
     /// 2. No signal is blocked or ignored in it.
     ///
-    /// - Parameter isPatient: Whether the program gets time to exit by itself at the end.
+    /// - Parameters:
+    ///   - isPatient: Whether the program gets time to exit by itself at the end.
+    ///   - isDetached: Whether it gets a session of its own: what it leaves in the background then
+    ///     outlives the terminal of this process.
     /// - Throws: ``SystemError``, with the system's reason.
     package init(
-        path: String, arguments: [String] = [], environment: [String], isPatient: Bool = true
+        path: String, arguments: [String] = [], environment: [String], isPatient: Bool = true,
+        isDetached: Bool = false
     ) throws(SystemError) {
         let requests = try Pipe()
         let answers = try Pipe()
         var identifier: pid_t = 0
         let code = Self.start(
             [path] + arguments, environment,
-            streams: (requests.reading.number, answers.writing.number), &identifier)
+            streams: (requests.reading.number, answers.writing.number), &identifier,
+            isDetached: isDetached)
         guard code == 0 else {
             throw SystemError(errno: code, during: "start a program", path: path)
         }
@@ -45,7 +51,7 @@ package struct ChildProcess: ~Copyable {
     }
 
     deinit {
-        _ = close(input)
+        if input >= 0 { _ = close(input) }
         if !isPatient || !reap(within: Self.grace) {
             send(SIGTERM)
             if !reap(within: Self.grace) {
@@ -60,6 +66,33 @@ package struct ChildProcess: ~Copyable {
     /// Writes to its standard input. Returns 0 or `errno`.
     package func write(_ bytes: Span<UInt8>) -> Int32 {
         FileDescriptor.write(bytes, to: input)
+    }
+
+    /// Writes to its standard input until the deadline, and closes it.
+    package mutating func write(all bytes: Span<UInt8>, before deadline: Deadline) {
+        FileDescriptor.write(bytes, to: input, within: WaitLimit(until: deadline))
+        _ = close(input)
+        input = -1
+    }
+
+    /// Starts a program that outlives this process: in a session of its own, without a terminal and
+    /// without output. `input` is its whole standard input, at most as much as a pipe has room for.
+    ///
+    /// - Throws: ``SystemError``, with the system's reason.
+    package static func detach(
+        path: String, arguments: [String], environment: [String], input: Span<UInt8>
+    ) throws(SystemError) {
+        precondition(input.count <= 4096, "more input than a pipe has room for")
+        let requests = try Pipe()
+        let null = FileDescriptor(owning: unsafe valet_open("/dev/null", O_WRONLY))
+        var identifier: pid_t = 0
+        var code = start(
+            [path] + arguments, environment, streams: (requests.reading.number, null.number),
+            &identifier, isDetached: true)
+        if code == 0 { code = FileDescriptor.write(input, to: requests.writing.number) }
+        guard code == 0 else {
+            throw SystemError(errno: code, during: "start a program", path: path)
+        }
     }
 
     /// Waits for the end of the program.
@@ -101,7 +134,8 @@ package struct ChildProcess: ~Copyable {
     }
 
     private static func start(
-        _ words: [String], _ environment: [String], streams: (Int32, Int32), _ child: inout pid_t
+        _ words: [String], _ environment: [String], streams: (Int32, Int32), _ child: inout pid_t,
+        isDetached: Bool = false
     ) -> Int32 {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
@@ -119,8 +153,10 @@ package struct ChildProcess: ~Copyable {
         unsafe posix_spawnattr_setsigmask(&attributes, &signals)
         unsafe sigfillset(&signals)
         unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
+        // POSIX_SPAWN_SETSID, which Swift's view of the C library lacks.
+        let session: Int32 = isDetached ? 0x80 : 0
         unsafe posix_spawnattr_setflags(
-            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | session))
 
         var arguments = unsafe strings(words)
         var variables = unsafe strings(environment)

@@ -94,6 +94,27 @@ package enum WallClock {
     }
 }
 
+/// The clock that goes on while the machine sleeps.
+package enum BootClock {
+    /// How late the end of a sleep may be after the machine has slept, in nanoseconds.
+    private static let lateness: Int64 = 2_000_000_000
+
+    /// Sleeps for a time of which the machine's own sleep is a part.
+    package static func sleep(for duration: Duration) {
+        let begin = valet_boot_milliseconds()
+        let (seconds, attoseconds) = duration.components
+        let length =
+            UInt64(clamping: seconds) &* 1000
+            &+ UInt64(clamping: attoseconds / 1_000_000_000_000_000)
+        while true {
+            let passed = valet_boot_milliseconds() &- begin
+            guard passed < length else { return }
+            let pause = Duration.milliseconds(Int64(clamping: length - passed))
+            _ = Deadline(after: pause).sleep(atMost: lateness)
+        }
+    }
+}
+
 extension timespec {
     /// The time in nanoseconds, clamped to the range of `Int64`.
     var nanoseconds: Int64 {

@@ -34,6 +34,15 @@ package struct Environment: Sendable {
         return unsafe String(validatingCString: text)
     }
 
+    /// The program of that name in the folders of `$PATH`, absolute ones alone; nil if there is
+    /// none. A name with a slash is a path already.
+    package func program(_ name: String) -> String? {
+        guard !name.contains("/") else { return GivenFile.isProgram(name) ? name : nil }
+        let folders = (value("PATH") ?? "/usr/bin:/bin").split(separator: ":")
+        return folders.lazy.filter { $0.hasPrefix("/") }.map { "\($0)/\(name)" }
+            .first(where: GivenFile.isProgram)
+    }
+
     /// Removes a variable from this process, trusted or not. Returns its value.
     package static func remove(_ name: String) -> String? {
         let value = unsafe getenv(name).flatMap { unsafe String(validatingCString: $0) }

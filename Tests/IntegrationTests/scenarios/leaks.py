@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The memory of a process after it has handled a secret."""
 
+import base64
 import fcntl
 import json
 import os
@@ -12,11 +13,15 @@ import subprocess
 import termios
 import time
 
+from seats import Seat
 from support import (COMMAND, LEAK_TEST, ORDINARY, Failure, Skip, expect, kill_session, need,
                      need_root, scenario)
 
 FAKE_PINENTRY = os.path.join(
     os.path.dirname(__file__), "..", "..", "Platform", "UserPresenceTests", "fake-pinentry")
+# Starts a program that is held for a minute at its end.
+HOLDING = ("strace", "-o", "/dev/null", "-e", "trace=exit_group", "-e",
+           "inject=exit_group:delay_enter=60000000")
 EXIT_GROUP = {"x86_64": "231 ", "aarch64": "94 "}
 
 
@@ -162,6 +167,44 @@ def of_helpers(world):
         world.started.remove(process)
 
 
+@scenario(script=LEAK_TEST)
+def of_new_verbs(world):
+    """Secrets that were made, that make codes, were edited or copied are not in memory."""
+    need("strace")
+    need_root()
+    key, canary = pattern(5).hex(), pattern(6)[:32].hex()
+    base32 = base64.b32encode(bytes.fromhex(key)).decode()
+    uri = f"otpauth://hotp/a?secret={base32}&counter=1"
+    world.set("edited", f"{key}\n")
+    env = {"CANARY": canary, "EDITOR": "sed -i s/^/x/", "VISUAL": None, "DISPLAY": None,
+           "WAYLAND_DISPLAY": None}
+    for words, input in ((("generate", "a", "--length", "200"), ""),
+                         (("generate", "b", "--words", "40"), ""),
+                         (("otp", "add", "c"), base32), (("otp", "add", "d"), uri),
+                         (("otp", "c"), ""), (("otp", "d"), ""),
+                         (("edit", "edited"), None), (("copy", "edited"), None)):
+        if input is None:
+            process = Seat(world, *words, env=env, prefix=HOLDING).process
+        else:
+            process = start(world, words, env, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+            process.stdin.write(input.encode())
+            process.stdin.close()
+        regions = list(memory(held(process)))
+        expect(found(regions, canary.encode()), "the search finds nothing:", words)
+        name = words[-1] if words[0] != "generate" else words[1]
+        stored = world.run("get", name).out
+        expect(len(stored) > 64, words, stored)
+        for secret in {stored, stored[-64:], key.encode(), base32.encode()}:
+            places = found(regions, secret)
+            expect(not places, *words, "leaves a secret at", places)
+        if words[0] != "generate":
+            places = found(regions, bytes.fromhex(key))
+            expect(not places, *words, "leaves the key at", places)
+        kill_session(process)
+        world.started.remove(process)
+    expect(world.run("get", "edited").out == f"x{key}\n".encode(), "not edited")
+
+
 def shell(script):
     return ("--", "sh", "-c", script)
 
@@ -275,8 +318,7 @@ def wait_until(is_so, *words):
 
 def start(world, words, env, program=COMMAND, **options):
     """Starts a run that is held for a minute at its end."""
-    command = ["strace", "-o", "/dev/null", "-e", "trace=exit_group", "-e",
-               "inject=exit_group:delay_enter=60000000", program, *words]
+    command = [*HOLDING, program, *words]
     return world.start(command, env, **{"stderr": subprocess.DEVNULL, **options})
 
 

@@ -117,6 +117,7 @@ struct ArgumentScanner {
         }
         return .usage(
             "unknown option \(quoted(name))",
-            hint: nearest.map { "did you mean '\($0)'?" } ?? list + (words ?? ""))
+            hint: VerbAdvice.text(forOption: name, of: verb)
+                ?? nearest.map { "did you mean '\($0)'?" } ?? list + (words ?? ""))
     }
 }

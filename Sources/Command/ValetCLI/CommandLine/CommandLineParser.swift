@@ -51,8 +51,20 @@ struct CommandLineParser: Sendable {
         }
         switch try entry(first, in: group) {
         case .group(let group): return try parse(rest, in: group.name)
-        case .verb(let verb): return try parse(rest, of: verb)
+        case .verb(let verb):
+            if let longer = longerVerb(verb, rest.first) {
+                return try parse(rest.dropFirst(), of: longer)
+            }
+            return try parse(rest, of: verb)
         }
+    }
+
+    /// The verb whose name is that of another verb and the word behind it: `otp add`.
+    private func longerVerb(_ verb: CommandDeclaration, _ word: String?) -> CommandDeclaration? {
+        guard let word, !word.contains(" "),
+            case .verb(let longer) = table[VerbTable.name(word, in: verb.name)]
+        else { return nil }
+        return longer
     }
 
     private func defaultVerb(of group: String?) -> String? {
@@ -80,6 +92,7 @@ struct CommandLineParser: Sendable {
         switch try entry(word, in: group) {
         case .group(let group): return try help(rest, in: group.name)
         case .verb(let verb):
+            if let longer = longerVerb(verb, rest.first) { return .help(verb: longer.name) }
             if let extra = rest.first { throw .usage("unexpected argument \(quoted(extra))") }
             return .help(verb: verb.name)
         }
@@ -177,6 +190,21 @@ package struct ParsedValues: Hashable, Sendable {
         options[option.name] ?? option.defaultValue
     }
 
+    /// The number given for an option that has a default, in decimal digits.
+    ///
+    /// - Throws: ``ExitCode/usage`` for a number outside of `range`, and for other text.
+    func number<N: FixedWidthInteger>(
+        _ option: OptionDeclaration, in range: ClosedRange<N>
+    ) throws(CLIError) -> N {
+        let text = self[option] ?? ""
+        guard let number = N(text), range.contains(number), !text.hasPrefix("+") else {
+            throw .usage(
+                "'\(option.spelling)' does not take \(quoted(text))",
+                hint: "it takes \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
     /// Whether a flag was given.
     package func has(_ flag: OptionDeclaration) -> Bool { flags.contains(flag.name) }
 
@@ -238,16 +266,26 @@ enum VerbAdvice {
         "there is nothing to set up: 'valet set KEY' stores a secret, and creates the keychain "
         + "with the first one"
     private static let changing = "'valet set KEY' replaces the secret of that name"
-    private static let generating = "'openssl rand -base64 32 | valet set KEY --trim-newline'"
 
     private static let advice: [String: String] = [
-        "cp": copying, "copy": copying, "duplicate": copying, "clone": copying,
+        "cp": copying, "duplicate": copying, "clone": copying,
         "mv": moving, "move": moving, "rename": moving,
         "init": beginning, "setup": beginning, "new": beginning, "start": beginning,
         "create": beginning + "; see also 'valet backup create' and 'valet recovery create'",
-        "edit": changing, "update": changing, "change": changing, "replace": changing,
-        "generate": generating, "gen": generating,
+        "update": changing, "change": changing, "replace": changing,
     ]
+
+    /// What other tools do by an option of the verb that shows a secret.
+    private static let options: [String: String] = [
+        "-c": "'valet copy KEY' puts a secret onto the clipboard",
+        "--clip": "'valet copy KEY' puts a secret onto the clipboard",
+        "--otp": "'valet otp KEY' shows a one-time code",
+    ]
+
+    /// The replacement for an option of a verb; nil if none is known.
+    static func text(forOption name: String, of verb: CommandDeclaration) -> String? {
+        ["get", "show"].contains(verb.name) ? options[name] : nil
+    }
 
     /// The replacement for the verb `word`; nil if none is known.
     static func text(for word: String) -> String? { advice[word] }

@@ -15,7 +15,8 @@ struct Completion {
     private(set) var words: [(word: String, help: String)] = []
 
     /// - Parameters:
-    ///   - line: The words after the program's name; the last one, which may be empty, is completed.
+    ///   - line: The words after the program's name. The last one, which may be empty, is
+    ///     completed.
     ///   - names: The names of secrets that the options choose.
     init(of line: [String], in table: VerbTable, names: (ParsedValues) -> [String]) {
         let current = line.last ?? ""
@@ -30,8 +31,14 @@ struct Completion {
             }
             var verb = table.verb(calledAlso: word, in: group)
             if case .verb(let found)? = entry { verb = found }
-            if let verb { complete(current, after: rest, of: verb, names) }
-            return
+            guard let verb else { return }
+            // `otp add` is a verb, and `otp` is one.
+            if let word = rest.first,
+                case .verb(let longer)? = table[VerbTable.name(word, in: verb.name)]
+            {
+                return complete(current, after: rest.dropFirst(), of: longer, names)
+            }
+            return complete(current, after: rest, of: verb, names)
         }
         words = table.entries(in: group).filter { $0.name.hasPrefix(current) }
             .map { ($0.name, $0.abstract) }
@@ -43,45 +50,28 @@ struct Completion {
         _ current: String, after rest: ArraySlice<String>, of verb: CommandDeclaration,
         _ names: (ParsedValues) -> [String]
     ) {
-        var pending: OptionDeclaration?
-        var (given, count, endsOptions) = (Set<String>(), 0, false)
-        for word in rest {
-            if pending != nil {
-                pending = nil
-            } else if word == "--", !endsOptions {
-                endsOptions = true
-            } else if word.hasPrefix("-"), word != "-", !endsOptions {
-                let name = word.prefix { $0 != "=" }
-                let option = verb.allOptions.first { $0.spelling == name }
-                given.insert(option?.spelling ?? "")
-                if option?.valueName != nil, name == word[...] { pending = option }
-            } else {
-                count += 1
-                if verb.takesProgram { endsOptions = true }
-            }
+        let typed = TypedWords(rest, of: verb)
+        if let option = typed.pending {
+            return offerValues(of: option, current, "", typed.values, names)
         }
-        var scanner = ArgumentScanner(verb: verb, words: rest)
-        // What is not finished is not understood.
-        try? scanner.scan()
-        let values = scanner.values
-        if let option = pending { return offerValues(of: option, current, "", values, names) }
-        if current.hasPrefix("-"), !endsOptions {
+        if current.hasPrefix("-"), !typed.endsOptions {
             let name = current.prefix { $0 != "=" }
             guard name != current[...] else {
                 return offer(
-                    verb.allOptions.filter { $0.isRepeatable || !given.contains($0.spelling) },
+                    verb.allOptions.filter { $0.isRepeatable || !typed.given.contains($0) },
                     current)
             }
             let option = verb.allOptions.first { $0.spelling == name && $0.valueName != nil }
             guard let option else { return }
             let start = name + "="
             return offerValues(
-                of: option, String(current.dropFirst(start.count)), String(start), values, names)
+                of: option, String(current.dropFirst(start.count)), String(start), typed.values,
+                names)
         }
         if verb.takesProgram, verb.arguments.first?.name != CompletionsCommand.shell.name {
-            kind = count == 0 ? .programs : .files
-        } else if count < verb.arguments.count {
-            offerValues(named: verb.arguments[count].name, current, "", values, names)
+            kind = typed.count == 0 ? .programs : .files
+        } else if typed.count < verb.arguments.count {
+            offerValues(named: verb.arguments[typed.count].name, current, "", typed.values, names)
         }
     }
 
@@ -114,6 +104,41 @@ struct Completion {
         case "FILE": kind = .files
         case "FOLDER", "DIRECTORY": kind = .folders
         default: break
+        }
+    }
+}
+
+/// The words between a verb and the one that is completed.
+private struct TypedWords {
+    /// The option whose value comes next.
+    private(set) var pending: OptionDeclaration?
+    private(set) var given: Set<OptionDeclaration> = []
+    /// How many words are not options.
+    private(set) var count = 0
+    private(set) var endsOptions = false
+    /// What the words choose, as far as they are understood.
+    let values: ParsedValues
+
+    init(_ words: ArraySlice<String>, of verb: CommandDeclaration) {
+        var scanner = ArgumentScanner(verb: verb, words: words)
+        try? scanner.scan()
+        values = scanner.values
+        for word in words {
+            if pending != nil {
+                pending = nil
+            } else if word == "--", !endsOptions {
+                endsOptions = true
+            } else if word.hasPrefix("-"), word != "-", !endsOptions {
+                let name = word.prefix { $0 != "=" }
+                guard let option = verb.allOptions.first(where: { $0.spelling == name }) else {
+                    continue
+                }
+                given.insert(option)
+                if option.valueName != nil, name == word[...] { pending = option }
+            } else {
+                count += 1
+                if verb.takesProgram { endsOptions = true }
+            }
         }
     }
 }

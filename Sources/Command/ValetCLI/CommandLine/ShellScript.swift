@@ -28,7 +28,8 @@ enum ShellScript {
         _valet() {
             local line
             local -a reply names helps
-            reply=("${(@f)$(command valet completions next zsh "${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
+            reply=("${(@f)$(
+                command valet completions next zsh "${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
             case $reply[1] in
                 files) _files; return ;;
                 folders) _files -/; return ;;

@@ -5,6 +5,7 @@ package import ValetKeychainModel
 package import ValetKeychainServices
 package import ValetKeychainStore
 internal import ValetSealing
+internal import ValetSystem
 package import ValetUserPresence
 
 /// One verb. `ValetTool` runs it.
@@ -36,6 +37,8 @@ package struct Context {
     package var otherSecrets: (PasscodeDescriptor?) -> any SecretSource = {
         PasscodeAsker.forProcess(descriptor: $0, prefersTerminal: true, readsVariable: false)
     }
+    /// The time of day, in nanoseconds since 1970.
+    var clock: () -> Int64 = { WallClock.nanoseconds }
     /// The verbs of the program beside those of this module.
     var added = AddedVerbs.none
 }

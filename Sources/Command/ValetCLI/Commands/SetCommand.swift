@@ -82,10 +82,7 @@ enum SetCommand: Command {
                 hint: "'valet remove' removes a secret")
         }
         let stored = try target.store(value, ifAbsent: isOnlyIfAbsent)
-        if let origin = stored?.origin, let service = stored?.service {
-            context.console.note(
-                "valet: moved \(target.title): it was \(origin.place), and is \(service.place)")
-        }
+        target.noteMove(stored, context.console)
         target.noteIfTooLargeToTravel(value, stored, context.console)
         if values.has(ItemOptions.json) {
             try context.console.write(
@@ -135,7 +132,7 @@ extension ItemTarget {
     /// password.
     ///
     /// - Throws: ``ExitCode/alreadyThere`` if there is one and `isOnlyIfAbsent`.
-    fileprivate func store(
+    func store(
         _ value: SecretValue, ifAbsent isOnlyIfAbsent: Bool
     ) throws(CLIError) -> StoredSecret? {
         switch form {
@@ -144,6 +141,12 @@ extension ItemTarget {
             try storePassword(value, query, ifAbsent: isOnlyIfAbsent)
             return nil
         }
+    }
+
+    /// Says that a secret was moved, if it was.
+    func noteMove(_ stored: StoredSecret?, _ console: any Console) {
+        guard let service = stored?.service, let origin = stored?.origin else { return }
+        console.note("valet: moved \(title): it was \(origin.place), and is \(service.place)")
     }
 
     /// Asks before an existing secret is replaced.
@@ -171,7 +174,7 @@ extension ItemTarget {
     }
 
     /// Warns about a secret that sync does not send.
-    fileprivate func noteIfTooLargeToTravel(
+    func noteIfTooLargeToTravel(
         _ value: SecretValue, _ stored: StoredSecret?, _ console: any Console
     ) {
         let new: NewItem? =

@@ -191,4 +191,12 @@ package enum Randomness {
             unsafe randombytes_buf(start, buffer.count)
         }
     }
+
+    /// A number from 0 to `count` − 1. Each is as likely as any other: there is no remainder that
+    /// would favour small ones.
+    package static func number(below count: Int) -> Int {
+        precondition(1...Int(UInt32.max) ~= count, "no range to choose from")
+        Libsodium.start()
+        return Int(randombytes_uniform(UInt32(count)))
+    }
 }

@@ -36,6 +36,9 @@ final class Bench {
     private(set) var store: ItemStore
     private let tpm: TPMDevice
 
+    /// The time of day for the command: 2001-01-01 00:00 UTC.
+    var seconds: Int64 = 978_307_200
+
     /// - Parameter home: The name of the keychain's folder.
     init(tpm: TPMDevice = TPMDevice(.device(path: "/dev/no-such-tpm")), home: String = "home") {
         self.tpm = tpm
@@ -102,11 +105,12 @@ final class Bench {
         return ValetTool.run(words, in: context)
     }
 
-    private var context: Context {
-        let (session, person, descriptors) = (session, person, descriptors)
+    var context: Context {
+        let (session, person, descriptors, seconds) = (session, person, descriptors, seconds)
         var context = Context(console: console)
         context.own = { () throws(KeychainFailure) in session }
         context.store = { () throws(KeychainFailure) in session.store }
+        context.clock = { seconds * 1_000_000_000 }
         let answers = { (number: Int32?) -> any SecretSource in
             number.map { descriptors[$0] ?? ScriptedAnswers(isInteractive: false) } ?? person
         }

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetSealing
+internal import ValetSystem
+
+/// A clipboard of the user's session, and the program that reaches it. `valet copy` writes to it.
+///
+/// The programs get a value through a pipe, and keep it themselves until something else is copied.
+/// None of them can tell a clipboard manager that it is secret, except newer versions of `wl-copy`.
+struct Clipboard {
+    enum Kind: String, CaseIterable {
+        case wayland = "wl-copy"
+        case xclip, xsel
+        /// The escape sequence OSC 52, for the terminal that is standard output.
+        case terminal = "osc-52"
+
+        /// The programs, by their names: the first one copies.
+        var programs: [String] {
+            switch self {
+            case .wayland: ["wl-copy", "wl-paste"]
+            case .xclip, .xsel: [rawValue]
+            case .terminal: []
+            }
+        }
+    }
+
+    let kind: Kind
+    /// The paths of ``Kind/programs``.
+    private let paths: [String]
+
+    /// How long a program may take for one step.
+    private static let patience = Duration.seconds(5)
+    /// What the programs need to reach the session.
+    private static let variables = [
+        "HOME", "PATH", "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR", "LANG",
+        "LC_ALL", "LC_CTYPE",
+    ]
+
+    /// A clipboard that programs reach; nil if there is no such session, or a program is missing.
+    init?(_ kind: Kind, _ environment: Environment = .ofProcess) {
+        let session = kind == .wayland ? "WAYLAND_DISPLAY" : "DISPLAY"
+        guard kind != .terminal, environment.value(session)?.isEmpty == false else { return nil }
+        paths = kind.programs.compactMap(environment.program)
+        guard paths.count == kind.programs.count else { return nil }
+        self.kind = kind
+    }
+
+    /// The environment of programs that reach the session.
+    static var environment: [String] {
+        variables.compactMap { name in
+            Environment.ofProcess.value(name).map { "\(name)=\($0)" }
+        }
+    }
+
+    /// Whether the program would keep the value in a file on a disk: `wl-copy` keeps it in /tmp.
+    var usesDisk: Bool { kind == .wayland && !MemoryFolder.isInMemory("/tmp") }
+
+    /// Puts a value onto the clipboard. Returns whether the program has succeeded.
+    func copy(_ value: SecretValue) -> Bool {
+        switch kind {
+        case .wayland:
+            let hint = isTold(of: "--sensitive") ? ["--sensitive"] : []
+            return run(0, hint + ["--type", "text/plain"], value)
+        case .xclip: return run(0, ["-selection", "clipboard", "-in"], value)
+        case .xsel: return run(0, ["--clipboard", "--input"], value)
+        case .terminal: return false
+        }
+    }
+
+    /// What is on the clipboard, up to a little more than `limit` bytes; nil if nobody can tell.
+    func contents(atMost limit: Int) -> SecretValue? {
+        switch kind {
+        case .wayland: output(1, ["--no-newline"], atMost: limit)
+        case .xclip: output(0, ["-selection", "clipboard", "-out"], atMost: limit)
+        case .xsel: output(0, ["--clipboard", "--output"], atMost: limit)
+        case .terminal: nil
+        }
+    }
+
+    /// Empties the clipboard.
+    func clear() -> Bool {
+        let nothing = SecretValue(SecretBytes(byteCount: 0))
+        return switch kind {
+        case .wayland: run(0, ["--clear"], nothing)
+        case .xclip: run(0, ["-selection", "clipboard", "-in"], nothing)
+        case .xsel: run(0, ["--clipboard", "--clear"], nothing)
+        case .terminal: false
+        }
+    }
+
+    private func isTold(of option: String) -> Bool {
+        let help = output(0, ["--help"], atMost: 64 << 10)?.publicText ?? ""
+        return help.split(whereSeparator: { !$0.isLetter && $0 != "-" }).contains { $0 == option }
+    }
+
+    private func run(_ program: Int, _ arguments: [String], _ input: SecretValue) -> Bool {
+        let deadline = Deadline(after: Self.patience)
+        guard
+            var child = try? ChildProcess(
+                path: paths[program], arguments: arguments, environment: Self.environment,
+                isDetached: true)
+        else { return false }
+        input.withBytes { child.write(all: $0, before: deadline) }
+        // The program may have got a part only.
+        guard !deadline.hasPassed else { return false }
+        return child.exitCode(before: deadline) == 0
+    }
+
+    private func output(
+        _ program: Int, _ arguments: [String], atMost limit: Int
+    ) -> SecretValue? {
+        let deadline = Deadline(after: Self.patience)
+        guard
+            var child = try? ChildProcess(
+                path: paths[program], arguments: arguments, environment: Self.environment)
+        else { return nil }
+        child.write(all: Span(), before: deadline)
+        let output = try? SecretValue.read(from: child.output, atMost: limit, until: deadline)
+        return child.exitCode(before: deadline) == 0 ? output : nil
+    }
+}
+
+/// Copying by the terminal itself.
+extension Clipboard {
+    /// Longer sequences are cut off by terminals.
+    static let maximumTerminalByteCount = 48 << 10
+
+    /// Whether standard output is a terminal that may know OSC 52, and shows no part of it.
+    static func hasTerminal(
+        _ console: any Console, _ environment: Environment = .ofProcess
+    ) -> Bool {
+        let name = environment.value("TERM") ?? ""
+        // The kernel's console, and terminals without any sequences, would show the text.
+        let isSimple = ["", "dumb", "unknown", "linux"].contains(name) || name.hasPrefix("vt")
+        return console.isOutputTerminal && !isSimple
+    }
+
+    /// Sends a value to the terminal. It does not answer.
+    static func send(_ value: SecretValue, to console: any Console) throws(CLIError) {
+        var text = SecretText(capacity: value.byteCount * 4 / 3 + 16)
+        text.append("\u{1B}]52;c;")
+        value.withBytes { bytes in Base64.encoded(bytes).withBytes { text.append($0) } }
+        text.append("\u{7}")
+        try console.write(text.value())
+    }
+}
+
+/// A value on the clipboard that is to go, known by a keyed hash alone: the process that waits for
+/// the end of its time does not have the value.
+struct CopiedValue {
+    private let key: SecretValue
+    private let digest: SecretValue
+
+    private static let keyByteCount = 32
+    private static let hash = MessageCode.sha256
+
+    init(_ value: SecretValue) {
+        self.init(value, key: SecretValue(SecretBytes(randomByteCount: Self.keyByteCount)))
+    }
+
+    private init(_ value: SecretValue, key: SecretValue) {
+        self.key = key
+        let code = value.withBytes { value in
+            key.withBytes { Self.hash.code(of: value, key: $0) }
+        }
+        digest = SecretValue(code ?? SecretBytes(byteCount: 0))
+    }
+
+    /// Reads what ``bytes`` is; nil for anything else.
+    init?(bytes: SecretValue) {
+        guard bytes.byteCount == Self.keyByteCount + Self.hash.byteCount else { return nil }
+        (key, digest) = bytes.withBytes { bytes in
+            (
+                SecretValue(copying: bytes.extracting(first: Self.keyByteCount)),
+                SecretValue(copying: bytes.extracting(droppingFirst: Self.keyByteCount))
+            )
+        }
+    }
+
+    /// Key and hash.
+    var bytes: SecretValue {
+        var text = SecretText(capacity: Self.keyByteCount + Self.hash.byteCount)
+        for part in [key, digest] { part.withBytes { text.append($0) } }
+        return text.value()
+    }
+
+    func isEqual(to value: SecretValue) -> Bool {
+        CopiedValue(value, key: key).digest.isEqual(to: digest)
+    }
+}

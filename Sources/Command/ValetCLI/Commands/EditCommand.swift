@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSealing
+internal import ValetSystem
+internal import ValetUserPresence
+
+/// `valet edit KEY`.
+enum EditCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "edit", abstract: "change a secret in an editor",
+        synonyms: ["vi", "vim", "nano", "modify"],
+        discussion: [
+            "Opens the secret in $VISUAL, else in $EDITOR, else in 'editor' or 'vi'; stores it if "
+                + "it has changed and the editor ended well. A KEY without a secret gets a new "
+                + "one. A newline that the editor added at the end is dropped.",
+            "The file is in memory (a tmpfs), in a folder of its own, and $TMPDIR is that folder: "
+                + "nothing gets onto a disk unless memory is swapped out. Both are wiped and "
+                + "removed afterwards, also after a signal. vim and neovim are told to keep no "
+                + "swap file, history or undo file, and Emacs no backup. Other editors, and "
+                + "commands that only a shell understands, may keep copies elsewhere if they are "
+                + "configured so.",
+            "An editor must wait until the file is closed: 'code --wait'. If another program "
+                + "changes the secret meanwhile, nothing is stored.",
+            ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
+            ItemOptions.keyDiscussion,
+        ],
+        arguments: [ItemOptions.key], options: ItemOptions.ofOneSecret,
+        surplusHint: "a secret is never an argument: type it into the editor",
+        schema: [
+            ("name", "the key"), ("byteCount", "how many bytes are stored now"),
+            ("changed", "whether the secret was changed"),
+        ],
+        exitCodes: [
+            (.failure, "failure, as when the editor failed or another program was faster"),
+            (.noSuchProgram, "there is no such editor"),
+        ],
+        examples: [
+            ("valet edit ssh-config", "In your editor."),
+            ("EDITOR='nano -w' valet edit notes", "In another one, with an option."),
+        ])
+
+    private static let fileName = "secret"
+
+    static func run(
+        _ values: ParsedValues, in context: Context
+    ) throws(CLIError) -> ExitCode {
+        let console = context.console
+        try check(console)
+        let editor = try Editor.chosen()
+        let target = try ItemOptions.selection(values).target(context)
+        let current = try target.current()
+        if current == nil { try target.checkIsNowhere() }
+        let old = current?.value ?? SecretValue(SecretBytes(byteCount: 0))
+        guard old.isText else {
+            throw CLIError(
+                .failure, "\(target.title) is not text: an editor might damage it",
+                hint: "'valet set KEY < FILE' replaces it")
+        }
+        let new = try edited(old, with: editor, console)
+        let isChanged = !new.isEqual(to: old)
+        if isChanged { try store(new, over: current?.item, at: target, console) }
+        if values.has(ItemOptions.json) {
+            try console.write(
+                .object([
+                    "name": .string(target.name), "byteCount": .number(new.byteCount),
+                    "changed": .flag(isChanged),
+                ]))
+        } else {
+            console.note("valet: \(target.title) \(isChanged ? "is stored" : "is unchanged")")
+        }
+        return .success
+    }
+
+    private static func check(_ console: any Console) throws(CLIError) {
+        let hint = "'valet set KEY < FILE' stores a secret without an editor"
+        guard console.isInputTerminal, console.isOutputTerminal else {
+            throw .usage("an editor needs a terminal", hint: hint)
+        }
+        if let refusal = console.refusalToAsk {
+            throw .usage("cannot open an editor: \(refusal)", hint: hint)
+        }
+    }
+
+    /// Stores a value in place of the one that was read, or as a new secret.
+    private static func store(
+        _ value: SecretValue, over item: StoredItem?, at target: ItemTarget,
+        _ console: any Console
+    ) throws(CLIError) {
+        guard value.byteCount > 0 else {
+            throw .usage(
+                "the secret is empty: nothing was changed", hint: "'valet remove' removes a secret")
+        }
+        let overtaken = CLIError(
+            .failure, "another program changed \(target.title) meanwhile: nothing was stored",
+            hint: "'valet edit' shows what is stored now")
+        guard let item else {
+            do {
+                let stored = try target.store(value, ifAbsent: true)
+                return target.noteIfTooLargeToTravel(value, stored, console)
+            } catch {
+                throw error.code == .alreadyThere ? overtaken : error
+            }
+        }
+        guard try target.replace(item, with: value) else { throw overtaken }
+    }
+
+    /// What the editor makes of a value.
+    private static func edited(
+        _ old: SecretValue, with editor: Editor, _ console: any Console
+    ) throws(CLIError) -> SecretValue {
+        // Signals wait from before there is a file until there is none any more.
+        let (new, signals): (SecretValue?, Set<Int32>)
+        do {
+            let relay = try SignalRelay(
+                ForegroundProgram.signals, until: Deadline(after: .seconds(5)))
+            let folder = try MemoryFolder()
+            try old.withBytes { (bytes: Span<UInt8>) throws(SystemError) in
+                try folder.write(bytes, to: fileName)
+            }
+            let path = folder.path
+            PasscodeDescriptor.keepFromPrograms(hasReadInput: false)
+            let ending = try ForegroundProgram.run(
+                path: editor.path, arguments: editor.arguments(for: path + "/" + fileName),
+                changing: ["TMPDIR": path], under: relay)
+            new = ending.exitCode == 0 && ending.signals.isEmpty ? try read(folder) : nil
+            if !folder.remove() {
+                console.note("valet: warning: \(path) could not be removed")
+                console.hint("it is in memory, and has files of the editor: remove it")
+            }
+            signals = ending.signals.union(relay.end())
+                .intersection(ForegroundProgram.endingSignals)
+        } catch {
+            throw CLIError(error)
+        }
+        SignalRelay.pass(signals)
+        guard let new else {
+            throw CLIError(.failure, "the editor failed: nothing was changed")
+        }
+        guard new.byteCount <= SetCommand.maximumByteCount else {
+            throw .usage("the secret is larger than 16 MiB: nothing was changed")
+        }
+        return new.droppingAddedNewline(of: old)
+    }
+
+    private static func read(
+        _ folder: borrowing MemoryFolder
+    ) throws(SystemError) -> SecretValue {
+        try folder.reading(fileName) { (file) throws(SystemError) in
+            try SecretValue.read(
+                from: file, atMost: SetCommand.maximumByteCount,
+                until: Deadline(after: .seconds(30)))
+        }
+    }
+}
+
+/// The user's editor, and what keeps it from leaving copies.
+private struct Editor {
+    /// The program, or a shell for a command of the user's that is more than words.
+    let path: String
+    private let words: [String]
+
+    static func chosen() throws(CLIError) -> Editor {
+        let environment = Environment.ofProcess
+        let wish = ["VISUAL", "EDITOR"].lazy.compactMap { environment.value($0) }
+            .first { !$0.isEmpty }
+        let command = wish ?? (environment.program("editor") == nil ? "vi" : "editor")
+        let isPlain = command.utf8.allSatisfy { byte in
+            let letter = Character(Unicode.Scalar(byte))
+            return byte < 0x80
+                && (letter.isLetter || letter.isNumber || "/._-+=, ".contains(letter))
+        }
+        let words = command.split(separator: " ").map(String.init)
+        guard isPlain, let first = words.first else {
+            return Editor(path: "/bin/sh", words: ["-c", command + " \"$@\"", command])
+        }
+        guard let path = environment.program(first) else {
+            throw CLIError(
+                .noSuchProgram, "there is no editor \(quoted(first))",
+                hint: "$VISUAL or $EDITOR names one")
+        }
+        return Editor(path: path, words: Array(words.dropFirst()))
+    }
+
+    func arguments(for file: String) -> [String] {
+        // `vi` and `editor` are links.
+        let resolved = FilePath.resolved(path) ?? path
+        let name = resolved.split(separator: "/").last.map(String.init) ?? ""
+        var quiet: [String] = []
+        if name.hasPrefix("vim") || name.hasPrefix("nvim") {
+            quiet = [
+                "-n", "-i", "NONE", "-c",
+                "silent! set nobackup nowritebackup noundofile noswapfile",
+            ]
+        } else if name.hasPrefix("emacs"), !name.hasPrefix("emacsclient") {
+            quiet = ["--eval", "(setq make-backup-files nil auto-save-default nil)"]
+        }
+        return words + quiet + [file]
+    }
+}
+
+extension ItemTarget {
+    /// Fails if the name has a secret that the options do not choose: one name is one secret.
+    fileprivate func checkIsNowhere() throws(CLIError) {
+        guard case .secret = form, let (old, _) = try foreseen() else { return }
+        throw .usage(
+            "\(title) is stored otherwise: \(old.place)",
+            hint: "leave out '--accessibility', '--cloud' and '--local'")
+    }
+}
+
+extension SecretValue {
+    /// Whether this is UTF-8 without a zero byte.
+    var isText: Bool {
+        withBytes { bytes in
+            (try? UTF8Span(validating: bytes)) != nil
+                && bytes.indices.allSatisfy { bytes[$0] != 0 }
+        }
+    }
+
+    /// The value without the line end that an editor put behind the last line of `old`, which had
+    /// none.
+    fileprivate func droppingAddedNewline(of old: SecretValue) -> SecretValue {
+        let newline = UInt8(ascii: "\n")
+        let hadNewline = old.withBytes { $0.count > 0 && $0[$0.count - 1] == newline }
+        return withBytes { bytes in
+            guard !hadNewline, let last = bytes.indices.last, bytes[last] == newline else {
+                return self
+            }
+            let isCRLF = last > 0 && bytes[last - 1] == UInt8(ascii: "\r")
+            return SecretValue(copying: bytes.extracting(0..<(isCRLF ? last - 1 : last)))
+        }
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Values that take the place of others: deliberately, and only of the one that was seen.
+// `generate`, `otp` and `edit` store so.
+
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
+internal import ValetSealing
+
+extension ItemTarget {
+    /// Stores what `make` returns. A secret that exists stays, unless `isAgreed`, or a person at a
+    /// terminal agrees.
+    ///
+    /// - Parameter replacement: What it is replaced by, in the question.
+    /// - Throws: ``ExitCode/alreadyThere`` if there is one and nobody can be asked;
+    ///   ``ExitCode/denied`` for a no.
+    func storeDeliberately(
+        isAgreed: Bool, by replacement: String, _ console: any Console,
+        _ make: () throws(CLIError) -> SecretValue
+    ) throws(CLIError) -> SecretValue {
+        let refusal = CLIError(
+            .alreadyThere, "\(title) exists in \(place) already, and stays",
+            hint: "'--force' replaces it by \(replacement), for good")
+        var replaces = isAgreed
+        if !replaces, try exists() {
+            guard console.obstacleToAsking == nil else { throw refusal }
+            try console.requireConsent(
+                to: "Replace \(title) in \(place) by \(replacement)?", isGiven: false)
+            replaces = true
+        }
+        let value = try make()
+        do {
+            // One step of the keychain: another program may have stored one just now.
+            noteMove(try store(value, ifAbsent: !replaces), console)
+        } catch {
+            throw error.code == .alreadyThere ? refusal : error
+        }
+        return value
+    }
+
+    /// The item with its value; nil if there is none. For ``replace(_:with:)``.
+    func current() throws(CLIError) -> (item: StoredItem, value: SecretValue)? {
+        guard let item = try detailsIfAny() else { return nil }
+        // If another program changes the item between these two calls, its date is the older one,
+        // and ``replace(_:with:)`` refuses.
+        let found = try requesting(keychain.attempt(session.value(of: ItemQuery(item.reference))))
+        guard let value = found else {
+            throw CLIError(.notFound, "\(title) in \(place) has no value")
+        }
+        return (item, value)
+    }
+
+    /// Gives an item a new value, unless it was changed or removed since ``current()``: every
+    /// change gives it another date.
+    ///
+    /// - Returns: Whether it has the value now.
+    func replace(_ item: StoredItem, with value: SecretValue) throws(CLIError) -> Bool {
+        var query = ItemQuery(item.reference)
+        query.attributes[.modificationDate] = item.attributes[.modificationDate]
+        do {
+            _ = try keychain.attempt(session.update(query, ItemChanges(), value: value))
+            return true
+        } catch {
+            guard error.code == .itemNotFound else { throw CLIError(error) }
+            return false
+        }
+    }
+}

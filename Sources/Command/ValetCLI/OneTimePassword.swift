@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetSealing
+internal import ValetSystem
+
+/// What makes one-time codes: a secret key with its parameters, from an `otpauth://` URI or from
+/// the key alone in base32. `valet otp` uses it.
+struct OneTimePassword {
+    /// What a code depends on beside the key.
+    enum Factor: Hashable {
+        /// The time since 1970, in periods of so many seconds (RFC 6238).
+        case time(period: Int64)
+        /// How many codes there were (RFC 4226).
+        case counter(UInt64)
+    }
+
+    private(set) var hash = MessageCode.sha1
+    private(set) var digitCount = 6
+    private(set) var factor = Factor.time(period: 30)
+    let key: SecretValue
+    /// Whether it was a key without a URI.
+    private(set) var isBare = false
+
+    static let digitCounts = 6...10
+    static let periods: ClosedRange<Int64> = 1...86_400
+    /// More than any issuer writes.
+    static let maximumByteCount = 16 << 10
+    private static let scheme = "otpauth://"
+
+    /// A key in base32 with its parameters.
+    init(
+        base32 text: SecretValue, _ hash: MessageCode = .sha1, digitCount: Int = 6,
+        _ factor: Factor = .time(period: 30)
+    ) throws(CLIError) {
+        guard let key = Base32.decoded(text) else {
+            throw .malformed("the secret key is not base32")
+        }
+        (self.hash, self.digitCount, self.factor, self.key) = (hash, digitCount, factor, key)
+    }
+
+    /// Reads a stored secret: a URI, or a key in base32.
+    init(_ stored: SecretValue) throws(CLIError) {
+        let text = stored.trimmed
+        if text.starts(with: "steam:") || text.starts(with: Self.scheme + "steam") { throw .steam }
+        if text.starts(with: "otpauth-") {
+            throw .malformed(
+                "it is an export of several accounts", hint: "export each account by itself")
+        }
+        guard text.starts(with: Self.scheme) else {
+            if text.hasColon { throw .malformed("it is neither an otpauth:// URI nor base32") }
+            self = try OneTimePassword(base32: text)
+            isBare = true
+            return
+        }
+        let uri = OTPAuthURI(text)
+        guard let secret = try uri.value("secret"), let key = Base32.decoded(secret) else {
+            throw .malformed("it has no secret key in base32")
+        }
+        self.key = key
+        try read(uri)
+    }
+
+    private mutating func read(_ uri: OTPAuthURI) throws(CLIError) {
+        let isSteam = try uri.text("encoder")?.lowercased() == "steam"
+        let issuer = try uri.text("issuer")?.lowercased()
+        if let text = try uri.text("digits") {
+            if isSteam || issuer == "steam" && text == "5" { throw .steam }
+            digitCount = try Self.number(text, Self.digitCounts, "digits")
+        }
+        if isSteam { throw .steam }
+        if let word = try uri.text("algorithm") {
+            guard let known = Self.hash(word) else {
+                throw .malformed("'algorithm' is none of SHA1, SHA256 and SHA512")
+            }
+            hash = known
+        }
+        switch uri.type {
+        case "totp":
+            let text = try uri.text("period")
+            let period = try text.map { (text) throws(CLIError) in
+                try Self.number(text, Self.periods, "period")
+            }
+            factor = .time(period: period ?? 30)
+        case "hotp":
+            let text = try uri.text("counter") ?? "0"
+            factor = .counter(try Self.number(text, 0...(.max), "counter"))
+        default: throw .malformed("it is neither 'totp' nor 'hotp'")
+        }
+    }
+
+    /// A number in decimal digits.
+    private static func number<N: FixedWidthInteger>(
+        _ text: String, _ range: ClosedRange<N>, _ name: String
+    ) throws(CLIError) -> N {
+        guard let number = N(text), range.contains(number), !text.hasPrefix("+") else {
+            // The text itself is not shown: where a sign is missing it may be the key.
+            throw .malformed("'\(name)' is not from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    /// The hash with that name, as issuers write it: `SHA1`, `sha-256`, `HmacSHA512`.
+    static func hash(_ word: String) -> MessageCode? {
+        let letters = word.lowercased().filter { $0.isLetter || $0.isNumber }
+        let name = letters.hasPrefix("hmac") ? String(letters.dropFirst(4)) : letters
+        return MessageCode.allCases.first { Self.word($0).lowercased() == name }
+    }
+
+    /// The word for a hash in a URI.
+    static func word(_ hash: MessageCode) -> String {
+        switch hash {
+        case .sha1: "SHA1"
+        case .sha256: "SHA256"
+        case .sha512: "SHA512"
+        }
+    }
+
+    /// The code at a time, in seconds since 1970, of which a counter is independent.
+    ///
+    /// - Throws: ``ExitCode/failure`` if this machine has no library with SHA-1.
+    func code(at time: Int64) throws(CLIError) -> SecretValue {
+        let moving =
+            switch factor {
+            case .time(let period): UInt64(max(0, time) / period)
+            case .counter(let counter): counter
+            }
+        let message = (0..<8).map { UInt8(truncatingIfNeeded: moving >> (56 - 8 * $0)) }
+        let digest = key.withBytes { hash.code(of: message.span, key: $0) }
+        guard let digest else {
+            throw CLIError(
+                .failure, "this machine has no library with HMAC-SHA-1",
+                hint: "install libssl3 or libgcrypt20")
+        }
+        return digest.withBytes { digest in
+            // RFC 4226 §5.3: dynamic truncation.
+            let offset = Int(digest[digest.count - 1] & 0xF)
+            var number: UInt64 = 0
+            for place in 0..<4 { number = number << 8 | UInt64(digest[offset + place]) }
+            number &= 0x7FFF_FFFF
+            var digits = SecretBytes(byteCount: digitCount)
+            digits.withMutableBytes { digits in
+                for place in (0..<digitCount).reversed() {
+                    digits[place] = UInt8(ascii: "0") + UInt8(number % 10)
+                    number /= 10
+                }
+            }
+            return SecretValue(digits)
+        }
+    }
+
+    /// The URI for a key and its parameters. `label` names the account.
+    func uri(label: String) -> SecretValue {
+        var text = SecretText()
+        let type = if case .time = factor { "totp" } else { "hotp" }
+        text.append("\(Self.scheme)\(type)/\(Self.percentEncoded(label))?secret=")
+        Base32.append(key, to: &text)
+        text.append("&algorithm=\(Self.word(hash))&digits=\(digitCount)")
+        switch factor {
+        case .time(let period): text.append("&period=\(period)")
+        case .counter(let counter): text.append("&counter=\(counter)")
+        }
+        return text.value()
+    }
+
+    private static func percentEncoded(_ text: String) -> String {
+        text.utf8.map { byte in
+            let letter = Character(Unicode.Scalar(byte))
+            let isPlain = byte < 0x80 && (letter.isLetter || letter.isNumber)
+            return isPlain || "-._~".utf8.contains(byte)
+                ? String(letter) : "%" + Hexadecimal.text([byte]).uppercased()
+        }.joined()
+    }
+
+    /// The stored URI with the next counter, everything else as it was; nil after the last one.
+    static func uri(_ stored: SecretValue, counter: UInt64) throws(CLIError) -> SecretValue? {
+        let (next, isAtEnd) = counter.addingReportingOverflow(1)
+        return isAtEnd ? nil : try OTPAuthURI(stored.trimmed).setting("counter", to: "\(next)")
+    }
+}
+
+extension CLIError {
+    /// The error for a secret that makes no one-time codes. The text itself is not shown.
+    fileprivate static func malformed(_ reason: String, hint: String? = nil) -> CLIError {
+        CLIError(
+            .damaged, "the secret makes no one-time codes: \(reason)",
+            hint: hint ?? "'valet otp add KEY' stores an otpauth:// URI, or a key in base32")
+    }
+
+    fileprivate static let steam = CLIError(
+        .damaged, "the secret makes no one-time codes: it is for Steam, whose codes have letters",
+        hint: "no standard describes them: use Steam's own app")
+}
+
+/// The parts of `otpauth://TYPE/LABEL?NAME=VALUE&…`. The label is not looked at: issuers write
+/// there what they like.
+private struct OTPAuthURI {
+    private let text: SecretValue
+    /// The places of names and values.
+    private var members: [(name: String, value: Range<Int>)] = []
+    /// In small letters.
+    let type: String
+
+    /// Reads a text that begins with the scheme.
+    init(_ text: SecretValue) {
+        self.text = text
+        var members: [(name: String, value: Range<Int>)] = []
+        type = text.withBytes { bytes in
+            let start = "otpauth://".utf8.count
+            let end = bytes.first(from: start, of: "/?") ?? bytes.count
+            var position = (bytes.first(from: end, of: "?") ?? bytes.count - 1) + 1
+            let limit = bytes.first(from: position, of: "#") ?? bytes.count
+            while position < limit {
+                let stop = min(bytes.first(from: position, of: "&") ?? limit, limit)
+                let sign = min(bytes.first(from: position, of: "=") ?? stop, stop)
+                let name = bytes.extracting(position..<sign).text ?? ""
+                members.append((name.lowercased(), min(sign + 1, stop)..<stop))
+                position = stop + 1
+            }
+            return bytes.extracting(start..<end).text?.lowercased() ?? ""
+        }
+        self.members = members
+    }
+
+    private func member(_ name: String) throws(CLIError) -> Range<Int>? {
+        let found = members.filter { $0.name == name }
+        guard found.count < 2 else { throw .malformed("'\(name)' is there twice") }
+        return found.first?.value
+    }
+
+    /// The value of a member, without percent signs.
+    func value(_ name: String) throws(CLIError) -> SecretValue? {
+        guard let range = try member(name) else { return nil }
+        let raw = text.withBytes { SecretValue(copying: $0.extracting(range)) }
+        guard let value = raw.percentDecoded else {
+            throw .malformed("'\(name)' has a wrong percent sign")
+        }
+        return value
+    }
+
+    /// The value of a member that is not secret.
+    func text(_ name: String) throws(CLIError) -> String? {
+        guard let value = try value(name), value.byteCount > 0 else { return nil }
+        guard let text = value.publicText else { throw .malformed("'\(name)' is not UTF-8") }
+        return text
+    }
+
+    /// The URI with another value for one member, which is added if it is not there.
+    func setting(_ name: String, to new: String) throws(CLIError) -> SecretValue {
+        let range = try member(name)
+        return text.withBytes { bytes in
+            var result = SecretText(capacity: bytes.count + 64)
+            let fragment = bytes.first(from: 0, of: "#") ?? bytes.count
+            let place = range ?? fragment..<fragment
+            result.append(bytes.extracting(0..<place.lowerBound))
+            result.append(range == nil ? "&\(name)=\(new)" : new)
+            result.append(bytes.extracting(place.upperBound..<bytes.count))
+            return result.value()
+        }
+    }
+}
+
+extension Span<UInt8> {
+    /// The place of the first of some characters, from a place on.
+    fileprivate func first(from start: Int, of characters: String) -> Int? {
+        guard start < count else { return nil }
+        return (start..<count).first { characters.utf8.contains(self[$0]) }
+    }
+}
+
+extension SecretValue {
+    /// Without white space at both ends.
+    var trimmed: SecretValue {
+        withBytes { bytes in
+            guard let first = bytes.indices.first(where: { bytes[$0] > 0x20 }),
+                let last = bytes.indices.last(where: { bytes[$0] > 0x20 })
+            else { return SecretValue(SecretBytes(byteCount: 0)) }
+            return SecretValue(copying: bytes.extracting(first...last))
+        }
+    }
+
+    /// Whether it begins with a text of small letters and signs, in any case.
+    fileprivate func starts(with beginning: String) -> Bool {
+        withBytes { bytes in
+            bytes.count >= beginning.utf8.count
+                && zip(bytes.indices, beginning.utf8).allSatisfy { index, letter in
+                    let isCapital = 0x41...0x5A ~= bytes[index]
+                    return bytes[index] + (isCapital ? 0x20 : 0) == letter
+                }
+        }
+    }
+
+    fileprivate var hasColon: Bool { withBytes { $0.first(from: 0, of: ":") != nil } }
+}
+
+/// Base32 (RFC 4648 §6) as people and issuers write it: in any case, in groups, with padding or
+/// without.
+enum Base32 {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
+
+    /// The bytes; nil for other text, and for no bytes.
+    static func decoded(_ text: SecretValue) -> SecretValue? {
+        text.withBytes { text in
+            var bytes = SecretText(capacity: text.count * 5 / 8 + 1)
+            var (pending, bitCount, isPadded, byteCount) = (UInt32(0), 0, false, 0)
+            for index in text.indices {
+                switch text[index] {
+                case UInt8(ascii: "="): isPadded = true
+                case 0x20, 0x09, 0x0A, 0x0D, UInt8(ascii: "-"), UInt8(ascii: "+"): break
+                case let byte:
+                    guard !isPadded, let value = value(of: byte) else { return nil }
+                    pending = pending << 5 | UInt32(value)
+                    bitCount += 5
+                    guard bitCount >= 8 else { break }
+                    bitCount -= 8
+                    bytes.append(UInt8(truncatingIfNeeded: pending >> UInt32(bitCount)))
+                    pending &= (1 << UInt32(bitCount)) - 1
+                    byteCount += 1
+                }
+            }
+            return byteCount > 0 ? bytes.value() : nil
+        }
+    }
+
+    private static func value(of byte: UInt8) -> Int? {
+        let capital = byte >= 0x61 && byte <= 0x7A ? byte - 0x20 : byte
+        return alphabet.firstIndex(of: capital)
+    }
+
+    /// Appends the text for bytes, without padding.
+    static func append(_ bytes: SecretValue, to text: inout SecretText) {
+        bytes.withBytes { bytes in
+            var (pending, bitCount) = (UInt32(0), 0)
+            for index in bytes.indices {
+                pending = pending << 8 | UInt32(bytes[index])
+                bitCount += 8
+                while bitCount >= 5 {
+                    bitCount -= 5
+                    text.append(alphabet[Int(pending >> UInt32(bitCount) & 31)])
+                }
+                pending &= (1 << UInt32(bitCount)) - 1
+            }
+            if bitCount > 0 { text.append(alphabet[Int(pending << UInt32(5 - bitCount) & 31)]) }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import ValetCLinux
+
+/// A program that has the terminal of this process until it ends, such as an editor.
+package enum ForegroundProgram {
+    /// How it ended, and what arrived meanwhile.
+    package struct Ending: Sendable {
+        /// nil if a signal has ended it.
+        package let exitCode: Int32?
+        /// Signals that it was passed, and that are to end this process once it has tidied up:
+        /// ``SignalRelay/pass(_:)``.
+        package let signals: Set<Int32>
+    }
+
+    /// The signals that a relay takes for it: those that end a process, and those that the kernel
+    /// sends to the whole job if the program uses the terminal in the background.
+    package static let signals = SignalRelay.ending + [SIGTTIN, SIGTTOU]
+    /// Those that end this process, too.
+    package static let endingSignals: Set<Int32> = [SIGTERM, SIGHUP]
+
+    private static let operation = "start a program"
+    /// How long the program has to end, after the signals that this process passed on.
+    private static let grace = Duration.seconds(3)
+
+    /// Runs a program, and waits for its end. It inherits the standard streams and no other
+    /// descriptor, and the environment with `changes`.
+    ///
+    /// SIGINT and SIGQUIT are the program's while it runs: a terminal sends them to both. SIGTERM
+    /// and SIGHUP are passed on to it. A program that they do not end is killed. If it does not end
+    /// by itself, the terminal gets its settings back. In the background both are stopped, unless
+    /// they are to end.
+    ///
+    /// - Parameter relay: Takes ``signals``.
+    /// - Throws: ``SystemError``: `missing` if there is no such program, `cannotOpen`.
+    package static func run(
+        path: String, arguments: [String], changing changes: [String: String],
+        under relay: borrowing SignalRelay
+    ) throws(SystemError) -> Ending {
+        var settings = termios()
+        let hasSettings = unsafe tcgetattr(0, &settings) == 0
+        var child: pid_t = 0
+        let code = start([path] + arguments, changes, &child)
+        guard code == 0 else {
+            throw SystemError(errno: code, during: operation, path: path)
+        }
+        var signals: Set<Int32> = []
+        let status = wait(for: child, signals: relay.descriptor, &signals)
+        // In the background the call would stop this process.
+        let isInFront = tcgetpgrp(0) == getpgrp()
+        if !signals.isEmpty || status & 0x7F != 0, hasSettings, isInFront {
+            _ = unsafe tcsetattr(0, TCSANOW, &settings)
+        }
+        return Ending(exitCode: status & 0x7F == 0 ? status >> 8 & 0xFF : nil, signals: signals)
+    }
+
+    /// Waits for the end of the child. Returns its status, as waitpid(2) does.
+    private static func wait(
+        for child: pid_t, signals descriptor: Int32, _ signals: inout Set<Int32>
+    ) -> Int32 {
+        let handle = FileDescriptor(owning: valet_open_process(child))
+        var end = Deadline.never
+        while true {
+            var status: Int32 = 0
+            let result = unsafe waitpid(child, &status, WNOHANG)
+            if result == child { return status }
+            // Other code has reaped it: nobody knows how it ended.
+            if result < 0, errno == ECHILD { return SIGKILL }
+            if end.hasPassed {
+                kill(child, SIGKILL)
+                end = .never
+            }
+            // Without a handle, which kernels before 5.3 lack, it is looked at every 10 ms.
+            let pause = handle.number >= 0 ? end : min(end, Deadline(after: .milliseconds(10)))
+            let limit = WaitLimit(until: pause, signals: descriptor)
+            guard limit.wait(for: handle.number) == .signal else { continue }
+            let all = taken(from: descriptor)
+            let new = all.intersection(endingSignals)
+            for number in new { kill(child, number) }
+            if !new.isEmpty, signals.isEmpty { end = Deadline(after: grace) }
+            signals.formUnion(new)
+            // A program at its end uses the terminal once more, and must not stop this process.
+            if signals.isEmpty, !all.isDisjoint(with: [SIGTTIN, SIGTTOU]) { raise(SIGSTOP) }
+        }
+    }
+
+    /// The signals that have arrived since the last look.
+    private static func taken(from descriptor: Int32) -> Set<Int32> {
+        var bytes = [UInt8](repeating: 0, count: 64)
+        var span = bytes.mutableSpan
+        let count = FileDescriptor.read(from: descriptor, into: &span, at: 0..<span.count)
+        return Set(bytes.prefix(max(0, count)).map(Int32.init))
+    }
+
+    private static func start(
+        _ words: [String], _ changes: [String: String], _ child: inout pid_t
+    ) -> Int32 {
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        unsafe valet_close_from(&actions, 3)
+
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        var mask = sigset_t()
+        unsafe sigemptyset(&mask)
+        unsafe posix_spawnattr_setsigmask(&attributes, &mask)
+        // This process ignores it for its own sake.
+        unsafe sigaddset(&mask, SIGPIPE)
+        unsafe posix_spawnattr_setsigdefault(&attributes, &mask)
+        unsafe posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
+        var variables = unsafe inherited(without: Set(changes.keys))
+        let texts = changes.map { "\($0.key)=\($0.value)" }
+        let own = unsafe texts.map { unsafe strdup($0) }
+        var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
+        defer { unsafe (own + arguments).forEach { unsafe free($0) } }
+        unsafe variables += own + [nil]
+        return unsafe posix_spawn(&child, words[0], &actions, &attributes, &arguments, &variables)
+    }
+
+    /// The entries of this process's environment, which stays their owner, whatever their encoding.
+    private static func inherited(
+        without names: Set<String>
+    ) -> [UnsafeMutablePointer<CChar>?] {
+        var found: [UnsafeMutablePointer<CChar>?] = unsafe []
+        var entry = unsafe valet_environment()
+        while let position = unsafe entry, let text = unsafe position.pointee {
+            let isReplaced = names.contains { name in
+                unsafe strncmp(text, name + "=", name.utf8.count + 1) == 0
+            }
+            if !isReplaced { unsafe found.append(text) }
+            unsafe entry = position + 1
+        }
+        return unsafe found
+    }
+}
