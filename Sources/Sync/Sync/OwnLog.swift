@@ -52,7 +52,9 @@ package struct OwnLog: Sendable {
     }
 
     /// Hands `write` the entries that have changed, and forgets that they were changed.
-    mutating func takeChanges(in scope: KeyScope, _ write: (ReplicaEntry) throws -> Void) rethrows {
+    mutating func takeChanges<E>(
+        in scope: KeyScope, _ write: (ReplicaEntry) throws(E) -> Void
+    ) throws(E) {
         for number in messages.takeChanged() {
             let facts = built[number].map { [UInt8](fields: $0, covers[number] ?? []) }
             let id = [UInt8](fields: scope, id, number)

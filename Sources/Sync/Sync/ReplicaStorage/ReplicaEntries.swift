@@ -41,7 +41,7 @@ package struct ReplicaEntry: Hashable, Sendable {
 extension Replica {
     /// Hands `write` the entries that have changed since the last call; all of them at the first.
     /// Entries of records are among them only to delete them.
-    package mutating func takeChanges(_ write: (ReplicaEntry) throws -> Void) rethrows {
+    package mutating func takeChanges<E>(_ write: (ReplicaEntry) throws(E) -> Void) throws(E) {
         var keys = shown.takeChanged().union(staying.takeChanged())
         keys.formUnion(deferred.takeChanged())
         for scope in KeyScope.allCases { keys.formUnion(self[scope].takeChangedKeys()) }
@@ -109,7 +109,7 @@ extension ScopeReplica {
 
     private func id(_ log: LogID) -> [UInt8] { [UInt8](fields: scope, log) }
 
-    fileprivate mutating func takeChanges(_ write: (ReplicaEntry) throws -> Void) rethrows {
+    fileprivate mutating func takeChanges<E>(_ write: (ReplicaEntry) throws(E) -> Void) throws(E) {
         for (dot, key) in changedDots where live[dot] == nil && renewal(of: dot, key) == nil {
             let id = ReplicaEntry.id(of: dot, in: scope)
             try write(ReplicaEntry(kind: .record, id: id, facts: nil))
@@ -127,7 +127,7 @@ extension ScopeReplica {
         try takeLogChanges(write)
     }
 
-    private mutating func takeLogChanges(_ write: (ReplicaEntry) throws -> Void) rethrows {
+    private mutating func takeLogChanges<E>(_ write: (ReplicaEntry) throws(E) -> Void) throws(E) {
         for log in retired.takeChanged() {
             guard var old = retired[log] else { continue }
             try old.own.takeChanges(in: scope, write)

@@ -73,7 +73,7 @@ package struct CircleBeginning: Sendable {
     }
 
     /// Writes the notes in the transaction that begins the replica.
-    func keep(in update: SyncUpdate) throws {
+    func keep(in update: SyncUpdate) throws(SystemError) {
         try update.set(.circle, note.bytes)
         try update.set(.roster, roster.bytes)
         try update.set(.address, address.bytes)

@@ -4,7 +4,7 @@ internal import ValetKeychainDatabase
 package import ValetKeychainModel
 package import ValetSealing
 package import ValetSync
-internal import ValetSystem
+package import ValetSystem
 
 /// A write transaction of sync. It ends with the call that lends it.
 ///
@@ -57,21 +57,23 @@ package final class SyncUpdate {
     // MARK: Entries
 
     /// Writes an entry, over an earlier one of its name.
-    func put(_ head: SyncEntryHead, facts: [UInt8], secret: SecretValue? = nil) throws {
+    func put(
+        _ head: SyncEntryHead, facts: [UInt8], secret: SecretValue? = nil
+    ) throws(SystemError) {
         try tables.put(rows.state.seal(head, facts: facts, secret: secret))
         hasWritten = true
     }
 
-    private func set(_ kind: UInt8, _ id: [UInt8], _ facts: [UInt8]?) throws {
+    private func set(_ kind: UInt8, _ id: [UInt8], _ facts: [UInt8]?) throws(SystemError) {
         guard let facts else { return try delete(kind, id) }
         try put(SyncEntryHead(kind, id), facts: facts)
     }
 
-    private func facts(_ kind: UInt8, _ id: [UInt8]) throws -> [UInt8]? {
+    private func facts(_ kind: UInt8, _ id: [UInt8]) throws(SystemError) -> [UInt8]? {
         try tables.entry(kind, id).map(rows.state.openFacts)
     }
 
-    func delete(_ kind: UInt8, _ id: [UInt8]) throws {
+    func delete(_ kind: UInt8, _ id: [UInt8]) throws(SystemError) {
         try tables.delete(kind, id)
         hasWritten = true
     }
@@ -190,7 +192,7 @@ package final class SyncUpdate {
 
     /// Goes on in a new circle of the same store: all live records are brought anew, in logs with
     /// these ids, and nothing is known of other devices. Conflicts stay.
-    package func move(to firstUnlock: LogID, _ unlocked: LogID) throws {
+    package func move(to firstUnlock: LogID, _ unlocked: LogID) throws(SystemError) {
         guard let old = replica else { return }
         try deleteMessages()
         for kind in ReplicaEntry.Kind.allCases where kind != .record {
@@ -199,14 +201,14 @@ package final class SyncUpdate {
         replica = Replica(moving: old, log: firstUnlock, unlocked)
     }
 
-    private func deleteMessages() throws {
+    private func deleteMessages() throws(SystemError) {
         outgoing = [:]
         for kind in [EntryKind.incoming, EntryKind.incomingPart] { try tables.deleteAll(kind) }
         hasWritten = true
     }
 
     /// Deletes everything of sync, except replaced values. Items stay.
-    package func end() throws {
+    package func end() throws(SystemError) {
         try deleteMessages()
         for kind in EntryKind.ofCircle { try tables.deleteAll(kind) }
         replica = nil
@@ -228,16 +230,16 @@ package final class SyncUpdate {
     ///
     /// If a join was broken off, the replica has forgotten it, and the message is still here: it is
     /// begun again, before anything else is read or built. That brings nothing twice.
-    package func incoming(_ scope: KeyScope) throws -> [UInt8]? {
+    package func incoming(_ scope: KeyScope) throws(SystemError) -> [UInt8]? {
         try facts(EntryKind.incoming, [scope.rawValue])
     }
 
-    package func incomingPart(_ index: Int, _ scope: KeyScope) throws -> [UInt8]? {
+    package func incomingPart(_ index: Int, _ scope: KeyScope) throws(SystemError) -> [UInt8]? {
         try facts(EntryKind.incomingPart, partID(index, scope))
     }
 
     /// Keeps the message to join next. With nil, after the join, removes it and its parts.
-    package func setIncoming(_ message: [UInt8]?, _ scope: KeyScope) throws {
+    package func setIncoming(_ message: [UInt8]?, _ scope: KeyScope) throws(SystemError) {
         if message != nil { return try set(EntryKind.incoming, [scope.rawValue], message) }
         replica?[scope].forgetBrokenJoin()
         guard try tables.entry(EntryKind.incoming, [scope.rawValue]) != nil else { return }
@@ -245,7 +247,9 @@ package final class SyncUpdate {
         try tables.deleteAll(EntryKind.incomingPart, beginningWith: scope.rawValue)
     }
 
-    package func setIncomingPart(_ part: [UInt8], _ index: Int, _ scope: KeyScope) throws {
+    package func setIncomingPart(
+        _ part: [UInt8], _ index: Int, _ scope: KeyScope
+    ) throws(SystemError) {
         try set(EntryKind.incomingPart, partID(index, scope), part)
     }
 
@@ -257,11 +261,11 @@ package final class SyncUpdate {
 
     /// A note of the agent or the circle, sealed; at most 16 MiB.
     package subscript(note: NoteName) -> [UInt8]? {
-        get throws { try facts(EntryKind.note, note.id) }
+        get throws(SystemError) { try facts(EntryKind.note, note.id) }
     }
 
     /// Writes a note, or deletes it.
-    package func set(_ note: NoteName, _ bytes: [UInt8]?) throws {
+    package func set(_ note: NoteName, _ bytes: [UInt8]?) throws(SystemError) {
         try set(EntryKind.note, note.id, bytes)
     }
 }
