@@ -173,9 +173,9 @@ package enum ValetTool {
                 + "library store theirs in the same keychain: --app names the program, --id one "
                 + "of its valets.",
             "Reads secrets from standard input or a prompt. Writes results to standard output; "
-                + "questions, errors and hints to the terminal or standard error. With --json an error "
-                + "is a JSON object, too: \"error\" with the members code, exitCode, message and "
-                + "hint.",
+                + "questions, errors and hints to the terminal or standard error. With --json an "
+                + "error is a JSON object, too: \"error\" with the members code, exitCode, message "
+                + "and hint.",
         ],
         topics: [
             (
