@@ -7,10 +7,10 @@ usage() {
     cat <<'END'
 usage: scripts/docs.sh [--help | --check]
 
-Builds the articles in Sources/Libraries/Valet/Valet.docc and the reference of the libraries with
-the toolchain's docc, from the build in .build, into .build-docs/site. To read it:
+Builds the articles in Sources/Libraries/Valet/Valet.docc, the pages of docs/ and the reference of
+the libraries with the toolchain's docc, from the build in .build, into .build-docs/site. To read it:
     python3 -m http.server --bind 127.0.0.1 --directory .build-docs/site
-    http://127.0.0.1:8000/documentation/valet/
+    http://127.0.0.1:8000/
 
 --check   fails as well if a public symbol is not documented or a link leads nowhere
 END
@@ -43,13 +43,18 @@ symbol_graphs() {
 # Shows docc's messages, except those about parameters without a sentence of their own.
 convert() {
     local log=$work/docc.log
-    docc convert Sources/Libraries/Valet/Valet.docc --additional-symbol-graph-dir "$graphs" \
+    cp -R Sources/Libraries/Valet/Valet.docc "$catalog"
+    python3 -B scripts/docs/pages.py "$catalog"
+    docc convert "$catalog" --additional-symbol-graph-dir "$graphs" \
         --fallback-display-name Valet --fallback-bundle-identifier valet \
         --transform-for-static-hosting --output-path "$site" --emit-fixits >"$log" 2>&1 ||
         { cat "$log" >&2; die "docc fails"; }
     if grep -E '(warning|error): ' "$log" | grep -v ' is missing documentation' >&2; then
         [[ -z $checks ]] || die "docc has warnings"
     fi
+    # The page that docc writes there finds nothing.
+    printf '%s\n' '<!DOCTYPE html><meta charset="utf-8"><title>Valet</title>' \
+        '<meta http-equiv="refresh" content="0; url=documentation/valet/">' >"$site/index.html"
 }
 
 case "${1-}" in
@@ -64,8 +69,8 @@ for tool in docc swift-symbolgraph-extract; do
     command -v "$tool" >/dev/null || die "there is no $tool on the PATH: it comes with Swift"
 done
 
-work=.build-docs graphs=.build-docs/symbols site=.build-docs/site
-rm -rf -- "$graphs" "$site"
+work=.build-docs graphs=.build-docs/symbols site=.build-docs/site catalog=.build-docs/Valet.docc
+rm -rf -- "$graphs" "$site" "$catalog"
 mkdir -p "$graphs"
 symbol_graphs
 convert

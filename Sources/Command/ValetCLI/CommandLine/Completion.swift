@@ -33,12 +33,13 @@ struct Completion {
             if case .verb(let found)? = entry { verb = found }
             guard let verb else { return }
             // `otp add` is a verb, and `otp` is one.
-            if let word = rest.first,
-                case .verb(let longer)? = table[VerbTable.name(word, in: verb.name)]
-            {
-                return complete(current, after: rest.dropFirst(), of: longer, names)
+            let longer = rest.first.flatMap { table[VerbTable.name($0, in: verb.name)] }
+            if case .verb(let longer)? = longer {
+                complete(current, after: rest.dropFirst(), of: longer, names)
+            } else {
+                complete(current, after: rest, of: verb, names)
             }
-            return complete(current, after: rest, of: verb, names)
+            return
         }
         words = table.entries(in: group).filter { $0.name.hasPrefix(current) }
             .map { ($0.name, $0.abstract) }
