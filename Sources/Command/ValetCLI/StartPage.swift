@@ -31,14 +31,12 @@ enum StartPage {
     private static func state(_ context: Context) -> String {
         do throws(KeychainFailure) {
             let status = try context.store().keychain.status()
-            let count = status.itemCount ?? 0
-            let items = count == 1 ? "1 item" : "\(count) items"
             let folder = Escaping.printable(status.folder)
             switch status.state {
             case .absent: return "There is no keychain yet: the first 'valet set' makes one."
-            case .noPasscode: return "Your keychain in \(folder) has \(items) and no passcode."
+            case .noPasscode: return "Your keychain is in \(folder), and has no passcode."
             case .locked: return "Your keychain in \(folder) is locked: 'valet unlock' opens it."
-            default: return "Your keychain in \(folder) is open and has \(items)."
+            default: return "Your keychain in \(folder) is unlocked."
             }
         } catch {
             return "Your keychain cannot be used: 'valet doctor' says why."

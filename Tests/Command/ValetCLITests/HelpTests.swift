@@ -94,7 +94,7 @@ import ValetCommandTestSupport
         }
         bench.add("key")
         #expect(bench.run([]) == .success)
-        #expect(bench.console.outputText.contains("has 1 item and no passcode"))
+        #expect(bench.console.outputText.contains("and has no passcode"))
     }
 
     @Test func `Every verb has one topic`() {

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""usage: pages.py CATALOG
+
+Copies every page of docs/ into a documentation catalog, as an article. Links between pages lead to
+the articles; of links to other files the text stays. scripts/docs.sh calls it.
+"""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+LINK = re.compile(r"\[([^\]\[]*)\]\(([^)\s]+)\)")
+
+
+def name(page):
+    """The name of a page's article: no two pages have the same."""
+    return page.relative_to(DOCS).with_suffix("").as_posix().replace("/", "-")
+
+
+def article(page, pages):
+    def link(match):
+        text, target = match.groups()
+        if re.match(r"[a-z]+:", target):
+            return match.group()
+        path = (page.parent / target.partition("#")[0]).resolve()
+        return f"[{text}](doc:{pages[path]})" if path in pages else text
+
+    lines, is_code = [], False
+    for line in page.read_text().splitlines():
+        is_code ^= line.lstrip().startswith("```")
+        lines.append(line if is_code else LINK.sub(link, line))
+    return "\n".join(lines) + "\n"
+
+
+def main(catalog):
+    pages = {page.resolve(): name(page) for page in sorted(DOCS.rglob("*.md"))}
+    for page, title in pages.items():
+        (pathlib.Path(catalog) / f"{title}.md").write_text(article(page, pages))
+    groups = {
+        "Using it": ["CLIENTS", "TESTING", "PORTING", "SECITEM-COMPATIBILITY", "OBJECTIVE-C",
+                     "INSTALL", "STORES"],
+        "How it works": ["ARCHITECTURE", "FORMAT", "SYNC", "THREAT-MODEL", "THREAT-MODEL-TESTS",
+                         "PERFORMANCE", "DAMAGED-LOG"],
+    }
+    known = set(pages.values())
+    groups = {title: [one for one in names if one in known] for title, names in groups.items()}
+    listed = {one for names in groups.values() for one in names}
+    groups["Decisions and specifications"] = sorted(known - listed)
+    lines = [f"\n### {title}\n\n" + "\n".join(f"- <doc:{one}>" for one in names)
+             for title, names in groups.items()]
+    start = pathlib.Path(catalog) / "Valet.md"
+    start.write_text(start.read_text().rstrip() + "\n" + "\n".join(lines) + "\n")
+
+
+if len(sys.argv) != 2:
+    sys.exit(__doc__)
+main(sys.argv[1])
