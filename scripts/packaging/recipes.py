@@ -20,6 +20,8 @@ import yaml
 
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8",
                "DEBIAN_FRONTEND": "noninteractive"}
+# What a login makes for anna.
+SESSION = "/run/user/1000"
 HOMES = {"root": "/root", "anna": "/home/anna"}
 
 
@@ -49,6 +51,8 @@ def inside(root, user, *command, home=None, **variables):
     if user != "root":
         words += ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups"]
     environment = ENVIRONMENT | {"HOME": home or HOMES[user]} | variables
+    if user == "anna":
+        environment["XDG_RUNTIME_DIR"] = SESSION
     return subprocess.run([*words, *command], text=True, stdin=subprocess.DEVNULL,
                           capture_output=True, timeout=600, env=environment)
 
