@@ -88,6 +88,12 @@ def write_python(folder):
 def write_wheel(library, folder):
     found = files(TAG)
     found["valet/libvalet.so.0"] = pathlib.Path(library).read_bytes()
+    # The library contains these, and their licences ask to be passed on.
+    notices = {"valet": pathlib.Path(__file__).with_name("copyright")}
+    notices |= {package: pathlib.Path("/usr/share/doc", package, "copyright")
+                for package in ("libsodium-dev", "libsqlite3-dev", "libstdc++-12-dev")}
+    for part, path in notices.items():
+        found[f"{INFORMATION}/licenses/{part}.copyright"] = path.read_bytes()
     found = dict(sorted(found.items()))
     found[f"{INFORMATION}/RECORD"] = record(found).encode()
     name = f"{PROJECT['name'].replace('-', '_')}-{PROJECT['version']}-{TAG}.whl"
