@@ -8,7 +8,8 @@ usage() {
 usage: scripts/docs.sh [--help | --check]
 
 Builds the articles in Sources/Libraries/Valet/Valet.docc, the pages of docs/ and the reference of
-the libraries with the toolchain's docc, from the build in .build, into .build-docs/site. To read it:
+the libraries with the toolchain's docc, from the build in .build, into .build-docs/site. To read
+it:
     python3 -m http.server --bind 127.0.0.1 --directory .build-docs/site
     http://127.0.0.1:8000/
 

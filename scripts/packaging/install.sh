@@ -7,9 +7,9 @@ usage() {
     cat <<'END'
 usage: ./install.sh [--help | --uninstall] PREFIX
 
-Copies the programs, the library, the manual pages and the completions into PREFIX, an absolute path:
-/usr/local, for example, or "$HOME/.local". They need libsodium 1.0.18 (libsodium.so.23), SQLite 3.40
-and glibc 2.36, or newer ones.
+Copies the programs, the library, the manual pages and the completions into PREFIX, an absolute
+path: /usr/local, for example, or "$HOME/.local". They need libsodium 1.0.18 (libsodium.so.23),
+SQLite 3.40 and glibc 2.36, or newer ones.
 
 --uninstall   removes what was installed there. Secrets stay where they are.
 END

@@ -68,7 +68,8 @@ def follow(part, root, say, fail):
         if kind == "text":
             # A value that is not written to a terminal has no newline.
             if answer not in (body, body.removesuffix("\n")):
-                fail(f"{part.title}: the page says\n{body}and the block before it printed\n{answer}")
+                fail(f"{part.title}: the page says\n{body}and the block before it printed\n"
+                     + answer)
             continue
         if kind in ("sh", "sh root"):
             user = "root" if kind.endswith("root") else "anna"
@@ -112,8 +113,8 @@ def start_service(unit, root, say):
     place = "/" + str(folder.relative_to(root))
     try:
         opened = inside(root, "root", "sh", "-c", (
-            f"umask 377; systemd-creds decrypt --name={credential} {sealed} {place}/{credential} && "
-            f"chown -R {user} {place}"))
+            f"umask 377; systemd-creds decrypt --name={credential} {sealed} "
+            f"{place}/{credential} && chown -R {user} {place}"))
         if opened.returncode != 0:
             return opened
         say(f"{unit.name}: verified; systemd does not run here, so its ExecStart is run without it")
@@ -147,7 +148,8 @@ def run_container(folder, root, fail):
     keychain = folder / "keychain"
     shutil.copytree(root / "home/anna/.local/share/valet", keychain)
     shutil.copytree(root / "home/anna/.local/state/valet", keychain / "device")
-    buildah = ["buildah", "--storage-driver=vfs", f"--root={folder}/store", f"--runroot={folder}/run"]
+    buildah = ["buildah", "--storage-driver=vfs", f"--root={folder}/store",
+               f"--runroot={folder}/run"]
     for command in [
         ["bud", "--isolation=chroot", "--quiet", "--tag=valet", str(folder)],
         ["from", "--name=one", "valet"],
