@@ -11,6 +11,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+# Code with a backtick, which would be a link to a symbol there.
+CODE = re.compile(r"(?<!`)`` ?(.+?) ?``(?!`)")
 LINK = re.compile(r"\[([^\]\[]*)\]\(([^)\s]+)\)")
 
 
@@ -27,10 +29,13 @@ def article(page, pages):
         path = (page.parent / target.partition("#")[0]).resolve()
         return f"[{text}](doc:{pages[path]})" if path in pages else text
 
+    def plain(match):
+        return re.sub(r"([\\`*_])", r"\\\1", match.group(1))
+
     lines, is_code = [], False
     for line in page.read_text().splitlines():
         is_code ^= line.lstrip().startswith("```")
-        lines.append(line if is_code else LINK.sub(link, line))
+        lines.append(line if is_code else CODE.sub(plain, LINK.sub(link, line)))
     return "\n".join(lines) + "\n"
 
 
