@@ -63,9 +63,10 @@ def picture(screens):
     share = 100 / len(screens)
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
+        'xml:space="preserve" '
         'aria-label="A session with valet: set, get, generate, run, list, sync">',
         "<style>",
-        "text{font:14px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:#d8dee9;"
+        "text{font:13px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:#d8dee9;"
         "white-space:pre}.c{fill:#a3be8c}g{visibility:hidden}g:last-child{visibility:visible}",
         f"@keyframes show{{0%,{share:.3f}%{{visibility:visible}}"
         f"{share + 0.001:.3f}%,100%{{visibility:hidden}}}}",
