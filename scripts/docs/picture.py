@@ -39,7 +39,8 @@ def main(folder):
             time.sleep(0.1)
         return before
 
-    tmux("new-session", "-d", "-x", str(COLUMNS), "-y", str(ROWS), "env PS1='$ ' bash --norc --noprofile")
+    tmux("new-session", "-d", "-x", str(COLUMNS), "-y", str(ROWS),
+         "env PS1='$ ' bash --norc --noprofile")
     tmux("set", "-g", "status", "off")
     settled()
     screens = []
