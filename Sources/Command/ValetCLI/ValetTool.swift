@@ -138,7 +138,8 @@ package enum ValetTool {
 
     private static let commands: [any Command.Type] = [
         SetCommand.self, GetCommand.self, ContainsCommand.self, RemoveCommand.self,
-        ShowCommand.self, HistoryCommand.self, UndoCommand.self, ListCommand.self,
+        ShowCommand.self, MoveCommand.self, RenameCommand.self, CopyToCommand.self,
+        HistoryCommand.self, UndoCommand.self, ListCommand.self,
         SearchCommand.self, ReadCommand.self, RunCommand.self, InjectCommand.self,
         GenerateCommand.self, OTPCommand.self, OTPAddCommand.self, EditCommand.self,
         CopyCommand.self, StatusCommand.self, SettingsCommand.self,
@@ -182,7 +183,10 @@ package enum ValetTool {
                 "Secrets",
                 ["set", "get", "copy", "generate", "otp", "list", "search", "show", "contains"]
             ),
-            ("Changing secrets", ["edit", "remove", "undo", "history"]),
+            (
+                "Changing secrets",
+                ["edit", "rename", "move", "copy-to", "remove", "undo", "history"]
+            ),
             ("Giving secrets to programs", ["run", "inject", "read"]),
             (
                 "Unlocking and protecting",

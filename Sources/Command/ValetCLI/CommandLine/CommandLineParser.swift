@@ -258,10 +258,8 @@ enum Suggestion {
 /// parser shows it in place of a verb with a similar name, which would do something else.
 enum VerbAdvice {
     private static let copying =
-        "'valet get OLD | valet set NEW' copies a secret, byte for byte"
-    private static let moving =
-        copying + "; 'valet remove OLD' then removes the old one. 'valet set KEY' with --cloud, "
-        + "--local or --accessibility moves one as it replaces it"
+        "'valet copy-to OLD --to-key NEW' copies a secret, 'valet copy KEY' puts it onto the "
+        + "clipboard"
     private static let beginning =
         "there is nothing to set up: 'valet set KEY' stores a secret, and creates the keychain "
         + "with the first one"
@@ -269,7 +267,6 @@ enum VerbAdvice {
 
     private static let advice: [String: String] = [
         "cp": copying, "duplicate": copying, "clone": copying,
-        "mv": moving, "move": moving, "rename": moving,
         "init": beginning, "setup": beginning, "new": beginning, "start": beginning,
         "create": beginning + "; see also 'valet backup create' and 'valet recovery create'",
         "update": changing, "change": changing, "replace": changing,

@@ -105,16 +105,21 @@ package enum ItemOptions {
 
     package static func requester(_ values: ParsedValues) throws(CLIError) -> Requester {
         var requester = Requester(application: values[application])
-        if let name = values[group] {
-            let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }) else {
-                throw .usage(
-                    "'--group' does not take \(quoted(name))",
-                    hint: "a group has a prefix and a name: '--group=PREFIX.GROUP'")
-            }
-            requester.group = AccessGroup(name)
-        }
+        if let name = values[group] { requester.group = try group(name, of: group) }
         return requester
+    }
+
+    /// The group that an option names.
+    static func group(
+        _ name: String, of option: OptionDeclaration
+    ) throws(CLIError) -> AccessGroup {
+        let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }) else {
+            throw .usage(
+                "'\(option.spelling)' does not take \(quoted(name))",
+                hint: "a group has a prefix and a name: '\(option.spelling)=PREFIX.GROUP'")
+        }
+        return AccessGroup(name)
     }
 
     /// Where the key comes from. A key on the command line is never empty.

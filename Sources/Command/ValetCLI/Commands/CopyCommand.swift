@@ -33,7 +33,7 @@ enum CopyCommand: Command {
             ItemOptions.keyDiscussion,
         ],
         arguments: [ItemOptions.key], options: ItemOptions.ofOneSecret + [clearAfter],
-        surplusHint: "the secret goes onto the clipboard; 'valet get OLD | valet set NEW' stores "
+        surplusHint: "the secret goes onto the clipboard; 'valet copy-to OLD --to-key NEW' stores "
             + "it under another name",
         schema: [
             ("name", "the key"), ("byteCount", "the size of the secret"),

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// `move` gives secrets another name or place; `rename` and `copy-to` are its plain forms.
+
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
+
+/// `valet move KEY`.
+enum MoveCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "move", abstract: "give secrets another name, valet, application or accessibility",
+        discussion: [
+            "Moves one secret, or with --matching all whose name fits the pattern, or --all of a "
+                + "valet, to the place that the options beginning with --to choose; the rest "
+                + "stays as it is. All of it in one step, or nothing.",
+            "A secret of that name at the destination is an error, unless --force replaces it: "
+                + "'valet undo' brings its value back. --dry-run shows what would happen.",
+            ItemOptions.keyDiscussion,
+        ],
+        arguments: [ItemOptions.optionalKey],
+        options: [ItemOptions.keyDescriptor] + ItemOptions.all + MoveOptions.all,
+        schema: MoveOptions.schema, exitCodes: MoveOptions.exitCodes,
+        examples: [
+            ("valet move token --to-id staging", "To another valet, under the same name."),
+            ("valet move --all --id old --to-id new --dry-run", "What would go to 'new'."),
+            ("valet move token --to-cloud", "Devices share it from now on."),
+        ])
+
+    static func run(_ values: ParsedValues, in context: Context) throws(CLIError) -> ExitCode {
+        try SecretMove(values, context).run(keepingSource: false, to: values[MoveOptions.toKey])
+    }
+}
+
+/// `valet rename KEY NEW`.
+enum RenameCommand: Command {
+    private static let newKey = ArgumentDeclaration(name: "NEW", help: "its new name")
+
+    static let declaration = CommandDeclaration(
+        name: "rename", abstract: "give a secret another name",
+        aliases: ["mv"],
+        discussion: [
+            "The secret keeps its value and everything else. A secret that has the new name "
+                + "already is an error, unless --force replaces it.",
+            ItemOptions.keyDiscussion,
+        ],
+        arguments: [ItemOptions.key, newKey], options: ItemOptions.all + [MoveOptions.force],
+        schema: MoveOptions.schema, exitCodes: MoveOptions.exitCodes,
+        examples: [("valet rename token github-token", "'token' is gone then.")])
+
+    static func run(_ values: ParsedValues, in context: Context) throws(CLIError) -> ExitCode {
+        guard let name = values[newKey], !name.isEmpty else { throw .usage("NEW is empty") }
+        return try SecretMove(values, context).run(keepingSource: false, to: name)
+    }
+}
+
+/// `valet copy-to KEY`.
+enum CopyToCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "copy-to", abstract: "store secrets in a second place as well",
+        discussion: [
+            "Like 'valet move', but the secrets also stay where they are. 'valet copy' puts one "
+                + "onto the clipboard.",
+            ItemOptions.keyDiscussion,
+        ],
+        arguments: [ItemOptions.optionalKey],
+        options: [ItemOptions.keyDescriptor] + ItemOptions.all + MoveOptions.all,
+        schema: MoveOptions.schema, exitCodes: MoveOptions.exitCodes,
+        examples: [("valet copy-to token --to-app com.example.mail", "For another program.")])
+
+    static func run(_ values: ParsedValues, in context: Context) throws(CLIError) -> ExitCode {
+        try SecretMove(values, context).run(keepingSource: true, to: values[MoveOptions.toKey])
+    }
+}
+
+enum MoveOptions {
+    static let toKey = OptionDeclaration(name: "to-key", valueName: "KEY", help: "the new name")
+    static let toIdentifier = OptionDeclaration(
+        name: "to-id", valueName: "IDENTIFIER", help: "the identifier of the new valet")
+    static let toApplication = OptionDeclaration(
+        name: "to-app", valueName: "APPLICATION-IDENTIFIER",
+        help: "the application that owns the secret from now on")
+    static let toGroup = OptionDeclaration(
+        name: "to-group", valueName: "PREFIX.GROUP", help: "the access group that shares it")
+    static let toAccessibility = OptionDeclaration(
+        name: "to-accessibility", valueName: "CLASS", help: "when it can be read from now on",
+        choices: ItemOptions.accessibility.choices)
+    static let toCloud = OptionDeclaration(name: "to-cloud", help: "devices share it")
+    static let toLocal = OptionDeclaration(name: "to-local", help: "it stays on this device")
+    static let matching = OptionDeclaration(
+        name: "matching", valueName: "PATTERN",
+        help: "all whose name fits: * is any text, ? any character")
+    static let every = OptionDeclaration(name: "all", help: "all that the other options choose")
+    static let dryRun = OptionDeclaration(
+        name: "dry-run", help: "only show what would be moved")
+    static let force = OptionDeclaration(
+        name: "force", letter: "f", help: "replace secrets of that name at the destination")
+
+    static let all = [
+        toKey, toIdentifier, toApplication, toGroup, toAccessibility, toCloud, toLocal, matching,
+        every, dryRun, force,
+    ]
+    static let schema: [(member: String, help: String)] = [
+        ("moved", "how many secrets were moved or copied, or would be"),
+        ("names", "their names at the destination"), ("dryRun", "true with --dry-run"),
+    ]
+    static let exitCodes: [(code: ExitCode, help: String)] = [
+        (.notFound, "there is no such secret, and nothing was moved"),
+        (.alreadyThere, "the destination has a secret of that name, and nothing was moved"),
+    ]
+}
+
+/// Secrets on their way from one valet to another.
+private struct SecretMove {
+    let values: ParsedValues
+    let context: Context
+    let source: CommandKeychain
+    let destination: CommandKeychain
+    let from: Scope
+    let to: Scope
+
+    init(_ values: ParsedValues, _ context: Context) throws(CLIError) {
+        (self.values, self.context) = (values, context)
+        from = try ItemOptions.scope(values)
+        to = try Self.destination(from, values)
+        source = try context.keychain(for: from.requester)
+        destination = try context.keychain(for: to.requester)
+    }
+
+    private static func destination(
+        _ from: Scope, _ values: ParsedValues
+    ) throws(CLIError) -> Scope {
+        var to = from
+        if let application = values[MoveOptions.toApplication] {
+            to.requester = Requester(application: application)
+        }
+        if let group = values[MoveOptions.toGroup] {
+            to.requester.group = try ItemOptions.group(group, of: MoveOptions.toGroup)
+            to.identifier = nil
+        }
+        if let identifier = values[MoveOptions.toIdentifier] { to.identifier = identifier }
+        if let word = values[MoveOptions.toAccessibility].flatMap(ProtectionClass.init(word:)) {
+            (to.accessibility, to.isAccessibilityChosen) = (word, true)
+        }
+        let (isCloud, isLocal) = (
+            values.has(MoveOptions.toCloud), values.has(MoveOptions.toLocal)
+        )
+        guard !isCloud || !isLocal else {
+            throw .usage("'--to-cloud' and '--to-local' exclude each other")
+        }
+        if isCloud || isLocal { (to.isCloud, to.isCloudChosen) = (isCloud, true) }
+        return to
+    }
+
+    func run(keepingSource keepsSource: Bool, to newKey: String?) throws(CLIError) -> ExitCode {
+        let keys = try keys()
+        guard newKey == nil || keys.count == 1 else {
+            throw .usage("one name cannot be that of \(keys.count) secrets")
+        }
+        var (transfer, names) = (ItemTransfer(), [String]())
+        for key in keys {
+            let name = newKey ?? key
+            try add(key, to: name, keepingSource: keepsSource, &transfer)
+            names.append(name)
+        }
+        if !values.has(MoveOptions.dryRun), !names.isEmpty {
+            var session = source.session
+            session.caller = Caller(
+                applicationIdentifier: session.caller.applicationIdentifier,
+                accessGroups: session.caller.accessGroups
+                    + destination.session.caller.accessGroups)
+            session.caller.keepsHistory = true
+            try requesting(source.attempt(session.perform(transfer)))
+        }
+        try report(names, keepingSource: keepsSource)
+        return .success
+    }
+
+    /// The names of the secrets to move.
+    private func keys() throws(CLIError) -> [String] {
+        let hasKey =
+            values[ItemOptions.optionalKey] != nil || values.isGiven(ItemOptions.keyDescriptor)
+        let pattern = values[MoveOptions.matching]
+        guard [hasKey, pattern != nil, values.has(MoveOptions.every)].filter(\.self).count == 1
+        else { throw .usage("expected KEY, '--matching PATTERN' or '--all'") }
+        if hasKey { return [try ItemOptions.key(values).text()] }
+        let fitting = pattern.map(NamePattern.init)
+        var names: [String] = []
+        for service in from.chosenServices {
+            let omission = try requesting(
+                source.forEachItem(service.query) { item in
+                    if fitting?.matches(item.name) != false { names.append(item.name) }
+                    return true
+                })
+            if let omission { throw CLIError(omission) }
+        }
+        return names.sorted()
+    }
+
+    private func add(
+        _ key: String, to name: String, keepingSource keepsSource: Bool,
+        _ transfer: inout ItemTransfer
+    ) throws(CLIError) {
+        let old = ItemTarget(scope: from, key: key, form: .secret, keychain: source)
+        guard let place = try old.located() else {
+            throw old.error(KeychainFailure(.itemNotFound, during: "move an item"))
+        }
+        let (item, value) = (try old.details(), try old.value())
+        let new = ItemTarget(scope: to, key: name, form: .secret, keychain: destination)
+        // A secret of another accessibility has the same name, too.
+        var anywhere = new.scope
+        (anywhere.isAccessibilityChosen, anywhere.isCloudChosen) = (false, false)
+        let existing = try ItemTarget(
+            scope: anywhere, key: name, form: .secret, keychain: destination
+        ).detailsIfAny()
+        if let existing, existing.reference != item.reference {
+            guard values.has(MoveOptions.force) else {
+                throw CLIError(
+                    .alreadyThere, "\(quoted(name)) exists in \(new.place) already",
+                    hint: "'--force' replaces it; nothing was moved")
+            }
+            transfer.deletions.append(existing.version)
+        }
+        let service = to.destination(from: place.service)
+        if existing?.reference == item.reference, service == place.service {
+            throw .usage("\(old.title) is there already", hint: "say where to move it: '--to-id'")
+        }
+        if !keepsSource || existing?.reference == item.reference {
+            transfer.deletions.append(item.version)
+        }
+        transfer.additions.append(
+            Addition(self.item(item, service.item(name)), value: value))
+    }
+
+    /// The item at the destination, with what programs have added to the old one.
+    private func item(_ old: StoredItem, _ new: NewItem) -> NewItem {
+        var item = new
+        let own = Set(old.itemClass.primaryKeyAttributes)
+            .union([.creationDate, .modificationDate, .accessControl])
+        for (attribute, value) in old.attributes where !own.contains(attribute) {
+            item.attributes[attribute] = value
+        }
+        item.accessGroup = item.accessGroup ?? destination.session.caller.accessGroups.first
+        return item
+    }
+
+    private func report(_ names: [String], keepingSource keepsSource: Bool) throws(CLIError) {
+        let isDry = values.has(MoveOptions.dryRun)
+        guard !values.has(ItemOptions.json) else {
+            return try context.console.write(
+                .object([
+                    "moved": .number(names.count), "names": .array(names.map(JSON.string)),
+                    "dryRun": .flag(isDry),
+                ]))
+        }
+        let what = names.count == 1 ? quoted(names[0]) : "\(names.count) secrets"
+        let verb = keepsSource ? "copied" : "moved"
+        context.console.note(
+            "valet: \(isDry ? "would have \(verb)" : verb) \(what) to "
+                + to.place(of: destination))
+        if isDry, names.count > 1 {
+            try context.console.write(
+                names.map { Escaping.printable($0) + "\n" }.joined())
+        }
+    }
+}
