@@ -77,18 +77,38 @@ import ValetKeychainStore
         ["move", "a"], ["move"], ["move", "a", "--all", "--to-id", "x"], ["rename", "a", ""],
         ["move", "a", "--to-cloud", "--to-local"], ["move", "a", "--to-group", "nodot"],
         ["move", "--all", "--to-key", "x"],
-        [
-            "move", "a", "--to-cloud", "--to-accessibility",
-            "when-unlocked-this-device-only", "--to-id",
-        ],
+        ["move", "a", "--to-cloud", "--to-accessibility", "when-unlocked-this-device-only"],
+        ["move", "a", "--to-cloud", "--accessibility", "when-unlocked-this-device-only"],
     ])
     func `Command lines that say too little or too much move nothing`(_ words: [String]) {
         #expect(bench.run(words) == .usage)
         #expect(value("a") == "one" && value("b") == "two")
     }
 
+    @Test func `A secret of a group moves into the usual valet of an application`() {
+        let group = ["--group", "team.shared"]
+        bench.run(["set", "g"] + group, input: Array("three".utf8))
+        #expect(bench.run(["move", "g", "--to-app", "other"] + group) == .success)
+        #expect(value("g", "--app", "other") == "three")
+    }
+
+    @Test func `Text in --matching without a star is the whole name`() {
+        bench.run("set", "banana", input: [1])
+        #expect(bench.run("move", "--matching", "an", "--to-id", "new") == .notFound)
+        #expect(bench.items.count == 3)
+        #expect(bench.run("move", "--matching", "*AN*", "--to-id", "new") == .success)
+        #expect(value("banana", "--id", "new") != nil)
+    }
+
+    @Test func `--dry-run says what --force would replace`() {
+        #expect(bench.run("move", "a", "--to-key", "b", "--force", "--dry-run") == .success)
+        #expect(bench.console.notes.first == "valet: would replace 'b' in \(Bench.place)")
+        #expect(value("a") == "one" && value("b") == "two")
+    }
+
     @Test func `A secret that is not there moves nothing`() {
         #expect(bench.run("rename", "c", "d") == .notFound)
+        #expect(bench.run("move", "--all", "--id", "none", "--to-id", "new") == .notFound)
         #expect(bench.items.count == 2)
     }
 

@@ -224,8 +224,13 @@ struct NamePattern: Hashable, Sendable {
 
     /// `*` stands for any text, `?` for any character. Text without them is a part.
     init(_ text: String) {
+        self.init(text, isPart: !text.contains("*") && !text.contains("?"))
+    }
+
+    /// - Parameter isPart: Whether a name fits that has the text anywhere in it.
+    init(_ text: String, isPart: Bool) {
         characters = Array(text.lowercased())
-        isPart = !characters.contains("*") && !characters.contains("?")
+        self.isPart = isPart
     }
 
     func matches(_ item: ListedItem) -> Bool { matches(item.name) || matches(item.owner.name) }

@@ -40,13 +40,14 @@ enum RenameCommand: Command {
         name: "rename", abstract: "give a secret another name",
         aliases: ["mv"],
         discussion: [
-            "The secret keeps its value and everything else. A secret that has the new name "
-                + "already is an error, unless --force replaces it.",
+            "The secret keeps its value, its label and what else programs have added. A secret "
+                + "that has the new name already is an error, unless --force replaces it. The old "
+                + "name keeps its former values, as after 'valet remove'.",
             ItemOptions.keyDiscussion,
         ],
         arguments: [ItemOptions.key, newKey], options: ItemOptions.all + [MoveOptions.force],
         schema: MoveOptions.schema, exitCodes: MoveOptions.exitCodes,
-        examples: [("valet rename token github-token", "'token' is gone then.")])
+        examples: [("valet rename token github-token", "'token' is free then.")])
 
     static func run(_ values: ParsedValues, in context: Context) throws(CLIError) -> ExitCode {
         guard let name = values[newKey], !name.isEmpty else { throw .usage("NEW is empty") }
@@ -107,6 +108,7 @@ enum MoveOptions {
     static let exitCodes: [(code: ExitCode, help: String)] = [
         (.notFound, "there is no such secret, and nothing was moved"),
         (.alreadyThere, "the destination has a secret of that name, and nothing was moved"),
+        (.locked, "the keychain is locked or busy, and nothing was moved"),
     ]
 }
 
@@ -133,6 +135,7 @@ private struct SecretMove {
         var to = from
         if let application = values[MoveOptions.toApplication] {
             to.requester = Requester(application: application)
+            to.identifier = from.identifier ?? Scope.ofCommand.identifier
         }
         if let group = values[MoveOptions.toGroup] {
             to.requester.group = try ItemOptions.group(group, of: MoveOptions.toGroup)
@@ -149,6 +152,11 @@ private struct SecretMove {
             throw .usage("'--to-cloud' and '--to-local' exclude each other")
         }
         if isCloud || isLocal { (to.isCloud, to.isCloudChosen) = (isCloud, true) }
+        if isCloud, to.isAccessibilityChosen, to.accessibility.isThisDeviceOnly {
+            throw .usage(
+                "'--to-cloud' and the accessibility \(to.accessibility.word) exclude each other",
+                hint: "an iCloud valet stores no secrets for this device only")
+        }
         return to
     }
 
@@ -184,7 +192,7 @@ private struct SecretMove {
         guard [hasKey, pattern != nil, values.has(MoveOptions.every)].filter(\.self).count == 1
         else { throw .usage("expected KEY, '--matching PATTERN' or '--all'") }
         if hasKey { return [try ItemOptions.key(values).text()] }
-        let fitting = pattern.map(NamePattern.init)
+        let fitting = pattern.map { NamePattern($0, isPart: false) }
         var names: [String] = []
         for service in from.chosenServices {
             let omission = try requesting(
@@ -193,6 +201,9 @@ private struct SecretMove {
                     return true
                 })
             if let omission { throw CLIError(omission) }
+        }
+        guard !names.isEmpty else {
+            throw CLIError(.notFound, "no secret in \(from.place(of: source)) is chosen")
         }
         return names.sorted()
     }
@@ -220,6 +231,9 @@ private struct SecretMove {
                     hint: "'--force' replaces it; nothing was moved")
             }
             transfer.deletions.append(existing.version)
+            if values.has(MoveOptions.dryRun) {
+                context.console.note("valet: would replace \(quoted(name)) in \(new.place)")
+            }
         }
         let service = to.destination(from: place.service)
         if existing?.reference == item.reference, service == place.service {
