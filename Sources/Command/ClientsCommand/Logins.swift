@@ -28,7 +28,10 @@ struct Logins {
     ///   the program that calls them waits, and has the terminal for itself.
     init(_ values: ParsedValues, _ context: Context, asks: Bool = true) throws(CLIError) {
         let requester = try ItemOptions.requester(values)
-        session = try requesting(context.session(of: requester))
+        var session = try requesting(context.session(of: requester))
+        // A person's import may be a mistake; programs that store their own logins make none.
+        session.caller.keepsHistory = asks
+        self.session = session
         self.context = context
         self.asks = asks
         group = requester.group

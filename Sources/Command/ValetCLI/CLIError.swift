@@ -30,7 +30,7 @@ package struct CLIError: Error, Hashable, Sendable {
         CLIError(code, "\(place): \(message)", hint: hint)
     }
 
-    /// For callers that asked for JSON: docs/CLIENTS.md.
+    /// For callers that asked for JSON.
     var json: JSON {
         .object([
             "error": .object([

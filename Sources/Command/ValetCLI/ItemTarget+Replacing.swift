@@ -21,7 +21,7 @@ extension ItemTarget {
     ) throws(CLIError) -> SecretValue {
         let refusal = CLIError(
             .alreadyThere, "\(title) exists in \(place) already, and stays",
-            hint: "'--force' replaces it by \(replacement), for good")
+            hint: "'--force' replaces it by \(replacement)")
         var replaces = isAgreed
         if !replaces, try exists() {
             guard console.obstacleToAsking == nil else { throw refusal }
@@ -39,11 +39,11 @@ extension ItemTarget {
         return value
     }
 
-    /// The item with its value; nil if there is none. For ``replace(_:with:)``.
+    /// The item with its value; nil if there is none. For ``replace(_:with:keepingHistory:)``.
     func current() throws(CLIError) -> (item: StoredItem, value: SecretValue)? {
         guard let item = try detailsIfAny() else { return nil }
         // If another program changes the item between these two calls, its date is the older one,
-        // and ``replace(_:with:)`` refuses.
+        // and ``replace(_:with:keepingHistory:)`` refuses.
         let found = try requesting(keychain.attempt(session.value(of: ItemQuery(item.reference))))
         guard let value = found else {
             throw CLIError(.notFound, "\(title) in \(place) has no value")
@@ -54,10 +54,15 @@ extension ItemTarget {
     /// Gives an item a new value, unless it was changed or removed since ``current()``: every
     /// change gives it another date.
     ///
+    /// - Parameter keepsHistory: Whether the value that is replaced becomes a former one.
     /// - Returns: Whether it has the value now.
-    func replace(_ item: StoredItem, with value: SecretValue) throws(CLIError) -> Bool {
+    func replace(
+        _ item: StoredItem, with value: SecretValue, keepingHistory keepsHistory: Bool = true
+    ) throws(CLIError) -> Bool {
         var query = ItemQuery(item.reference)
         query.attributes[.modificationDate] = item.attributes[.modificationDate]
+        var session = session
+        session.caller.keepsHistory = keepsHistory
         do {
             _ = try keychain.attempt(session.update(query, ItemChanges(), value: value))
             return true

@@ -45,7 +45,7 @@ enum RandomText {
             var text = SecretText(capacity: count * (10 + separator.utf8.count))
             for number in 0..<count {
                 if number > 0 { text.append(separator) }
-                WordList.append(wordAt: Randomness.number(below: WordList.count), to: &text)
+                PassphraseWords.append(wordAt: Randomness.number(below: PassphraseWords.count), to: &text)
             }
             return text.value()
         case .characters(let count, let classes):
@@ -74,7 +74,7 @@ enum RandomText {
     /// The entropy in bits, rounded down: the logarithm of how many secrets there are.
     var entropyBits: Int {
         switch self {
-        case .words(let count, _): return Int(Double(count) * log2(Double(WordList.count)))
+        case .words(let count, _): return Int(Double(count) * log2(Double(PassphraseWords.count)))
         case .characters(let count, let classes):
             let total = Double(classes.reduce(0) { $0 + $1.utf8.count })
             // Of all texts those that lack a class are missing, counted by inclusion and exclusion.

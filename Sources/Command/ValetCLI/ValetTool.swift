@@ -76,8 +76,9 @@ package enum ValetTool {
             return try body()
         } catch {
             if error.code == .brokenPipe { return error.code }
-            // What follows belongs to a program, or is a name.
-            if arguments.prefix(while: { $0 != "--" }).contains(ItemOptions.json.spelling) {
+            // Words after "--" are names, and those of `run` belong to another program.
+            let options = arguments.prefix { $0 != "--" }
+            if options.first != "run", options.contains(ItemOptions.json.spelling) {
                 context.console.note(error.json.encoded)
             } else {
                 context.console.report(error)

@@ -125,7 +125,7 @@ import ValetSealing
         #expect(
             bench.console.notes == [
                 "valet: error: 'k' exists in \(Bench.place) already, and stays",
-                "valet: hint: '--force' replaces it by a random secret, for good",
+                "valet: hint: '--force' replaces it by a random secret",
             ])
         #expect(bench.run("generate", "k", "--cloud") == .alreadyThere)
         bench.console.isInputTerminal = true

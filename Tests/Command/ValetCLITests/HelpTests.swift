@@ -121,6 +121,9 @@ import ValetCommandTestSupport
         // What follows is a name.
         #expect(bench.run("get", "--", "--json") == .notFound)
         #expect(bench.console.notes.first?.hasPrefix("valet: error: ") == true)
+        // This word belongs to another program.
+        #expect(bench.run("run", "jq", "--json") != .success)
+        #expect(bench.console.notes.first?.hasPrefix("valet: error: ") == true)
     }
 
     private static let doors = VerbTable(

@@ -81,6 +81,8 @@ import ValetSealing
             ])
         #expect(stored == "otpauth://hotp/a?secret=\(Self.key)&counter=10&issuer=x")
         #expect(bench.console.notes == ["valet: counter 9"])
+        // A former counter would show a code again.
+        #expect(bench.run("undo", "k") == .notFound)
     }
 
     @Test(arguments: [

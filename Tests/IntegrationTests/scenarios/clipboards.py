@@ -35,9 +35,13 @@ class Display:
         self.env = NOTHING | {"DISPLAY": f":{number}", "PATH": only(world, *programs)}
 
     def paste(self):
-        done = subprocess.run(
-            ["xclip", "-selection", "clipboard", "-out"], capture_output=True, timeout=20,
-            env=self.world.environment(self.env | {"PATH": os.environ["PATH"]}), check=False)
+        """What the clipboard has; None if its owner went away in the middle of an answer."""
+        try:
+            done = subprocess.run(
+                ["xclip", "-selection", "clipboard", "-out"], capture_output=True, timeout=5,
+                env=self.world.environment(self.env | {"PATH": os.environ["PATH"]}), check=False)
+        except subprocess.TimeoutExpired:
+            return None
         return done.stdout if done.returncode == 0 else b""
 
     def copy(self, text):

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Completion in real shells at a terminal, and the manual pages."""
 
-import fcntl
 import os
-import select
-import signal
 import subprocess
-import termios
 import time
 
+from seats import Seat
 from support import expect, need, scenario
 
 # A name for each way in which shells quote, and one that must never be run.
@@ -34,34 +31,24 @@ class Shell:
         command = os.environ["VALET_TEST_COMMAND"]
         for program in ("valet", "valet-sync"):
             os.symlink(f"{os.path.dirname(command)}/{program}", f"{self.folder}/bin/{program}")
-        self.terminal, theirs = os.openpty()
-        environment = world.environment({
-            "PATH": f"{self.folder}/bin:/usr/bin:/bin", "TERM": "dumb", "HOME": self.folder,
-            "COLUMNS": "200", "LC_ALL": "C.UTF-8"})
-        self.process = subprocess.Popen(
-            SHELLS[name], stdin=theirs, stdout=theirs, stderr=theirs, cwd=self.folder,
-            env=environment, start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
-        os.close(theirs)
+        program, *words = SHELLS[name]
+        # A name that is run makes a file in the folder.
+        self.seat = Seat(
+            world, *words, command=program, prefix=("env", f"--chdir={self.folder}"),
+            env={"PATH": f"{self.folder}/bin:/usr/bin:/bin", "TERM": "dumb",
+                 "HOME": self.folder, "COLUMNS": "200", "LC_ALL": "C.UTF-8"})
         self.type(READY[name] + "\r")
         self.until("ready> ")
 
     def type(self, text):
-        os.write(self.terminal, text.encode())
+        self.seat.type(text.encode())
 
-    def until(self, text, seconds=20):
-        """What the shell shows until `text` comes."""
-        shown, end = "", time.monotonic() + seconds
-        while text not in shown:
-            ready, _, _ = select.select([self.terminal], [], [], max(0, end - time.monotonic()))
-            expect(ready, f"no {text!r} in", repr(shown[-800:]))
-            shown += os.read(self.terminal, 65536).decode(errors="replace")
-        return shown
+    def until(self, text):
+        self.seat.see(text.encode())
 
     def end(self):
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        os.close(self.terminal)
+        self.type("\x15exit\r")
+        self.seat.finish()
 
 
 def completes(world, name):
@@ -128,10 +115,15 @@ def candidates(world):
     expect(offered("run", "--", "env", "") == ("files", []), "its arguments")
     expect("devices" in offered("sync", "")[1], "a verb of the other program")
     expect(offered("no-such-verb", "") == ("words", []), "an unknown verb")
-    expect(world.run("passcode", "set", "--passcode-fd", "0", input=b"correct horse\n" * 2).code
+    passcode = b"correct horse\n"
+    expect(world.run("passcode", "set", "--passcode-fd", "0", input=passcode * 2).code
            == 0, "passcode set")
     expect(world.run("lock", "--all").code in (0, 1), "lock")
     expect(offered("get", "") == ("words", []), "of a locked keychain")
+    # Nor does it take the answer that is meant for the finished command line.
+    words = ("completions", "next", "zsh", "get", "")
+    outcome = world.run(*words, env={"VALET_PASSCODE_FD": "0"}, input=passcode)
+    expect(outcome.code == 0 and outcome.out == b"words\n", outcome)
 
 
 @scenario

@@ -3,6 +3,7 @@
 internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetKeychainStore
+internal import ValetSystem
 
 /// What may take the place of the last word of a command line that is not finished.
 struct Completion {
@@ -153,6 +154,11 @@ struct NameSearch {
 
     /// - Throws: Also for a locked keychain.
     init(_ values: ParsedValues, _ context: Context) throws(CLIError) {
+        // It would use up an answer that the finished command line needs.
+        guard Environment.ofProcess.value("VALET_PASSCODE_FD") == nil else {
+            names = []
+            return
+        }
         let scope = try ItemOptions.scope(values)
         let session = try requesting(context.session(of: scope.requester))
         var names: [String] = []

@@ -138,7 +138,7 @@ enum BackupListCommand: Command {
             var place: UInt64 = 0
             try requesting(
                 backup.forEachItem { item in
-                    body(ListedItem(item, at: place))
+                    if !item.accessGroup.isOfKeychain { body(ListedItem(item, at: place)) }
                     place += 1
                 })
         }

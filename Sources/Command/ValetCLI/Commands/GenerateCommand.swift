@@ -26,7 +26,7 @@ enum GenerateCommand: Command {
     private static let print = OptionDeclaration(
         name: "print", help: "write the secret to standard output, and store nothing")
     private static let force = OptionDeclaration(
-        name: "force", letter: "f", help: "replace a secret that exists, for good")
+        name: "force", letter: "f", help: "replace a secret that exists")
 
     static let declaration = CommandDeclaration(
         name: "generate", abstract: "store a new random secret",
@@ -36,8 +36,8 @@ enum GenerateCommand: Command {
                 + "copy KEY' does. Says its entropy in bits on standard error; 80 withstand every "
                 + "attack on a password that is stored well, and 128 every attack. With --print "
                 + "nothing is stored, and KEY is left out.",
-            "A secret that exists stays, unless you agree at a terminal, or use --force: a "
-                + "password that was replaced is lost.",
+            "A secret that exists stays, unless you agree at a terminal, or use --force. 'valet "
+                + "undo KEY' brings the former one back.",
             "There is at least one character of each class: small letters, capital letters, "
                 + "digits and symbols, as far as the alphabet has them. All secrets with that "
                 + "property are equally likely, because others are thrown away as a whole. Words "

@@ -78,7 +78,11 @@ enum OTPCommand: Command {
             guard let next = try OneTimePassword.uri(value, counter: counter) else {
                 throw CLIError(.failure, "the counter of \(target.title) has reached its end")
             }
-            if try target.replace(item, with: next) { return (code, counter) }
+            // Former counters would push out the keys that somebody replaced, and `undo` would show
+            // a code for a second time.
+            if try target.replace(item, with: next, keepingHistory: false) {
+                return (code, counter)
+            }
         }
         throw CLIError(
             .locked, "other programs change \(target.title) all the time: no code was used up")
@@ -127,7 +131,7 @@ enum OTPAddCommand: Command {
         name: "counter", valueName: "N",
         help: "the next counter, for codes of a counter instead of time")
     private static let force = OptionDeclaration(
-        name: "force", letter: "f", help: "replace a secret that exists, for good")
+        name: "force", letter: "f", help: "replace a secret that exists")
 
     static let declaration = CommandDeclaration(
         name: "otp add", abstract: "store the key of one-time codes",

@@ -23,9 +23,10 @@ enum SetCommand: Command {
         synonyms: ["add", "insert", "store", "put"],
         discussion: [
             "Stores the exact bytes of standard input, at most 16 MiB, under KEY. Replaces an "
-                + "existing secret for good, where it is. If --accessibility, --cloud or --local "
-                + "say otherwise, moves it there in the same step, and says so. --if-absent never "
-                + "replaces one, even if several programs set the same name at once.",
+                + "existing secret where it is; 'valet undo KEY' takes that back. If "
+                + "--accessibility, --cloud or --local say otherwise, moves it there in the same "
+                + "step, and says so. --if-absent never replaces one, even if several programs "
+                + "set the same name at once.",
             "At a terminal, asks before it replaces a secret, then asks for the new secret twice, "
                 + "without echo. A typed secret has one line: use standard input for several.",
             "A secret is never read from the command line or the environment, which other "

@@ -6,7 +6,7 @@ internal import ValetCWordList
 ///
 /// No word is the beginning of another one, so that even words without a separator can be told
 /// apart.
-package enum WordList {
+package enum PassphraseWords {
     /// How many words there are: 6⁵, for five dice.
     package static let count = 7776
 
@@ -16,7 +16,8 @@ package enum WordList {
     package static func append(wordAt index: Int, to text: inout SecretText) {
         precondition(0..<count ~= index, "no such word")
         var byteCount = 0
-        guard let start = unsafe valet_word_list(&byteCount) else { return }
+        let start = unsafe valet_word_list(&byteCount)
+        guard let start = unsafe start else { preconditionFailure("the list is missing") }
         let list = unsafe Span(_unsafeStart: start, count: byteCount)
         var (position, passed) = (firstWord(in: list), 0)
         while passed < index {

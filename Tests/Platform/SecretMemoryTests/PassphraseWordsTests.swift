@@ -4,9 +4,9 @@ import Testing
 import ValetSealing
 
 @Suite struct `The list of words` {
-    private static let words: [String] = (0..<WordList.count).map { index in
+    private static let words: [String] = (0..<PassphraseWords.count).map { index in
         var text = SecretText()
-        WordList.append(wordAt: index, to: &text)
+        PassphraseWords.append(wordAt: index, to: &text)
         return text.publicText()
     }
 
