@@ -33,6 +33,9 @@ enum QuietThread {
     ) throws(SystemError) -> R {
         guard unsafe getenv("TSS2_LOG") == nil else { return try body() }
         let outcome = Outcome<R>()
+        // The compiler writes the length of this file's path into the program. With a name without
+        // a folder, the same sources make the same program in every folder.
+        #sourceLocation(file:"TPMCalls.swift",line:1)
         withoutActuallyEscaping(body) { body in
             start(
                 Task {
@@ -43,6 +46,7 @@ enum QuietThread {
                     }
                 })
         }
+        #sourceLocation()
         if let error = outcome.error { throw error }
         guard let result = outcome.result.take() else {
             preconditionFailure("a thread that ended without an outcome")
