@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: stamp.py STAMP FILE…
 
-Writes commit and date over the characters of Version.build in programs and libraries, and takes out
-what depends on the folder of the build: the hashes of Swift's modules become zeros, and the build id
-becomes the hash of all the rest.
+Writes commit and date over the characters of Version.build in programs and libraries, and takes
+out what depends on the folder of the build: the hashes of Swift's modules become zeros, and the
+build id becomes the hash of all the rest.
 """
 
 import hashlib

@@ -45,7 +45,8 @@ enum RandomText {
             var text = SecretText(capacity: count * (10 + separator.utf8.count))
             for number in 0..<count {
                 if number > 0 { text.append(separator) }
-                PassphraseWords.append(wordAt: Randomness.number(below: PassphraseWords.count), to: &text)
+                let index = Randomness.number(below: PassphraseWords.count)
+                PassphraseWords.append(wordAt: index, to: &text)
             }
             return text.value()
         case .characters(let count, let classes):

@@ -13,8 +13,8 @@ enum HistoryCommand: Command {
         "The last three values that a verb of 'valet' has replaced or removed are kept in the "
         + "keychain, encrypted like the present ones; 'valet settings history' changes how many. "
         + "Not kept is what programs replace or remove, or the verbs for git, docker and AWS; "
-        + "what is removed while the keychain is locked; and what needs the user's presence. 'valet remove --purge' "
-        + "removes a secret with its former values."
+        + "what is removed while the keychain is locked; and what needs the user's presence. "
+        + "'valet remove --purge' removes a secret with its former values."
 
     static let declaration = CommandDeclaration(
         name: "history", abstract: "list the former values of a secret by date",
