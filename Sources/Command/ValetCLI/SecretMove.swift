@@ -63,17 +63,20 @@ struct SecretMove {
             try add(key, to: name, keepingSource: keepsSource, &transfer)
             names.append(name)
         }
-        if !values.has(MoveOptions.dryRun), !names.isEmpty {
-            var session = source.session
-            session.caller = Caller(
-                applicationIdentifier: session.caller.applicationIdentifier,
-                accessGroups: session.caller.accessGroups
-                    + destination.session.caller.accessGroups)
-            session.caller.keepsHistory = true
-            try requesting(source.attempt(session.perform(transfer)))
-        }
+        try perform(transfer)
         try report(names, keepingSource: keepsSource)
         return .success
+    }
+
+    /// Moves items, for an application that reaches both places; nothing in a dry run.
+    func perform(_ transfer: ItemTransfer) throws(CLIError) {
+        guard !values.has(MoveOptions.dryRun) else { return }
+        var session = source.session
+        session.caller = Caller(
+            applicationIdentifier: session.caller.applicationIdentifier,
+            accessGroups: session.caller.accessGroups + destination.session.caller.accessGroups)
+        session.caller.keepsHistory = true
+        try requesting(source.attempt(session.perform(transfer)))
     }
 
     /// The names of the secrets to move.
@@ -108,46 +111,52 @@ struct SecretMove {
         guard let place = try old.located() else {
             throw old.error(KeychainFailure(.itemNotFound, during: "move an item"))
         }
-        let (item, value) = (try old.details(), try old.value())
-        let new = ItemTarget(scope: to, key: name, form: .secret, keychain: destination)
-        // A secret of another accessibility has the same name, too.
-        var anywhere = new.scope
-        (anywhere.isAccessibilityChosen, anywhere.isCloudChosen) = (false, false)
-        let existing = try ItemTarget(
-            scope: anywhere, key: name, form: .secret, keychain: destination
-        ).detailsIfAny()
+        let item = try old.details()
+        if let requirement = item.accessControl?.requirement {
+            throw CLIError(
+                .denied, "reading \(old.title) requires \(requirement): nothing was moved",
+                hint: "the program that stored it can move it")
+        }
+        let existing = try existing(name)
         if let existing, existing.reference != item.reference {
-            guard values.has(MoveOptions.force) else {
-                throw CLIError(
-                    .alreadyThere, "\(quoted(name)) exists in \(new.place) already",
-                    hint: "'--force' replaces it; nothing was moved")
-            }
-            transfer.deletions.append(existing.version)
-            if values.has(MoveOptions.dryRun) {
-                context.console.note("valet: would replace \(quoted(name)) in \(new.place)")
-            }
+            try replace(name, existing, &transfer)
         }
         let service = to.destination(from: place.service)
         if existing?.reference == item.reference, service == place.service {
             throw .usage("\(old.title) is there already", hint: "say where to move it: '--to-id'")
         }
-        if !keepsSource || existing?.reference == item.reference {
-            transfer.deletions.append(item.version)
+        var moved = service.item(name)
+        moved.accessGroup = moved.accessGroup ?? destination.session.caller.accessGroups.first
+        guard keepsSource, existing?.reference != item.reference else {
+            return transfer.changes.append(.init(item.version, to: moved, value: nil))
         }
-        transfer.additions.append(
-            Addition(self.item(item, service.item(name)), value: value))
+        // A copy has what programs have added, too.
+        let own = Set(item.itemClass.primaryKeyAttributes)
+            .union([.creationDate, .modificationDate, .accessControl])
+        moved.attributes = item.attributes.filter { !own.contains($0.key) }
+            .overwritten(by: moved.attributes)
+        transfer.additions.append(Addition(moved, value: try old.value()))
     }
 
-    /// The item at the destination, with what programs have added to the old one.
-    private func item(_ old: StoredItem, _ new: NewItem) -> NewItem {
-        var item = new
-        let own = Set(old.itemClass.primaryKeyAttributes)
-            .union([.creationDate, .modificationDate, .accessControl])
-        for (attribute, value) in old.attributes where !own.contains(attribute) {
-            item.attributes[attribute] = value
+    /// The secret of a name at the destination. One of another accessibility has the name, too.
+    private func existing(_ name: String) throws(CLIError) -> StoredItem? {
+        var scope = to
+        (scope.isAccessibilityChosen, scope.isCloudChosen) = (false, false)
+        return try ItemTarget(scope: scope, key: name, form: .secret, keychain: destination)
+            .detailsIfAny()
+    }
+
+    private func replace(
+        _ name: String, _ existing: StoredItem, _ transfer: inout ItemTransfer
+    ) throws(CLIError) {
+        let title = "\(quoted(name)) in \(to.place(of: destination))"
+        guard values.has(MoveOptions.force) else {
+            throw CLIError(
+                .alreadyThere, "\(title) exists already",
+                hint: "'--force' replaces it; nothing was moved")
         }
-        item.accessGroup = item.accessGroup ?? destination.session.caller.accessGroups.first
-        return item
+        transfer.deletions.append(existing.version)
+        if values.has(MoveOptions.dryRun) { context.console.note("valet: would replace \(title)") }
     }
 
     private func report(_ names: [String], keepingSource keepsSource: Bool) throws(CLIError) {

@@ -140,6 +140,7 @@ package enum ValetTool {
     private static let commands: [any Command.Type] = [
         SetCommand.self, GetCommand.self, ContainsCommand.self, RemoveCommand.self,
         ShowCommand.self, MoveCommand.self, RenameCommand.self, CopyToCommand.self,
+        MigrateCommand.self,
         HistoryCommand.self, UndoCommand.self, ListCommand.self,
         SearchCommand.self, ReadCommand.self, RunCommand.self, InjectCommand.self,
         GenerateCommand.self, OTPCommand.self, OTPAddCommand.self, EditCommand.self,
@@ -151,7 +152,9 @@ package enum ValetTool {
         DeviceBindCommand.self, DeviceUnbindCommand.self, RotateCommand.self,
         BackupCreateCommand.self,
         BackupListCommand.self, BackupVerifyCommand.self, BackupRestoreCommand.self,
-        EntitlementsInitCommand.self, SyncCommand.self, CompletionsCommand.self,
+        EntitlementsInitCommand.self,
+        EntitlementsAddCommand.self, EntitlementsShowCommand.self, EntitlementsCheckCommand.self,
+        SyncCommand.self, CompletionsCommand.self,
         ManualCommand.self,
     ]
 
@@ -186,7 +189,7 @@ package enum ValetTool {
             ),
             (
                 "Changing secrets",
-                ["edit", "rename", "move", "copy-to", "remove", "undo", "history"]
+                ["edit", "rename", "move", "copy-to", "migrate", "remove", "undo", "history"]
             ),
             ("Giving secrets to programs", ["run", "inject", "read"]),
             (

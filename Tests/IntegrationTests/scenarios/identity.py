@@ -123,3 +123,31 @@ def set_down(world):
     agent.end()
     expect(world.get("token", *support.AGENT_ITEMS) == "from-the-program", "the command")
     expect(world.run("get", "token").code == 44, "another program sees it")
+
+
+@scenario
+def given_another(world):
+    """A program that gets an identifier finds its items again after a migration."""
+    os.makedirs(f"{world.folder}/bin")
+    program = shutil.copy(support.AGENT, f"{world.folder}/bin/mailer")
+
+    def answer(*lines):
+        agent = world.agent(program=program)
+        answers = [agent.do(line) for line in lines]
+        agent.end()
+        return answers
+
+    expect(answer("identity", "set k value") [0] == "mailer", "before")
+    outcome = world.run("entitlements", "add", program, "--identifier", "com.example.mailer",
+                        "--group", "team.shared")
+    path = f"{world.folder}/.config/valet/entitlements/mailer.entitlements"
+    expect(outcome.code == 0 and os.path.exists(path), outcome)
+    outcome = world.run("entitlements", "show", program)
+    expect(b"team.shared, com.example.mailer" in outcome.out, outcome)
+    expect(answer("identity", "keys") == ["com.example.mailer", ""], "after")
+    outcome = world.run("entitlements", "check", program)
+    expect(outcome.code == 0 and b"migrate --app mailer --to-app com.example.mailer" in outcome.out,
+           outcome)
+    outcome = world.run("migrate", "--app", "mailer", "--to-app", "com.example.mailer")
+    expect(outcome.code == 0, outcome)
+    expect(answer("get k") == ["value"], "after the migration")

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of accessibility: migrations between two valets of one explicitly set identifier."""
+"""Items that move: changes of accessibility in place, and migrations to another application."""
 
 import collections
 import re
 import shutil
 
-from kills import CHANGING, OTHER, report, spread
+from kills import CHANGING, OTHER, calls, chosen, killed as was_killed_at, report, spread
 from setaside import secret
 from support import AGENT, CRASH_TEST, expect, need, scenario
 
@@ -85,3 +85,39 @@ def damaged(world):
     expect(state == "0 5", "in the end:", state)
     agent.end()
     world.doctor()
+
+
+@scenario(script=CRASH_TEST)
+def killed_migration(world):
+    """A kill during a migration leaves all items with the old application, or all with the new."""
+    def fill(name):
+        world.home = f"{world.folder}/{name}"
+        for key in ("a", "b"):
+            world.set(key, f"value {key}", "--app", "old")
+            world.set(key, f"shared {key}", "--app", "old", "--id", "cloud", "--cloud")
+
+    def owners():
+        found = []
+        for key in ("a", "b"):
+            for words, value in (((), f"value {key}"), (("--id", "cloud"), f"shared {key}")):
+                here = [name for name in ("old", "new") if world.run(
+                    "get", key, "--app", name, *words).out == value.encode()]
+                expect(len(here) == 1, key, words, "is in", here)
+                found += here
+        return set(found)
+
+    words = ("migrate", "--app", "old", "--to-app", "new")
+    fill("traced")
+    every = calls(world, *words, input=b"")
+    expect(owners() == {"new"}, owners())
+    kill_count, outcomes, tried = 0, set(), chosen(world, every, 20)
+    for number, call in enumerate(tried):
+        fill(str(number))
+        is_killed = was_killed_at(world, call, *words, input=b"")
+        state = owners()
+        expect(state == {"new"} or (is_killed and state == {"old"}), f"killed at {call}:", state)
+        outcomes |= state
+        kill_count += is_killed
+        world.doctor()
+    expect(outcomes == {"old", "new"}, "both outcomes are met:", outcomes)
+    report(kill_count, tried, every)

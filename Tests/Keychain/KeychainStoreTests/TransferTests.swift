@@ -61,9 +61,9 @@ import ValetSealing
         adding additions: [Addition] = []
     ) throws {
         let changes = items.map { item in
-            ItemTransfer.Change(
-                item.version, to: .generic(item.account ?? "", as: protectionClass),
-                value: .text("as it was read"))
+            var new = NewItem.generic(item.account ?? "", as: protectionClass)
+            new.isSynchronizable = item.isSynchronizable
+            return ItemTransfer.Change(item.version, to: new, value: .text("as it was read"))
         }
         try keychain.store.perform(
             ItemTransfer(additions: additions, changes: changes), for: keychain.caller)

@@ -35,17 +35,19 @@ enum DoctorCommand: Command {
         options: [
             ItemOptions.json, discardsLog, repairsIndexes, clearsQuarantine, KeyOptions.yes,
         ],
-        schema: [
-            ("findings", "an array of objects:"),
-            ("  severity", "fine, warning, broken or damage"),
-            ("  message", "the finding"), ("  path", "the file or folder, or null"),
-            ("  hint", "what helps, or null"),
-        ],
+        schema: schema,
         exitCodes: [
             (.success, "the keychain works"), (.failure, "the keychain does not work"),
             (.damaged, "stored data was changed or lost"),
         ],
         examples: [("valet doctor", "Run this when something seems wrong.")])
+
+    static let schema: [(member: String, help: String)] = [
+        ("findings", "an array of objects:"),
+        ("  severity", "fine, warning, broken or damage"),
+        ("  message", "the finding"), ("  path", "the file or folder, or null"),
+        ("  hint", "what helps, or null"),
+    ]
 
     static func run(
         _ values: ParsedValues, in context: Context
@@ -58,11 +60,7 @@ enum DoctorCommand: Command {
         if values.has(repairsIndexes) { try repairIndexes(context) }
         if values.has(clearsQuarantine) { try clearQuarantine(context, isAgreed: isAgreed) }
         let findings = findings(context)
-        if values.has(ItemOptions.json) {
-            try context.console.write(.object(["findings": .array(findings.map(\.json))]))
-        } else {
-            try context.console.write(findings.map(\.text).joined())
-        }
+        try Finding.write(findings, asJSON: values.has(ItemOptions.json), context.console)
         let severities = Set(findings.map(\.severity))
         if severities.contains(.damage) { return .damaged }
         return severities.contains(.broken) ? .failure : .success
@@ -117,14 +115,24 @@ enum DoctorCommand: Command {
 }
 
 extension Finding {
-    fileprivate var text: String {
+    static func write(
+        _ findings: [Finding], asJSON isJSON: Bool, _ console: any Console
+    ) throws(CLIError) {
+        if isJSON {
+            try console.write(.object(["findings": .array(findings.map(\.json))]))
+        } else {
+            try console.write(findings.map(\.text).joined())
+        }
+    }
+
+    private var text: String {
         let place = path.map { " (\($0))" } ?? ""
         let line = "\(severity.rawValue): ".padded(to: 9) + Escaping.printable(message + place)
         let help = hint.map { "\n" + "".padded(to: 9) + "-> " + Escaping.printable($0) } ?? ""
         return line + help + "\n"
     }
 
-    fileprivate var json: JSON {
+    private var json: JSON {
         .object([
             "severity": .string(severity.rawValue), "message": .string(message),
             "path": .text(path), "hint": .text(hint),

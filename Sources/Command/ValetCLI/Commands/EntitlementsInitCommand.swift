@@ -6,11 +6,12 @@ internal import ValetKeychainServices
 /// `valet entitlements init PROGRAM IDENTIFIER`.
 enum EntitlementsInitCommand: Command {
     static let group = GroupDeclaration(
-        name: "entitlements", abstract: "set the identifier of a program",
+        name: "entitlements", abstract: "set a program's identifier and access groups",
         discussion: [
             "Linux programs have no signature. A program's identifier is the one that its code or "
                 + "its entitlements file declares, else the id of its Flatpak or Snap, else the "
-                + "identifier in its Info.plist, else its file name."
+                + "identifier in its Info.plist, else its file name. Access groups, which several "
+                + "programs share, are in its entitlements file."
         ],
         examples: [
             (

@@ -72,27 +72,16 @@ package struct BundleInformation: Hashable, Sendable {
 
     private static let packaged = "/Contents/Linux"
 
-    private static func folder(of path: String) -> String {
+    static func folder(of path: String) -> String {
         String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
     }
 
-    /// Writes the property list, all of it or nothing. Everybody may read it, whatever the umask,
-    /// and only the user may write it: programs refuse a list that others can write.
+    /// Writes the property list, all of it or nothing.
     ///
     /// - Returns: Whether it was written: false if there is a file and `replacing` is false.
-    /// - Throws: ``KeychainFailure``: `inputOutput`, `readOnly`, `diskFull`, `insecureFiles` for
-    ///   something else in its place.
+    /// - Throws: As ``DeclarationFile/write(_:to:replacing:)``.
     package func write(to path: String, replacing: Bool) throws(KeychainFailure) -> Bool {
-        do {
-            try FilePath.makePublicFolder(at: Self.folder(of: path))
-            var file = try AtomicFile(at: path, replacing: replacing, isPublic: true)
-            try file.append(Array(propertyList.utf8).span)
-            try file.commit()
-            return true
-        } catch {
-            if error.code == .alreadyExists { return false }
-            throw KeychainFailure(error, during: "write the Info.plist")
-        }
+        try DeclarationFile.write(Array(propertyList.utf8), to: path, replacing: replacing)
     }
 
     private var propertyList: String {
@@ -102,26 +91,12 @@ package struct BundleInformation: Hashable, Sendable {
             ("CFBundlePackageType", "APPL"), ("CFBundleShortVersionString", version),
             ("CFBundleVersion", version),
         ]
-        var lines = [
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>",
-            "<!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\""
-                + " \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">",
-            "<plist version=\"1.0\">", "<dict>",
-        ]
+        var lines: [String] = []
         for case (let key, let value?) in values {
-            lines += ["\t<key>\(key)</key>", "\t<string>\(Self.escaped(value))</string>"]
+            lines += [
+                "\t<key>\(key)</key>", "\t<string>\(DeclarationFile.escaped(value))</string>",
+            ]
         }
-        return (lines + ["</dict>", "</plist>", ""]).joined(separator: "\n")
-    }
-
-    private static func escaped(_ text: String) -> String {
-        text.reduce(into: "") { escaped, character in
-            switch character {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            default: escaped.append(character)
-            }
-        }
+        return DeclarationFile.head + (lines + ["</dict>", "</plist>", ""]).joined(separator: "\n")
     }
 }

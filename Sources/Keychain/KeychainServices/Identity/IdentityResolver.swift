@@ -36,7 +36,7 @@ struct IdentityResolver {
         if let path = environment["VALET_ENTITLEMENTS"], !path.isEmpty {
             return (try named(path), path)
         }
-        for path in paths {
+        for path in entitlementsPaths {
             if let bytes = try readFile(path) {
                 return (try Entitlements(propertyList: bytes, path: path), path)
             }
@@ -59,17 +59,19 @@ struct IdentityResolver {
         return try Entitlements(propertyList: bytes, path: path)
     }
 
-    private var paths: [String] {
+    /// Where the program's entitlements may be, unless a variable names the file. The first one
+    /// that exists counts.
+    var entitlementsPaths: [String] {
         guard let executablePath, let name = executableName else { return [] }
         return ["\(executablePath).entitlements", perUserPath(name), perMachinePath(name)]
             .compactMap { $0 }
     }
 
-    private func perMachinePath(_ name: String) -> String {
+    func perMachinePath(_ name: String) -> String {
         "/etc/valet/entitlements/\(name).entitlements"
     }
 
-    private func perUserPath(_ name: String) -> String? {
+    func perUserPath(_ name: String) -> String? {
         let folder = absolute("XDG_CONFIG_HOME") ?? absolute("HOME").map { "\($0)/.config" }
         return folder.map { "\($0)/valet/entitlements/\(name).entitlements" }
     }
@@ -115,7 +117,7 @@ struct IdentityResolver {
         return nil
     }
 
-    private var executableName: String? {
+    var executableName: String? {
         guard let name = executablePath?.split(separator: "/").last else { return nil }
         return String(name)
     }
@@ -128,10 +130,17 @@ struct IdentityResolver {
     ]
 
     static func ofThisProcess(_ environment: (String) -> String?) -> IdentityResolver {
+        ofProgram(executablePath(), environment)
+    }
+
+    /// - Parameter path: Without symbolic links; nil where the system does not say.
+    static func ofProgram(
+        _ path: String?, _ environment: (String) -> String?
+    ) -> IdentityResolver {
         var values: [String: String] = [:]
         for variable in variables { values[variable] = environment(variable) }
         return IdentityResolver(
-            environment: values, executablePath: executablePath(),
+            environment: values, executablePath: path,
             readFile: { (path) throws(KeychainFailure) in try read(path) })
     }
 

@@ -24,9 +24,24 @@ enum PropertyList: Hashable, Sendable {
     /// - Throws: ``SystemError``: `malformed`; `unsupported` for a binary list, which no program
     ///   needs on Linux; `tooLarge` for one that is nested too deep or has too many values.
     init(_ bytes: [UInt8]) throws(SystemError) {
+        self = try Self.withPlaces(bytes).list
+    }
+
+    /// Reads all of `bytes`, and says where the entries of the list's own dictionary are in them.
+    static func withPlaces(
+        _ bytes: [UInt8]
+    ) throws(SystemError) -> (list: PropertyList, places: Places) {
         guard !bytes.starts(with: "bplist".utf8) else { throw .propertyList(.unsupported) }
         var reader = XMLPropertyList(bytes)
-        self = try reader.document()
+        return (try reader.document(), reader.places)
+    }
+
+    /// Where the parts of a dictionary are.
+    struct Places: Hashable {
+        /// Each value with its tags.
+        var values: [String: Range<Int>] = [:]
+        /// The start of the tag that closes the dictionary; nil for `<dict/>`.
+        var end: Int?
     }
 }
 
@@ -42,6 +57,7 @@ private struct XMLPropertyList {
     private let bytes: [UInt8]
     private var position = 0
     private var valueCount = 0
+    private(set) var places = PropertyList.Places()
 
     init(_ bytes: [UInt8]) {
         self.bytes = bytes
@@ -102,13 +118,17 @@ private struct XMLPropertyList {
             let (name, isEmpty) = try open()
             guard name == "key" else { throw .propertyList(.malformed) }
             let key = isEmpty ? "" : try text(of: name)
+            try skipSpace()
+            let start = position
             let value = try value(depth: depth + 1)
+            if depth == 0 { places.values[key] = start..<position }
             // Readers disagree about which of two equal keys counts.
             guard values.updateValue(value, forKey: key) == nil else {
                 throw .propertyList(.malformed)
             }
             try skipSpace()
         }
+        if depth == 0 { places.end = position }
         try close("dict")
         return values
     }

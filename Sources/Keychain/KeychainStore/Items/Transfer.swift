@@ -21,10 +21,10 @@ package struct ItemVersion: Hashable, Sendable {
 
 /// The changes of a migration: all are made, or none.
 package struct ItemTransfer: Sendable {
-    /// An item that keeps its name and gets another protection class or access control.
+    /// An item that gets another name, place or access control.
     package struct Change: Sendable {
         package let version: ItemVersion
-        /// Has the new class and access control.
+        /// What the item becomes. Attributes that this leaves out stay, and the date of creation.
         package let item: NewItem
         /// The value that was read. It is written only if opening the item's own value needs a
         /// proof or a password.
@@ -38,7 +38,9 @@ package struct ItemTransfer: Sendable {
         }
 
         fileprivate var changes: ItemChanges {
-            var changes = ItemChanges()
+            var changes = ItemChanges(
+                attributes: item.attributes, accessGroup: item.accessGroup,
+                isSynchronizable: item.isSynchronizable)
             changes.accessControl = item.accessControl
             // A class alone takes the place of class and access control.
             if item.accessControl == nil { changes.protectionClass = item.protectionClass }
@@ -77,11 +79,11 @@ extension ItemStore {
         _ = try writeRows(operation, creating: true, for: caller) {
             (rows) throws(KeychainFailure) in
             let items = ItemTransaction(rows, caller)
-            for change in transfer.changes { try items.perform(change) }
-            // First, because an addition may take the name of an item that goes.
+            // First, because another item may take the name of one that goes.
             for version in transfer.deletions {
                 try items.deleteItem(try items.open(version).row)
             }
+            for change in transfer.changes { try items.perform(change) }
             for addition in transfer.additions {
                 if case .needsPerson(let demand) = try items.add(addition) {
                     guard case .proofs = demand else {
@@ -98,6 +100,9 @@ extension ItemTransaction {
     fileprivate func perform(_ change: ItemTransfer.Change) throws(KeychainFailure) {
         let match = try open(change.version)
         let item = change.item
+        if let group = item.accessGroup {
+            _ = try caller.group(writing: group, during: operation)
+        }
         // The error for an unavailable class names the reason: no passcode, or the lock.
         try check(item.protectionClass)
         if let accessControl = item.accessControl {
