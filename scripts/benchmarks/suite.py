@@ -26,6 +26,7 @@ _RATIOS = {"random": "ratio", "ordered": "ratio, ordered", "secret-tool": "ratio
 # The name of the first item: see Names.random in Benchmarks/Sources/Benchmarks/Names.swift.
 _GET = ("get", "0" * 16, "--app", "Benchmarks", "--id", "benchmark",
         "--accessibility", "after-first-unlock")
+_RUN = ("run", *_GET[2:], "--env", f"TOKEN={_GET[1]}", "--", "/bin/true")
 # A secret in a new keyring on a bus of its own, and the times of 100 lookups: $0 is the launcher.
 _SECRET_TOOL = """
 printf benchmark | gnome-keyring-daemon --unlock --components=secrets >/dev/null
@@ -195,6 +196,7 @@ class Suite:
         gnome-keyring's secret-tool, if that is installed."""
         environment = dict(os.environ, VALET_HOME=os.path.join(folder, "keychain"))
         commands = {"valet": (self.launcher, self.command, *_GET),
+                    "run": (self.launcher, self.command, *_RUN),
                     "true": (self.launcher, "/bin/true")}
         with tempfile.TemporaryDirectory(dir=self.folder) as home:
             environment.update(HOME=home, XDG_DATA_HOME=home, XDG_RUNTIME_DIR=home)
@@ -203,9 +205,13 @@ class Suite:
                     "dbus-run-session", "--", "sh", "-c", _SECRET_TOOL, self.launcher)
             results = {name: subprocess.check_output(command, env=environment).split()
                        for name, command in commands.items()}
+        run = dict(zip(("median", "p95"), map(float, results.pop("run")[:2])))
+        through = [figure(f"/bin/true by valet run, {name}", size, "ms",
+                          {"valet": time, "true": float(results["true"][place])})
+                   for place, (name, time) in enumerate(run.items())]
         units = {"median": "ms", "p95": "ms", "memory": "KiB", "minor page faults": "faults"}
         return [figure(f"valet get, {name}", size, unit, dict(zip(results, map(float, numbers))))
-                for (name, unit), numbers in zip(units.items(), zip(*results.values()))]
+                for (name, unit), numbers in zip(units.items(), zip(*results.values()))] + through
 
 
 def _names(folder):

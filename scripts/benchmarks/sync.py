@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sync between two devices of this machine, in the scenarios' circles and clusters."""
 
+import contextlib
 import os
 import pathlib
 import statistics
 import subprocess
 import sys
+import threading
 import time
 
 from .suite import ROOT, table
@@ -26,14 +28,18 @@ def measure(count):
         bytes_in_store = sum(path.stat().st_size for path in store.rglob("*") if path.is_file())
         place = ("--etcd", Cluster(world, 1).endpoints, "--plain-http")
         etcd = _circle(world, "etcd", place, count)
-    names = ("founding, s", "joining and reading, s", "set here to get there, s", "longest, s")
+    names = ("founding, s", "joining and reading, s", "set here to get there, s", "longest, s",
+             "local set without sync, ms", "slowest hundredth, ms",
+             "local set beside sync, ms", "slowest hundredth, ms",
+             "memory of the sender, MiB", "memory of the receiver, MiB")
     print(table([["measure", "folder", "etcd"], *zip(names, folder, etcd),
                  ["bytes in the store per item", bytes_in_store / count, ""]]))
 
 
 def _circle(world, name, place, count):
-    """Seconds of two devices, of which the first has `count` items: founding, joining, and from
-    the end of `set` here to the value there, with agents on both sides."""
+    """Two devices, of which the first has `count` items. Seconds of founding, joining, and from the
+    end of `set` here to the value there, with agents on both sides; milliseconds of local writes,
+    also while the other device's writes arrive; the largest memory of both agents."""
     first, second = (Device(world, f"{name}-{number}", place) for number in (1, 2))
     agent = world.agent(env={"VALET_HOME": first.home})
     agent.do(f"fill {count} cloud", 600)
@@ -43,6 +49,7 @@ def _circle(world, name, place, count):
     times.append(time.monotonic())
     join(world, first, second)
     times.append(time.monotonic())
+    alone = _local(world, second)
     agents = [world.start((COMMAND, "sync", "run"), {"VALET_HOME": device.home},
                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL) for device in (first, second)]
@@ -55,7 +62,50 @@ def _circle(world, name, place, count):
             time.sleep(0.01)
         arrivals.append(time.monotonic() - begin)
         time.sleep(0.5)
+    with _writing(world, first):
+        beside = _local(world, second)
+    memory = [_largest_memory(agent.pid) for agent in agents]
     for agent in agents:
         agent.terminate()
         agent.wait(60)
-    return times[1] - times[0], times[2] - times[1], statistics.median(arrivals), max(arrivals)
+    return (times[1] - times[0], times[2] - times[1], statistics.median(arrivals), max(arrivals),
+            *alone, *beside, *memory)
+
+
+def _local(world, device):
+    """The median and the slowest hundredth of 2,000 writes of one process, in milliseconds."""
+    agent = world.agent(env={"VALET_HOME": device.home})
+    times = []
+    for number in range(2000):
+        begin = time.monotonic()
+        agent.do(f"set local {number}")
+        times.append((time.monotonic() - begin) * 1000)
+    agent.end()
+    times.sort()
+    return times[len(times) // 2], times[len(times) * 99 // 100]
+
+
+@contextlib.contextmanager
+def _writing(world, device):
+    """Another process of a device stores shared items, up to 100 in a second: sync sends them on."""
+    agent = world.agent(env={"VALET_HOME": device.home})
+    ended = threading.Event()
+
+    def write():
+        while not ended.wait(0.01):
+            agent.do("fill 1 cloud")
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        writer.join()
+        agent.end()
+
+
+def _largest_memory(pid):
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) / 1024
+    raise SystemExit(f"benchmark: error: process {pid} has ended")
