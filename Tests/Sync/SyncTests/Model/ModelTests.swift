@@ -9,7 +9,7 @@ import Testing
 /// `VALET_SYNC_SEED` runs the schedule of one seed and prints what it does.
 @Suite struct `The model of sync` {
     private static let environment = ProcessInfo.processInfo.environment
-    private static let count = environment["VALET_SYNC_SCHEDULES"].flatMap(UInt64.init) ?? 10_000
+    private static let count = environment["VALET_SYNC_SCHEDULES"].flatMap(UInt64.init) ?? 2_000
     private static let slices: UInt64 = 8
     private static let operationCount = 24
 
