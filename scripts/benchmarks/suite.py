@@ -211,7 +211,22 @@ class Suite:
                    for place, (name, time) in enumerate(run.items())]
         units = {"median": "ms", "p95": "ms", "memory": "KiB", "minor page faults": "faults"}
         return [figure(f"valet get, {name}", size, unit, dict(zip(results, map(float, numbers))))
-                for (name, unit), numbers in zip(units.items(), zip(*results.values()))] + through
+                for (name, unit), numbers in zip(units.items(), zip(*results.values()))
+                ] + through + self._history(size, environment)
+
+    def _history(self, size, environment):
+        """100 times a whole `valet generate` over a secret, with former values and without."""
+        found = []
+        for count in ("3", "0"):
+            subprocess.run([self.command, "settings", "history", count], env=environment,
+                           check=True, stderr=subprocess.DEVNULL)
+            numbers = subprocess.check_output(
+                (self.launcher, self.command, "generate", "benchmark", "--force"),
+                env=environment, stderr=subprocess.DEVNULL).split()
+            found += [figure(f"valet generate, {count} former values, {name}", size, "ms",
+                             {"valet": float(number)})
+                      for name, number in zip(("median", "p95"), numbers)]
+        return found
 
 
 def _names(folder):
