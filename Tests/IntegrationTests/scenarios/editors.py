@@ -182,20 +182,23 @@ def a_new_secret(world):
 
 @scenario(users=EVERY_USER)
 def overtaken(world):
-    """A secret that another program changes while it is edited keeps that program's value."""
-    world.set("k", "one")
-    late = b"another program changed 'k' meanwhile: nothing was stored"
+    """A secret that another program changes while it is edited keeps that program's value, and the
+    text gets a name of its own."""
+    world.set("k", "one", "--accessibility", "after-first-unlock")
+    late = b"another program changed 'k' meanwhile: your text is now the secret 'k.edited"
     output, code = edit(world, f'printf other | {COMMAND} set k; printf mine >"$1"')
-    expect(code == 1 and late in output, code, output)
+    expect(code == 1 and late + b"'" in output, code, output)
     expect(world.get("k") == "other", world.get("k"))
+    expect(world.get("k.edited", "--accessibility", "after-first-unlock") == "mine", "the text")
     # The same value again, and a removal: both are changes.
-    output, code = edit(world, f'printf other | {COMMAND} set k; printf mine >"$1"')
-    expect(code == 1 and late in output, code, output)
-    output, code = edit(world, f'{COMMAND} remove --yes k; printf mine >"$1"')
-    expect(code == 1 and late in output and world.run("contains", "k").code == 44, output)
-    output, code = edit(world, f'printf other | {COMMAND} set k; printf mine >"$1"')
-    expect(code == 1 and b"another program changed" in output, code, output)
-    expect(world.get("k") == "other", world.get("k"))
+    output, code = edit(world, f'printf other | {COMMAND} set k; printf second >"$1"')
+    expect(code == 1 and late + b"-2'" in output, code, output)
+    output, code = edit(world, f'{COMMAND} remove --yes k; printf third >"$1"')
+    expect(code == 1 and late + b"-3'" in output, output)
+    expect(world.run("contains", "k").code == 44, "a removed secret is there again")
+    output, code = edit(world, f'printf other | {COMMAND} set k; printf fourth >"$1"')
+    expect(code == 1 and late + b"-4'" in output, code, output)
+    expect(world.get("k") == "other" and world.get("k.edited-4") == "fourth", world.get("k"))
 
 
 @scenario(users=EVERY_USER)

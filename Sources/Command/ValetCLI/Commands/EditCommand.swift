@@ -22,7 +22,8 @@ enum EditCommand: Command {
                 + "commands that only a shell understands, may keep copies elsewhere if they are "
                 + "configured so.",
             "An editor must wait until the file is closed: 'code --wait'. If another program "
-                + "changes the secret meanwhile, nothing is stored.",
+                + "changes the secret meanwhile, that value stays, and the text is stored as "
+                + "KEY.edited.",
             ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
             ItemOptions.keyDiscussion,
         ],
@@ -33,7 +34,7 @@ enum EditCommand: Command {
             ("changed", "whether the secret was changed"),
         ],
         exitCodes: [
-            (.failure, "failure, as when the editor failed or another program was faster"),
+            (.failure, "failure, as when the editor failed or another program changed the secret"),
             (.noSuchProgram, "there is no such editor"),
         ],
         examples: [
@@ -92,18 +93,22 @@ enum EditCommand: Command {
             throw .usage(
                 "the secret is empty: nothing was changed", hint: "'valet remove' removes a secret")
         }
-        let overtaken = CLIError(
-            .failure, "another program changed \(target.title) meanwhile: nothing was stored",
-            hint: "'valet edit' shows what is stored now")
-        guard let item else {
+        if let item {
+            if try target.replace(item, with: value) { return }
+        } else {
             do {
                 let stored = try target.store(value, ifAbsent: true)
                 return target.noteIfTooLargeToTravel(value, stored, console)
             } catch {
-                throw error.code == .alreadyThere ? overtaken : error
+                guard error.code == .alreadyThere else { throw error }
             }
         }
-        guard try target.replace(item, with: value) else { throw overtaken }
+        let name = try target.keepBeside(value, as: item)
+        throw CLIError(
+            .failure,
+            "another program changed \(target.title) meanwhile: your text is now the secret "
+                + quoted(name),
+            hint: "'valet get' shows both; 'valet rename --force' puts yours in its place")
     }
 
     /// What the editor makes of a value.
@@ -155,52 +160,32 @@ enum EditCommand: Command {
     }
 }
 
-/// The user's editor, and what keeps it from leaving copies.
-private struct Editor {
-    /// The program, or a shell for a command of the user's that is more than words.
-    let path: String
-    private let words: [String]
-
-    static func chosen() throws(CLIError) -> Editor {
-        let environment = Environment.ofProcess
-        let wish = ["VISUAL", "EDITOR"].lazy.compactMap { environment.value($0) }
-            .first { !$0.isEmpty }
-        let command = wish ?? (environment.program("editor") == nil ? "vi" : "editor")
-        let isPlain = command.utf8.allSatisfy { byte in
-            let letter = Character(Unicode.Scalar(byte))
-            return byte < 0x80
-                && (letter.isLetter || letter.isNumber || "/._-+=, ".contains(letter))
-        }
-        let words = command.split(separator: " ").map(String.init)
-        guard isPlain, let first = words.first else {
-            return Editor(path: "/bin/sh", words: ["-c", command + " \"$@\"", command])
-        }
-        guard let path = environment.program(first) else {
-            throw CLIError(
-                .noSuchProgram, "there is no editor \(quoted(first))",
-                hint: "$VISUAL or $EDITOR names one")
-        }
-        return Editor(path: path, words: Array(words.dropFirst()))
-    }
-
-    func arguments(for file: String) -> [String] {
-        // `vi` and `editor` are links.
-        let resolved = FilePath.resolved(path) ?? path
-        let name = resolved.split(separator: "/").last.map(String.init) ?? ""
-        var quiet: [String] = []
-        if name.hasPrefix("vim") || name.hasPrefix("nvim") {
-            quiet = [
-                "-n", "-i", "NONE", "-c",
-                "silent! set nobackup nowritebackup noundofile noswapfile",
-            ]
-        } else if name.hasPrefix("emacs"), !name.hasPrefix("emacsclient") {
-            quiet = ["--eval", "(setq make-backup-files nil auto-save-default nil)"]
-        }
-        return words + quiet + [file]
-    }
-}
-
 extension ItemTarget {
+    /// Stores what a person has typed under a new name, as well protected as `item`. Returns the
+    /// name.
+    fileprivate func keepBeside(
+        _ value: SecretValue, as item: StoredItem?
+    ) throws(CLIError) -> String {
+        var scope = scope
+        if let item {
+            (scope.accessibility, scope.isAccessibilityChosen) = (item.protectionClass, true)
+            (scope.isCloud, scope.isCloudChosen) = (item.isSynchronizable, true)
+        }
+        let start = (key ?? item?.name ?? "") + ".edited"
+        var number = 1
+        while true {
+            let key = number == 1 ? start : "\(start)-\(number)"
+            let target = ItemTarget(scope: scope, key: key, form: .secret, keychain: keychain)
+            do {
+                _ = try target.storeSecret(value, ifAbsent: true)
+                return key
+            } catch {
+                guard error.code == .alreadyThere, number < 100 else { throw error }
+                number += 1
+            }
+        }
+    }
+
     /// Fails if the name has a secret that the options do not choose: one name is one secret.
     fileprivate func checkIsNowhere() throws(CLIError) {
         guard case .secret = form, let (old, _) = try foreseen() else { return }
