@@ -26,7 +26,11 @@ _RATIOS = {"random": "ratio", "ordered": "ratio, ordered", "secret-tool": "ratio
 # The name of the first item: see Names.random in Benchmarks/Sources/Benchmarks/Names.swift.
 _GET = ("get", "0" * 16, "--app", "Benchmarks", "--id", "benchmark",
         "--accessibility", "after-first-unlock")
-_RUN = ("run", *_GET[2:], "--env", f"TOKEN={_GET[1]}", "--", "/bin/true")
+# In this order: the settings are for the last one.
+_VERBS = {"valet run /bin/true": ("run", *_GET[2:], "--env", f"TOKEN={_GET[1]}", "/bin/true"),
+          "valet generate over a secret": ("generate", "benchmark", "--force"),
+          "valet settings": ("settings", "history", "0"),
+          "the same without former values": ("generate", "benchmark", "--force")}
 # A secret in a new keyring on a bus of its own, and the times of 100 lookups: $0 is the launcher.
 _SECRET_TOOL = """
 printf benchmark | gnome-keyring-daemon --unlock --components=secrets >/dev/null
@@ -196,37 +200,21 @@ class Suite:
         gnome-keyring's secret-tool, if that is installed."""
         environment = dict(os.environ, VALET_HOME=os.path.join(folder, "keychain"))
         commands = {"valet": (self.launcher, self.command, *_GET),
-                    "run": (self.launcher, self.command, *_RUN),
                     "true": (self.launcher, "/bin/true")}
+        others = {name: (self.launcher, self.command, *words) for name, words in _VERBS.items()}
         with tempfile.TemporaryDirectory(dir=self.folder) as home:
             environment.update(HOME=home, XDG_DATA_HOME=home, XDG_RUNTIME_DIR=home)
             if all(map(shutil.which, ("dbus-run-session", "gnome-keyring-daemon", "secret-tool"))):
                 commands["secret-tool"] = (
                     "dbus-run-session", "--", "sh", "-c", _SECRET_TOOL, self.launcher)
             results = {name: subprocess.check_output(command, env=environment).split()
-                       for name, command in commands.items()}
-        run = dict(zip(("median", "p95"), map(float, results.pop("run")[:2])))
-        through = [figure(f"/bin/true by valet run, {name}", size, "ms",
-                          {"valet": time, "true": float(results["true"][place])})
-                   for place, (name, time) in enumerate(run.items())]
+                       for name, command in (commands | others).items()}
+        numbers = zip(*(map(float, results[name]) for name in commands))
         units = {"median": "ms", "p95": "ms", "memory": "KiB", "minor page faults": "faults"}
-        return [figure(f"valet get, {name}", size, unit, dict(zip(results, map(float, numbers))))
-                for (name, unit), numbers in zip(units.items(), zip(*results.values()))
-                ] + through + self._history(size, environment)
-
-    def _history(self, size, environment):
-        """100 times a whole `valet generate` over a secret, with former values and without."""
-        found = []
-        for count in ("3", "0"):
-            subprocess.run([self.command, "settings", "history", count], env=environment,
-                           check=True, stderr=subprocess.DEVNULL)
-            numbers = subprocess.check_output(
-                (self.launcher, self.command, "generate", "benchmark", "--force"),
-                env=environment, stderr=subprocess.DEVNULL).split()
-            found += [figure(f"valet generate, {count} former values, {name}", size, "ms",
-                             {"valet": float(number)})
-                      for name, number in zip(("median", "p95"), numbers)]
-        return found
+        return [figure(f"valet get, {name}", size, unit, dict(zip(commands, found)))
+                for (name, unit), found in zip(units.items(), numbers)] + [
+            figure(f"{name}, median", size, "ms", {"valet": float(results[name][0])})
+            for name in others]
 
 
 def _names(folder):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sync between two devices of this machine, in the scenarios' circles and clusters."""
 
-import contextlib
 import os
 import pathlib
 import statistics
@@ -62,12 +61,16 @@ def _circle(world, name, place, count):
             time.sleep(0.01)
         arrivals.append(time.monotonic() - begin)
         time.sleep(0.5)
-    with _writing(world, first):
-        beside = _local(world, second)
-    memory = [_largest_memory(agent.pid) for agent in agents]
+    ended = threading.Event()
+    writer = threading.Thread(target=_write, args=(world, first, ended))
+    writer.start()
+    beside = _local(world, second)
+    ended.set()
+    writer.join()
+    memory = []
     for agent in agents:
         agent.terminate()
-        agent.wait(60)
+        memory.append(os.wait4(agent.pid, 0)[2].ru_maxrss / 1024)
     return (times[1] - times[0], times[2] - times[1], statistics.median(arrivals), max(arrivals),
             *alone, *beside, *memory)
 
@@ -81,31 +84,12 @@ def _local(world, device):
         agent.do(f"set local {number}")
         times.append((time.monotonic() - begin) * 1000)
     agent.end()
-    times.sort()
-    return times[len(times) // 2], times[len(times) * 99 // 100]
+    return statistics.median(times), sorted(times)[-20]
 
 
-@contextlib.contextmanager
-def _writing(world, device):
-    """Another process of a device stores shared items, up to 100 in a second: sync sends them on."""
+def _write(world, device, ended):
+    """Stores a shared item, up to 100 times in a second, which sync sends on."""
     agent = world.agent(env={"VALET_HOME": device.home})
-    ended = threading.Event()
-
-    def write():
-        while not ended.wait(0.01):
-            agent.do("fill 1 cloud")
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        writer.join()
-        agent.end()
-
-
-def _largest_memory(pid):
-    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) / 1024
-    raise SystemExit(f"benchmark: error: process {pid} has ended")
+    while not ended.wait(0.01):
+        agent.do("fill 1 cloud")
+    agent.end()

@@ -42,7 +42,7 @@ enum EntitlementsInitCommand: Command {
                 + "Flatpak or a Snap declares one.",
             "The identifier counts for PROGRAM alone, although Bundle.main of programs beside it "
                 + "reads the same file. Under its new identifier the program does not find the "
-                + "items that it stored before.",
+                + "items that it stored before: 'valet migrate' moves them.",
         ],
         arguments: [program, identifier],
         options: [name, version, force],
