@@ -30,6 +30,23 @@ struct CommandKeychain {
         }
     }
 
+    /// All items that match, with all their attributes. Finding none is no error.
+    ///
+    /// - Throws: Also if one of them is damaged.
+    func allItems(_ queries: [ItemQuery]) throws(CLIError) -> [StoredItem] {
+        var items: [StoredItem] = []
+        for query in queries {
+            do throws(KeychainFailure) {
+                let found = try attempt(session.attributes(of: query))
+                if let damage = found.damage { throw damage }
+                items += found.items
+            } catch {
+                guard error.code == .itemNotFound else { throw CLIError(error) }
+            }
+        }
+        return items
+    }
+
     /// Passes the items that match to `body`, without their values, until it returns false. Leaves
     /// out canaries, which are no secrets. Finding none is no error.
     ///

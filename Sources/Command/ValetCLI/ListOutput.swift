@@ -9,6 +9,7 @@ struct ListFormat {
         case table, json
         /// Names alone, one a line, escaped; or exact and each ended by a zero byte.
         case names(areExact: Bool)
+        case tree
     }
 
     var form = Form.table
@@ -24,6 +25,7 @@ struct ListOutput {
     private let console: any Console
     private let format: ListFormat
     private var layout: TableLayout
+    private var tree: TreeLayout
     private var piece = ""
     /// How many items were written.
     private(set) var count = 0
@@ -32,6 +34,7 @@ struct ListOutput {
         self.console = console
         self.format = format
         layout = TableLayout(showingApplications: format.showsApplications)
+        tree = TreeLayout(showingApplications: format.showsApplications)
     }
 
     /// Writes the whole list in bounded memory. Writes nothing until `items` has returned once
@@ -64,7 +67,7 @@ struct ListOutput {
         self.layout = layout
         switch format.form {
         case .json: try add("{\"items\":[")
-        case .names: break
+        case .names, .tree: break
         case .table:
             if let room = console.outputColumnCount { self.layout.fit(into: room) }
             try add(self.layout.header(inColour: console.takesColour) + "\n")
@@ -76,6 +79,7 @@ struct ListOutput {
         case .json: try add((count == 0 ? "" : ",") + item.json.encoded)
         case .names(areExact: true): try add(item.name + "\0")
         case .names(areExact: false): try add(Escaping.printable(item.name) + "\n")
+        case .tree: try add(tree.lines(of: item))
         case .table:
             try add(layout.line(of: item, inColour: console.takesColour) + "\n")
         }

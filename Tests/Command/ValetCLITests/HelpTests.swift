@@ -173,7 +173,7 @@ import ValetCommandTestSupport
 
     @Test(arguments: [
         (["ls", "--help"], "valet ls [OPTIONS] [PATTERN]"),
-        (["help", "rm"], "valet rm [OPTIONS] [KEY]"),
+        (["help", "rm"], "valet rm [OPTIONS] [KEY …]"),
         (["cat", "-h"], "valet cat [OPTIONS] KEY"),
         (["backup", "ls", "--help"], "valet backup ls [OPTIONS] FILE"),
     ])

@@ -21,6 +21,44 @@ import ValetKeychainModel
                 """)
     }
 
+    @Test func `valet list --tree shows the parts of names below their owner`() throws {
+        for key in ["b/c/d", "b/c/e", "b/f", "b-g", "x//y", "tick\u{1B}/z", "b"] {
+            bench.run("set", key, input: [1])
+        }
+        bench.run("set", "b/c/d", "--id=other", input: [1])
+        bench.run("set", "b/h", "--app=mail", input: [1])
+        #expect(bench.run("list", "--tree") == .success)
+        #expect(
+            bench.console.outputText == """
+                valet 'default'
+                  a
+                  b
+                  b-g
+                  b/
+                    c/
+                      d
+                      e
+                    f
+                  tick\\u{1b}/
+                    z
+                  x/
+                    /
+                      y
+                valet 'other'
+                  b/
+                    c/
+                      d
+
+                """)
+        bench.run("list", "--tree", "--all", "b/*")
+        #expect(
+            bench.console.outputText.hasPrefix(
+                "mail, valet 'default'\n  b/\n    h\nvalet, valet 'default'\n  b/\n    c/\n"))
+        for option in ["--json", "--names", "--null", "--sort=name"] {
+            #expect(bench.run("list", "--tree", option) == .usage)
+        }
+    }
+
     @Test(arguments: [["--id=other"], ["--cloud"], ["--accessibility=after-first-unlock"]])
     func `valet list shows one valet if options choose it`(_ options: [String]) {
         bench.run("set", "x", options[0], input: [1])

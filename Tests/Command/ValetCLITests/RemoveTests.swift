@@ -136,11 +136,87 @@ import ValetKeychainStore
         #expect(bench.console.notes.isEmpty)
     }
 
+    private func fill(_ keys: String...) {
+        for key in keys {
+            #expect(bench.run("set", key, input: Array("value of \(key)".utf8)) == .success)
+        }
+    }
+
+    private var names: Set<String> { Set(bench.items.map(\.name)) }
+
+    @Test func `valet remove removes several secrets in one step, or none`() {
+        fill("c", "d")
+        #expect(bench.run("remove", "c", "none", "d", "--yes") == .notFound)
+        #expect(bench.console.notes.first?.contains("no 'none' in") == true)
+        #expect(names.isSuperset(of: ["c", "d"]))
+        #expect(bench.run("remove", "c", "d", "c", "--yes") == .success)
+        #expect(bench.console.notes == ["valet: removed 2 secrets"])
+        #expect(names.isDisjoint(with: ["c", "d"]))
+        #expect(bench.run("undo", "d") == .success)
+        #expect(bench.run("remove", "c", "d", "--if-exists", "--yes", "--json") == .success)
+        #expect(bench.console.outputText == "{\"removed\":1}\n")
+    }
+
+    @Test func `valet remove --matching removes what fits the whole name`() {
+        fill("old/a", "old/b", "older", "bold/c")
+        bench.run("set", "old/d", "--cloud", input: [1])
+        #expect(bench.run("remove", "--matching", "old/*", "--dry-run") == .success)
+        #expect(
+            Set(bench.console.outputText.split(separator: "\n")) == ["old/a", "old/b", "old/d"])
+        #expect(names.contains("old/a"))
+        bench.console.isInputTerminal = true
+        bench.console.answer = true
+        #expect(bench.run("remove", "--matching", "old/*") == .success)
+        #expect(
+            bench.console.questions.last?.hasPrefix(
+                "Remove 3 secrets, 1 of which your devices share,: ") == true)
+        #expect(names.isSuperset(of: ["older", "bold/c"]) && !names.contains("old/d"))
+        #expect(bench.run("remove", "--matching", "old/*", "--yes") == .notFound)
+        #expect(bench.run("remove", "--matching", "old/*", "--yes", "--if-exists") == .success)
+    }
+
+    @Test func `valet remove --purge of several leaves nothing to undo`() {
+        fill("c", "d")
+        fill("c")
+        bench.run("set", "c", input: [1])
+        #expect(bench.run("remove", "c", "d", "--purge", "--yes") == .success)
+        #expect(bench.run("undo", "c") == .notFound)
+        #expect(bench.run("undo", "d") == .notFound)
+    }
+
+    @Test func `valet remove takes a star as a character, and hints at patterns`() {
+        fill("c*", "cd")
+        #expect(bench.run("remove", "c*", "--yes") == .success)
+        #expect(names.contains("cd"))
+        #expect(bench.run("remove", "c*", "--yes") == .notFound)
+        #expect(bench.console.notes.last == "valet: hint: '--matching' removes what fits a pattern")
+    }
+
+    @Test func `valet remove --dry-run removes nothing`() {
+        fill("c", "d")
+        let before = bench.items.count
+        for words in [["c"], ["c", "d"], ["--all"], ["--matching", "*"]] {
+            #expect(bench.run(["remove", "--dry-run"] + words) == .success)
+        }
+        #expect(bench.items.count == before)
+    }
+
+    @Test(arguments: [
+        ["a", "--matching", "b"], ["--matching", "b", "--all"], ["--dry-run"],
+        ["a", "b", "--account", "c", "--service", "s"], ["a", ""],
+    ])
+    func `valet remove refuses choices that contradict each other`(_ words: [String]) {
+        let before = bench.items.count
+        #expect(bench.run(["remove", "--yes"] + words) == .usage)
+        #expect(bench.items.count == before)
+    }
+
     @Test func `valet remove needs a key or --all`() {
         #expect(bench.run("remove") == .usage)
         #expect(
             bench.console.notes.first
-                == "valet: error: expected KEY, the name of the secret, or '--all'")
+                == "valet: error: expected KEY, the name of the secret, "
+                + "'--matching PATTERN' or '--all'")
     }
 
     @Test func `valet remove refuses a key together with --all`() {

@@ -182,8 +182,10 @@ def a_new_secret(world):
 
 @scenario(users=EVERY_USER)
 def overtaken(world):
-    """A secret that another program changes while it is edited keeps that program's value, and the
-    text gets a name of its own."""
+    """A secret that another program changes while it is edited keeps that program's value.
+
+    What was typed becomes a secret of its own.
+    """
     world.set("k", "one", "--accessibility", "after-first-unlock")
     late = b"another program changed 'k' meanwhile: your text is now the secret 'k.edited"
     output, code = edit(world, f'printf other | {COMMAND} set k; printf mine >"$1"')

@@ -52,6 +52,29 @@ def killed_changes(world):
         expect(kill_count > 0, words, "was never killed")
 
 
+@scenario(script=CRASH_TEST)
+def killed_removal(world):
+    """A kill during a removal of several secrets leaves all of them or none."""
+    keys = ["a", "b", "c"]
+
+    def prepare(place):
+        world.home = f"{world.folder}/{place}"
+        world.fill(*keys, "other")
+    prepare("traced")
+    words = ("remove", *keys, "--yes")
+    every = calls(world, *words, input=b"")
+    kill_count = 0
+    for place, call in enumerate(chosen(world, every, 20)):
+        prepare(place)
+        was_killed = killed(world, call, *words, input=b"")
+        kill_count += was_killed
+        left = [key for key in keys if world.run("get", key).code == 0]
+        expect(left == [] or (was_killed and left == keys), f"killed at {call}:", left)
+        world.check("other")
+        world.doctor()
+    expect(kill_count > 0, "it was never killed")
+
+
 @scenario
 def of_others(world):
     """What git and docker replace or remove leaves no former value; what an import replaces does."""

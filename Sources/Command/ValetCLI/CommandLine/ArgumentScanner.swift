@@ -40,6 +40,8 @@ struct ArgumentScanner {
         }
         if verb.takesProgram {
             values.programWords = positional
+        } else if let last = verb.arguments.last, last.isRepeatable {
+            values.lists[last.name] = Array(positional.dropFirst(verb.arguments.count - 1))
         } else if positional.count > verb.arguments.count {
             if let hint = verb.surplusHint {
                 throw .usage("unexpected argument after \(verb.arguments[0].name)", hint: hint)

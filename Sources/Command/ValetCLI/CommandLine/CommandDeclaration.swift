@@ -52,7 +52,10 @@ package struct CommandDeclaration: Sendable {
     }
 
     private func usage(of name: String) -> String {
-        let arguments = arguments.map { $0.isRequired ? $0.name : "[\($0.name)]" }
+        let arguments = arguments.map { argument in
+            let name = argument.name + (argument.isRepeatable ? " …" : "")
+            return argument.isRequired ? name : "[\(name)]"
+        }
         let rest = takesProgram ? ["[ARGUMENT …]"] : []
         return (["valet", name, "[OPTIONS]"] + arguments + rest).joined(separator: " ")
     }
@@ -73,16 +76,19 @@ package struct ArgumentDeclaration: Hashable, Sendable {
     let name: String
     let help: String
     var isRequired = true
+    /// Whether it may be given several times: ``ParsedValues/list(_:)``.
+    var isRepeatable = false
     /// The option that gives the value in another way.
     var alternative: OptionDeclaration?
     /// Options with which the value may be missing.
     var dispensers: [OptionDeclaration] = []
 
     package init(
-        name: String, help: String, isRequired: Bool = true, alternative: OptionDeclaration? = nil,
-        dispensers: [OptionDeclaration] = []
+        name: String, help: String, isRequired: Bool = true, isRepeatable: Bool = false,
+        alternative: OptionDeclaration? = nil, dispensers: [OptionDeclaration] = []
     ) {
         (self.name, self.help, self.isRequired) = (name, help, isRequired)
+        self.isRepeatable = isRepeatable
         (self.alternative, self.dispensers) = (alternative, dispensers)
     }
 }

@@ -182,6 +182,9 @@ package struct ParsedValues: Hashable, Sendable {
     /// All values that were given for an option.
     func list(_ option: OptionDeclaration) -> [String] { lists[option.name] ?? [] }
 
+    /// All words that were given for an argument.
+    func list(_ argument: ArgumentDeclaration) -> [String] { lists[argument.name] ?? [] }
+
     /// The value given for an argument; nil if the argument was not given.
     package subscript(argument: ArgumentDeclaration) -> String? { arguments[argument.name] }
 

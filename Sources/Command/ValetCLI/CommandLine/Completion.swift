@@ -72,8 +72,11 @@ struct Completion {
         }
         if verb.takesProgram, verb.arguments.first?.name != CompletionsCommand.shell.name {
             kind = typed.count == 0 ? .programs : .files
-        } else if typed.count < verb.arguments.count {
-            offerValues(named: verb.arguments[typed.count].name, current, "", typed.values, names)
+        } else if let last = verb.arguments.last {
+            let isKnown = typed.count < verb.arguments.count
+            guard isKnown || last.isRepeatable else { return }
+            let argument = isKnown ? verb.arguments[typed.count] : last
+            offerValues(named: argument.name, current, "", typed.values, names)
         }
     }
 

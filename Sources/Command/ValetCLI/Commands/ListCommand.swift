@@ -16,13 +16,15 @@ enum ListCommand: Command {
     private static let null = OptionDeclaration(
         name: "null", letter: "0",
         help: "write exact names, each ended by a zero byte, for 'xargs -0'")
+    private static let tree = OptionDeclaration(
+        name: "tree", help: "write names as a tree: a slash in a name separates its parts")
     private static let sort = OptionDeclaration(
         name: "sort", valueName: "KEY", help: "sort by that", defaultValue: "owner",
         choices: ListOrder.Key.allCases.map(\.rawValue))
     private static let reverse = OptionDeclaration(
         name: "reverse", letter: "r", help: "sort in the opposite order")
 
-    fileprivate static let outputOptions = [names, null, sort, reverse]
+    fileprivate static let outputOptions = [names, null, tree, sort, reverse]
 
     static let declaration = CommandDeclaration(
         name: "list", abstract: "list secrets by name, never their values",
@@ -61,6 +63,7 @@ enum ListCommand: Command {
             ("valet list --all --sort modified", "Everything, what changed last at the end."),
             ("valet list --app com.example.server --json", "For another program, for scripts."),
             ("valet list --names 'db-*'", "The names that start with db-."),
+            ("valet list --tree 'servers/*'", "Those that start with servers/, as a tree."),
         ])
 
     static func run(
@@ -74,7 +77,7 @@ enum ListCommand: Command {
         let count = try keychain.write(queries, format, context.console) { item in
             pattern?.matches(item) ?? true
         }
-        guard count == 0, format.form == .table else { return .success }
+        guard count == 0, [.table, .tree].contains(format.form) else { return .success }
         if !values.has(everyone) {
             try hint(keychain, context.console)
         } else if pattern == nil {
@@ -120,6 +123,15 @@ enum ListCommand: Command {
         var format = ListFormat(showsApplications: showingApplications)
         format.order.key = values[sort].flatMap(ListOrder.Key.init) ?? .owner
         format.order.isReversed = values.has(reverse)
+        if values.has(tree) {
+            let other = [names, null, ItemOptions.json].first(where: values.has)
+            guard let excluded = other ?? (values.isGiven(sort) ? sort : nil) else {
+                format.form = .tree
+                format.order.key = showingApplications ? .app : .owner
+                return format
+            }
+            throw .usage("'--tree' and '\(excluded.spelling)' exclude each other")
+        }
         let chosen = [names, null, ItemOptions.json].filter(values.has)
         if chosen.contains(ItemOptions.json) { format.form = .json }
         if chosen.contains(names) { format.form = .names(areExact: false) }
@@ -214,55 +226,5 @@ extension CommandKeychain {
         throw CLIError(
             error.code, "the list is incomplete: " + error.message,
             hint: error.hint ?? "'valet doctor' shows the damage")
-    }
-}
-
-/// What `list` and `search` compare names with: a part of them, or a pattern for all of them.
-struct NamePattern: Hashable, Sendable {
-    private let characters: [Character]
-    private let isPart: Bool
-
-    /// `*` stands for any text, `?` for any character. Text without them is a part.
-    init(_ text: String) {
-        self.init(text, isPart: !text.contains("*") && !text.contains("?"))
-    }
-
-    /// - Parameter isPart: Whether a name fits that has the text anywhere in it.
-    init(_ text: String, isPart: Bool) {
-        characters = Array(text.lowercased())
-        self.isPart = isPart
-    }
-
-    func matches(_ item: ListedItem) -> Bool { matches(item.name) || matches(item.owner.name) }
-
-    func matches(_ text: String) -> Bool {
-        let text = Array(text.lowercased())
-        guard isPart else { return matchesAll(text) }
-        guard text.count >= characters.count else { return false }
-        return (0...(text.count - characters.count)).contains { start in
-            text[start..<(start + characters.count)].elementsEqual(characters)
-        }
-    }
-
-    /// Goes back to the last star alone, so that no pattern takes long.
-    private func matchesAll(_ text: [Character]) -> Bool {
-        var (position, index) = (0, 0)
-        var star: (index: Int, position: Int)?
-        while position < text.count {
-            if index < characters.count, characters[index] == "*" {
-                star = (index, position)
-                index += 1
-            } else if index < characters.count,
-                characters[index] == "?" || characters[index] == text[position]
-            {
-                (index, position) = (index + 1, position + 1)
-            } else if let last = star {
-                star = (last.index, last.position + 1)
-                (index, position) = (last.index + 1, last.position + 1)
-            } else {
-                return false
-            }
-        }
-        return characters[index...].allSatisfy { $0 == "*" }
     }
 }

@@ -101,18 +101,10 @@ private struct Migration {
     private static func items(
         in group: AccessGroup, of keychain: CommandKeychain
     ) throws(CLIError) -> [StoredItem] {
-        var items: [StoredItem] = []
-        for itemClass in ItemClass.allCases {
-            let query = ItemQuery(itemClass, accessGroup: group, synchronizable: .any)
-            do throws(KeychainFailure) {
-                let found = try keychain.attempt(keychain.session.attributes(of: query))
-                if let damage = found.damage { throw damage }
-                items += found.items
-            } catch {
-                if error.code != .itemNotFound { throw CLIError(error) }
-            }
-        }
-        return items
+        try keychain.allItems(
+            ItemClass.allCases.map {
+                ItemQuery($0, accessGroup: group, synchronizable: .any)
+            })
     }
 
     private func isChosen(_ item: StoredItem) -> Bool {

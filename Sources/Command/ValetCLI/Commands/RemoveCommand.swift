@@ -4,27 +4,34 @@ internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetKeychainStore
 
-/// `valet remove KEY` and `valet remove --all`.
+/// `valet remove KEY …`, `valet remove --matching PATTERN` and `valet remove --all`.
 enum RemoveCommand: Command {
-    private static let all = OptionDeclaration(
+    private static let keys = ArgumentDeclaration(
+        name: "KEY", help: "the names of secrets", isRequired: false, isRepeatable: true,
+        alternative: ItemOptions.keyDescriptor)
+    static let all = OptionDeclaration(
         name: "all", help: "remove every secret of the valet")
-    private static let ifExists = OptionDeclaration(
+    static let dryRun = OptionDeclaration(
+        name: "dry-run", help: "only show what would be removed")
+    static let ifExists = OptionDeclaration(
         name: "if-exists", help: "succeed if there is nothing to remove")
-    private static let purge = OptionDeclaration(
+    static let purge = OptionDeclaration(
         name: "purge", help: "remove the former values as well: nothing brings the secret back")
 
     static let declaration = CommandDeclaration(
-        name: "remove", abstract: "remove a secret, or all of a valet",
+        name: "remove", abstract: "remove secrets",
         aliases: ["rm"], synonyms: ["delete", "del"],
         discussion: [
             "The command asks first, or needs --yes, unless there is nothing to remove. 'valet "
                 + "undo' brings a removed secret back, unless it is removed with --purge, or its "
                 + "value needs the user's presence.",
+            "Several secrets, named or chosen by --matching, are removed in one step: all, or "
+                + "none if one of the names is missing. --dry-run shows which.",
             "--all empties the valet that --id, --app and --group choose, or of it what "
                 + "--accessibility, --cloud and --local choose, and reports how many secrets were "
                 + "removed. With --service, --server or --label it removes all passwords that "
                 + "match. A shared secret is removed on all devices.",
-            "Up to 1,000 secrets of one accessibility are removed in one transaction: all or none. "
+            "With --all, up to 1,000 secrets of one accessibility are removed in one transaction. "
                 + "Others follow, and more are removed in batches, so that other programs can "
                 + "write in between. If a later batch fails, "
                 + "the error says how many secrets were removed; run the same command again for "
@@ -32,22 +39,34 @@ enum RemoveCommand: Command {
             ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
             ItemOptions.keyDiscussion,
         ],
-        arguments: [ItemOptions.optionalKey],
-        options: ItemOptions.ofOneSecret + [all, ifExists, purge, KeyOptions.yes],
-        schema: [("removed", "how many secrets were removed")],
+        arguments: [keys],
+        options: ItemOptions.ofOneSecret + [
+            MoveOptions.matching, all, dryRun, ifExists, purge, KeyOptions.yes,
+        ],
+        schema: [
+            ("removed", "how many secrets were removed, or would be with --dry-run"),
+            ("names", "their names; only with --dry-run"),
+        ],
         exitCodes: [
-            (.notFound, "no such secret; never with --all or --if-exists"),
+            (.notFound, "no such secret, and none was removed; never with --all or --if-exists"),
             KeyOptions.noConsent,
         ],
         examples: [
             ("valet remove old-token", "Asks, and removes it."),
             ("valet remove old-token --if-exists --yes", "Makes sure that it does not exist."),
+            ("valet remove --matching 'old/*' --dry-run", "What the pattern chooses."),
             ("valet remove --all --id staging", "Empties a valet."),
         ])
 
     static func run(
         _ values: ParsedValues, in context: Context
     ) throws(CLIError) -> ExitCode {
+        if values.list(keys).count > 1 || values.isGiven(MoveOptions.matching)
+            || values.has(dryRun)
+        {
+            try SecretRemoval(values, context).run(keys: values.list(keys))
+            return .success
+        }
         let count = try remove(values, context)
         if values.has(ItemOptions.json) {
             try context.console.write(.object(["removed": .number(count)]))
@@ -71,7 +90,7 @@ enum RemoveCommand: Command {
         case (true, true): throw .usage("KEY and '--all' exclude each other")
         case (false, false) where !naming:
             throw .usage(
-                "expected KEY, the name of the secret, or '--all'",
+                "expected KEY, the name of the secret, '--matching PATTERN' or '--all'",
                 hint: "usage: \(declaration.usage)")
         case (_, false):
             return try remove(try ItemOptions.selection(values).target(context), values, context)
@@ -102,7 +121,9 @@ enum RemoveCommand: Command {
         } catch {
             // Another program may have removed it just now.
             if error.code == .notFound, isFineIfAbsent { return 0 }
-            throw error
+            guard error.code == .notFound, target.name.contains("*") else { throw error }
+            throw CLIError(
+                .notFound, error.message, hint: "'--matching' removes what fits a pattern")
         }
     }
 
@@ -143,7 +164,7 @@ enum RemoveCommand: Command {
     }
 
     /// Why consent is needed.
-    private static func reason(_ values: ParsedValues) -> String {
+    static func reason(_ values: ParsedValues) -> String {
         values.has(purge) ? "this cannot be undone" : "this removes secrets"
     }
 
@@ -187,7 +208,7 @@ enum RemoveCommand: Command {
         }
     }
 
-    private static func counted(_ count: Int, shared sharedCount: Int = 0) -> String {
+    static func counted(_ count: Int, shared sharedCount: Int = 0) -> String {
         let items = count == 1 ? "1 secret" : "\(count) secrets"
         return switch sharedCount {
         case 0: items

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
+
+/// Several secrets that are removed in one step.
+struct SecretRemoval {
+    private let values: ParsedValues
+    private let context: Context
+    private let scope: Scope
+    private let password: PasswordOptions?
+    private let keychain: CommandKeychain
+
+    /// How many names a question shows.
+    private static let shownCount = 10
+
+    init(_ values: ParsedValues, _ context: Context) throws(CLIError) {
+        (self.values, self.context) = (values, context)
+        scope = try ItemOptions.scope(values)
+        password = try PasswordOptions(values)
+        keychain = try context.keychain(for: scope.requester)
+    }
+
+    func run(keys: [String]) throws(CLIError) {
+        let items = try chosen(keys)
+        let isDry = values.has(RemoveCommand.dryRun)
+        if !isDry { try remove(items) }
+        guard !values.has(ItemOptions.json) else {
+            var members = [JSON.Member(name: "removed", value: .number(items.count))]
+            if isDry {
+                members.append(
+                    JSON.Member(name: "names", value: .array(items.map { .string($0.name) })))
+            }
+            return try context.console.write(.object(members))
+        }
+        let count = RemoveCommand.counted(items.count)
+        context.console.note("valet: \(isDry ? "would have removed" : "removed") \(count)")
+        if isDry {
+            try context.console.write(
+                items.map { Escaping.printable($0.name) + "\n" }.joined())
+        }
+    }
+
+    /// The items that the names, or the pattern, choose.
+    private func chosen(_ keys: [String]) throws(CLIError) -> [StoredItem] {
+        let pattern = values[MoveOptions.matching]
+        let isAll = values.has(RemoveCommand.all)
+        let hasKey =
+            !keys.isEmpty || values.isGiven(ItemOptions.keyDescriptor)
+            || values.isGiven(PasswordOptions.account)
+        guard [hasKey, pattern != nil, isAll].filter(\.self).count == 1 else {
+            throw .usage("expected KEY, '--matching PATTERN' or '--all'")
+        }
+        guard hasKey else { return try fitting(pattern.map { NamePattern($0, isPart: false) }) }
+        guard keys.count > 1 else {
+            return try item(try ItemOptions.selection(values).target(in: keychain))
+        }
+        guard !values.isGiven(ItemOptions.keyDescriptor), !values.isGiven(PasswordOptions.account)
+        else { throw .usage("several KEYs exclude '--key-fd' and '--account'") }
+        var known: Set<String> = []
+        var items: [StoredItem] = []
+        for key in keys where known.insert(key).inserted {
+            guard !key.isEmpty else { throw .usage("a key is empty") }
+            let selection = ItemSelection(scope: scope, key: .argument(key), password: password)
+            items += try item(try selection.target(in: keychain))
+        }
+        return items
+    }
+
+    private func item(_ target: ItemTarget) throws(CLIError) -> [StoredItem] {
+        if let item = try target.detailsIfAny() { return [item] }
+        guard values.has(RemoveCommand.ifExists) else {
+            let error = target.error(
+                KeychainFailure(.itemNotFound, during: "remove items"))
+            throw CLIError(
+                error.code, "\(error.message): nothing was removed",
+                hint: target.name.contains("*")
+                    ? "'--matching' removes what fits a pattern" : error.hint)
+        }
+        return []
+    }
+
+    private func fitting(_ pattern: NamePattern?) throws(CLIError) -> [StoredItem] {
+        let selection = ItemSelection(scope: scope, key: nil, password: password)
+        let items = try keychain.allItems(selection.queries).filter { item in
+            !ListedItem(item).isCanary && pattern?.matches(item.name) != false
+        }
+        guard !items.isEmpty || pattern == nil || values.has(RemoveCommand.ifExists) else {
+            throw CLIError(
+                .notFound, "nothing fits the pattern", hint: "'valet list' shows the names")
+        }
+        return items
+    }
+
+    private func remove(_ items: [StoredItem]) throws(CLIError) {
+        guard !items.isEmpty else { return }
+        let shared = items.count(where: \.isSynchronizable)
+        if !values.has(KeyOptions.yes) {
+            let names = items.prefix(Self.shownCount).map { quoted($0.name) }
+                .joined(separator: ", ")
+            let rest = items.count > Self.shownCount ? " …" : ""
+            try context.console.requireConsent(
+                to: "Remove \(RemoveCommand.counted(items.count, shared: shared)): "
+                    + "\(names)\(rest)?",
+                isGiven: false, because: RemoveCommand.reason(values))
+        }
+        guard values.has(RemoveCommand.purge) else {
+            let transfer = ItemTransfer(deletions: items.map(\.version))
+            return try requesting(keychain.attempt(keychain.session.perform(transfer)))
+        }
+        var all = items
+        for item in items {
+            let query = ItemQuery(
+                item.itemClass,
+                attributes: item.attributes.filter {
+                    item.itemClass.primaryKeyAttributes.contains($0.key)
+                }, accessGroup: item.accessGroup,
+                synchronizable: item.isSynchronizable ? .synchronizedOnly : .localOnly)
+            all += try requesting(keychain.attempt(keychain.session.formerItems(query)))
+        }
+        try requesting(keychain.attempt(keychain.session.purge(all)))
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A sorted list as a tree: owners, and below them the parts of names that slashes separate. It
+/// needs no item but the last one, so that a list of any length can be written.
+struct TreeLayout {
+    private let showsApplications: Bool
+    private var owner: String?
+    private var folders: [String] = []
+
+    init(showingApplications: Bool) {
+        showsApplications = showingApplications
+    }
+
+    /// The lines of the next item: its own, after those of owner and folders that are new.
+    mutating func lines(of item: ListedItem) -> String {
+        var text = ""
+        let title = title(item)
+        if title != owner {
+            (owner, folders) = (title, [])
+            text += title + "\n"
+        }
+        var parts = item.name.split(separator: "/", omittingEmptySubsequences: false)
+            .map { Escaping.printable(String($0)) }
+        let leaf = parts.popLast() ?? ""
+        let known = zip(folders, parts).prefix { $0 == $1 }.count
+        folders = parts
+        for (depth, part) in parts.enumerated().dropFirst(known) {
+            text += Self.indentation(depth) + part + "/\n"
+        }
+        return text + Self.indentation(parts.count) + leaf + "\n"
+    }
+
+    private static func indentation(_ depth: Int) -> String {
+        String(repeating: "  ", count: depth + 1)
+    }
+
+    private func title(_ item: ListedItem) -> String {
+        let kind = item.owner.isValet ? "valet" : item.owner.kind.rawValue
+        let owner = kind + " " + quoted(item.owner.name)
+        return showsApplications ? Escaping.printable(item.group) + ", " + owner : owner
+    }
+}
