@@ -54,17 +54,17 @@ package enum ValetTool {
     static func run(_ arguments: [String?], in context: Context) -> ExitCode {
         reporting(arguments, context) { () throws(CLIError) in
             guard !arguments.isEmpty else { return try StartPage.show(context) }
-            let frequent = frequentCommand(arguments.first ?? nil)
+            let frequent = frequentVerb(arguments.first ?? nil)
             try SyncCommand.handOver(arguments, in: context)
             let table =
-                frequent.map { VerbTable(verbs: [$0.declaration], groups: []) }
+                frequent.map { VerbTable(verbs: [$0.declaration()], groups: []) }
                 ?? table(adding: context.added)
             return try perform(arguments, table, context) { (name, values) throws(CLIError) in
-                let command = frequent ?? commands.first { $0.declaration.name == name }
                 // Locking asks no questions, so a wrong variable must not stop it.
-                if command != LockCommand.self { try checkSettings() }
-                guard let command else { return try context.added.run(name, values, context) }
-                return try command.run(values, in: context)
+                if name != "lock" { try checkSettings() }
+                let verb = frequent ?? verbs.first { $0.declaration().name == name }
+                guard let verb else { return try context.added.run(name, values, context) }
+                return try verb.run(values, context)
             }
         }
     }
@@ -107,15 +107,15 @@ package enum ValetTool {
 
     /// The verbs that scripts call most. Declaring all others as well, to read a command line,
     /// would take a tenth of the time that reading a secret takes.
-    private static func frequentCommand(_ word: String?) -> (any Command.Type)? {
+    private static func frequentVerb(_ word: String?) -> Verb? {
         switch word {
-        case "get", "cat": GetCommand.self
-        case "set": SetCommand.self
-        case "contains": ContainsCommand.self
-        case "read": ReadCommand.self
-        case "run": RunCommand.self
+        case "get", "cat": Verb(GetCommand.declaration, GetCommand.run)
+        case "set": Verb(SetCommand.declaration, SetCommand.run)
+        case "contains": Verb(ContainsCommand.declaration, ContainsCommand.run)
+        case "read": Verb(ReadCommand.declaration, ReadCommand.run)
+        case "run": Verb(RunCommand.declaration, RunCommand.run)
         // The process that `copy` starts. It is in no list: nobody else needs it.
-        case ClipboardClearing.name: ClipboardClearing.self
+        case ClipboardClearing.name: Verb(ClipboardClearing.declaration, ClipboardClearing.run)
         default: nil
         }
     }
@@ -137,25 +137,54 @@ package enum ValetTool {
         }
     }
 
-    private static let commands: [any Command.Type] = [
-        SetCommand.self, GetCommand.self, ContainsCommand.self, RemoveCommand.self,
-        ShowCommand.self, MoveCommand.self, RenameCommand.self, CopyToCommand.self,
-        MigrateCommand.self,
-        HistoryCommand.self, UndoCommand.self, ListCommand.self,
-        SearchCommand.self, ReadCommand.self, RunCommand.self, InjectCommand.self,
-        GenerateCommand.self, OTPCommand.self, OTPAddCommand.self, EditCommand.self,
-        CopyCommand.self, StatusCommand.self, SettingsCommand.self,
-        DoctorCommand.self,
-        UnlockCommand.self, LockCommand.self, PasscodeSetCommand.self,
-        PasscodeChangeCommand.self, PasscodeRemoveCommand.self, RecoveryCreateCommand.self,
-        RecoveryUseCommand.self, RecoveryRevokeCommand.self, DeviceStatusCommand.self,
-        DeviceBindCommand.self, DeviceUnbindCommand.self, RotateCommand.self,
-        BackupCreateCommand.self,
-        BackupListCommand.self, BackupVerifyCommand.self, BackupRestoreCommand.self,
-        EntitlementsInitCommand.self,
-        EntitlementsAddCommand.self, EntitlementsShowCommand.self, EntitlementsCheckCommand.self,
-        SyncCommand.self, CompletionsCommand.self,
-        ManualCommand.self,
+    private static let verbs: [Verb] = [
+        Verb(SetCommand.declaration, SetCommand.run),
+        Verb(GetCommand.declaration, GetCommand.run),
+        Verb(ContainsCommand.declaration, ContainsCommand.run),
+        Verb(RemoveCommand.declaration, RemoveCommand.run),
+        Verb(ShowCommand.declaration, ShowCommand.run),
+        Verb(MoveCommand.declaration, MoveCommand.run),
+        Verb(RenameCommand.declaration, RenameCommand.run),
+        Verb(CopyToCommand.declaration, CopyToCommand.run),
+        Verb(MigrateCommand.declaration, MigrateCommand.run),
+        Verb(HistoryCommand.declaration, HistoryCommand.run),
+        Verb(UndoCommand.declaration, UndoCommand.run),
+        Verb(ListCommand.declaration, ListCommand.run),
+        Verb(SearchCommand.declaration, SearchCommand.run),
+        Verb(ReadCommand.declaration, ReadCommand.run),
+        Verb(RunCommand.declaration, RunCommand.run),
+        Verb(InjectCommand.declaration, InjectCommand.run),
+        Verb(GenerateCommand.declaration, GenerateCommand.run),
+        Verb(OTPCommand.declaration, OTPCommand.run),
+        Verb(OTPAddCommand.declaration, OTPAddCommand.run),
+        Verb(EditCommand.declaration, EditCommand.run),
+        Verb(CopyCommand.declaration, CopyCommand.run),
+        Verb(StatusCommand.declaration, StatusCommand.run),
+        Verb(SettingsCommand.declaration, SettingsCommand.run),
+        Verb(DoctorCommand.declaration, DoctorCommand.run),
+        Verb(UnlockCommand.declaration, UnlockCommand.run),
+        Verb(LockCommand.declaration, LockCommand.run),
+        Verb(PasscodeSetCommand.declaration, PasscodeSetCommand.run),
+        Verb(PasscodeChangeCommand.declaration, PasscodeChangeCommand.run),
+        Verb(PasscodeRemoveCommand.declaration, PasscodeRemoveCommand.run),
+        Verb(RecoveryCreateCommand.declaration, RecoveryCreateCommand.run),
+        Verb(RecoveryUseCommand.declaration, RecoveryUseCommand.run),
+        Verb(RecoveryRevokeCommand.declaration, RecoveryRevokeCommand.run),
+        Verb(DeviceStatusCommand.declaration, DeviceStatusCommand.run),
+        Verb(DeviceBindCommand.declaration, DeviceBindCommand.run),
+        Verb(DeviceUnbindCommand.declaration, DeviceUnbindCommand.run),
+        Verb(RotateCommand.declaration, RotateCommand.run),
+        Verb(BackupCreateCommand.declaration, BackupCreateCommand.run),
+        Verb(BackupListCommand.declaration, BackupListCommand.run),
+        Verb(BackupVerifyCommand.declaration, BackupVerifyCommand.run),
+        Verb(BackupRestoreCommand.declaration, BackupRestoreCommand.run),
+        Verb(EntitlementsInitCommand.declaration, EntitlementsInitCommand.run),
+        Verb(EntitlementsAddCommand.declaration, EntitlementsAddCommand.run),
+        Verb(EntitlementsShowCommand.declaration, EntitlementsShowCommand.run),
+        Verb(EntitlementsCheckCommand.declaration, EntitlementsCheckCommand.run),
+        Verb(SyncCommand.declaration, SyncCommand.run),
+        Verb(CompletionsCommand.declaration, CompletionsCommand.run),
+        Verb(ManualCommand.declaration, ManualCommand.run),
     ]
 
     /// The groups of verbs with two words.
@@ -168,7 +197,7 @@ package enum ValetTool {
     static func table(adding added: AddedVerbs) -> VerbTable {
         let added = added.table
         return VerbTable(
-            verbs: commands.map { $0.declaration } + added.verbs, groups: groups + added.groups)
+            verbs: verbs.map { $0.declaration() } + added.verbs, groups: groups + added.groups)
     }
 
     static let declaration = ToolDeclaration(

@@ -7,7 +7,7 @@ internal import ValetKeychainStore
 internal import ValetUserPresence
 
 /// `valet backup create FILE`.
-enum BackupCreateCommand: Command {
+enum BackupCreateCommand {
     private static let force = OptionDeclaration(
         name: "force", letter: "f", help: "replace an existing file")
     private static let weak = OptionDeclaration(
@@ -110,7 +110,7 @@ extension BackupReport {
 }
 
 /// `valet backup list FILE`.
-enum BackupListCommand: Command {
+enum BackupListCommand {
     static let declaration = CommandDeclaration(
         name: "backup list", abstract: "list the items of a backup by name, never their values",
         aliases: ["ls"],
@@ -147,7 +147,7 @@ enum BackupListCommand: Command {
 }
 
 /// `valet backup verify FILE`.
-enum BackupVerifyCommand: Command {
+enum BackupVerifyCommand {
     static let declaration = CommandDeclaration(
         name: "backup verify", abstract: "check that a backup can be restored",
         discussion: [
@@ -182,7 +182,7 @@ enum BackupVerifyCommand: Command {
 }
 
 /// `valet backup restore FILE`.
-enum BackupRestoreCommand: Command {
+enum BackupRestoreCommand {
     private static let policies: [(option: OptionDeclaration, policy: RestorePolicy)] = [
         (
             OptionDeclaration(

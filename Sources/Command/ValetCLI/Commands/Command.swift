@@ -8,13 +8,23 @@ internal import ValetSealing
 internal import ValetSystem
 package import ValetUserPresence
 
-/// One verb. `ValetTool` runs it.
-protocol Command: Sendable {
-    static var declaration: CommandDeclaration { get }
+/// A verb: its declaration, which is made when it is needed, and its work.
+///
+/// Not a protocol: the linker keeps every type that conforms to one, so that a program of this module
+/// would contain all verbs.
+struct Verb {
+    let declaration: () -> CommandDeclaration
     /// Does the work.
     ///
     /// - Throws: ``ExitCode/usage`` for values that contradict each other.
-    static func run(_ values: ParsedValues, in context: Context) throws(CLIError) -> ExitCode
+    let run: (ParsedValues, Context) throws(CLIError) -> ExitCode
+
+    init(
+        _ declaration: @autoclosure @escaping () -> CommandDeclaration,
+        _ run: @escaping (ParsedValues, Context) throws(CLIError) -> ExitCode
+    ) {
+        (self.declaration, self.run) = (declaration, run)
+    }
 }
 
 /// The console, keychain and sources of secrets that verbs work with; tests replace them.

@@ -5,7 +5,7 @@
 internal import ValetSystem
 
 /// `valet completions SHELL`.
-enum CompletionsCommand: Command {
+enum CompletionsCommand {
     static let shell = ArgumentDeclaration(name: "SHELL", help: "bash, zsh or fish")
     /// The word with which the scripts ask for what may follow.
     private static let next = "next"
@@ -93,7 +93,7 @@ enum CompletionsCommand: Command {
 }
 
 /// `valet manual FOLDER`.
-enum ManualCommand: Command {
+enum ManualCommand {
     private static let folder = ArgumentDeclaration(
         name: "FOLDER", help: "an existing folder for the pages")
 

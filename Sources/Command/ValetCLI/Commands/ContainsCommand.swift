@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// `valet contains KEY`.
-enum ContainsCommand: Command {
+enum ContainsCommand {
     static let declaration = CommandDeclaration(
         name: "contains", abstract: "check whether a secret exists: exit code 0 or 44",
         synonyms: ["exists", "has"],

@@ -6,7 +6,7 @@ internal import ValetSystem
 internal import ValetUserPresence
 
 /// `valet copy KEY`.
-enum CopyCommand: Command {
+enum CopyCommand {
     private static let clearAfter = OptionDeclaration(
         name: "clear-after", valueName: "DURATION",
         help: "when to empty the clipboard, as 45s or 2m, if the secret is still on it; 'never' "
@@ -168,7 +168,7 @@ enum CopyCommand: Command {
 
 /// The process in the background that empties the clipboard. It is started with nothing but what
 /// its standard input brings, ``CopiedValue``.
-enum ClipboardClearing: Command {
+enum ClipboardClearing {
     private static let after = OptionDeclaration(
         name: "after", valueName: "DURATION", help: "how long to wait")
     private static let kind = OptionDeclaration(

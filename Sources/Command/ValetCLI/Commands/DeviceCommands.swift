@@ -23,7 +23,7 @@ enum DeviceGroup {
 }
 
 /// `valet device status`.
-enum DeviceStatusCommand: Command {
+enum DeviceStatusCommand {
     static let declaration = CommandDeclaration(
         name: "device status", abstract: "show where the device key is kept",
         discussion: [
@@ -67,7 +67,7 @@ enum DeviceStatusCommand: Command {
 }
 
 /// `valet device bind`.
-enum DeviceBindCommand: Command {
+enum DeviceBindCommand {
     private static let credential = OptionDeclaration(
         name: "credential", help: "the systemd credential valet.device-key")
     private static let keyFile = OptionDeclaration(
@@ -237,7 +237,7 @@ enum DeviceBindCommand: Command {
 }
 
 /// `valet device unbind`.
-enum DeviceUnbindCommand: Command {
+enum DeviceUnbindCommand {
     static let declaration = CommandDeclaration(
         name: "device unbind", abstract: "take the device key out of the TPM",
         discussion: [

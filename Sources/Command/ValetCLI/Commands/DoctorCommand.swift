@@ -5,7 +5,7 @@ internal import ValetKeychainServices
 internal import ValetKeychainStore
 
 /// `valet doctor`.
-enum DoctorCommand: Command {
+enum DoctorCommand {
     private static let discardsLog = OptionDeclaration(
         name: "discard-log", help: "first set a damaged log aside, with the changes it has lost")
     private static let repairsIndexes = OptionDeclaration(

@@ -7,7 +7,7 @@ internal import ValetSystem
 internal import ValetUserPresence
 
 /// `valet edit KEY`.
-enum EditCommand: Command {
+enum EditCommand {
     static let declaration = CommandDeclaration(
         name: "edit", abstract: "change a secret in an editor",
         synonyms: ["vi", "vim", "nano", "modify"],

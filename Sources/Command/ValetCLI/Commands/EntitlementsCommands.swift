@@ -28,7 +28,7 @@ private enum EntitlementsOptions {
 }
 
 /// `valet entitlements add PROGRAM`.
-enum EntitlementsAddCommand: Command {
+enum EntitlementsAddCommand {
     private static let group = OptionDeclaration(
         name: "group", valueName: "PREFIX.GROUP",
         help: "an access group that the program shares with others; may be repeated",
@@ -101,7 +101,7 @@ enum EntitlementsAddCommand: Command {
 }
 
 /// `valet entitlements show PROGRAM`.
-enum EntitlementsShowCommand: Command {
+enum EntitlementsShowCommand {
     static let declaration = CommandDeclaration(
         name: "entitlements show", abstract: "show a program's identifier and access groups",
         discussion: [
@@ -143,7 +143,7 @@ enum EntitlementsShowCommand: Command {
 }
 
 /// `valet entitlements check PROGRAM`.
-enum EntitlementsCheckCommand: Command {
+enum EntitlementsCheckCommand {
     static let declaration = CommandDeclaration(
         name: "entitlements check", abstract: "find mistakes in a program's entitlements",
         discussion: [

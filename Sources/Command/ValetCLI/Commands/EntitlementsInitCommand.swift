@@ -4,7 +4,7 @@ internal import ValetKeychainModel
 internal import ValetKeychainServices
 
 /// `valet entitlements init PROGRAM IDENTIFIER`.
-enum EntitlementsInitCommand: Command {
+enum EntitlementsInitCommand {
     static let group = GroupDeclaration(
         name: "entitlements", abstract: "set a program's identifier and access groups",
         discussion: [

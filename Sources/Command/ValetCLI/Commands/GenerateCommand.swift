@@ -3,7 +3,7 @@
 internal import ValetSealing
 
 /// `valet generate KEY`.
-enum GenerateCommand: Command {
+enum GenerateCommand {
     private static let length = OptionDeclaration(
         name: "length", valueName: "N", help: "how many characters, from 4 to 1024",
         defaultValue: "24")

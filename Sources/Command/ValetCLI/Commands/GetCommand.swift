@@ -3,7 +3,7 @@
 internal import ValetSealing
 
 /// `valet get KEY`.
-enum GetCommand: Command {
+enum GetCommand {
     static let declaration = CommandDeclaration(
         name: "get", abstract: "write a secret to standard output",
         aliases: ["cat"], synonyms: ["print"],

@@ -8,7 +8,7 @@ internal import ValetKeychainStore
 internal import ValetSealing
 
 /// `valet history KEY`.
-enum HistoryCommand: Command {
+enum HistoryCommand {
     static let discussion =
         "The last three values that a verb of 'valet' has replaced or removed are kept in the "
         + "keychain, encrypted like the present ones; 'valet settings history' changes how many. "
@@ -66,7 +66,7 @@ enum HistoryCommand: Command {
 }
 
 /// `valet undo KEY`.
-enum UndoCommand: Command {
+enum UndoCommand {
     static let declaration = CommandDeclaration(
         name: "undo", abstract: "put a former value of a secret back",
         synonyms: ["revert"],

@@ -5,7 +5,7 @@
 internal import ValetKeychainModel
 
 /// `valet list [PATTERN]`.
-enum ListCommand: Command {
+enum ListCommand {
     fileprivate static let pattern = ArgumentDeclaration(
         name: "PATTERN", help: "part of a name or owner, or a pattern with * and ?",
         isRequired: false)
@@ -164,7 +164,7 @@ enum ListCommand: Command {
 }
 
 /// `valet search PATTERN`.
-enum SearchCommand: Command {
+enum SearchCommand {
     private static let pattern = ArgumentDeclaration(
         name: "PATTERN", help: "part of a name, owner, application or label, or a pattern")
 

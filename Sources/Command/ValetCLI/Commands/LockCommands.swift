@@ -6,7 +6,7 @@ internal import ValetKeychainModel
 internal import ValetKeychainStore
 
 /// `valet unlock`.
-enum UnlockCommand: Command {
+enum UnlockCommand {
     private static let duration = OptionDeclaration(
         name: "for", valueName: "DURATION",
         help: "lock again after that time: 90s, 15m, 8h, 2d, 1h30m (default: never)")
@@ -99,7 +99,7 @@ enum UnlockCommand: Command {
 }
 
 /// `valet lock`.
-enum LockCommand: Command {
+enum LockCommand {
     private static let all = OptionDeclaration(
         name: "all", help: "also lock the items that stay readable after the first unlock")
     private static let wait = OptionDeclaration(

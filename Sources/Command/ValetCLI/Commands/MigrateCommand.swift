@@ -5,7 +5,7 @@ internal import ValetKeychainServices
 internal import ValetKeychainStore
 
 /// `valet migrate`.
-enum MigrateCommand: Command {
+enum MigrateCommand {
     static let declaration = CommandDeclaration(
         name: "migrate", abstract: "move all items of an application to another identifier",
         discussion: [

@@ -3,7 +3,7 @@
 // `move` gives secrets another name or place; `rename` and `copy-to` are its plain forms.
 
 /// `valet move KEY`.
-enum MoveCommand: Command {
+enum MoveCommand {
     static let declaration = CommandDeclaration(
         name: "move", abstract: "give secrets another name, valet, application or accessibility",
         discussion: [
@@ -29,7 +29,7 @@ enum MoveCommand: Command {
 }
 
 /// `valet rename KEY NEW`.
-enum RenameCommand: Command {
+enum RenameCommand {
     private static let newKey = ArgumentDeclaration(name: "NEW", help: "its new name")
 
     static let declaration = CommandDeclaration(
@@ -52,7 +52,7 @@ enum RenameCommand: Command {
 }
 
 /// `valet copy-to KEY`.
-enum CopyToCommand: Command {
+enum CopyToCommand {
     static let declaration = CommandDeclaration(
         name: "copy-to", abstract: "store secrets in a second place as well",
         discussion: [

@@ -5,7 +5,7 @@
 internal import ValetSealing
 
 /// `valet otp KEY`.
-enum OTPCommand: Command {
+enum OTPCommand {
     static let declaration = CommandDeclaration(
         name: "otp", abstract: "show the current one-time code of a secret",
         synonyms: ["totp", "hotp", "2fa", "mfa", "code"],
@@ -117,7 +117,7 @@ enum OTPCommand: Command {
 }
 
 /// `valet otp add KEY`.
-enum OTPAddCommand: Command {
+enum OTPAddCommand {
     private static let algorithm = OptionDeclaration(
         name: "algorithm", valueName: "HASH", help: "the hash for a key in base32",
         defaultValue: "SHA1", choices: MessageCode.allCases.map(OneTimePassword.word))

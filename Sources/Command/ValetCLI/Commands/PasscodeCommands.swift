@@ -22,7 +22,7 @@ enum PasscodeGroup {
 }
 
 /// `valet passcode set`.
-enum PasscodeSetCommand: Command {
+enum PasscodeSetCommand {
     static let declaration = CommandDeclaration(
         name: "passcode set", abstract: "set the first passcode",
         discussion: [
@@ -79,7 +79,7 @@ enum PasscodeSetCommand: Command {
 }
 
 /// `valet passcode change`.
-enum PasscodeChangeCommand: Command {
+enum PasscodeChangeCommand {
     static let declaration = CommandDeclaration(
         name: "passcode change", abstract: "change the passcode",
         discussion: [
@@ -132,7 +132,7 @@ enum PasscodeChangeCommand: Command {
 }
 
 /// `valet passcode remove`.
-enum PasscodeRemoveCommand: Command {
+enum PasscodeRemoveCommand {
     static let declaration = CommandDeclaration(
         name: "passcode remove", abstract: "remove the passcode, and the items that need it",
         discussion: [

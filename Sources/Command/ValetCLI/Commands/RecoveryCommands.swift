@@ -26,7 +26,7 @@ enum RecoveryGroup {
 }
 
 /// `valet recovery create`.
-enum RecoveryCreateCommand: Command {
+enum RecoveryCreateCommand {
     static let declaration = CommandDeclaration(
         name: "recovery create", abstract: "make a recovery key, and show it once",
         discussion: [
@@ -112,7 +112,7 @@ enum RecoveryCreateCommand: Command {
 }
 
 /// `valet recovery use`.
-struct RecoveryUseCommand: Command {
+struct RecoveryUseCommand {
     private static let keyDescriptor = OptionDeclaration(
         name: "recovery-key-fd", valueName: "N",
         help: "read the recovery key from file descriptor N: one line")
@@ -303,7 +303,7 @@ struct RecoveryUseCommand: Command {
 }
 
 /// `valet recovery revoke`.
-enum RecoveryRevokeCommand: Command {
+enum RecoveryRevokeCommand {
     static let declaration = CommandDeclaration(
         name: "recovery revoke", abstract: "make the recovery key invalid",
         discussion: [

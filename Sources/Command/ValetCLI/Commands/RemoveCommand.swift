@@ -5,7 +5,7 @@ internal import ValetKeychainServices
 internal import ValetKeychainStore
 
 /// `valet remove KEY …`, `valet remove --matching PATTERN` and `valet remove --all`.
-enum RemoveCommand: Command {
+enum RemoveCommand {
     private static let keys = ArgumentDeclaration(
         name: "KEY", help: "the names of secrets", isRequired: false, isRepeatable: true,
         alternative: ItemOptions.keyDescriptor)

@@ -4,7 +4,7 @@ internal import ValetKeychainModel
 internal import ValetKeychainStore
 
 /// `valet rotate`.
-enum RotateCommand: Command {
+enum RotateCommand {
     static let declaration = CommandDeclaration(
         name: "rotate", abstract: "give the keychain new keys",
         discussion: [

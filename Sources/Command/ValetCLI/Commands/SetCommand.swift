@@ -5,7 +5,7 @@ internal import ValetKeychainServices
 internal import ValetSealing
 
 /// `valet set KEY`.
-enum SetCommand: Command {
+enum SetCommand {
     /// The largest value that a keychain takes: 16 MiB.
     static let maximumByteCount = 16 << 20
 

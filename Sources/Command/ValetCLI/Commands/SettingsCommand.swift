@@ -5,7 +5,7 @@ internal import ValetKeychainServices
 internal import ValetKeychainStore
 
 /// `valet settings [NAME [VALUE]]`.
-enum SettingsCommand: Command {
+enum SettingsCommand {
     private static let name = ArgumentDeclaration(
         name: "NAME", help: "the setting: history", isRequired: false)
     private static let value = ArgumentDeclaration(

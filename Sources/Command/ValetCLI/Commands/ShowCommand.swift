@@ -4,7 +4,7 @@ internal import ValetKeychainModel
 internal import ValetKeychainStore
 
 /// `valet show KEY`.
-enum ShowCommand: Command {
+enum ShowCommand {
     static let declaration = CommandDeclaration(
         name: "show", abstract: "show what is stored beside a secret, not its value",
         synonyms: ["info", "describe"],

@@ -5,7 +5,7 @@ internal import ValetKeychainServices
 internal import ValetKeychainStore
 
 /// `valet status`.
-enum StatusCommand: Command {
+enum StatusCommand {
     static let declaration = CommandDeclaration(
         name: "status", abstract: "show where the keychain is and how it is protected",
         discussion: [

@@ -2,7 +2,7 @@
 
 /// `valet sync` becomes the program `valet-sync`, which declares its verbs and carries them out, so
 /// that `valet` need not link what talks to a network.
-enum SyncCommand: Command {
+enum SyncCommand {
     static let declaration = CommandDeclaration(
         name: "sync", abstract: "share iCloud valets between your devices",
         examples: [("valet sync --help", "Lists its verbs.")])

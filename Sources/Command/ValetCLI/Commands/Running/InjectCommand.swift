@@ -5,7 +5,7 @@
 internal import ValetSealing
 
 /// `valet inject`.
-enum InjectCommand: Command {
+enum InjectCommand {
     private static let format = OptionDeclaration(
         name: "format", valueName: "FORMAT",
         help: "what the template is: any text, or a .env file, whose values are quoted anew",
@@ -75,7 +75,7 @@ enum InjectCommand: Command {
 }
 
 /// `valet read REF`.
-enum ReadCommand: Command {
+enum ReadCommand {
     private static let reference = ArgumentDeclaration(
         name: "REF", help: "the secret: valet://APP/ID/KEY, valet:KEY or KEY")
     private static let force = OptionDeclaration(

@@ -5,7 +5,7 @@ internal import ValetSealing
 internal import ValetUserPresence
 
 /// `valet run -- COMMAND`.
-enum RunCommand: Command {
+enum RunCommand {
     private static let environment = OptionDeclaration(
         name: "env", valueName: "NAME=REF", help: "set a variable to a secret; may be repeated",
         isRepeatable: true)
