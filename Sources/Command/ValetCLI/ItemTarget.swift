@@ -50,6 +50,16 @@ extension Scope {
         return query
     }
 
+    /// Whether the options choose an item of the application.
+    ///
+    /// - Parameter isNarrow: Whether only the valet of that identifier is meant.
+    func chooses(_ item: StoredItem, narrow isNarrow: Bool) -> Bool {
+        let owner = item.owner
+        return (!isNarrow || (owner.isValet && owner.name == identifier ?? ""))
+            && (!isAccessibilityChosen || item.protectionClass == accessibility)
+            && (!isCloudChosen || item.isSynchronizable == isCloud)
+    }
+
     /// The options' choice among shared and other items.
     var synchronizable: ItemQuery.Synchronizable {
         isCloudChosen ? (isCloud ? .synchronizedOnly : .localOnly) : .any

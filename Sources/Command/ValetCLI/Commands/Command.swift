@@ -10,8 +10,8 @@ package import ValetUserPresence
 
 /// A verb: its declaration, which is made when it is needed, and its work.
 ///
-/// Not a protocol: the linker keeps every type that conforms to one, so that a program of this module
-/// would contain all verbs.
+/// Not a protocol: the linker keeps every type that conforms to one, so that a program of this
+/// module would contain all verbs.
 struct Verb {
     let declaration: () -> CommandDeclaration
     /// Does the work.

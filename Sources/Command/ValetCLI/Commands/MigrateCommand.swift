@@ -83,7 +83,8 @@ private struct Migration {
 
     mutating func run() throws(CLIError) -> ExitCode {
         let items = try Self.items(in: group.old, of: move.source)
-        let chosen = items.filter(isChosen)
+        let isNarrow = values.isGiven(ItemOptions.identifier)
+        let chosen = items.filter { move.from.chooses($0, narrow: isNarrow) }
         guard !chosen.isEmpty else {
             throw CLIError(
                 .notFound, "nothing in group \(quoted(group.old.rawValue)) is chosen",
@@ -105,16 +106,6 @@ private struct Migration {
             ItemClass.allCases.map {
                 ItemQuery($0, accessGroup: group, synchronizable: .any)
             })
-    }
-
-    private func isChosen(_ item: StoredItem) -> Bool {
-        let (scope, owner) = (move.from, item.owner)
-        let isOfValet =
-            !values.isGiven(ItemOptions.identifier)
-            || (owner.isValet && owner.name == scope.identifier)
-        return isOfValet
-            && (!scope.isAccessibilityChosen || item.protectionClass == scope.accessibility)
-            && (!scope.isCloudChosen || item.isSynchronizable == scope.isCloud)
     }
 
     // MARK: - Plan
