@@ -274,7 +274,20 @@ struct ItemTarget {
         guard failure.code == .itemNotFound else { return CLIError(failure) }
         return CLIError(
             .notFound, "no \(title) in \(place)",
-            hint: otherPlace ?? failure.commandHint.map(Escaping.printable) ?? listHint)
+            hint: otherPlace ?? similarName ?? failure.commandHint.map(Escaping.printable)
+                ?? listHint)
+    }
+
+    /// A name here that looks like the key, for a person who has mistyped it.
+    private var similarName: String? {
+        guard case .secret = form, keychain.unlocking.console.isErrorTerminal else { return nil }
+        let names = scope.chosenServices.flatMap { service in
+            var query = service.query
+            query.limit = 1000
+            // An error, as for a locked class, counts as "none": nobody is asked for a hint.
+            return ((try? session.attributes(of: query).items) ?? []).map(\.name)
+        }
+        return Suggestion.nearest(to: name, among: names).map { "did you mean \(quoted($0))?" }
     }
 
     /// Where to look for what the item is really called.

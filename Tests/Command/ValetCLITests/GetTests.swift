@@ -14,6 +14,17 @@ import Testing
         #expect(bench.console.output == [0, 255, 10])
     }
 
+    @Test func `valet get names what a person at a terminal may have meant`() {
+        bench.run("set", "github/token", input: [1])
+        #expect(bench.run("get", "githbu/token") == .notFound)
+        #expect(bench.console.notes.last?.contains("did you mean") == false)
+        bench.console.isErrorTerminal = true
+        #expect(bench.run("get", "githbu/token") == .notFound)
+        #expect(bench.console.notes.last == "valet: hint: did you mean 'github/token'?")
+        #expect(bench.run("get", "unlike") == .notFound)
+        #expect(bench.console.notes.last?.contains("did you mean") == false)
+    }
+
     @Test func `valet get adds a newline at a terminal`() {
         bench.console.isOutputTerminal = true
         bench.run("get", "a")

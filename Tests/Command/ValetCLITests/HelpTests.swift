@@ -112,6 +112,29 @@ import ValetCommandTestSupport
         #expect(widest > min(width, 100) - 12)
     }
 
+    @Test func `Words of other tools lead to verbs that exist`() {
+        let words = Set(Self.table.words(in: nil) + ["export"])
+        let texts = VerbAdvice.advice.values + VerbAdvice.options.values.flatMap(\.values)
+        for text in texts {
+            let named = text.components(separatedBy: "'valet ").dropFirst()
+                .compactMap { $0.split { !$0.isLetter && $0 != "-" }.first.map(String.init) }
+            #expect(Set(named).isSubset(of: words), "\(text)")
+        }
+        for word in VerbAdvice.advice.keys { #expect(!words.contains(word), "\(word)") }
+        #expect(Set(VerbAdvice.options.keys).isSubset(of: words))
+        let bench = Bench()
+        for (line, hint) in [
+            (["find-generic-password", "-s", "x", "-w"], "valet get ACCOUNT --service NAME"),
+            (["rm", "-rf", "x"], "'valet remove --matching"),
+            (["show", "-o", "x"], "'valet get KEY' writes the value"),
+            (["read", "op://vault/item/field"], "valet://APP/ID/KEY"), (["-v"], "'--version'"),
+            (["exec", "work", "--", "env"], "'run'"), (["tree"], "'valet list --tree'"),
+        ] {
+            #expect(bench.run(line) == .usage)
+            #expect(bench.console.notes.last?.contains(hint) == true, "\(line)")
+        }
+    }
+
     @Test func `Errors are JSON with --json, with the code and the hint`() {
         let bench = Bench()
         #expect(bench.run("get", "key", "--json") == .notFound)

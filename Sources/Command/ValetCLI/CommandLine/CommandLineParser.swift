@@ -147,6 +147,9 @@ extension CommandLineParser {
         if known.contains(name) {
             return .usage("option \(quoted(name)) before the verb", hint: "put it after the verb")
         }
+        if group == nil, ["-v", "-V"].contains(name) {
+            return .usage("unknown option '\(name)'", hint: "did you mean '--version'?")
+        }
         let own = group == nil ? ["--help", "--version"] : ["--help"]
         let nearest = Suggestion.nearest(to: name, among: own)
         return .usage(
@@ -213,80 +216,4 @@ package struct ParsedValues: Hashable, Sendable {
 
     /// Whether an option was given a value.
     package func isGiven(_ option: OptionDeclaration) -> Bool { options[option.name] != nil }
-}
-
-/// Finds the word that a mistyped word stands for.
-enum Suggestion {
-    /// The candidate that is most similar to `word`, the first of equals; nil if none is similar.
-    static func nearest(to word: String, among candidates: [String]) -> String? {
-        // A key pasted as a verb may be long, and is similar to none of our words.
-        guard word.utf8.count <= 64 else { return nil }
-        var best: (candidate: String, distance: Int)?
-        for candidate in candidates {
-            let isStart = word.count >= 3 && candidate.hasPrefix(word)
-            let distance = isStart ? 0 : distance(Array(word), Array(candidate))
-            // A short word may be right, and the verb that looks like it do something else.
-            if distance <= max(1, candidate.count / 4), distance < best?.distance ?? .max {
-                best = (candidate, distance)
-            }
-        }
-        return best?.candidate
-    }
-
-    /// The number of edits from one word to the other: insert, drop or replace a character, or swap
-    /// two neighbours.
-    static func distance(_ first: [Character], _ second: [Character]) -> Int {
-        var beforeLast: [Int] = []
-        var last = Array(0...second.count)
-        for row in first.indices {
-            var current = [row + 1]
-            for column in second.indices {
-                let isEqual = first[row] == second[column]
-                var cost = min(
-                    last[column] + (isEqual ? 0 : 1), last[column + 1] + 1, current[column] + 1)
-                if row > 0, column > 0, first[row] == second[column - 1],
-                    first[row - 1] == second[column]
-                {
-                    cost = min(cost, beforeLast[column - 1] + 1)
-                }
-                current.append(cost)
-            }
-            (beforeLast, last) = (last, current)
-        }
-        return last[second.count]
-    }
-}
-
-/// What to do today for verbs that people know from elsewhere and that do not exist here. The
-/// parser shows it in place of a verb with a similar name, which would do something else.
-enum VerbAdvice {
-    private static let copying =
-        "'valet copy-to OLD --to-key NEW' copies a secret, 'valet copy KEY' puts it onto the "
-        + "clipboard"
-    private static let beginning =
-        "there is nothing to set up: 'valet set KEY' stores a secret, and creates the keychain "
-        + "with the first one"
-    private static let changing = "'valet set KEY' replaces the secret of that name"
-
-    private static let advice: [String: String] = [
-        "cp": copying, "duplicate": copying, "clone": copying,
-        "init": beginning, "setup": beginning, "new": beginning, "start": beginning,
-        "create": beginning + "; see also 'valet backup create' and 'valet recovery create'",
-        "update": changing, "change": changing, "replace": changing,
-    ]
-
-    /// What other tools do by an option of the verb that shows a secret.
-    private static let options: [String: String] = [
-        "-c": "'valet copy KEY' puts a secret onto the clipboard",
-        "--clip": "'valet copy KEY' puts a secret onto the clipboard",
-        "--otp": "'valet otp KEY' shows a one-time code",
-    ]
-
-    /// The replacement for an option of a verb; nil if none is known.
-    static func text(forOption name: String, of verb: CommandDeclaration) -> String? {
-        ["get", "show"].contains(verb.name) ? options[name] : nil
-    }
-
-    /// The replacement for the verb `word`; nil if none is known.
-    static func text(for word: String) -> String? { advice[word] }
 }

@@ -25,6 +25,11 @@ struct SecretReference: Hashable, Sendable {
     /// - Parameter defaults: The options that choose the valet of a reference that is a key alone.
     init(_ text: String, _ defaults: ParsedValues = ParsedValues()) throws(CLIError) {
         var values = ParsedValues()
+        guard !text.hasPrefix("op://") else {
+            throw .usage(
+                "\(quoted(text)) is a reference of another tool",
+                hint: "here VAULT, ITEM and FIELD are APP, ID and KEY: \(Self.form)")
+        }
         if text.hasPrefix("valet://") {
             try Self.read(text.dropFirst("valet://".count), of: text, &values)
         } else {
