@@ -97,6 +97,8 @@ enum VerbAdvice {
             + "keychain whose passcode or device key is lost",
         "audit": "'valet doctor' checks the keychain; nothing here judges passwords",
         "fsck": "'valet doctor' checks files, keys and every item",
+        "git": "'valet history KEY' lists former values, 'valet sync' shares the keychain, 'valet "
+            + "git-credential' answers git",
         "tree": "'valet list --tree' shows the names as a tree",
         "passwd": "'valet passcode change' changes the passcode, 'valet set KEY' a secret",
         "mounts": oneKeychain, "recipients": "'valet sync devices' lists who shares the keychain",
