@@ -36,10 +36,10 @@ package struct ChildProcess: ~Copyable {
         let requests = try Pipe()
         let answers = try Pipe()
         var identifier: pid_t = 0
-        let code = Self.start(
+        let code = Spawning.start(
             [path] + arguments, environment,
-            streams: (requests.reading.number, answers.writing.number), &identifier,
-            isDetached: isDetached)
+            streams: (requests.reading.number, answers.writing.number), detached: isDetached,
+            &identifier)
         guard code == 0 else {
             throw SystemError(errno: code, during: "start a program", path: path)
         }
@@ -86,9 +86,9 @@ package struct ChildProcess: ~Copyable {
         let requests = try Pipe()
         let null = FileDescriptor(owning: unsafe valet_open("/dev/null", O_WRONLY))
         var identifier: pid_t = 0
-        var code = start(
+        var code = Spawning.start(
             [path] + arguments, environment, streams: (requests.reading.number, null.number),
-            &identifier, isDetached: true)
+            detached: true, &identifier)
         if code == 0 { code = FileDescriptor.write(input, to: requests.writing.number) }
         guard code == 0 else {
             throw SystemError(errno: code, during: "start a program", path: path)
@@ -131,41 +131,5 @@ package struct ChildProcess: ~Copyable {
             if deadline.hasPassed { return false }
             pause(before: deadline)
         }
-    }
-
-    private static func start(
-        _ words: [String], _ environment: [String], streams: (Int32, Int32), _ child: inout pid_t,
-        isDetached: Bool = false
-    ) -> Int32 {
-        var actions = unsafe posix_spawn_file_actions_t()
-        unsafe posix_spawn_file_actions_init(&actions)
-        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        unsafe posix_spawn_file_actions_adddup2(&actions, streams.0, 0)
-        unsafe posix_spawn_file_actions_adddup2(&actions, streams.1, 1)
-        unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-        unsafe valet_close_from(&actions, 3)
-
-        var attributes = posix_spawnattr_t()
-        unsafe posix_spawnattr_init(&attributes)
-        defer { unsafe posix_spawnattr_destroy(&attributes) }
-        var signals = sigset_t()
-        unsafe sigemptyset(&signals)
-        unsafe posix_spawnattr_setsigmask(&attributes, &signals)
-        unsafe sigfillset(&signals)
-        unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
-        // POSIX_SPAWN_SETSID, which Swift's view of the C library lacks.
-        let session: Int32 = isDetached ? 0x80 : 0
-        unsafe posix_spawnattr_setflags(
-            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | session))
-
-        var arguments = unsafe strings(words)
-        var variables = unsafe strings(environment)
-        defer { unsafe (arguments + variables).forEach { unsafe free($0) } }
-        return unsafe posix_spawn(&child, words[0], &actions, &attributes, &arguments, &variables)
-    }
-
-    /// C's form of an array of strings: copies, with a null pointer at the end.
-    private static func strings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
-        unsafe texts.map { unsafe strdup($0) } + [nil]
     }
 }

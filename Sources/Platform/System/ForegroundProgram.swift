@@ -41,7 +41,7 @@ package enum ForegroundProgram {
         var settings = termios()
         let hasSettings = unsafe tcgetattr(0, &settings) == 0
         var child: pid_t = 0
-        let code = start([path] + arguments, changes, &child)
+        let code = Spawning.start([path] + arguments, changing: changes, &child)
         guard code == 0 else {
             throw SystemError(errno: code, during: operation, path: path)
         }
@@ -91,50 +91,5 @@ package enum ForegroundProgram {
         var span = bytes.mutableSpan
         let count = FileDescriptor.read(from: descriptor, into: &span, at: 0..<span.count)
         return Set(bytes.prefix(max(0, count)).map(Int32.init))
-    }
-
-    private static func start(
-        _ words: [String], _ changes: [String: String], _ child: inout pid_t
-    ) -> Int32 {
-        var actions = unsafe posix_spawn_file_actions_t()
-        unsafe posix_spawn_file_actions_init(&actions)
-        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        unsafe valet_close_from(&actions, 3)
-
-        var attributes = posix_spawnattr_t()
-        unsafe posix_spawnattr_init(&attributes)
-        defer { unsafe posix_spawnattr_destroy(&attributes) }
-        var mask = sigset_t()
-        unsafe sigemptyset(&mask)
-        unsafe posix_spawnattr_setsigmask(&attributes, &mask)
-        // This process ignores it for its own sake.
-        unsafe sigaddset(&mask, SIGPIPE)
-        unsafe posix_spawnattr_setsigdefault(&attributes, &mask)
-        unsafe posix_spawnattr_setflags(
-            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-
-        var variables = unsafe inherited(without: Set(changes.keys))
-        let texts = changes.map { "\($0.key)=\($0.value)" }
-        let own = unsafe texts.map { unsafe strdup($0) }
-        var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
-        defer { unsafe (own + arguments).forEach { unsafe free($0) } }
-        unsafe variables += own + [nil]
-        return unsafe posix_spawn(&child, words[0], &actions, &attributes, &arguments, &variables)
-    }
-
-    /// The entries of this process's environment, which stays their owner, whatever their encoding.
-    private static func inherited(
-        without names: Set<String>
-    ) -> [UnsafeMutablePointer<CChar>?] {
-        var found: [UnsafeMutablePointer<CChar>?] = unsafe []
-        var entry = unsafe valet_environment()
-        while let position = unsafe entry, let text = unsafe position.pointee {
-            let isReplaced = names.contains { name in
-                unsafe strncmp(text, name + "=", name.utf8.count + 1) == 0
-            }
-            if !isReplaced { unsafe found.append(text) }
-            unsafe entry = position + 1
-        }
-        return unsafe found
     }
 }
