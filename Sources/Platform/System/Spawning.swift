@@ -3,8 +3,8 @@
 internal import Glibc
 internal import ValetCLinux
 
-/// Starts programs: the one place that calls posix_spawn(3). They get no descriptors but 0 to 2, and
-/// no signal is blocked in them.
+/// Starts programs: the one place that calls posix_spawn(3). They get no descriptors but 0 to 2,
+/// and no signal is blocked in them.
 enum Spawning {
     /// Starts a program with these streams, without standard error, and with all signals at their
     /// defaults.
@@ -17,12 +17,9 @@ enum Spawning {
         _ words: [String], _ environment: [String], streams: (input: Int32, output: Int32),
         detached isDetached: Bool, _ child: inout pid_t
     ) -> Int32 {
-        var signals = sigset_t()
-        unsafe sigfillset(&signals)
         let variables = unsafe strings(environment)
         defer { unsafe variables.forEach { unsafe free($0) } }
-        return unsafe start(
-            words, variables, streams, defaulting: signals, detached: isDetached, &child)
+        return unsafe start(words, variables, streams, detached: isDetached, &child)
     }
 
     /// Starts a program with the streams and signals of this process, and its environment with
@@ -32,20 +29,16 @@ enum Spawning {
     static func start(
         _ words: [String], changing changes: [String: String], _ child: inout pid_t
     ) -> Int32 {
-        var signals = sigset_t()
-        unsafe sigemptyset(&signals)
-        // This process ignores it for its own sake.
-        unsafe sigaddset(&signals, SIGPIPE)
         let own = unsafe strings(changes.map { "\($0.key)=\($0.value)" })
         defer { unsafe own.forEach { unsafe free($0) } }
         let variables = unsafe inherited(without: Set(changes.keys)) + own
-        return unsafe start(words, variables, nil, defaulting: signals, detached: false, &child)
+        return unsafe start(words, variables, nil, detached: false, &child)
     }
 
     private static func start(
         _ words: [String], _ variables: [UnsafeMutablePointer<CChar>?],
-        _ streams: (input: Int32, output: Int32)?, defaulting signals: sigset_t,
-        detached isDetached: Bool, _ child: inout pid_t
+        _ streams: (input: Int32, output: Int32)?, detached isDetached: Bool,
+        _ child: inout pid_t
     ) -> Int32 {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
@@ -60,9 +53,12 @@ enum Spawning {
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
-        var (none, signals) = (sigset_t(), signals)
-        unsafe sigemptyset(&none)
-        unsafe posix_spawnattr_setsigmask(&attributes, &none)
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe posix_spawnattr_setsigmask(&attributes, &signals)
+        // This process ignores SIGPIPE for its own sake.
+        unsafe sigaddset(&signals, SIGPIPE)
+        if streams != nil { unsafe sigfillset(&signals) }
         unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
         // POSIX_SPAWN_SETSID, which Swift's view of the C library lacks.
         let session: Int32 = isDetached ? 0x80 : 0

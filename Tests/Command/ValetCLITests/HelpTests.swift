@@ -113,7 +113,7 @@ import ValetCommandTestSupport
     }
 
     @Test func `Words of other tools lead to verbs that exist`() {
-        let words = Set(Self.table.words(in: nil) + ["export"])
+        let words = Set(Self.table.words(in: nil) + ["export", "git-credential"])
         let texts = VerbAdvice.advice.values + VerbAdvice.options.values.flatMap(\.values)
         for text in texts {
             let named = text.components(separatedBy: "'valet ").dropFirst()
