@@ -106,8 +106,7 @@ struct SecretRemoval {
                 isGiven: false, because: RemoveCommand.reason(values))
         }
         guard values.has(RemoveCommand.purge) else {
-            let transfer = ItemTransfer(deletions: items.map(\.version))
-            return try requesting(keychain.attempt(keychain.session.perform(transfer)))
+            return try requesting(keychain.attempt(keychain.session.delete(items)))
         }
         var all = items
         for item in items {
@@ -120,5 +119,18 @@ struct SecretRemoval {
             all += try requesting(keychain.attempt(keychain.session.formerItems(query)))
         }
         try requesting(keychain.attempt(keychain.session.purge(all)))
+    }
+}
+
+extension KeychainSession {
+    /// Deletes items, whose values become former ones: all or none.
+    fileprivate func delete(_ items: [StoredItem]) throws(KeychainFailure) {
+        do {
+            try perform(ItemTransfer(deletions: items.map(\.version)))
+        } catch {
+            guard error.code == .diskFull else { throw error }
+            throw KeychainFailure(
+                error, hint: "keeping removed values needs room: `valet remove --purge` does not")
+        }
     }
 }

@@ -80,9 +80,11 @@ def removing_on_full_disk(world):
     leave_room(world, 0)
     expect_full(world.run("set", "another", input=b"x" * 500_000))
     # A former value would need room.
-    outcome = world.run("remove", keys[0], "--yes")
-    expect(outcome.code == 1 and "remove --purge" in outcome.err, "remove on a full disk:", outcome)
-    expect(world.get(keys[0]) == "x" * 10_000, "what a failed removal left")
+    for words in keys[:1], keys[:2]:
+        outcome = world.run("remove", *words, "--yes")
+        expect(outcome.code == 1 and "remove --purge" in outcome.err, "remove on a full disk:",
+               outcome)
+        expect(world.get(keys[0]) == "x" * 10_000, "what a failed removal left")
     for key in keys:
         outcome = world.run("remove", key, "--yes", "--purge")
         expect(outcome.code == 0, f"remove {key} on a full disk:", outcome)
