@@ -67,12 +67,14 @@ struct Clipboard {
         }
     }
 
-    /// What is on the clipboard, up to a little more than `limit` bytes; nil if nobody can tell.
-    func contents(atMost limit: Int) -> SecretValue? {
+    /// What is on the clipboard, up to a little more than `limit` bytes; nil for nothing, or more.
+    ///
+    /// - Throws: `timedOut` if its owner does not answer.
+    func contents(atMost limit: Int) throws(SystemError) -> SecretValue? {
         switch kind {
-        case .wayland: output(1, ["--no-newline"], atMost: limit)
-        case .xclip: output(0, ["-selection", "clipboard", "-out"], atMost: limit)
-        case .xsel: output(0, ["--clipboard", "--output"], atMost: limit)
+        case .wayland: try output(1, ["--no-newline"], atMost: limit)
+        case .xclip: try output(0, ["-selection", "clipboard", "-out"], atMost: limit)
+        case .xsel: try output(0, ["--clipboard", "--output"], atMost: limit)
         case .terminal: nil
         }
     }
@@ -89,7 +91,7 @@ struct Clipboard {
     }
 
     private func isTold(of option: String) -> Bool {
-        let help = output(0, ["--help"], atMost: 64 << 10)?.publicText ?? ""
+        let help = (try? output(0, ["--help"], atMost: 64 << 10))?.publicText ?? ""
         return help.split(whereSeparator: { !$0.isLetter && $0 != "-" }).contains { $0 == option }
     }
 
@@ -108,7 +110,7 @@ struct Clipboard {
 
     private func output(
         _ program: Int, _ arguments: [String], atMost limit: Int
-    ) -> SecretValue? {
+    ) throws(SystemError) -> SecretValue? {
         let deadline = Deadline(after: Self.patience)
         guard
             var child = try? ChildProcess(
@@ -116,7 +118,11 @@ struct Clipboard {
         else { return nil }
         child.write(all: Span(), before: deadline)
         let output = try? SecretValue.read(from: child.output, atMost: limit, until: deadline)
-        return child.exitCode(before: deadline) == 0 ? output : nil
+        let code = child.exitCode(before: deadline)
+        guard !deadline.hasPassed else {
+            throw SystemError(.timedOut, during: "read the clipboard")
+        }
+        return code == 0 ? output : nil
     }
 }
 

@@ -147,6 +147,21 @@ def interrupted(world):
     wait_until(lambda: os.path.getsize(path) == 0, "the clipboard was not cleared")
 
 
+@scenario(users=EVERY_USER)
+def of_a_silent_owner(world):
+    """A clipboard whose owner does not answer is cleared: it may have the secret."""
+    world.set("k", SECRET)
+    folder, path = only(world, "sh", "sleep"), f"{world.folder}/clipboard"
+    with open(f"{folder}/xclip", "w", encoding="utf-8") as file:
+        file.write(f"""#!/bin/sh
+            case "$3" in -out) exec sleep 60;; *) cat >{path};; esac""")
+    os.chmod(f"{folder}/xclip", 0o755)
+    outcome = world.run("copy", "k", "--clear-after", "1s",
+                        env=NOTHING | {"DISPLAY": ":987", "PATH": folder})
+    expect(outcome.code == 0 and os.path.getsize(path) > 0, outcome)
+    wait_until(lambda: os.path.getsize(path) == 0, "the clipboard was not cleared")
+
+
 @scenario(script=LEAK_TEST)
 def the_process_that_clears(world):
     """The process that clears a clipboard has neither the secret, a terminal nor the keychain."""
@@ -294,6 +309,8 @@ def what_no_clipboard_takes(world):
     outcome = world.run("copy", "megabyte", "--clear-after", "3s", env=display.env)
     expect(outcome.code == 0, outcome)
     wait_until(lambda: display.paste() == b"y" * (1 << 20), "it was not copied")
+    # xclip gives a large text to one program at a time.
+    wait_until(lambda: not clearing(world), "the process stays", 40)
     wait_until(lambda: display.paste() == b"", "the clipboard was not cleared")
     # Nobody else starts the process that clears: it does nothing without its hash.
     outcome = world.run("clear-clipboard", "--after", "1s", "--clipboard", "xclip",

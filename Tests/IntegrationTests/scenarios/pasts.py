@@ -41,7 +41,7 @@ def killed_changes(world):
         every = calls(world, *words, input=value)
         after = state(world, "k"), state(world, "new")
         kill_count = 0
-        for place, call in enumerate(chosen(world, every, 10)):
+        for place, call in enumerate(chosen(world, every, 6)):
             prepare(place)
             was_killed = killed(world, call, *words, input=value)
             kill_count += was_killed
