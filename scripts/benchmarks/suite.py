@@ -27,8 +27,8 @@ _RATIOS = {"random": "ratio", "ordered": "ratio, ordered", "secret-tool": "ratio
 _GET = ("get", "0" * 16, "--app", "Benchmarks", "--id", "benchmark",
         "--accessibility", "after-first-unlock")
 # In this order: the settings are for the last one.
-_VERBS = {"valet run /bin/true": ("run", *_GET[2:], "--env", f"TOKEN={_GET[1]}", "/bin/true"),
-          "valet generate over a secret": ("generate", "benchmark", "--force"),
+_VERBS = {"valet generate over a secret": ("generate", "benchmark", "--force"),
+          "valet run /bin/true": ("run", "--env", "TOKEN=benchmark", "/bin/true"),
           "valet settings": ("settings", "history", "0"),
           "the same without former values": ("generate", "benchmark", "--force")}
 # A secret in a new keyring on a bus of its own, and the times of 100 lookups: $0 is the launcher.
