@@ -46,7 +46,7 @@ extension SyncCall {
     func runOnce() throws {
         try unlockForItself()
         let notes = try requireCircle()
-        if try keychain.read("look for a pause", { try $0[.paused] }) ?? nil != nil {
+        if try keychain.note(.paused, during: "look for a pause") != nil {
             throw CLIError(.failure, "sync is paused", hint: "'valet sync resume' ends the pause")
         }
         let outcome = try withLock {
@@ -79,7 +79,7 @@ extension SyncCall {
 
     private func setPaused(_ note: [UInt8]?) throws {
         _ = try requireCircle()
-        try withLock { try keychain.update("pause sync") { try $0.set(.paused, note) } }
+        try withLock { try keychain.set(.paused, note, during: "pause sync") }
     }
 
     func printUnit() throws {

@@ -154,8 +154,8 @@ extension SyncCall {
             let member = NewMember(key, of: session.circle.circle).member
             guard session.hasRoom else { throw KeychainFailure.circle(.circleIsFull) }
             try session.admitRecoveryKey(member)
-            try keychain.update("name the recovery key") {
-                try $0.setName("recovery key", of: member.id)
+            try keychain.update("name the recovery key") { (update) throws(KeychainFailure) in
+                try update.setName("recovery key", of: member.id)
             }
             return session.circle.circle
         }

@@ -94,8 +94,8 @@ extension SyncCall {
                     known.merging([device: known[device] ?? ownName]) { old, _ in old },
                     sponsor: device),
                 of: session)
-            try keychain.update("name a device") {
-                try $0.setName(request.name, of: request.member.id)
+            try keychain.update("name a device") { (update) throws(KeychainFailure) in
+                try update.setName(request.name, of: request.member.id)
             }
             try session.admit(request.member)
         }
@@ -256,7 +256,9 @@ extension SyncCall {
             console.note("valet: \(items) that the circle lacks will not be sent")
             return console.hint(later)
         }
-        try keychain.update("send items") { try $0.sendUnsent() }
+        try keychain.update("send items") { (update) throws(KeychainFailure) in
+            try update.sendUnsent()
+        }
     }
 }
 

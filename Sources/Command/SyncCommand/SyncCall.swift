@@ -63,14 +63,12 @@ struct SyncCall {
     }
 
     func notes() throws(KeychainFailure) -> Notes? {
-        let found = try keychain.read("look for a circle") { view in
-            (try view[.circle], try view[.address], try view[.names])
-        }
-        guard let found, let circle = found.0, let address = found.1 else { return nil }
+        let found = try keychain.notes(.circle, .address, .names, during: "look for a circle")
+        guard let found, let circle = found[0], let address = found[1] else { return nil }
         do {
             return Notes(
                 circle: try CircleNote(parsing: circle),
-                address: try StoreAddress(parsing: address), names: DeviceNames(parsing: found.2))
+                address: try StoreAddress(parsing: address), names: DeviceNames(parsing: found[2]))
         } catch {
             throw KeychainFailure(
                 .damaged, during: "look for a circle", message: "\(error)",

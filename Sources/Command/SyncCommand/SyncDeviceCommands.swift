@@ -18,12 +18,10 @@ extension SyncCall {
 
     func known() throws -> Known {
         let notes = try requireCircle()
-        let bytes = try keychain.read("look at the circle") { view in
-            (try view[.roster], try view[.report])
-        }
+        let bytes = try keychain.notes(.roster, .report, during: "look at the circle")
         return Known(
-            notes: notes, roster: try Roster(parsing: bytes?.0 ?? [], of: notes.circle.circle),
-            report: SyncReport(lastOf: bytes?.1 ?? []))
+            notes: notes, roster: try Roster(parsing: bytes?[0] ?? [], of: notes.circle.circle),
+            report: SyncReport(lastOf: bytes?[1] ?? []))
     }
 
     /// The device that a word names: by its name, or by the start of its id.
@@ -97,7 +95,9 @@ extension SyncCall {
             throw CLIError.usage("a name has 1 to \(InvitationRequest.maximalNameByteCount) bytes")
         }
         try withLock {
-            try keychain.update("name a device") { try $0.setName(name, of: device) }
+            try keychain.update("name a device") { (update) throws(KeychainFailure) in
+                try update.setName(name, of: device)
+            }
         }
     }
 
@@ -124,7 +124,8 @@ extension SyncCall {
     }
 
     private func listExposedItems() throws {
-        let names = try keychain.update("list the items of the circle") { update in
+        let names = try keychain.update("list the items of the circle") {
+            (update) throws(KeychainFailure) in
             var names: [String] = []
             for (_, shown) in update.replica?.shownItems ?? [:] {
                 guard case .dot(let dot) = shown.source,

@@ -20,7 +20,7 @@ extension SyncCall {
     func showStatus() throws {
         let hasNotes: Bool
         do {
-            hasNotes = try keychain.read("look for a circle") { try $0[.circle] != nil } ?? false
+            hasNotes = try keychain.note(.circle, during: "look for a circle") != nil
         } catch {
             guard error.code == .locked else { throw error }
             return try showNothing(.closed)
@@ -99,7 +99,7 @@ extension SyncCall {
     }
 
     private func counts() throws -> Counts {
-        let counts = try keychain.read("count changes") { view in
+        let counts = try keychain.read("count changes") { (view) throws(KeychainFailure) in
             var counts = Counts()
             counts.isPaused = try view[.paused] != nil
             counts.conflicts = try view.conflicts().count
@@ -139,7 +139,7 @@ extension SyncCall {
     // MARK: Findings
 
     private func recoveryFindings(_ known: Known) throws -> [SyncFinding] {
-        let note = try keychain.read("look for the recovery key") { try $0[.recovery] } ?? nil
+        let note = try keychain.note(.recovery, during: "look for the recovery key")
         let key = try store.keychain.status().recoveryPublicKey
         guard known.roster.staleRecoveryKey(noted: note, present: key) != nil else { return [] }
         return [

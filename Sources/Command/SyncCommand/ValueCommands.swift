@@ -36,7 +36,7 @@ extension SyncCall {
     }
 
     private func versions() throws -> [KeptVersion] {
-        try keychain.read("list kept values") { view in
+        try keychain.read("list kept values") { (view) throws(KeychainFailure) in
             try kept == .conflicts ? view.conflicts() : view.replaced()
         } ?? []
     }
@@ -65,7 +65,10 @@ extension SyncCall {
         _ = try requireCircle()
         try requireUnlocked()
         let version = try chosenValue()
-        let content = try keychain.read("read a kept value") { try $0.content(of: version.id) }
+        let content = try keychain.read("read a kept value") {
+            (view) throws(KeychainFailure) in
+            try view.content(of: version.id)
+        }
         switch content??.kind {
         case .value(let value):
             try value.withBytes { (bytes) throws(CLIError) in
@@ -82,7 +85,11 @@ extension SyncCall {
         _ = try requireCircle()
         try requireUnlocked()
         let version = try chosenValue()
-        try withLock { try keychain.update("take a value") { try $0.take(version.id) } }
+        try withLock {
+            try keychain.update("take a value") { (update) throws(KeychainFailure) in
+                try update.take(version.id)
+            }
+        }
         console.note("valet: this is the item's value now; the next sync sends it")
     }
 
@@ -105,7 +112,7 @@ extension SyncCall {
         try console.requireConsent(
             to: "Remove \(values) on all devices?", isGiven: options.isAgreed)
         try withLock {
-            try keychain.update("drop values") { update in
+            try keychain.update("drop values") { (update) throws(KeychainFailure) in
                 for version in dropped { try update.drop(version.id) }
             }
         }

@@ -220,7 +220,7 @@ extension SyncSession {
 
     func keepTimes() throws(KeychainFailure) {
         let bytes = times.bytes
-        try keychain.update("note when logs were written") { try $0.set(.logTimes, bytes) }
+        try keychain.set(.logTimes, bytes, during: "note when logs were written")
     }
 
     /// Deletes, once, the logs of devices that were removed or have left: a day after
@@ -293,7 +293,8 @@ extension SyncSession {
         var last: Int64? = 0
         while let number = last {
             last = try keychain.update("forget items that are gone") {
-                try $0.forgetUnusedNumbers(after: number)
+                (update) throws(KeychainFailure) in
+                try update.forgetUnusedNumbers(after: number)
             }
         }
         try keepTimes()
@@ -362,20 +363,15 @@ extension SyncSession {
         var live: [Dot: RecordSummary] = [:]
         var cloud: [Dot] = []
         while !parts.isComplete {
-            let read = try keychain.update(Self.readingBase) { update -> Result<Void, SyncError> in
-                do {
-                    for entry in try parts.next(update) {
-                        live[entry.dot] = try entry.record.map {
-                            try update.summary(of: $0, in: place.scope)
-                        }
-                        if entry.record == nil { cloud.append(entry.dot) }
-                    }
-                    return .success(())
-                } catch let error as SyncError {
-                    return .failure(error)
-                }
+            let read = try keychain.update(Self.readingBase) { (update) throws(KeychainFailure) in
+                try parts.next(update)
             }
-            if case .failure(let error) = read {
+            switch read {
+            case .success(let entries):
+                for (dot, summary) in entries {
+                    if let summary { live[dot] = summary } else { cloud.append(dot) }
+                }
+            case .failure(let error):
                 try forgetIncoming(place.scope)
                 return .failure(error)
             }
@@ -385,7 +381,8 @@ extension SyncSession {
         let begun = try keychain.update(Self.readingBase) { update in
             self.begin(incoming, in: place, update)
         }
-        return try finish(begun, message, place, (base.milliseconds, base.table)) { dot, update in
+        return try finish(begun, message, place, (base.milliseconds, base.table)) {
+            (dot, update) throws(KeychainFailure) in
             try parts.record(dot, update)
         }
     }
@@ -398,11 +395,11 @@ extension SyncSession {
         of base: Base, _ message: VerifiedMessage, _ place: LogPlace
     ) throws(KeychainFailure) -> Bool {
         let scope = place.scope
-        let isKept = try keychain.update(Self.readingBase) { update in
+        let isKept = try keychain.update(Self.readingBase) { (update) throws(KeychainFailure) in
             guard try update.incoming(scope) == message.encoded else { return false }
             // Parts were stored in their order.
-            return try base.parts.isEmpty
-                || update.incomingPart(base.parts.count - 1, scope) != nil
+            if base.parts.isEmpty { return true }
+            return try update.incomingPart(base.parts.count - 1, scope) != nil
         }
         if isKept { return true }
         guard let shelf = shelves[place], let entry = shelf.entry(of: message.hash),
@@ -411,7 +408,9 @@ extension SyncSession {
             try forgetIncoming(scope)
             return false
         }
-        try keychain.update(Self.readingBase) { try $0.setIncoming(message.encoded, scope) }
+        try keychain.update(Self.readingBase) { (update) throws(KeychainFailure) in
+            try update.setIncoming(message.encoded, scope)
+        }
         for chunk in Array(names.enumerated()).chunks(of: StoreLimits.readCount) {
             let answers = try store.read(chunk.map(\.element), in: .log(place), by: storeDeadline)
             for (part, answer) in zip(chunk, answers) {
@@ -422,7 +421,7 @@ extension SyncSession {
                     try forgetIncoming(scope)
                     return false
                 }
-                try keychain.update(Self.readingBase) { update in
+                try keychain.update(Self.readingBase) { (update) throws(KeychainFailure) in
                     try update.setIncomingPart(bytes, part.offset, scope)
                 }
             }
@@ -447,22 +446,42 @@ private struct OpenedParts {
 
     var isComplete: Bool { reader.isComplete }
 
-    /// The entries of the next part, with all checks. There must be one.
-    mutating func next(_ update: SyncUpdate) throws -> [BasePart.Entry] {
+    /// The entries of the next part, with all checks: dots, with the summaries of their records,
+    /// and nil for those without one. There must be a next part.
+    mutating func next(
+        _ update: SyncUpdate
+    ) throws(KeychainFailure) -> Result<[(dot: Dot, summary: RecordSummary?)], SyncError> {
         let before = reader
         let bytes = try update.incomingPart(starts.count, scope) ?? []
-        let entries = try reader.read(bytes, under: key.key).entries
-        if let first = entries.first { starts.append((first.dot, before)) }
-        return entries
+        let part: BasePart
+        do { part = try reader.read(bytes, under: key.key) } catch { return .failure(error) }
+        if let first = part.entries.first { starts.append((first.dot, before)) }
+        var read: [(dot: Dot, summary: RecordSummary?)] = []
+        for entry in part.entries {
+            guard let record = entry.record else {
+                read.append((entry.dot, nil))
+                continue
+            }
+            switch try update.summary(of: record, in: scope) {
+            case .success(let summary): read.append((entry.dot, summary))
+            case .failure(let error): return .failure(error)
+            }
+        }
+        return .success(read)
     }
 
     /// The record of a dot that the base has.
-    mutating func record(_ dot: Dot, _ update: SyncUpdate) throws -> SyncRecord? {
+    mutating func record(
+        _ dot: Dot, _ update: SyncUpdate
+    ) throws(KeychainFailure) -> SyncRecord? {
         guard let index = starts.lastIndex(where: { $0.dot <= dot }) else { return nil }
         if current?.index != index {
             var reader = starts[index].reader
             let bytes = try update.incomingPart(index, scope) ?? []
-            let part = try reader.read(bytes, under: key.key)
+            // It was sound when the join began.
+            guard let part = try? reader.read(bytes, under: key.key) else {
+                throw KeychainFailure(.row(.damagedContent), during: update.operation)
+            }
             var records: [Dot: SyncRecord] = [:]
             for entry in part.entries { records[entry.dot] = entry.record }
             current = (index, records)

@@ -4,7 +4,7 @@ package import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSealing
 package import ValetSync
-package import ValetSystem
+internal import ValetSystem
 
 /// Which circle this keychain is in, and as which member: a note in the keychain. `valet sync
 /// create` and `join` write it, every session reads it.
@@ -46,7 +46,7 @@ extension DeviceNames {
 
 extension SyncUpdate {
     /// Notes the name of a device.
-    package func setName(_ name: String, of device: DeviceID) throws(SystemError) {
+    package func setName(_ name: String, of device: DeviceID) throws(KeychainFailure) {
         var names = DeviceNames(parsing: try self[.names])
         names[device] = name
         try set(.names, [UInt8](fields: names))

@@ -50,7 +50,9 @@ extension SyncSession {
     /// Lends the replica as of its last transaction. Do not keep a copy: the next change of the
     /// replica would then copy all of it.
     func look<R>(_ body: (Replica) -> R) throws(KeychainFailure) -> R {
-        let result = try keychain.read(Self.reading) { try $0.replica.map(body) }
+        let result = try keychain.read(Self.reading) { (view) throws(KeychainFailure) in
+            try view.replica.map(body)
+        }
         guard let result = result ?? nil else { throw KeychainFailure.circle(.notAMember) }
         return result
     }
@@ -100,7 +102,7 @@ extension SyncSession {
         let log = LogID(of: circle.device, random: machine.random(), foreign: foreign)
         let place = try ownPlace(scope)
         let shown = Set((shelves[place]?.all ?? []).map(\.hash))
-        try keychain.update(Self.reading) { update in
+        try keychain.update(Self.reading) { (update) throws(KeychainFailure) in
             guard let own = update.replica?[scope].own else { return }
             let isShown = own.unconfirmed.map { shown.contains($0.hash) }
             if isShown == true { update.replica?.confirm(in: scope) }
@@ -193,17 +195,20 @@ extension SyncSession {
                 (Dot(log: place.log, number: message.header.name.number, tag: $0.tag), $0)
             }, uniquingKeysWith: { first, _ in first })
         let isLarge = batch.records.count > machine.sliceCount
-        let begun: Joined = try keychain.update(Self.reading) { update in
+        let begun: Joined = try keychain.update(Self.reading) {
+            (update) throws(KeychainFailure) in
             if isLarge { try update.setIncoming(message.encoded, scope) }
-            do {
-                let summaries = try batch.records.map { try update.summary(of: $0, in: scope) }
-                return self.begin(
-                    IncomingMessage(
-                        batch, named: message.header.name, hash: message.hash,
-                        summaries: summaries), in: place, update)
-            } catch let error as SyncError {
-                return .failure(error)
+            var summaries: [RecordSummary] = []
+            for record in batch.records {
+                switch try update.summary(of: record, in: scope) {
+                case .success(let summary): summaries.append(summary)
+                case .failure(let error): return .failure(error)
+                }
             }
+            return self.begin(
+                IncomingMessage(
+                    batch, named: message.header.name, hash: message.hash, summaries: summaries),
+                in: place, update)
         }
         return try finish(begun, message, place, (batch.milliseconds, batch.table)) { dot, _ in
             records[dot]
@@ -214,7 +219,7 @@ extension SyncSession {
     func finish(
         _ begun: Joined, _ message: VerifiedMessage, _ place: LogPlace,
         _ said: (milliseconds: UInt64, table: LogTable),
-        _ record: (Dot, SyncUpdate) throws -> SyncRecord?
+        _ record: (Dot, SyncUpdate) throws(KeychainFailure) -> SyncRecord?
     ) throws(KeychainFailure) -> Joined {
         guard case .success(true) = begun else {
             try forgetIncoming(place.scope)
@@ -224,7 +229,9 @@ extension SyncSession {
         if report.accepted.contains(place.device.high) {
             // The message may have replaced more values than fit.
             let count = machine.replacedCount
-            try keychain.update(Self.reading) { try $0.dropExcessReplaced(count) }
+            try keychain.update(Self.reading) { (update) throws(KeychainFailure) in
+                try update.dropExcessReplaced(count)
+            }
         }
         noteJoinTarget(message, said.table)
         report.saw(place, said.milliseconds, said.table)
@@ -250,12 +257,12 @@ extension SyncSession {
     /// Joins the rest of the message that was begun, slice by slice. Local calls go first between
     /// two slices.
     private func continueJoin(
-        _ scope: KeyScope, _ record: (Dot, SyncUpdate) throws -> SyncRecord?
+        _ scope: KeyScope, _ record: (Dot, SyncUpdate) throws(KeychainFailure) -> SyncRecord?
     ) throws(KeychainFailure) {
         var isFinished = false
         while !isFinished {
             try checkpoint()
-            isFinished = try keychain.update(Self.reading) { update in
+            isFinished = try keychain.update(Self.reading) { (update) throws(KeychainFailure) in
                 var changes: [ReplicaChange] = []
                 let view = self.view(isLocked: update.isLocked)
                 let isDone =
@@ -273,7 +280,9 @@ extension SyncSession {
     }
 
     private func finishJoin(_ scope: KeyScope, _ progress: () -> Void) throws(KeychainFailure) {
-        let bytes: [UInt8]? = try keychain.update(Self.reading) { try $0.incoming(scope) }
+        let bytes = try keychain.update(Self.reading) { (update) throws(KeychainFailure) in
+            try update.incoming(scope)
+        }
         guard let bytes else { return }
         guard let received = try? ReceivedMessage(parsing: bytes) else {
             return try forgetIncoming(scope)
@@ -291,7 +300,9 @@ extension SyncSession {
     }
 
     func forgetIncoming(_ scope: KeyScope) throws(KeychainFailure) {
-        try keychain.update(Self.reading) { try $0.setIncoming(nil, scope) }
+        try keychain.update(Self.reading) { (update) throws(KeychainFailure) in
+            try update.setIncoming(nil, scope)
+        }
     }
 
     /// Takes a new log if the table of a message names the own log wrongly.
@@ -316,7 +327,7 @@ extension SyncSession {
                 let key = try keyring(place.scope)?[message.header.keyID],
                 let batch = try? message.batch(under: key.key)
             else { continue }
-            try keychain.update(Self.reading) { update in
+            try keychain.update(Self.reading) { (update) throws(KeychainFailure) in
                 try update.keepReplaced(batch.records, in: place.scope)
                 update.replica?[place.scope].keptLate(stored)
             }
@@ -324,7 +335,7 @@ extension SyncSession {
     }
 
     private func showDeferred() throws(KeychainFailure) {
-        try keychain.update(Self.reading) { update in
+        try keychain.update(Self.reading) { (update) throws(KeychainFailure) in
             var changes: [ReplicaChange] = []
             update.replica?.showDeferred(self.view(isLocked: update.isLocked), &changes)
             try update.apply(changes, bringing: [:])

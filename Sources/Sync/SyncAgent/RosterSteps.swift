@@ -193,7 +193,7 @@ extension SyncSession {
     /// Keeps the roster, of which no entry has changed, in the keychain.
     func keepNames() throws(KeychainFailure) {
         let bytes = roster.bytes
-        try keychain.update(Self.changing) { try $0.set(.roster, bytes) }
+        try keychain.set(.roster, bytes, during: Self.changing)
         rosterShelf.hasNewNames = false
     }
 

@@ -91,7 +91,7 @@ package final class SyncAgent {
                     storeWatch?.stop()
                     storeWatch = session.map { StoreWatch($0, waking: watch) }
                 }
-                let isPaused = try keychain.read("look for a pause") { try $0[.paused] != nil }
+                let isPaused = try keychain.note(.paused, during: "look for a pause") != nil
                 if isPaused == true { try session?.keep(.paused) }
                 outcome = isPaused == true ? (.paused, nil) : session?.round() ?? (.off, nil)
             } catch {

@@ -62,9 +62,8 @@ package final class SyncSession {
         _ keychain: SyncedKeychain, _ store: any SyncStore, _ machine: Machine = .own
     ) throws(KeychainFailure) -> SyncSession? {
         try keychain.finishMove(machine)
-        let notes = try keychain.read(Self.opening) { view in
-            try [NoteName.circle, .roster, .report, .logTimes].map { try view[$0] }
-        }
+        let notes = try keychain.notes(
+            .circle, .roster, .report, .logTimes, during: Self.opening)
         guard let notes, let circle = notes[0], let roster = notes[1] else { return nil }
         do {
             let circle = try CircleNote(parsing: circle)
@@ -137,8 +136,8 @@ package final class SyncSession {
         _ scope: KeyScope, _ body: (borrowing ScopeIdentity) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R? {
         let circleOfKeys = circle.circleOfKeys
-        return try keychain.update(Self.opening) { update in
-            try update.withSecret(scope) { secret in
+        return try keychain.update(Self.opening) { (update) throws(KeychainFailure) in
+            try update.withSecret(scope) { (secret) throws(KeychainFailure) in
                 try body(ScopeIdentity(secret, scope, circle: circleOfKeys))
             }
         }
@@ -332,7 +331,7 @@ extension SyncSession {
             && report.milliseconds - keptReport.milliseconds > 600_000
         guard known.bytes != report.bytes || isOld else { return }
         let bytes = report.bytes
-        try keychain.update(Self.opening) { try $0.set(.report, bytes) }
+        try keychain.set(.report, bytes, during: Self.opening)
         keptReport = report
     }
 

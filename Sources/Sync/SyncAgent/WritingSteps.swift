@@ -45,14 +45,14 @@ extension SyncSession {
         guard try look({ $0[scope].mayBuildBatch }) else { return false }
         let (circle, machine) = (circle, machine)
         var unsendable: [UnsendableItem] = []
-        let isBuilt = try keychain.update(Self.writing) { update in
+        let isBuilt = try keychain.update(Self.writing) { (update) throws(KeychainFailure) in
             guard update.replica?[scope].hasNews == true else { return false }
             let draft = try update.draftBatch(in: scope)
             unsendable = update.unsendable
             guard let draft else { return false }
             let batch = draft.batch(at: machine.milliseconds())
             let header = self.header(.batch, draft.name, after: draft.previous, scope, key)
-            let signed = try update.withSecret(scope) { secret in
+            let signed = try update.withSecret(scope) { (secret) throws(KeychainFailure) in
                 batch.built(
                     header, under: key.key,
                     signedBy: ScopeIdentity(secret, scope, circle: circle.circleOfKeys).signing,

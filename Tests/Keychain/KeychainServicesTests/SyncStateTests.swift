@@ -17,7 +17,7 @@ extension LockableKeychain {
 
     /// Leaves notes as the agent does.
     fileprivate func note(_ notes: [Keychain.SyncNote: [UInt8]?]) throws {
-        try SyncedKeychain(store).update("test") { update in
+        try SyncedKeychain(store).update("test") { (update) throws(KeychainFailure) in
             for (name, bytes) in notes { try update.set(NoteName(name.rawValue), bytes) }
         }
     }

@@ -60,7 +60,7 @@ final class TestDevice {
     }
 
     func join(sendsItems: Bool) throws {
-        try synced.update("join") { update in
+        try synced.update("join") { (update) throws(KeychainFailure) in
             try update.begin(Replica(log: self.newLog(), self.newLog()), sendsItems: sendsItems)
         }
     }
@@ -72,11 +72,27 @@ final class TestDevice {
 
     func update<R>(_ body: (SyncUpdate) throws -> R) throws -> R {
         if forgets { restart() }
-        return try synced.update("test", body)
+        return try synced.update("test") { (update) throws(KeychainFailure) in
+            try Self.failing { try body(update) }
+        }
+    }
+
+    /// Runs what throws nothing else; tests write such closures without a type.
+    private static func failing<R>(_ body: () throws -> R) throws(KeychainFailure) -> R {
+        do {
+            return try body()
+        } catch let failure as KeychainFailure {
+            throw failure
+        } catch {
+            throw KeychainFailure(.internalFault, during: "test", message: "\(error)")
+        }
     }
 
     func view<R>(_ body: (SyncView) throws -> R) throws -> R {
-        guard let result = try synced.read("test", body) else {
+        let result = try synced.read("test") { (view) throws(KeychainFailure) in
+            try Self.failing { try body(view) }
+        }
+        guard let result else {
             throw KeychainFailure(.itemNotFound, during: "test")
         }
         return result
@@ -182,11 +198,12 @@ final class TestDevice {
         case .batch(let batch):
             return IncomingMessage(
                 batch, named: message.name, hash: message.hash,
-                summaries: try batch.records.map { try update.summary(of: $0, in: scope) })
+                summaries: try batch.records.map { try update.summary(of: $0, in: scope).get() })
         case .base(let base, let live, let cloud):
             return IncomingMessage(
                 base, named: message.name, hash: message.hash,
-                live: try live.mapValues { try update.summary(of: $0, in: scope) }, cloud: cloud)
+                live: try live.mapValues { try update.summary(of: $0, in: scope).get() },
+                cloud: cloud)
         }
     }
 

@@ -166,7 +166,8 @@ final class TestMember {
 
     /// The values of conflicts and of replaced values, as texts.
     func keptValues() throws -> [String] {
-        let versions = try SyncedKeychain(keychain).read("look") { view in
+        let versions = try SyncedKeychain(keychain).read("look") {
+            (view) throws(KeychainFailure) in
             try view.conflicts() + view.replaced()
         }
         return (versions ?? []).compactMap { version in

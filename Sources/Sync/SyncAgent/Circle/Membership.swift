@@ -73,7 +73,7 @@ package struct CircleBeginning: Sendable {
     }
 
     /// Writes the notes in the transaction that begins the replica.
-    func keep(in update: SyncUpdate) throws(SystemError) {
+    func keep(in update: SyncUpdate) throws(KeychainFailure) {
         try update.set(.circle, note.bytes)
         try update.set(.roster, roster.bytes)
         try update.set(.address, address.bytes)
@@ -136,7 +136,7 @@ extension SyncedKeychain {
         _ beginning: CircleBeginning, _ machine: SyncSession.Machine = .own
     ) throws(KeychainFailure) {
         let logs = beginning.logs(machine)
-        try update("found a circle") { update in
+        try update("found a circle") { (update) throws(KeychainFailure) in
             if update.replica != nil { try update.end() }
             try update.begin(Replica(log: logs.first, logs.unlocked), sendsItems: true)
             try beginning.keep(in: update)
@@ -152,7 +152,7 @@ extension SyncedKeychain {
         keepingSecrets keepSecrets: () throws(KeychainFailure) -> Void,
         _ machine: SyncSession.Machine = .own
     ) throws(KeychainFailure) {
-        try update(Self.moving) { try $0.set(.move, beginning.bytes) }
+        try set(.move, beginning.bytes, during: Self.moving)
         try keepSecrets()
         try finishMove(machine)
     }
@@ -160,20 +160,19 @@ extension SyncedKeychain {
     /// Finishes a move that was broken off: forward if the keychain has the secrets of the member
     /// of the new circle, otherwise back.
     func finishMove(_ machine: SyncSession.Machine) throws(KeychainFailure) {
-        let notes = try read(Self.moving) { view in
-            try [NoteName.move, .address].map { try view[$0] }
-        }
+        let notes = try notes(.move, .address, during: Self.moving)
         guard let notes, let move = notes[0] else { return }
         guard let address = notes[1],
             let beginning = try? CircleBeginning(parsing: move, StoreAddress(parsing: address))
-        else { return try update(Self.moving) { try $0.set(.move, nil) } }
+        else { return try set(.move, nil, during: Self.moving) }
         let member = beginning.roster.accepted.members[beginning.note.device]?.member
         let circleOfKeys = beginning.note.circleOfKeys
         let logs = beginning.logs(machine)
-        try update(Self.moving) { update in
+        try update(Self.moving) { (update) throws(KeychainFailure) in
             try update.set(.move, nil)
             let ownKey = try update.withSecret(.afterFirstUnlock) {
-                ScopeIdentity($0, .afterFirstUnlock, circle: circleOfKeys).signing.publicKey
+                (secret) throws(KeychainFailure) in
+                ScopeIdentity(secret, .afterFirstUnlock, circle: circleOfKeys).signing.publicKey
             }
             guard let ownKey, ownKey == member?.signF else { return }
             try update.move(to: logs.first, logs.unlocked)
@@ -193,7 +192,7 @@ extension SyncedKeychain {
         _ beginning: CircleBeginning, _ machine: SyncSession.Machine = .own
     ) throws(KeychainFailure) {
         let logs = beginning.logs(machine)
-        try update("join the circle") { update in
+        try update("join the circle") { (update) throws(KeychainFailure) in
             let isReturning = try update[.left] == beginning.note.circle.bytes
             let isIdle = KeyScope.allCases.allSatisfy {
                 update.replica?[$0].own.unconfirmed == nil
@@ -349,14 +348,12 @@ extension SyncSession {
     package func admitRecoveryKey(_ member: Member) throws(KeychainFailure) {
         let key = try keychain.store.keychain.status().recoveryPublicKey ?? []
         try admit(member)
-        try keychain.update("note the recovery key") { update in
-            try update.set(.recovery, member.id.bytes + key)
-        }
+        try keychain.set(.recovery, member.id.bytes + key, during: "note the recovery key")
     }
 
     /// Removes the recovery member if its key is not the keychain's recovery key any more.
     func removeStaleRecoveryKey() throws(KeychainFailure) {
-        let note = try keychain.read("look for the recovery key") { try $0[.recovery] } ?? nil
+        let note = try keychain.note(.recovery, during: "look for the recovery key")
         let key = try keychain.store.keychain.status().recoveryPublicKey
         if let stale = roster.staleRecoveryKey(noted: note, present: key) { try remove([stale]) }
     }
@@ -384,7 +381,7 @@ extension SyncSession {
     /// - Parameter keepsReplica: Whether this device may come back, and then goes on where it was.
     package func forget(keepingReplica keepsReplica: Bool) throws(KeychainFailure) {
         let circle = circle.circle
-        try keychain.update(Self.leaving) { update in
+        try keychain.update(Self.leaving) { (update) throws(KeychainFailure) in
             guard keepsReplica else { return try update.end() }
             for name in [
                 NoteName.circle, .roster, .report, .logTimes, .address, .paused, .recovery,
@@ -424,7 +421,7 @@ extension SyncSession {
     package func accept(_ device: DeviceID) throws(KeychainFailure) {
         report.accepted.insert(device.high)
         let bytes = report.bytes
-        try keychain.update("permit a device to replace values") { try $0.set(.report, bytes) }
+        try keychain.set(.report, bytes, during: "permit a device to replace values")
     }
 }
 

@@ -11,19 +11,44 @@ internal import ValetSystem
 /// The record that a row shows is not stored a second time: its entry has only the salt, and the
 /// row has the rest. The tag of its dot tells whether the row still gives the same bytes.
 struct RecordReader {
-    let store: RowConnection
     let keys: RowKeys
+    let operation: String
+    private let store: RowConnection
+
+    init(_ store: RowConnection, _ keys: RowKeys, during operation: String) {
+        (self.store, self.keys, self.operation) = (store, keys, operation)
+    }
 
     var tables: SyncTables { store.sync }
 
+    func entry(_ kind: UInt8, _ id: [UInt8]) throws(KeychainFailure) -> SealedSyncEntry? {
+        try translating(tables.entry(kind, id), during: operation)
+    }
+
+    /// The facts of an entry; nil if there is none.
+    func facts(_ kind: UInt8, _ id: [UInt8]) throws(KeychainFailure) -> [UInt8]? {
+        guard let entry = try entry(kind, id) else { return nil }
+        return try translating(keys.openFacts(entry), during: operation)
+    }
+
     /// The row of an item, or its tombstone; nil for none.
-    func row(of key: SyncItemID) throws -> SealedRow? {
+    func row(of key: SyncItemID) throws(KeychainFailure) -> SealedRow? {
+        try translating(operation) { () throws(SystemError) in try unopenedRow(of: key) }
+    }
+
+    private func unopenedRow(of key: SyncItemID) throws(SystemError) -> SealedRow? {
         guard let place = try tables.place(of: key.number) else { return nil }
         return try store.row(in: place)
     }
 
-    /// The content of an item's row, whether or not it may travel.
-    func content(of row: SealedRow) throws -> RecordContent {
+    /// The content of an item's row, whether or not it may travel; nil for a damaged row.
+    func content(of row: SealedRow) throws(KeychainFailure) -> RecordContent? {
+        try translating(operation) { () throws(SystemError) in
+            try unlessDamaged { () throws(SystemError) in try opened(row) }
+        }
+    }
+
+    private func opened(_ row: SealedRow) throws(SystemError) -> RecordContent {
         let opened = try keys.openUnused(row)
         return RecordContent(
             row.header.itemClass, row.header.protectionClass,
@@ -34,27 +59,46 @@ struct RecordReader {
     /// The record of a dot that is kept.
     ///
     /// - Returns: nil if it is missing, damaged, or closed now.
-    func record(_ dot: Dot, in scope: KeyScope) throws -> SyncRecord? {
-        guard let entry = try tables.entry(EntryKind.record, ReplicaEntry.id(of: dot, in: scope))
+    func record(_ dot: Dot, in scope: KeyScope) throws(KeychainFailure) -> SyncRecord? {
+        guard let entry = try entry(EntryKind.record, ReplicaEntry.id(of: dot, in: scope))
         else { return nil }
-        let record = try? self.record(entry)
+        let record = try? opened(entry)
         return record?.tag == dot.tag ? record : nil
     }
 
+    /// The record of an entry; nil if the entry is damaged, or its row.
+    func record(_ entry: SealedSyncEntry) throws(KeychainFailure) -> SyncRecord? {
+        try translating(operation) { () throws(SystemError) in
+            try unlessDamaged { () throws(SystemError) in try opened(entry) }
+        }
+    }
+
+    /// The salt of a record whose content is that of its row; nil for other entries, and for a
+    /// damaged one.
+    func saltWithoutContent(_ entry: SealedSyncEntry) throws(KeychainFailure) -> RecordSalt? {
+        try translating(operation) { () throws(SystemError) in
+            let secret = try unlessDamaged { () throws(SystemError) in try keys.openSecret(entry) }
+            guard let (salt, content) = try (secret ?? nil)?.splitSalt(), content == nil else {
+                return nil
+            }
+            return salt
+        }
+    }
+
     /// The record of an entry; made from its row if the entry has only the salt.
-    ///
-    /// - Throws: ``SystemError``; ``SyncError``.
-    func record(_ entry: SealedSyncEntry) throws -> SyncRecord {
+    private func opened(_ entry: SealedSyncEntry) throws(SystemError) -> SyncRecord {
         let key = SyncItemID(entry.head.item)
-        let summary = try RecordSummary(of: key, parsing: keys.openFacts(entry))
+        let facts = try keys.openFacts(entry)
+        let summary = try soundly { () throws(SyncError) in
+            try RecordSummary(of: key, parsing: facts)
+        }
         guard let secret = try keys.openSecret(entry) else {
-            throw SystemError.row(.damagedContent)
+            throw .row(.damagedContent)
         }
         let (salt, content) = try secret.splitSalt()
         if let content { return SyncRecord(time: summary.time, salt: salt, content: content) }
-        guard let row = try row(of: key) else { throw SystemError.row(.damagedContent) }
-        return SyncRecord(
-            time: summary.time, salt: salt, content: try self.content(of: row).encoded)
+        guard let row = try unopenedRow(of: key) else { throw .row(.damagedContent) }
+        return SyncRecord(time: summary.time, salt: salt, content: try opened(row).encoded)
     }
 }
 
@@ -145,11 +189,11 @@ extension SealedRow {
 extension SyncUpdate {
     /// Puts pending changes into a batch: ``ScopeReplica/draftBatch(limits:read:)`` with
     /// ``record(_:in:)-(PendingSource,_)``.
-    package func draftBatch(in scope: KeyScope) throws -> BatchDraft? {
-        var failure: (any Error)?
+    package func draftBatch(in scope: KeyScope) throws(KeychainFailure) -> BatchDraft? {
+        var failure: KeychainFailure?
         let draft = replica?[scope].draftBatch { source in
             guard failure == nil else { return nil }
-            do {
+            do throws(KeychainFailure) {
                 return try record(source, in: scope)
             } catch {
                 failure = error
@@ -163,7 +207,9 @@ extension SyncUpdate {
     /// Makes the record of something pending.
     ///
     /// - Returns: nil if it cannot be made now: ``unsendable`` says why, unless its row is closed.
-    package func record(_ source: PendingSource, in scope: KeyScope) throws -> SyncRecord? {
+    package func record(
+        _ source: PendingSource, in scope: KeyScope
+    ) throws(KeychainFailure) -> SyncRecord? {
         switch source {
         case .row(let key): try recordOfRow(key, in: scope)
         case .aside(let key): try recordSetAside(key, in: scope)
@@ -173,31 +219,39 @@ extension SyncUpdate {
         }
     }
 
-    private func recordOfRow(_ key: SyncItemID, in scope: KeyScope) throws -> SyncRecord? {
+    private func recordOfRow(
+        _ key: SyncItemID, in scope: KeyScope
+    ) throws(KeychainFailure) -> SyncRecord? {
         guard let row = try reader.row(of: key) else { return refuse(key, .damaged) }
-        let record: SyncRecord?
-        do {
-            let content = try reader.content(of: row)
-            record = sendable(content, key, in: scope, time: row.recordTime, salt: .random())
-        } catch let error as SystemError where error.isOfRow {
-            return error.isDamage ? refuse(key, .damaged) : nil
-        }
+        guard let content = try unlessLocked(reader.content(of: row)) else { return nil }
+        guard let content else { return refuse(key, .damaged) }
+        let record = sendable(content, key, in: scope, time: row.recordTime, salt: .random())
         if let record { tagsOfRows.insert(record.tag) }
         return record
     }
 
-    private func recordSetAside(_ key: SyncItemID, in scope: KeyScope) throws -> SyncRecord? {
-        guard let entry = try tables.entry(EntryKind.aside, ReplicaEntry.id(of: key)) else {
+    private func recordSetAside(
+        _ key: SyncItemID, in scope: KeyScope
+    ) throws(KeychainFailure) -> SyncRecord? {
+        guard let entry = try reader.entry(EntryKind.aside, ReplicaEntry.id(of: key)) else {
             return refuse(key, .damaged)
         }
-        do {
-            let record = try reader.record(entry)
-            let content = try RecordContent(unchecked: record.content)
-            return sendable(content, key, in: scope, time: record.time, salt: record.salt)
-        } catch let error as SystemError where error.isOfRow {
-            return error.isDamage ? refuse(key, .damaged) : nil
-        } catch is SyncError {
+        guard let record = try unlessLocked(reader.record(entry)) else { return nil }
+        guard let record, let content = try? RecordContent(unchecked: record.content) else {
             return refuse(key, .damaged)
+        }
+        return sendable(content, key, in: scope, time: record.time, salt: record.salt)
+    }
+
+    /// The result of `body`; nil if it met what is locked now.
+    private func unlessLocked<R>(
+        _ body: @autoclosure () throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R? {
+        do {
+            return try body()
+        } catch {
+            guard error.code == .locked else { throw error }
+            return nil
         }
     }
 
@@ -223,7 +277,7 @@ extension SyncUpdate {
     /// that is kept.
     private func recordOfMove(
         _ key: SyncItemID, in scope: KeyScope, time: UInt64, by message: MessageName
-    ) throws -> SyncRecord? {
+    ) throws(KeychainFailure) -> SyncRecord? {
         guard let known = try knownContent(of: key) else { return nil }
         let isElsewhere = known.protectionClass.scope != scope
         let usual: ProtectionClass = scope == .whileUnlocked ? .afterFirstUnlock : .whenUnlocked
@@ -235,14 +289,13 @@ extension SyncUpdate {
         let content = RecordContent(
             known.itemClass, isElsewhere ? known.protectionClass : usual, kind: .moved(message),
             attributes: attributes)
-        try content.checkTravels(in: scope)
-        return SyncRecord(time: time, salt: .random(), content: content.encoded)
+        return sendable(content, key, in: scope, time: time, salt: .random())
     }
 
-    private func knownContent(of key: SyncItemID) throws -> RecordContent? {
+    private func knownContent(of key: SyncItemID) throws(KeychainFailure) -> RecordContent? {
         if let row = try reader.row(of: key), !row.header.flags.contains(.tombstone) {
             // A row of a closed scope is read later.
-            return try? reader.content(of: row)
+            return (try? reader.content(of: row)) ?? nil
         }
         for (dot, _) in replaced.entries[key] ?? [:] {
             if let content = try reader.content(of: .replaced(dot)) { return content }
@@ -255,17 +308,23 @@ extension SyncUpdate {
     /// The summary of a record in a message. Gives the item a number if it is new, even if the
     /// message is not joined.
     ///
-    /// - Throws: ``SyncError`` for a record that may not travel in the scope.
-    package func summary(of record: SyncRecord, in scope: KeyScope) throws -> RecordSummary {
-        let content = try RecordContent(parsing: record.content, in: scope)
+    /// - Returns: A failure for a record that may not travel in the scope.
+    package func summary(
+        of record: SyncRecord, in scope: KeyScope
+    ) throws(KeychainFailure) -> Result<RecordSummary, SyncError> {
+        let content: RecordContent
+        do { content = try RecordContent(parsing: record.content, in: scope) } catch {
+            return .failure(error)
+        }
         var moved: MessageName?
         if case .moved(let message) = content.kind { moved = message }
-        return RecordSummary(key: try key(of: content), time: record.time, moved: moved)
+        return .success(
+            RecordSummary(key: try key(of: content), time: record.time, moved: moved))
     }
 
     /// The number of the item that `content` names.
-    package func key(of content: RecordContent) throws -> SyncItemID {
-        let item = try content.itemContent
+    package func key(of content: RecordContent) throws(KeychainFailure) -> SyncItemID {
+        let item = try translating(operation) { () throws(SystemError) in try content.itemContent }
         return try key(
             in: rows.state.hasher.place(
                 content.itemClass, item.attributes, group: item.accessGroup,

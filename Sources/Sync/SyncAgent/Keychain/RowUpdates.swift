@@ -17,7 +17,9 @@ extension SyncUpdate {
     ///
     /// - Parameter records: The records to keep: those of the message that is joined or built.
     ///   Others do no harm.
-    package func apply(_ changes: [ReplicaChange], bringing records: [Dot: SyncRecord]) throws {
+    package func apply(
+        _ changes: [ReplicaChange], bringing records: [Dot: SyncRecord]
+    ) throws(KeychainFailure) {
         guard !changes.isEmpty else { return }
         var showing = RowUpdates(self, records, changes)
         for change in changes { try showing.make(change) }
@@ -39,7 +41,7 @@ private struct RowUpdates {
         for case .show(_, _, .dot(let dot)) in changes { upcoming.insert(dot) }
     }
 
-    mutating func make(_ change: ReplicaChange) throws {
+    mutating func make(_ change: ReplicaChange) throws(KeychainFailure) {
         switch change {
         case .record(let scope, .keep(let dot)): try keep(dot, in: scope)
         case .record(let scope, .drop(let dot, let isReplaced)):
@@ -54,19 +56,21 @@ private struct RowUpdates {
 
     // MARK: Records
 
-    private func keep(_ dot: Dot, in scope: KeyScope) throws {
+    private func keep(_ dot: Dot, in scope: KeyScope) throws(KeychainFailure) {
         let living = update.replica?[scope].live[dot]
         guard let record = records[dot] else {
             // A record that a later change of the same call drops may be missing.
             if living == nil { return }
             throw KeychainFailure(
-                .internalFault, during: update.rows.operation, message: "a record is missing")
+                .internalFault, during: update.operation, message: "a record is missing")
         }
-        let content = try RecordContent(parsing: record.content, in: scope)
-        let key = try living?.key ?? update.key(of: content)
+        let content = try content(of: record, in: scope)
+        var number = living?.key
+        if number == nil { number = try update.key(of: content) }
+        guard let key = number else { return }
         // A record of a log with two histories is brought anew, and is not live any more.
         guard let summary = update.replica?[scope].summary(of: dot, key) else { return }
-        let isShown = upcoming.contains(dot) ? try content.isGivenByRow : false
+        let isShown = upcoming.contains(dot) && content.isGivenByRow
         let isOfRow = isShown || update.tagsOfRows.contains(record.tag)
         let head = head(of: dot, summary, content, in: scope)
         try update.put(head, facts: summary.encoded, secret: record.secret(withContent: !isOfRow))
@@ -81,18 +85,18 @@ private struct RowUpdates {
     }
 
     /// Turns a record that is not live any more into a replaced value.
-    private func replace(_ dot: Dot, in scope: KeyScope) throws {
+    private func replace(_ dot: Dot, in scope: KeyScope) throws(KeychainFailure) {
         let id = ReplicaEntry.id(of: dot, in: scope)
-        guard let entry = try update.tables.entry(EntryKind.record, id),
+        guard let entry = try reader.entry(EntryKind.record, id),
             let record = try reader.record(dot, in: scope)
         else { return }
         try update.keepReplaced(record, SyncItemID(entry.head.item), dot, in: scope)
     }
 
-    private func setAside(_ key: SyncItemID, _ scope: KeyScope) throws {
-        guard let row = try reader.row(of: key),
-            let content = try unlessRowDamaged({ try reader.content(of: row) })
-        else { return }
+    private func setAside(_ key: SyncItemID, _ scope: KeyScope) throws(KeychainFailure) {
+        guard let row = try reader.row(of: key), let content = try reader.content(of: row) else {
+            return
+        }
         let record = SyncRecord(time: row.recordTime, salt: .random(), content: content.encoded)
         try update.put(
             SyncEntryHead(
@@ -106,36 +110,48 @@ private struct RowUpdates {
 
     private mutating func show(
         _ key: SyncItemID, in scope: KeyScope, _ source: RecordSource
-    ) throws {
+    ) throws(KeychainFailure) {
         switch source {
         case .row: return
         case .aside:
             let id = ReplicaEntry.id(of: key)
-            guard let entry = try update.tables.entry(EntryKind.aside, id),
-                let record = try unlessRowDamaged({ try reader.record(entry) })
+            guard let entry = try reader.entry(EntryKind.aside, id),
+                let record = try reader.record(entry)
             else { return }
-            try write(record, RecordContent(unchecked: record.content), key, showing: nil)
+            try write(record, update.content(of: record), key, showing: nil)
             try update.delete(EntryKind.aside, id)
         case .dot(let dot):
-            guard let record = try records[dot] ?? reader.record(dot, in: scope) else {
-                throw SystemError.row(.damagedContent)
+            var record = records[dot]
+            if record == nil { record = try reader.record(dot, in: scope) }
+            guard let record else {
+                throw KeychainFailure(.row(.damagedContent), during: update.operation)
             }
-            try write(record, RecordContent(parsing: record.content, in: scope), key, showing: dot)
+            try write(record, content(of: record, in: scope), key, showing: dot)
+        }
+    }
+
+    private func content(
+        of record: SyncRecord, in scope: KeyScope
+    ) throws(KeychainFailure) -> RecordContent {
+        try translating(update.operation) { () throws(SystemError) in
+            try soundly { () throws(SyncError) in
+                try RecordContent(parsing: record.content, in: scope)
+            }
         }
     }
 
     /// Writes a record into the row of its item.
     private mutating func write(
         _ record: SyncRecord, _ content: RecordContent, _ key: SyncItemID, showing dot: Dot?
-    ) throws {
-        let item = try content.itemContent
+    ) throws(KeychainFailure) {
+        let item = try update.item(of: content)
         let flags: RowFlags = .synchronizable
         let indexed = update.rows.hashed(item, content.itemClass, flags)
         let kind = RowKind(protectionClass: content.protectionClass, flags: flags)
         let rows = update.rows(at: record.time)
         let existing = try rows.row(indexed.index.place)
         guard case .row(let row)? = existing, !row.header.flags.contains(.tombstone),
-            let former = try unlessRowDamaged({ try reader.content(of: row) })
+            let former = try reader.content(of: row)
         else {
             _ = try rows.makeWay(over: existing)
             _ = try rows.insert(content.itemClass, kind, indexed, value: content.value)
@@ -152,13 +168,12 @@ private struct RowUpdates {
     /// row.
     private func copyContents(
         of key: SyncItemID, but dot: Dot?, from row: SealedRow, _ content: RecordContent
-    ) throws {
+    ) throws(KeychainFailure) {
         for scope in KeyScope.allCases {
             for other in update.replica?[scope].keptDots(of: key) ?? [] where other != dot {
                 let id = ReplicaEntry.id(of: other, in: scope)
-                guard let entry = try update.tables.entry(EntryKind.record, id),
-                    let secret = try unlessRowDamaged({ try update.rows.state.openSecret(entry) }),
-                    let (salt, none) = try secret?.splitSalt(), none == nil,
+                guard let entry = try reader.entry(EntryKind.record, id),
+                    let salt = try reader.saltWithoutContent(entry),
                     let summary = update.replica?[scope].summary(of: other, key)
                 else { continue }
                 let record = SyncRecord(time: summary.time, salt: salt, content: content.encoded)
@@ -170,11 +185,11 @@ private struct RowUpdates {
         }
     }
 
-    private func remove(_ key: SyncItemID) throws {
+    private func remove(_ key: SyncItemID) throws(KeychainFailure) {
         guard let row = try reader.row(of: key), !row.header.flags.contains(.tombstone) else {
             return
         }
-        if let content = try unlessRowDamaged({ try reader.content(of: row) }) {
+        if let content = try reader.content(of: row) {
             try copyContents(of: key, but: nil, from: row, content)
             try update.keepReplaced(content, of: row, key)
             try update.rows.delete(row)
@@ -198,7 +213,7 @@ extension SyncUpdate {
 extension RecordContent {
     /// Whether a row that shows the item gives the same attributes in the same form.
     fileprivate var isGivenByRow: Bool {
-        get throws { try !hasMoved && itemContent.travelling == attributes }
+        !hasMoved && (try? itemContent)?.travelling == attributes
     }
 }
 
@@ -226,20 +241,25 @@ package struct KeptVersion: Sendable {
 extension SyncUpdate {
     /// Deletes the oldest replaced values while there are more than `maximalCount`, or too many
     /// bytes.
-    package func dropExcessReplaced(_ maximalCount: Int) throws {
+    package func dropExcessReplaced(_ maximalCount: Int) throws(KeychainFailure) {
         for old in replaced.excess(maximalCount) { try forget(old) }
     }
 
     /// Keeps the values of records that are too late to be joined, as replaced ones.
-    package func keepReplaced(_ records: [SyncRecord], in scope: KeyScope) throws {
+    package func keepReplaced(
+        _ records: [SyncRecord], in scope: KeyScope
+    ) throws(KeychainFailure) {
         for record in records {
-            let key = try summary(of: record, in: scope).key
-            try keepReplaced(record, key, Dot(log: .zero, number: 0, tag: record.tag), in: scope)
+            guard case .success(let summary) = try summary(of: record, in: scope) else { continue }
+            let dot = Dot(log: .zero, number: 0, tag: record.tag)
+            try keepReplaced(record, summary.key, dot, in: scope)
         }
     }
 
     /// Keeps the value of a row that has no record, unless it is kept already.
-    func keepReplaced(_ content: RecordContent, of row: SealedRow, _ key: SyncItemID) throws {
+    func keepReplaced(
+        _ content: RecordContent, of row: SealedRow, _ key: SyncItemID
+    ) throws(KeychainFailure) {
         for dot in (replaced.entries[key] ?? [:]).keys {
             guard let known = try reader.content(of: .replaced(dot)) else { continue }
             if known.encoded.isEqual(to: content.encoded) { return }
@@ -251,8 +271,8 @@ extension SyncUpdate {
 
     func keepReplaced(
         _ record: SyncRecord, _ key: SyncItemID, _ dot: Dot, in scope: KeyScope
-    ) throws {
-        let content = try RecordContent(unchecked: record.content)
+    ) throws(KeychainFailure) {
+        let content = try content(of: record)
         guard !content.hasMoved else { return }
         let entry = ReplacedValues.Entry(
             key, dot, in: scope, times: (record.time, removed: milliseconds),
@@ -266,12 +286,23 @@ extension SyncUpdate {
         for old in replaced.expired(of: key, at: milliseconds) { try forget(old) }
     }
 
-    private func forget(_ entry: ReplacedValues.Entry) throws {
+    /// The content of a record that this keychain has written, or checked.
+    fileprivate func content(of record: SyncRecord) throws(KeychainFailure) -> RecordContent {
+        try translating(operation) { () throws(SystemError) in
+            try soundly { () throws(SyncError) in try RecordContent(unchecked: record.content) }
+        }
+    }
+
+    fileprivate func item(of content: RecordContent) throws(KeychainFailure) -> ItemContent {
+        try translating(operation) { () throws(SystemError) in try content.itemContent }
+    }
+
+    private func forget(_ entry: ReplacedValues.Entry) throws(KeychainFailure) {
         try delete(EntryKind.replaced, ReplicaEntry.id(ofReplaced: entry.dot))
         replaced.remove(entry)
     }
 
-    func forgetExpired() throws {
+    func forgetExpired() throws(KeychainFailure) {
         for old in replaced.expired(at: milliseconds) { try forget(old) }
     }
 
@@ -282,9 +313,9 @@ extension SyncUpdate {
     ///
     /// - Throws: ``KeychainFailure/Code/itemNotFound`` if there is no such version, or its scope is
     ///   closed.
-    package func take(_ version: KeptVersion.ID) throws {
+    package func take(_ version: KeptVersion.ID) throws(KeychainFailure) {
         guard let content = try reader.content(of: version) else { throw missing }
-        var item = try content.itemContent
+        var item = try item(of: content)
         item.attributes[.modificationDate] = .date(rows.now.date(after: item.modificationDate))
         let indexed = rows.hashed(item, content.itemClass, .synchronizable)
         let kind = RowKind(protectionClass: content.protectionClass, flags: .synchronizable)
@@ -303,7 +334,7 @@ extension SyncUpdate {
     }
 
     /// Deletes a version: of a conflict, on all devices.
-    package func drop(_ version: KeptVersion.ID) throws {
+    package func drop(_ version: KeptVersion.ID) throws(KeychainFailure) {
         switch version {
         case .replaced(let dot):
             guard let entry = replaced.entry(dot) else { throw missing }
@@ -317,7 +348,7 @@ extension SyncUpdate {
 
     private var missing: KeychainFailure {
         KeychainFailure(
-            .itemNotFound, during: rows.operation,
+            .itemNotFound, during: operation,
             message: "there is no such version, or it is locked")
     }
 }
@@ -347,14 +378,13 @@ extension RecordContent {
 
 extension RecordReader {
     /// The content of a version; nil if it is closed, damaged or gone.
-    func content(of version: KeptVersion.ID) throws -> RecordContent? {
+    func content(of version: KeptVersion.ID) throws(KeychainFailure) -> RecordContent? {
         switch version {
         case .conflict(let scope, let dot):
             guard let record = try record(dot, in: scope) else { return nil }
             return try? RecordContent(parsing: record.content, in: scope)
         case .replaced(let dot):
-            guard
-                let entry = try tables.entry(EntryKind.replaced, ReplicaEntry.id(ofReplaced: dot)),
+            guard let entry = try entry(EntryKind.replaced, ReplicaEntry.id(ofReplaced: dot)),
                 let secret = try? keys.openSecret(entry),
                 let content = try? secret.splitSalt().content
             else { return nil }
@@ -365,38 +395,48 @@ extension RecordReader {
 
 extension SyncView {
     /// The conflicts, by item. Equal values of two devices are none.
-    package func conflicts() throws -> [KeptVersion] {
+    package func conflicts() throws(KeychainFailure) -> [KeptVersion] {
         guard let replica = try replica else { return [] }
         let shownItems = replica.shownItems
-        return try replica.itemsWithSeveralRecords.flatMap { key -> [KeptVersion] in
+        var found: [KeptVersion] = []
+        for key in replica.itemsWithSeveralRecords {
             let others = replica.conflicts(of: key)
             guard !others.isEmpty, let shown = shownItems[key], case .dot(let dot) = shown.source
-            else { return [] }
+            else { continue }
             let present = try content(of: .conflict(shown.scope, dot))
-            return try others.compactMap { scope, dot in
+            for (scope, dot) in others {
                 let id = KeptVersion.ID.conflict(scope, dot)
                 let content = try content(of: id)
-                if let content, present?.isSameItem(as: content) == true { return nil }
-                return KeptVersion(
-                    id: id, key: key, author: dot.log.high,
-                    time: replica[scope].live[dot]?.time ?? 0, takenAway: nil,
-                    content: content)
+                if let content, present?.isSameItem(as: content) == true { continue }
+                found.append(
+                    KeptVersion(
+                        id: id, key: key, author: dot.log.high,
+                        time: replica[scope].live[dot]?.time ?? 0, takenAway: nil,
+                        content: content))
             }
         }
+        return found
     }
 
     /// The replaced values, by item and by the time of their removal.
-    package func replaced() throws -> [KeptVersion] {
+    package func replaced() throws(KeychainFailure) -> [KeptVersion] {
         var all: [ReplacedValues.Entry] = []
-        try reader.tables.eachEntry(EntryKind.replaced...EntryKind.replaced) { entry in
-            all.append(try reader.keys.replaced(entry))
+        try translating(reader.operation) { () throws(SystemError) in
+            try reader.tables.forEachEntry(EntryKind.replaced...EntryKind.replaced) {
+                (entry) throws(SystemError) in
+                all.append(try reader.keys.replaced(entry))
+                return true
+            }
         }
         all.sort { ($0.key, $0.milliseconds) < ($1.key, $1.milliseconds) }
-        return try all.map { entry in
+        var versions: [KeptVersion] = []
+        for entry in all {
             let id = KeptVersion.ID.replaced(entry.dot)
-            return KeptVersion(
-                id: id, key: entry.key, author: entry.dot.log.high, time: entry.time,
-                takenAway: entry.milliseconds, content: try content(of: id))
+            versions.append(
+                KeptVersion(
+                    id: id, key: entry.key, author: entry.dot.log.high, time: entry.time,
+                    takenAway: entry.milliseconds, content: try content(of: id)))
         }
+        return versions
     }
 }

@@ -4,7 +4,7 @@ internal import ValetKeychainDatabase
 package import ValetKeychainModel
 package import ValetSealing
 package import ValetSync
-package import ValetSystem
+internal import ValetSystem
 
 /// A write transaction of sync. It ends with the call that lends it.
 ///
@@ -33,8 +33,9 @@ package final class SyncUpdate {
     private var stamp: Int64
     private let formerOutgoing: [KeyScope: [UInt8]]
 
+    var operation: String { rows.operation }
     var tables: SyncTables { rows.store.sync }
-    var reader: RecordReader { RecordReader(store: rows.store, keys: rows.state) }
+    var reader: RecordReader { RecordReader(rows.store, rows.state, during: operation) }
 
     init(_ rows: RowTransaction, _ kept: consuming KeptReplica) {
         self.rows = rows
@@ -48,8 +49,8 @@ package final class SyncUpdate {
     ///
     /// - Returns: nil if the scope is closed, or the keychain has no such secret.
     package func withSecret<R>(
-        _ scope: KeyScope, _ body: (borrowing SyncSecret) throws -> R
-    ) throws -> R? {
+        _ scope: KeyScope, _ body: (borrowing SyncSecret) throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R? {
         guard let secret = rows.state.syncSecret(scope) else { return nil }
         return try body(secret)
     }
@@ -59,23 +60,30 @@ package final class SyncUpdate {
     /// Writes an entry, over an earlier one of its name.
     func put(
         _ head: SyncEntryHead, facts: [UInt8], secret: SecretValue? = nil
-    ) throws(SystemError) {
-        try tables.put(rows.state.seal(head, facts: facts, secret: secret))
+    ) throws(KeychainFailure) {
+        try translating(operation) { () throws(SystemError) in
+            try tables.put(rows.state.seal(head, facts: facts, secret: secret))
+        }
         hasWritten = true
     }
 
-    private func set(_ kind: UInt8, _ id: [UInt8], _ facts: [UInt8]?) throws(SystemError) {
+    private func set(_ kind: UInt8, _ id: [UInt8], _ facts: [UInt8]?) throws(KeychainFailure) {
         guard let facts else { return try delete(kind, id) }
         try put(SyncEntryHead(kind, id), facts: facts)
     }
 
-    private func facts(_ kind: UInt8, _ id: [UInt8]) throws(SystemError) -> [UInt8]? {
-        try tables.entry(kind, id).map(rows.state.openFacts)
+    func delete(_ kind: UInt8, _ id: [UInt8]) throws(KeychainFailure) {
+        try translating(tables.delete(kind, id), during: operation)
+        hasWritten = true
     }
 
-    func delete(_ kind: UInt8, _ id: [UInt8]) throws(SystemError) {
-        try tables.delete(kind, id)
-        hasWritten = true
+    private func deleteAll(_ kind: UInt8) throws(KeychainFailure) {
+        try translating(tables.deleteAll(kind), during: operation)
+    }
+
+    private func changedRows() throws(KeychainFailure) -> [(row: FoundRow, change: Int64)] {
+        try translating(
+            tables.changedRows(above: mark, count: Self.collectedCount), during: operation)
     }
 
     // MARK: Collecting and writing
@@ -85,9 +93,9 @@ package final class SyncUpdate {
     /// Takes local changes into the replica, and deletes tombstones.
     ///
     /// - Returns: Whether all were collected. If not, another transaction goes on.
-    func collect() throws -> Bool {
+    func collect() throws(KeychainFailure) -> Bool {
         guard replica != nil else { return true }
-        let changed = try tables.changedRows(above: mark, count: Self.collectedCount)
+        let changed = try changedRows()
         guard let last = changed.last else {
             // Rows that are written now are collected.
             if mark < 0 { mark = 0 }
@@ -100,12 +108,11 @@ package final class SyncUpdate {
                 states.append((try key(in: row.place), state))
                 continue
             }
-            if let number = try tables.item(in: row.place) {
-                states.append((SyncItemID(number), .absent))
-            }
+            let number = try translating(tables.item(in: row.place), during: operation)
+            if let number { states.append((SyncItemID(number), .absent)) }
             try rows.delete(row)
         }
-        for (key, _) in states { try tables.delete(EntryKind.aside, ReplicaEntry.id(of: key)) }
+        for (key, _) in states { try delete(EntryKind.aside, ReplicaEntry.id(of: key)) }
         let changes = replica?.collect(states.sorted { $0.key < $1.key }) ?? []
         mark = last.change
         hasWritten = true
@@ -114,10 +121,12 @@ package final class SyncUpdate {
     }
 
     /// The number of the item in a place. Gives it one if it has none.
-    func key(in place: ItemPlace) throws -> SyncItemID {
-        if let number = try tables.item(in: place) { return SyncItemID(number) }
-        hasWritten = true
-        return SyncItemID(try tables.addItem(in: place))
+    func key(in place: ItemPlace) throws(KeychainFailure) -> SyncItemID {
+        try translating(operation) { () throws(SystemError) in
+            if let number = try tables.item(in: place) { return SyncItemID(number) }
+            hasWritten = true
+            return SyncItemID(try tables.addItem(in: place))
+        }
     }
 
     private static let numberCount = 2_000
@@ -126,26 +135,27 @@ package final class SyncUpdate {
     /// at the next numbers after `number`. Does nothing while a message is under way.
     ///
     /// - Returns: The last number that it looked at; nil if there are no more.
-    package func forgetUnusedNumbers(after number: Int64) throws -> Int64? {
+    package func forgetUnusedNumbers(after number: Int64) throws(KeychainFailure) -> Int64? {
         guard let replica, replica.isIdle else { return nil }
-        let numbers = try tables.items(after: number, count: Self.numberCount)
-        for number in numbers {
-            let key = SyncItemID(number)
-            let isUsed =
-                try replica.knows(key) || replaced.entries[key] != nil
-                || tables.entry(EntryKind.aside, ReplicaEntry.id(of: key)) != nil
-            guard !isUsed else { continue }
-            try tables.deleteItem(number)
-            hasWritten = true
+        return try translating(operation) { () throws(SystemError) in
+            let numbers = try tables.items(after: number, count: Self.numberCount)
+            for number in numbers {
+                let key = SyncItemID(number)
+                guard !replica.knows(key), replaced.entries[key] == nil,
+                    try tables.entry(EntryKind.aside, ReplicaEntry.id(of: key)) == nil
+                else { continue }
+                try tables.deleteItem(number)
+                hasWritten = true
+            }
+            return numbers.count < Self.numberCount ? nil : numbers.last
         }
-        return numbers.count < Self.numberCount ? nil : numbers.last
     }
 
     /// Writes what has changed.
     ///
     /// - Returns: The new contents of the tables.
-    func finish() throws -> KeptReplica {
-        try replica?.takeChanges { entry in
+    func finish() throws(KeychainFailure) -> KeptReplica {
+        try replica?.takeChanges { (entry) throws(KeychainFailure) in
             try set(entry.kind.rawValue, entry.id, entry.facts)
         }
         for scope in KeyScope.allCases where outgoing[scope] != formerOutgoing[scope] {
@@ -153,7 +163,7 @@ package final class SyncUpdate {
         }
         if hasWritten {
             stamp = .random(in: .min ... .max)
-            try tables.write(mark: mark, stamp: stamp)
+            try translating(tables.write(mark: mark, stamp: stamp), during: operation)
         }
         return KeptReplica(
             stamp: stamp, mark: mark, replica: replica.take(), outgoing: outgoing,
@@ -167,7 +177,7 @@ package final class SyncUpdate {
     /// - Parameter sendsItems: Whether the items that the keychain has become pending, with the
     ///   next update, as for the founder of a circle. If not, items of other devices replace them,
     ///   and their values are kept as replaced ones; ``sendUnsent()`` then sends the rest.
-    package func begin(_ replica: Replica, sendsItems: Bool) throws {
+    package func begin(_ replica: Replica, sendsItems: Bool) throws(KeychainFailure) {
         precondition(self.replica == nil, "the keychain has a replica")
         self.replica = replica
         // Below all numbers: rows of an earlier circle may have the number 0.
@@ -176,7 +186,7 @@ package final class SyncUpdate {
         guard !sendsItems else { return }
         var isLast = false
         while !isLast {
-            let changed = try tables.changedRows(above: mark, count: Self.collectedCount)
+            let changed = try changedRows()
             isLast = changed.count < Self.collectedCount
             for case .row(let row) in changed.map(\.row) {
                 switch row.localState {
@@ -192,33 +202,34 @@ package final class SyncUpdate {
 
     /// Goes on in a new circle of the same store: all live records are brought anew, in logs with
     /// these ids, and nothing is known of other devices. Conflicts stay.
-    package func move(to firstUnlock: LogID, _ unlocked: LogID) throws(SystemError) {
+    package func move(to firstUnlock: LogID, _ unlocked: LogID) throws(KeychainFailure) {
         guard let old = replica else { return }
         try deleteMessages()
         for kind in ReplicaEntry.Kind.allCases where kind != .record {
-            try tables.deleteAll(kind.rawValue)
+            try deleteAll(kind.rawValue)
         }
         replica = Replica(moving: old, log: firstUnlock, unlocked)
     }
 
-    private func deleteMessages() throws(SystemError) {
+    private func deleteMessages() throws(KeychainFailure) {
         outgoing = [:]
-        for kind in [EntryKind.incoming, EntryKind.incomingPart] { try tables.deleteAll(kind) }
+        for kind in [EntryKind.incoming, EntryKind.incomingPart] { try deleteAll(kind) }
         hasWritten = true
     }
 
     /// Deletes everything of sync, except replaced values. Items stay.
-    package func end() throws(SystemError) {
+    package func end() throws(KeychainFailure) {
         try deleteMessages()
-        for kind in EntryKind.ofCircle { try tables.deleteAll(kind) }
+        for kind in EntryKind.ofCircle { try deleteAll(kind) }
         replica = nil
-        try tables.deleteAll(EntryKind.note)
+        try deleteAll(EntryKind.note)
     }
 
     /// Makes travelling items pending that are older than the replica, and that the circle lacks.
-    package func sendUnsent() throws {
-        let states = try (replica?.unsent ?? []).compactMap { key in
-            try reader.row(of: key).map { (key: key, state: $0.localState) }
+    package func sendUnsent() throws(KeychainFailure) {
+        var states: [(key: SyncItemID, state: LocalState)] = []
+        for key in replica?.unsent ?? [] {
+            if let row = try reader.row(of: key) { states.append((key, row.localState)) }
         }
         let changes = replica?.collect(states) ?? []
         try apply(changes, bringing: [:])
@@ -230,26 +241,30 @@ package final class SyncUpdate {
     ///
     /// If a join was broken off, the replica has forgotten it, and the message is still here: it is
     /// begun again, before anything else is read or built. That brings nothing twice.
-    package func incoming(_ scope: KeyScope) throws(SystemError) -> [UInt8]? {
-        try facts(EntryKind.incoming, [scope.rawValue])
+    package func incoming(_ scope: KeyScope) throws(KeychainFailure) -> [UInt8]? {
+        try reader.facts(EntryKind.incoming, [scope.rawValue])
     }
 
-    package func incomingPart(_ index: Int, _ scope: KeyScope) throws(SystemError) -> [UInt8]? {
-        try facts(EntryKind.incomingPart, partID(index, scope))
+    package func incomingPart(
+        _ index: Int, _ scope: KeyScope
+    ) throws(KeychainFailure) -> [UInt8]? {
+        try reader.facts(EntryKind.incomingPart, partID(index, scope))
     }
 
     /// Keeps the message to join next. With nil, after the join, removes it and its parts.
-    package func setIncoming(_ message: [UInt8]?, _ scope: KeyScope) throws(SystemError) {
+    package func setIncoming(_ message: [UInt8]?, _ scope: KeyScope) throws(KeychainFailure) {
         if message != nil { return try set(EntryKind.incoming, [scope.rawValue], message) }
         replica?[scope].forgetBrokenJoin()
-        guard try tables.entry(EntryKind.incoming, [scope.rawValue]) != nil else { return }
+        guard try reader.entry(EntryKind.incoming, [scope.rawValue]) != nil else { return }
         try delete(EntryKind.incoming, [scope.rawValue])
-        try tables.deleteAll(EntryKind.incomingPart, beginningWith: scope.rawValue)
+        try translating(
+            tables.deleteAll(EntryKind.incomingPart, beginningWith: scope.rawValue),
+            during: operation)
     }
 
     package func setIncomingPart(
         _ part: [UInt8], _ index: Int, _ scope: KeyScope
-    ) throws(SystemError) {
+    ) throws(KeychainFailure) {
         try set(EntryKind.incomingPart, partID(index, scope), part)
     }
 
@@ -261,11 +276,11 @@ package final class SyncUpdate {
 
     /// A note of the agent or the circle, sealed; at most 16 MiB.
     package subscript(note: NoteName) -> [UInt8]? {
-        get throws(SystemError) { try facts(EntryKind.note, note.id) }
+        get throws(KeychainFailure) { try reader.facts(EntryKind.note, note.id) }
     }
 
     /// Writes a note, or deletes it.
-    package func set(_ note: NoteName, _ bytes: [UInt8]?) throws(SystemError) {
+    package func set(_ note: NoteName, _ bytes: [UInt8]?) throws(KeychainFailure) {
         try set(EntryKind.note, note.id, bytes)
     }
 }

@@ -30,13 +30,13 @@ package final class SyncedKeychain {
     ///
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `locked` before the
     ///   first unlock, `timedOut`, `diskFull`, `keychainDamaged` if an entry of the tables does not
-    ///   open; errors of `body`, translated.
+    ///   open; errors of `body`.
     package func update<R>(
-        _ operation: String, _ body: (SyncUpdate) throws -> R
+        _ operation: String, _ body: (SyncUpdate) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
         while true {
             let written = try store.writeRows(operation) { (rows) throws(KeychainFailure) in
-                try failing(operation) { try run(rows, body) }
+                try run(rows, body)
             }
             if let result = try keep(written, operation) { return result }
         }
@@ -49,17 +49,17 @@ package final class SyncedKeychain {
     ///   first unlock, `timedOut`, `diskFull`.
     package func end(_ operation: String) throws(KeychainFailure) {
         do {
-            return try update(operation) { try $0.end() }
+            return try update(operation) { (update) throws(KeychainFailure) in try update.end() }
         } catch {
             guard error.code == .keychainDamaged else { throw error }
         }
         let done = try store.writeRows(operation) { (rows) throws(KeychainFailure) in
-            try failing(operation) {
-                let update = SyncUpdate(rows, try KeptReplica(emptying: rows.store.sync))
-                try update.end()
-                _ = try update.finish()
-                return true
-            }
+            let empty = try translating(
+                KeptReplica(emptying: rows.store.sync), during: operation)
+            let update = SyncUpdate(rows, empty)
+            try update.end()
+            _ = try update.finish()
+            return true
         }
         guard done == nil else { return }
         throw KeychainFailure(
@@ -71,12 +71,37 @@ package final class SyncedKeychain {
     ///
     /// - Returns: nil if there is no keychain.
     package func read<R>(
-        _ operation: String, _ body: (SyncView) throws -> R
+        _ operation: String, _ body: (SyncView) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R? {
         try store.readRows(operation) { (snapshot) throws(KeychainFailure) in
-            let reader = RecordReader(store: snapshot.store, keys: snapshot.state)
-            return try failing(operation) { try body(SyncView(reader, kept)) }
+            let reader = RecordReader(snapshot.store, snapshot.state, during: operation)
+            return try body(SyncView(reader, kept))
         }
+    }
+
+    /// Notes of one moment, in this order; nil if there is no keychain.
+    package func notes(
+        _ names: NoteName..., during operation: String
+    ) throws(KeychainFailure) -> [[UInt8]?]? {
+        try read(operation) { (view) throws(KeychainFailure) in
+            var notes: [[UInt8]?] = []
+            for name in names { notes.append(try view[name]) }
+            return notes
+        }
+    }
+
+    /// A note; nil if there is none.
+    package func note(
+        _ name: NoteName, during operation: String
+    ) throws(KeychainFailure) -> [UInt8]? {
+        try notes(name, during: operation)?[0]
+    }
+
+    /// Writes a note, or deletes it: ``update(_:_:)``.
+    package func set(
+        _ note: NoteName, _ bytes: [UInt8]?, during operation: String
+    ) throws(KeychainFailure) {
+        try update(operation) { (update) throws(KeychainFailure) in try update.set(note, bytes) }
     }
 
     /// Like ``update(_:_:)``, for the update in which `body` begins a base: also begins to read,
@@ -85,12 +110,12 @@ package final class SyncedKeychain {
     /// - Throws: As ``update(_:_:)``. An error after the commit leaves the base open:
     ///   ``ScopeReplica/abandonBase()``.
     package func updateBeginningBase<R>(
-        _ operation: String, _ body: (SyncUpdate) throws -> R
+        _ operation: String, _ body: (SyncUpdate) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> (R, HeldSnapshot) {
         while true {
             let written = try store.writeRowsHoldingSnapshot(operation) {
                 (rows) throws(KeychainFailure) in
-                try failing(operation) { try run(rows, body) }
+                try run(rows, body)
             }
             guard let result = try keep(written?.0, operation), let held = written?.1 else {
                 written?.1.close()
@@ -104,8 +129,8 @@ package final class SyncedKeychain {
     private typealias Written<R> = (result: R?, kept: KeptReplica)
 
     private func run<R>(
-        _ rows: RowTransaction, _ body: (SyncUpdate) throws -> R
-    ) throws -> Written<R> {
+        _ rows: RowTransaction, _ body: (SyncUpdate) throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> Written<R> {
         let (update, isFresh) = try begin(rows)
         guard try update.collect() else { return (nil, try update.finish()) }
         if isFresh { try update.forgetExpired() }
@@ -113,14 +138,16 @@ package final class SyncedKeychain {
         return (result, try update.finish())
     }
 
-    private func begin(_ rows: RowTransaction) throws -> (SyncUpdate, isFresh: Bool) {
+    private func begin(
+        _ rows: RowTransaction
+    ) throws(KeychainFailure) -> (SyncUpdate, isFresh: Bool) {
         let tables = rows.store.sync
-        let stamp = try tables.readMark().stamp
+        let stamp = try translating(tables.readMark(), during: rows.operation).stamp
         // Taken out and consumed: a second owner would make each change copy the whole replica.
         if let known = kept.take(), known.stamp == stamp {
             return (SyncUpdate(rows, consume known), false)
         }
-        return (SyncUpdate(rows, try KeptReplica(tables, rows.state)), true)
+        return (SyncUpdate(rows, try KeptReplica(tables, rows.state, rows.operation)), true)
     }
 
     /// - Returns: nil if the call has to go on in another transaction.
@@ -145,15 +172,13 @@ extension HeldSnapshot {
     ///   closed since.
     package func record(_ dot: Dot, in scope: KeyScope) throws(KeychainFailure) -> SyncRecord {
         let operation = "build a base"
-        return try failing(operation) {
-            guard isOpen else { throw KeychainFailure(.locked, during: operation) }
-            let reader = RecordReader(store: store, keys: keys.rows)
-            if let record = try reader.record(dot, in: scope) { return record }
-            throw KeychainFailure(
-                .damaged, during: operation,
-                message: "an item that other devices have is damaged here",
-                hint: "run `valet doctor`; writing or removing the item mends this")
-        }
+        guard isOpen else { throw KeychainFailure(.locked, during: operation) }
+        let reader = RecordReader(store, keys.rows, during: operation)
+        if let record = try reader.record(dot, in: scope) { return record }
+        throw KeychainFailure(
+            .damaged, during: operation,
+            message: "an item that other devices have is damaged here",
+            hint: "run `valet doctor`; writing or removing the item mends this")
     }
 }
 
@@ -192,33 +217,33 @@ package final class SyncView {
     let reader: RecordReader
     private var kept: KeptReplica?
 
-    init(_ reader: RecordReader, _ kept: KeptReplica?) throws {
+    init(_ reader: RecordReader, _ kept: KeptReplica?) throws(KeychainFailure) {
         self.reader = reader
-        let stamp = try reader.store.sync.readMark().stamp
+        let stamp = try translating(reader.tables.readMark(), during: reader.operation).stamp
         if kept?.stamp == stamp { self.kept = kept }
     }
 
     /// The keychain's replica; nil without a circle. Reading it takes long for many items, unless
     /// this process has just written it.
     package var replica: Replica? {
-        get throws {
+        get throws(KeychainFailure) {
             if let kept { return kept.replica }
-            let fresh = try KeptReplica(reader.store.sync, reader.keys)
+            let fresh = try KeptReplica(reader.tables, reader.keys, reader.operation)
             kept = fresh
             return fresh.replica
         }
     }
 
     package subscript(note: NoteName) -> [UInt8]? {
-        get throws {
-            try reader.store.sync.entry(EntryKind.note, note.id).map(reader.keys.openFacts)
-        }
+        get throws(KeychainFailure) { try reader.facts(EntryKind.note, note.id) }
     }
 
     /// Opens a version with its value.
     ///
     /// - Returns: nil if it is closed now, or gone.
-    package func content(of version: KeptVersion.ID) throws -> RecordContent? {
+    package func content(
+        of version: KeptVersion.ID
+    ) throws(KeychainFailure) -> RecordContent? {
         try reader.content(of: version)
     }
 }
@@ -260,40 +285,51 @@ extension KeptReplica {
 
     /// Reads the tables, which takes long for many items.
     ///
-    /// - Throws: ``KeychainFailure/Code/keychainDamaged`` if an entry does not open, or the entries
-    ///   do not fit together; ``SystemError``: `lockedRow` before the first unlock.
-    init(_ tables: SyncTables, _ keys: RowKeys) throws {
+    /// - Throws: ``KeychainFailure``: `keychainDamaged` if an entry does not open, or the entries
+    ///   do not fit together; `locked` before the first unlock.
+    init(
+        _ tables: SyncTables, _ keys: RowKeys, _ operation: String
+    ) throws(KeychainFailure) {
+        do {
+            try self.init(tables, keys)
+        } catch {
+            throw error.isDamage ? Self.damage : KeychainFailure(error, during: operation)
+        }
+    }
+
+    private init(_ tables: SyncTables, _ keys: RowKeys) throws(SystemError) {
         (mark, stamp) = try tables.readMark()
         var restoration = ReplicaRestoration()
         outgoing = [:]
-        do {
-            try tables.eachEntry(EntryKind.ofReplica) { entry in
-                guard let kind = ReplicaEntry.Kind(rawValue: entry.head.kind) else { return }
+        try tables.forEachEntry(EntryKind.ofReplica) { (entry) throws(SystemError) in
+            guard let kind = ReplicaEntry.Kind(rawValue: entry.head.kind) else { return true }
+            let facts = try keys.openFacts(entry)
+            try soundly { () throws(SyncError) in
                 try restoration.add(
-                    kind, id: entry.head.id, of: SyncItemID(entry.head.item),
-                    facts: try keys.openFacts(entry))
+                    kind, id: entry.head.id, of: SyncItemID(entry.head.item), facts: facts)
             }
-            var owesJoin: Set<KeyScope> = []
-            for scope in KeyScope.allCases {
-                let id = [scope.rawValue]
-                if try tables.entry(EntryKind.incoming, id) != nil { owesJoin.insert(scope) }
-                guard let entry = try tables.entry(EntryKind.outgoing, id) else { continue }
-                outgoing[scope] = try keys.openFacts(entry)
-            }
-            replica = try restoration.finish(owesJoin: owesJoin)
-            try tables.eachEntry(EntryKind.replaced...EntryKind.replaced) { entry in
-                replaced.insert(try keys.replaced(entry))
-            }
-        } catch let error as SystemError where error.isDamage {
-            throw Self.damage
-        } catch is SyncError {
-            throw Self.damage
+            return true
+        }
+        var owesJoin: Set<KeyScope> = []
+        for scope in KeyScope.allCases {
+            let id = [scope.rawValue]
+            if try tables.entry(EntryKind.incoming, id) != nil { owesJoin.insert(scope) }
+            guard let entry = try tables.entry(EntryKind.outgoing, id) else { continue }
+            outgoing[scope] = try keys.openFacts(entry)
+        }
+        do { replica = try restoration.finish(owesJoin: owesJoin) } catch {
+            throw .row(.damagedContent)
+        }
+        try tables.forEachEntry(EntryKind.replaced...EntryKind.replaced) {
+            (entry) throws(SystemError) in
+            replaced.insert(try keys.replaced(entry))
+            return true
         }
     }
 
     /// Only the mark, for a keychain whose tables are about to be emptied. Replaced values go as
     /// well, because the damaged one is not known.
-    init(emptying tables: SyncTables) throws {
+    init(emptying tables: SyncTables) throws(SystemError) {
         (mark, stamp) = try tables.readMark()
         outgoing = [:]
         try tables.deleteAll(EntryKind.replaced)
@@ -321,41 +357,7 @@ extension ReplicaEntry {
     static func id(ofReplaced dot: Dot) -> [UInt8] { id(of: dot, in: .whileUnlocked) }
 }
 
-/// Runs `body`, and turns its error into a failure of `operation`. A ``KeychainFailure`` passes
-/// unchanged. Updates meet errors of the rows, of the replica and of messages.
-private func failing<R>(
-    _ operation: String, _ body: () throws -> R
-) throws(KeychainFailure) -> R {
-    do {
-        return try body()
-    } catch let failure as KeychainFailure {
-        throw failure
-    } catch let error as SystemError {
-        throw KeychainFailure(error, during: operation)
-    } catch {
-        throw KeychainFailure(.internalFault, during: operation, message: "\(type(of: error))")
-    }
-}
-
-/// The result of `body`; nil if a row is damaged.
-func unlessRowDamaged<R>(_ body: () throws -> R) throws -> R? {
-    do {
-        return try body()
-    } catch let error as SystemError where error.isDamage {
-        return nil
-    }
-}
-
-extension SyncTables {
-    /// Calls `body` with each entry of these kinds, up to its first error.
-    func eachEntry(
-        _ kinds: ClosedRange<UInt8>, _ body: (SealedSyncEntry) throws -> Void
-    ) throws {
-        var failure: (any Error)?
-        try forEachEntry(kinds) { entry in
-            do { try body(entry) } catch { failure = error }
-            return failure == nil
-        }
-        if let failure { throw failure }
-    }
+/// Runs `body` on bytes that this keychain has written: what is malformed is damaged.
+func soundly<R>(_ body: () throws(SyncError) -> R) throws(SystemError) -> R {
+    do { return try body() } catch { throw .row(.damagedContent) }
 }
