@@ -34,7 +34,7 @@ let floors = [
         "KeychainSwift", "LocalAuthentication", "SecItem", "Security", "Valet", "ValetTesting",
     ],
     "Sync": ["Sync", "SyncAgent", "SyncStores"],
-    "Command": ["ClientsCommand", "SyncCommand", "ValetCLI", "ValetCommand"],
+    "Command": ["ClientsCommand", "SecretService", "SyncCommand", "ValetCLI", "ValetCommand"],
 ]
 
 func floor(_ folder: String) -> String {
@@ -226,7 +226,13 @@ var products: [Product] = [
                 "KeychainModel", "KeychainServices", "KeychainStore", "Sealing", "System",
                 "ValetCLI",
             ]),
-        program("ValetCommand", ["ClientsCommand", "ValetCLI"]),
+        library(
+            "SecretService",
+            [
+                "KeychainDatabase", "KeychainModel", "KeychainServices", "KeychainStore", "Sealing",
+                "System", "UserPresence", "ValetCLI",
+            ]),
+        program("ValetCommand", ["ClientsCommand", "SecretService", "ValetCLI"]),
         program(
             "SyncCommand",
             [

@@ -16,7 +16,7 @@ package enum DurationText {
     /// Reads the value of an option; nil if it is not given.
     ///
     /// - Throws: ``ExitCode/usage``, with the accepted form as a hint.
-    static func value(
+    package static func value(
         of option: OptionDeclaration, in values: ParsedValues
     ) throws(CLIError) -> Duration? {
         guard let text = values[option] else { return nil }

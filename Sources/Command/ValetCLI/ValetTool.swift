@@ -121,7 +121,7 @@ package enum ValetTool {
                 "Other programs",
                 [
                     "import", "export", "git-credential", "docker-credential", "aws-credentials",
-                    "entitlements", "completions", "manual",
+                    "serve", "entitlements", "completions", "manual",
                 ]
             ),
         ],

@@ -30,12 +30,15 @@ package enum Attribute: String, CaseIterable, Hashable, Sendable {
     case accessControl = "accc"
     case creationDate = "cdat"
     case modificationDate = "mdat"
+    /// The names and values by which programs of the Secret Service look for an item, encoded:
+    /// `LookupAttributes`. SecItem does not show it.
+    case lookupAttributes = "look"
 
     /// How values of this attribute are converted and compared (spec/secitem.md §2.1).
     package var family: AttributeFamily {
         switch self {
         case .account, .service, .generic, .securityDomain, .server, .authenticationType, .path,
-            .label, .itemDescription, .comment, .alias, .protectedData:
+            .label, .itemDescription, .comment, .alias, .protectedData, .lookupAttributes:
             .blob
         case .protocol, .port, .synchronizable, .creator, .type, .scriptCode, .isInvisible,
             .isNegative, .hasCustomIcon:
@@ -49,7 +52,7 @@ package enum Attribute: String, CaseIterable, Hashable, Sendable {
     /// Whether items of `itemClass` can have this attribute (spec/secitem.md §2.2).
     package func exists(in itemClass: ItemClass) -> Bool {
         switch self {
-        case .service, .generic: itemClass == .genericPassword
+        case .service, .generic, .lookupAttributes: itemClass == .genericPassword
         case .securityDomain, .server, .protocol, .authenticationType, .port, .path:
             itemClass == .internetPassword
         default: true
@@ -98,11 +101,12 @@ package enum Attribute: String, CaseIterable, Hashable, Sendable {
         case .accessControl: 26
         case .creationDate: 27
         case .modificationDate: 28
+        case .lookupAttributes: 29
         }
     }
 
     private static let byTag: [Attribute?] = {
-        var table = [Attribute?](repeating: nil, count: 29)
+        var table = [Attribute?](repeating: nil, count: 30)
         for attribute in Attribute.allCases { table[Int(attribute.tag)] = attribute }
         return table
     }()

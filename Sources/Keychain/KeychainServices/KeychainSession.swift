@@ -147,6 +147,16 @@ package struct KeychainSession: Sendable {
         }
     }
 
+    /// Stores an item in the place of one with the same lookup attributes:
+    /// ``KeychainStore/ItemStore/replaceByLookup(_:for:)``.
+    package func replaceByLookup(
+        _ item: NewItem, value: SecretValue
+    ) throws(KeychainFailure) -> (reference: PersistentReference, wasThere: Bool) {
+        try asking(.set(item)) { () throws(KeychainFailure) in
+            try store.replaceByLookup(Addition(item, value: value), for: caller)
+        }
+    }
+
     /// The values of the items with these accounts, all from one moment. Accounts without an item,
     /// or without a value, are missing in the result.
     ///

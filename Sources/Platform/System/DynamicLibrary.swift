@@ -26,3 +26,6 @@ internal import Glibc
         return unsafe unsafeBitCast(address, to: F.self)
     }
 }
+
+// Sendable because the library stays loaded, and dlsym(3) is safe from every thread.
+extension DynamicLibrary: @unchecked Sendable {}

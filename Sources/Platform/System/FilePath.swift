@@ -29,6 +29,25 @@ package enum FilePath {
         FileStatus(at: path, followingLink: true)?.type == S_IFREG
     }
 
+    /// Makes a folder as ``makePublicFolder(at:)``, with those around it.
+    package static func makePublicFolders(to path: String) throws(SystemError) {
+        var folder = ""
+        for part in path.split(separator: "/") {
+            folder += "/" + part
+            if FileStatus(at: folder, followingLink: true)?.type == S_IFDIR { continue }
+            try makePublicFolder(at: folder)
+        }
+    }
+
+    /// Deletes a file.
+    ///
+    /// - Returns: false if there is none.
+    package static func remove(_ path: String) throws(SystemError) -> Bool {
+        if unsafe unlink(path) == 0 { return true }
+        if errno == ENOENT { return false }
+        throw SystemError(errno: errno, during: "delete a file", path: path)
+    }
+
     /// Makes a folder that everybody may read, whatever the umask; does nothing if there is one.
     ///
     /// - Throws: ``SystemError``: `missing` without the folder around it, `cannotOpen`,

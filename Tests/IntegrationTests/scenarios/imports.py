@@ -6,13 +6,13 @@ import hashlib
 import json
 import os
 import shutil
-import socket
 import subprocess
 import termios
 import time
 
 from kills import calls, chosen, killed, report
-from support import COMMAND, CRASH_TEST, Failure, expect, kill_session, need, scenario, Skip
+from support import (COMMAND, CRASH_TEST, Skip, expect, is_listening, kill_session, need,
+                     scenario, wait_for)
 
 
 def imported(world, source, *words, input=b"", code=0, env=None):
@@ -462,17 +462,3 @@ def of_a_hostile_keyring(world):
         imported(world, "secret-service", code=code, env=env)
         keyring.kill()
         keyring.wait()
-
-
-def is_listening(path):
-    """Whether a socket takes connections: its file is there a moment before."""
-    with socket.socket(socket.AF_UNIX) as client:
-        return client.connect_ex(path) == 0
-
-
-def wait_for(condition, what):
-    end = time.monotonic() + 20
-    while not condition():
-        if time.monotonic() > end:
-            raise Failure(f"waited in vain for {what}")
-        time.sleep(0.05)

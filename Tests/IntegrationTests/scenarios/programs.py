@@ -8,8 +8,7 @@ import subprocess
 import sys
 import time
 
-from imports import wait_for
-from support import COMMAND, expect, need, scenario
+from support import COMMAND, expect, need, scenario, wait_for
 
 PASSCODE = b"correct horse\n"
 # The descriptors of the program itself, without the one that reads the folder.

@@ -7,6 +7,7 @@ import os
 import select
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import tempfile
@@ -81,6 +82,20 @@ def need_quota(world):
 def need(program):
     if shutil.which(program) is None:
         raise Skip(f"needs {program}")
+
+
+def is_listening(path):
+    """Whether a socket takes connections: its file is there a moment before."""
+    with socket.socket(socket.AF_UNIX) as client:
+        return client.connect_ex(path) == 0
+
+
+def wait_for(condition, what):
+    end = time.monotonic() + 20
+    while not condition():
+        if time.monotonic() > end:
+            raise Failure(f"waited in vain for {what}")
+        time.sleep(0.05)
 
 
 class Outcome:

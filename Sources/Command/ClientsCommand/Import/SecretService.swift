@@ -89,14 +89,14 @@ struct SecretService: ~Copyable {
     private func call(
         _ member: String, of interface: String, at path: String,
         _ arguments: [(type: Unicode.Scalar, text: String)]
-    ) throws(CLIError) -> SessionBus.Answer? {
+    ) throws(CLIError) -> BusMessage? {
         try Self.call(bus, member, of: interface, at: path, arguments)
     }
 
     private static func call(
         _ bus: borrowing SessionBus, _ member: String, of interface: String, at path: String,
         _ arguments: [(type: Unicode.Scalar, text: String)]
-    ) throws(CLIError) -> SessionBus.Answer? {
+    ) throws(CLIError) -> BusMessage? {
         do {
             return try bus.call(member, of: interface, at: path, on: service, arguments)
         } catch {
@@ -117,17 +117,12 @@ struct SecretService: ~Copyable {
         guard let answer else {
             throw CLIError(.failure, "the keyring does not list its \(property.lowercased())")
         }
-        var paths: [String] = []
+        var paths: [String]?
         // Leaving the list fails if a part of it was not read.
-        var isWhole = false
         let isList = answer.inside("v", "ao") {
-            isWhole = answer.inside("a", "o") {
-                while paths.count < ImportedItems.maximumCount, let path = answer.text("o") {
-                    paths.append(path)
-                }
-            }
+            paths = answer.texts("o", atMost: ImportedItems.maximumCount)
         }
-        guard isList, isWhole else {
+        guard isList, let paths else {
             throw CLIError(
                 .failure,
                 "the keyring's \(property.lowercased()) are not a list of at most "
@@ -175,18 +170,8 @@ struct SecretService: ~Copyable {
         return isRead ? entry : nil
     }
 
-    private static func attributes(_ answer: borrowing SessionBus.Answer) -> [String: String] {
-        var attributes: [String: String] = [:]
-        _ = answer.inside("a", "{ss}") {
-            while answer.inside(
-                "e", "ss",
-                {
-                    if let name = answer.text(), let value = answer.text() {
-                        attributes[name] = value
-                    }
-                })
-            {}
-        }
+    private static func attributes(_ answer: borrowing BusMessage) -> [String: String] {
+        var attributes = answer.dictionary(atMost: 1_000) ?? [:]
         if attributes["xdg:schema"] == generalSchema { attributes["xdg:schema"] = nil }
         return attributes
     }

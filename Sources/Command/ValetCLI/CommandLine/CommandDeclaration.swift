@@ -179,6 +179,20 @@ package struct AddedVerbs: Sendable {
     /// These verbs alone, declared when it is asked for: the frequent verbs do not need it.
     var table: VerbTable { declare() }
 
+    /// These verbs and one more.
+    package func adding(
+        _ declaration: @autoclosure @escaping @Sendable () -> CommandDeclaration,
+        _ name: String,
+        _ run: @escaping @Sendable (ParsedValues, Context) throws(CLIError) -> ExitCode
+    ) -> AddedVerbs {
+        let (declare, others) = (declare, self.run)
+        return AddedVerbs(
+            declare().verbs + [declaration()], groups: declare().groups
+        ) { (verb, values, context) throws(CLIError) in
+            try verb == name ? run(values, context) : others(verb, values, context)
+        }
+    }
+
     static let none = AddedVerbs([], groups: []) { (_, _, _) in .failure }
 }
 

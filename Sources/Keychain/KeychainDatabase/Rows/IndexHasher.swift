@@ -139,6 +139,17 @@ package final class IndexHasher: Sendable {
 
     private static let plainKeyTag: UInt8 = 127
 
+    /// The hash of one lookup attribute of a generic password in `group`: docs/FORMAT.md §6.5.
+    func lookupHash(_ name: String, _ value: String, group: AccessGroup) -> IndexHash {
+        var parts = LengthPrefixed(reservingByteCount: 192)
+        parts.append(ItemClass.genericPassword.rawValue)
+        parts.append(Self.lookupTags.lowerBound)
+        parts.append(group.rawValue)
+        parts.append(name)
+        parts.append(value)
+        return attributes.indexHash(appending: parts)
+    }
+
     /// The hash of a program under an application identifier.
     package func program(_ applicationIdentifier: String, path: String) -> Digest {
         var parts = LengthPrefixed(reservingByteCount: 256)
@@ -160,9 +171,14 @@ package final class IndexHasher: Sendable {
         var others: [UInt8: IndexHash] = [:]
         for (attribute, value) in values
         where attribute.isHashed && attribute != .account && attribute != place
-            && value != attribute.defaultValue
+            && attribute != .lookupAttributes && value != attribute.defaultValue
         {
             others[attribute.tag] = self.attribute(attribute, value, itemClass, group: group)
+        }
+        if let lookup = LookupAttributes(values[.lookupAttributes]) {
+            for (tag, hash) in zip(Self.lookupTags, lookupHashes(lookup, group: group)) {
+                others[tag] = hash
+            }
         }
         if Attribute.variants.contains(where: { others[$0.tag] != nil }) {
             others[Self.plainKeyTag] = plainKey(

@@ -118,6 +118,8 @@ package struct Search {
     private let state: RowKeys
     private let groupHash: IndexHash
     private let hashed: [(attribute: Attribute, value: AttributeValue, hash: IndexHash)]
+    /// Of the lookup attributes that the query names.
+    private let lookups: [IndexHash]
     /// Set when the query names all of a primary key; two when it asks for both kinds of items.
     private let keys: [(place: ItemPlace, plain: IndexHash)]
 
@@ -129,10 +131,17 @@ package struct Search {
         self.state = state
         let itemClass = query.itemClass
         groupHash = hasher.group(group, itemClass)
-        hashed = query.attributes.filter(\.key.isHashed).map { attribute, value in
+        let plain = query.attributes.filter {
+            $0.key.isHashed && $0.key != .lookupAttributes
+        }
+        hashed = plain.map { attribute, value in
             let hash = hasher.attribute(attribute, value, itemClass, group: group)
             return (attribute, value, hash)
         }
+        lookups =
+            LookupAttributes(query.attributes[.lookupAttributes]).map {
+                hasher.lookupHashes($0, group: group)
+            } ?? []
         let flags = query.namesPrimaryKey ? query.synchronizable.flags : []
         keys = flags.map { flag in
             (
@@ -205,7 +214,7 @@ package struct Search {
     private func rows(
         _ store: RowConnection, _ place: IndexHash?
     ) throws(SystemError) -> [FoundRow] {
-        let route = route(store, place)
+        let route = try route(store, place)
         let run = try route.start(route.rows)
         return try found(run)
     }
@@ -214,7 +223,7 @@ package struct Search {
     package func candidates(
         _ store: RowConnection, limit: Int
     ) throws(SystemError) -> [Int64] {
-        let route = route(store, hash(of: query.itemClass.placeAttribute))
+        let route = try route(store, hash(of: query.itemClass.placeAttribute))
         let run = try route.start(route.numbers)
         var numbers: [Int64] = []
         while numbers.count < limit, try run.step() { numbers.append(run.int64(0)) }
@@ -222,9 +231,14 @@ package struct Search {
     }
 
     /// The statements that leave the fewest rows to look at.
-    private func route(_ store: RowConnection, _ place: IndexHash?) -> Route {
+    private func route(
+        _ store: RowConnection, _ place: IndexHash?
+    ) throws(SystemError) -> Route {
         if let account = hash(of: .account) {
             return Route(store.byAccount, store.numbersByAccount, [groupHash, account])
+        }
+        if let lookup = try rarestLookup(store) {
+            return Route(store.byAttribute, store.numbersByAttribute, [lookup])
         }
         let rare = hashed.first { entry in
             !isColumn(entry.attribute) && !entry.attribute.matchesDefault(entry.value)
@@ -232,6 +246,21 @@ package struct Search {
         if let rare { return Route(store.byAttribute, store.numbersByAttribute, [rare.hash]) }
         if let place { return Route(store.byPlace, store.numbersByPlace, [groupHash, place]) }
         return Route(store.byGroup, store.numbersByGroup, [groupHash])
+    }
+
+    /// The lookup attribute that the fewest items have; nil if the query names none.
+    private func rarestLookup(_ store: RowConnection) throws(SystemError) -> IndexHash? {
+        guard lookups.count > 1 else { return lookups.first }
+        var rarest: (hash: IndexHash, count: Int)?
+        for hash in lookups {
+            let run = try Route(store.byAttribute, store.numbersByAttribute, [hash])
+                .start(store.numbersByAttribute)
+            var count = 0
+            // It need not be counted beyond what another one has.
+            while count < rarest?.count ?? .max, try run.step() { count += 1 }
+            if count < rarest?.count ?? .max { rarest = (hash, count) }
+        }
+        return rarest?.hash
     }
 
     /// A way to rows, and to their numbers alone.
@@ -302,10 +331,11 @@ package struct Search {
     /// Whether a row has the requested hashes.
     private func isIndexed(_ row: SealedRow) -> Bool {
         guard row.groupHash == groupHash else { return false }
-        guard hashed.contains(where: { !isColumn($0.attribute) }) else {
+        guard !lookups.isEmpty || hashed.contains(where: { !isColumn($0.attribute) }) else {
             return hashed.allSatisfy { column($0.attribute, of: row) == $0.hash }
         }
         guard let others = try? IndexHashes.others(parsing: row.hashes) else { return true }
+        guard lookups.allSatisfy(others.values.contains) else { return false }
         return hashed.allSatisfy { attribute, value, hash in
             if isColumn(attribute) { return column(attribute, of: row) == hash }
             guard let stored = others[attribute.tag] else { return attribute.matchesDefault(value) }

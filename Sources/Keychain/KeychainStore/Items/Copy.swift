@@ -211,7 +211,7 @@ struct RowOpener {
     private func compare(_ content: ItemContent) throws(SystemError) {
         for (attribute, wanted) in query.attributes where attribute.isHashed {
             guard let stored = content.attributes[attribute] ?? attribute.defaultValue,
-                attribute.matches(wanted, stored)
+                attribute.finds(wanted, in: stored)
             else { throw .row(.damagedContent) }
         }
     }

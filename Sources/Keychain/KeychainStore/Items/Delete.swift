@@ -141,7 +141,7 @@ extension ItemQuery {
     func fits(_ content: ItemContent) throws(SystemError) -> Bool {
         for (attribute, wanted) in attributes {
             let stored = content.attributes[attribute] ?? attribute.defaultValue
-            let matches = stored.map { attribute.matches(wanted, $0) } ?? false
+            let matches = stored.map { attribute.finds(wanted, in: $0) } ?? false
             if !matches, attribute.isHashed { throw .row(.damagedContent) }
             if !matches { return false }
         }

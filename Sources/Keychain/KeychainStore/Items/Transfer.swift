@@ -188,7 +188,7 @@ extension ItemTransaction {
     }
 
     /// Opens the rows that match, without damaged ones.
-    private func openSound(
+    func openSound(
         _ query: ItemQuery, _ groups: [AccessGroup]
     ) throws(KeychainFailure) -> [OpenedRow] {
         var matches: [OpenedRow] = []

@@ -25,6 +25,19 @@ internal import Glibc
         return connection
     }
 
+    /// Begins to connect to the user's session bus.
+    ///
+    /// - Throws: `libraryAbsent`, `busAbsent`.
+    init(ofSession operation: String, hint: String? = nil) throws(SystemError) {
+        let library = unsafe try SDBusLibrary("libsystemd.so.0")
+        var made: OpaquePointer?
+        let code = unsafe library.openUser(&made)
+        guard code >= 0, let bus = unsafe made else {
+            throw SystemError(.busAbsent, during: operation, hint: hint, systemError: -code)
+        }
+        unsafe self.init(owning: bus, library)
+    }
+
     @unsafe init(owning handle: OpaquePointer, _ library: SDBusLibrary) {
         unsafe self.handle = handle
         unsafe self.library = library

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Owns one sd-bus message. ``BusConnection`` sends and receives messages.
-@safe struct BusMessage: ~Copyable {
+@safe package struct BusMessage: ~Copyable {
     /// `SD_BUS_MESSAGE_…`
-    enum Kind: UInt8 {
+    package enum Kind: UInt8 {
         case call = 1
         case reply, error, signal
     }
@@ -24,13 +24,13 @@
     deinit { _ = unsafe library.unref(handle) }
 
     /// The kind; `nil` for a kind that the specification does not define.
-    var kind: Kind? {
+    package var kind: Kind? {
         var number: UInt8 = 0
         return unsafe library.type(handle, &number) >= 0 ? Kind(rawValue: number) : nil
     }
 
     /// The unique name of the sender, set by the bus.
-    var sender: String { unsafe string(library.sender(handle)) }
+    package var sender: String { unsafe string(library.sender(handle)) }
 
     /// Whether it answers call number `cookie` to `destination`. Only the destination may answer;
     /// only the bus may report that it cannot.
@@ -54,15 +54,21 @@
         return unsafe string(error.pointee)
     }
 
+    /// The object that is called, or that sent a signal.
+    package var path: String { unsafe string(library.path(handle)) }
+    /// The interface; empty for a call that names none.
+    package var interface: String { unsafe string(library.interface(handle)) }
+    package var member: String { unsafe string(library.member(handle)) }
+    /// The types of the parts.
+    package var signature: String { unsafe string(library.signature(handle, 1)) }
+
     /// Reads a signal.
     ///
     /// - Throws: `malformed`.
     func signal() throws(SystemError) -> BusSignal {
         BusSignal(
-            object: unsafe BusObject(
-                path: string(library.path(handle)),
-                interface: string(library.interface(handle))),
-            member: unsafe string(library.member(handle)), arguments: try values("read a signal"),
+            object: BusObject(path: path, interface: interface), member: member,
+            arguments: try values("read a signal"),
             sender: sender)
     }
 

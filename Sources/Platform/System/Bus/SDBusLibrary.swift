@@ -17,7 +17,7 @@
     let descriptor: @convention(c) (Handle) -> Int32
     let events: @convention(c) (Handle) -> Int32
     let process: @convention(c) (Handle, UnsafeMutablePointer<Handle?>) -> Int32
-    let send: @convention(c) (Handle, Handle, UnsafeMutablePointer<UInt64>) -> Int32
+    let send: @convention(c) (Handle, Handle, UnsafeMutablePointer<UInt64>?) -> Int32
     let closeUnref: @convention(c) (Handle) -> Handle?
 
     let newMethodCall:
@@ -31,6 +31,8 @@
     let path: @convention(c) (Handle) -> Text?
     let interface: @convention(c) (Handle) -> Text?
     let member: @convention(c) (Handle) -> Text?
+    let signature: @convention(c) (Handle, Int32) -> Text?
+    let serving: Serving
     /// A structure that begins with the name of the error.
     let error: @convention(c) (Handle) -> UnsafePointer<Text?>?
     let openUser: @convention(c) (UnsafeMutablePointer<Handle?>) -> Int32
@@ -41,6 +43,7 @@
     let sensitive: @convention(c) (Handle) -> Int32
     let openContainer: @convention(c) (Handle, CChar, Text) -> Int32
     let closeContainer: @convention(c) (Handle) -> Int32
+    let appendArray: @convention(c) (Handle, CChar, UnsafeRawPointer?, Int) -> Int32
     let readArray:
         @convention(c) (
             Handle, CChar, UnsafeMutablePointer<UnsafeRawPointer?>, UnsafeMutablePointer<Int>
@@ -78,6 +81,9 @@
         unsafe path = try Self.symbol("sd_bus_message_get_path", of: library)
         unsafe interface = try Self.symbol("sd_bus_message_get_interface", of: library)
         unsafe member = try Self.symbol("sd_bus_message_get_member", of: library)
+        unsafe signature = try Self.symbol("sd_bus_message_get_signature", of: library)
+        unsafe serving = try Serving(library)
+        unsafe appendArray = try Self.symbol("sd_bus_message_append_array", of: library)
         unsafe error = try Self.symbol("sd_bus_message_get_error", of: library)
         unsafe peekType = try Self.symbol("sd_bus_message_peek_type", of: library)
         unsafe readBasic = try Self.symbol("sd_bus_message_read_basic", of: library)
@@ -90,6 +96,25 @@
         unsafe closeContainer = try Self.symbol("sd_bus_message_close_container", of: library)
         unsafe readArray = try Self.symbol("sd_bus_message_read_array", of: library)
         unsafe skip = try Self.symbol("sd_bus_message_skip", of: library)
+    }
+
+    /// What only a program needs that answers calls.
+    @unsafe struct Serving {
+        let requestName: @convention(c) (Handle, Text, UInt64) -> Int32
+        let newReturn: @convention(c) (Handle, UnsafeMutablePointer<Handle?>) -> Int32
+        let newError:
+            @convention(c) (Handle, UnsafeMutablePointer<Handle?>, UnsafeRawPointer) -> Int32
+        let newSignal:
+            @convention(c) (Handle, UnsafeMutablePointer<Handle?>, Text, Text, Text) -> Int32
+
+        init(_ library: DynamicLibrary) throws(SystemError) {
+            unsafe requestName = try SDBusLibrary.symbol("sd_bus_request_name", of: library)
+            unsafe newReturn = try SDBusLibrary.symbol(
+                "sd_bus_message_new_method_return", of: library)
+            unsafe newError = try SDBusLibrary.symbol(
+                "sd_bus_message_new_method_error", of: library)
+            unsafe newSignal = try SDBusLibrary.symbol("sd_bus_message_new_signal", of: library)
+        }
     }
 
     private static func symbol<F>(

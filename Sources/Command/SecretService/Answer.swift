@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainModel
+internal import ValetSystem
+
+/// What becomes of a call.
+enum Answer: Sendable {
+    /// `write` appends the results.
+    case results(_ write: @Sendable (borrowing BusMessage) -> Void)
+    case refusal(ServiceError, String)
+
+    static var nothing: Answer { .results { _ in } }
+
+    static func path(_ path: String) -> Answer { .results { $0.write(path, as: "o") } }
+
+    init(_ failure: KeychainFailure) {
+        let error: ServiceError =
+            switch failure.code {
+            case .locked: .isLocked
+            case .itemNotFound: .noSuchObject
+            case .invalidRequest, .valueTooLarge: .invalidArguments
+            case .timedOut: .timeout
+            default: .failed
+            }
+        self = .refusal(error, failure.hint.map { "\(failure.message): \($0)" } ?? failure.message)
+    }
+
+    /// The answer of `body`, or its failure.
+    static func of(_ body: () throws(KeychainFailure) -> Answer) -> Answer {
+        do { return try body() } catch { return Answer(error) }
+    }
+}
+
+/// The errors that clients tell apart (Secret Service API 0.2, "Errors"; D-Bus specification,
+/// "Standard Interfaces").
+enum ServiceError: String, Sendable {
+    case isLocked = "org.freedesktop.Secret.Error.IsLocked"
+    case noSession = "org.freedesktop.Secret.Error.NoSession"
+    case noSuchObject = "org.freedesktop.Secret.Error.NoSuchObject"
+    case unknownObject = "org.freedesktop.DBus.Error.UnknownObject"
+    case unknownInterface = "org.freedesktop.DBus.Error.UnknownInterface"
+    case unknownMethod = "org.freedesktop.DBus.Error.UnknownMethod"
+    case unknownProperty = "org.freedesktop.DBus.Error.UnknownProperty"
+    case readOnly = "org.freedesktop.DBus.Error.PropertyReadOnly"
+    case invalidArguments = "org.freedesktop.DBus.Error.InvalidArgs"
+    case notSupported = "org.freedesktop.DBus.Error.NotSupported"
+    case limitsExceeded = "org.freedesktop.DBus.Error.LimitsExceeded"
+    case timeout = "org.freedesktop.DBus.Error.Timeout"
+    case failed = "org.freedesktop.DBus.Error.Failed"
+}
+
+/// How a call is carried out.
+enum Plan {
+    case now(Answer)
+    /// On another thread, because the keychain may keep it waiting.
+    case later(@Sendable () -> Answer)
+    /// Nobody waits for it: the message was not understood, and is answered so.
+    static func refuse(_ error: ServiceError, _ text: String) -> Plan {
+        .now(.refusal(error, text))
+    }
+
+    static func asking(
+        _ body: @escaping @Sendable () throws(KeychainFailure) -> Answer
+    ) -> Plan {
+        .later { Answer.of(body) }
+    }
+}

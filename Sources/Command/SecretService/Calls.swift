@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
+internal import ValetSealing
+internal import ValetSystem
+
+// What each method does. Everything of a message is read here, on the thread of the bus.
+
+extension SecretService {
+    /// How a call is carried out.
+    func plan(_ call: borrowing BusMessage) -> Plan {
+        guard let object = ObjectPath(call.path) else {
+            return planOutside(call)
+        }
+        let named = call.interface
+        let own = [object.interface, .properties, .introspection]
+        let known = named.isEmpty ? own : own.filter { $0.rawValue == named }
+        guard !known.isEmpty else {
+            return .refuse(.unknownInterface, "\(call.path) has no interface \(named)")
+        }
+        for interface in known {
+            guard let method = interface.methods.first(where: { $0.name == call.member }) else {
+                continue
+            }
+            guard call.signature == method.takes.joined() else {
+                return .refuse(
+                    .invalidArguments, "\(method.name) takes \(method.takes.joined())")
+            }
+            let plan =
+                switch interface {
+                case .service: planService(call)
+                case .collection: planCollection(call, object)
+                case .item: planItem(call, object)
+                case .session: planSession(call, object)
+                case .prompt: planPrompt(call, object)
+                case .properties: planProperties(call, object)
+                case .introspection: planIntrospection(object)
+                }
+            return plan ?? .refuse(.invalidArguments, "the arguments of \(method.name)")
+        }
+        return .refuse(.unknownMethod, "there is no method \(call.member)")
+    }
+
+    /// Objects above the service are only looked through.
+    private func planOutside(_ call: borrowing BusMessage) -> Plan {
+        let path = call.path
+        let isAbove = path == "/" || (ObjectPath.root + "/").hasPrefix(path + "/")
+        guard isAbove, call.member == "Introspect" else {
+            return .refuse(.unknownObject, "there is no object \(path)")
+        }
+        let rest = (path == "/" ? ObjectPath.root : String(ObjectPath.root.dropFirst(path.count)))
+        let child = rest.split(separator: "/").first.map(String.init) ?? ""
+        let text = Interface.description(of: [.introspection], children: [child])
+        return .now(.results { $0.write(text) })
+    }
+
+    // MARK: Service
+
+    private func planService(_ call: borrowing BusMessage) -> Plan? {
+        let holdings = holdings
+        switch call.member {
+        case "OpenSession": return openSession(call)
+        case "CreateCollection": return createCollection(call)
+        case "SearchItems":
+            guard let attributes = call.attributes() else { return nil }
+            return .asking { () throws(KeychainFailure) in
+                let found = try holdings.search(attributes)
+                return .results { message in
+                    message.write(found.unlocked, as: "o")
+                    message.write(found.locked, as: "o")
+                }
+            }
+        case "Unlock": return call.paths().map { unlock($0, for: call.sender) }
+        case "Lock": return call.paths().map(lock)
+        case "GetSecrets":
+            guard let paths = call.paths(), let session = call.text("o") else { return nil }
+            return getSecrets(paths, session, for: call.sender)
+        case "ReadAlias":
+            guard let alias = call.text() else { return nil }
+            return .asking { () throws(KeychainFailure) in
+                let target = try holdings.list.target(ofAlias: alias)
+                return .path(target.map { ObjectPath.collection($0).text } ?? ObjectPath.none)
+            }
+        default:
+            guard let alias = call.text(), let path = call.text("o") else { return nil }
+            return .asking { () throws(KeychainFailure) in
+                guard path != ObjectPath.none else {
+                    try holdings.list.setAlias(alias, to: nil)
+                    return .nothing
+                }
+                guard let name = try holdings.collection(ObjectPath(path)),
+                    try holdings.list.record(of: name) != nil
+                else { throw Holdings.noSuchObject }
+                try holdings.list.setAlias(alias, to: name)
+                return .nothing
+            }
+        }
+    }
+
+    private func openSession(_ call: borrowing BusMessage) -> Plan? {
+        guard let algorithm = call.text() else { return nil }
+        let client = call.sender
+        switch algorithm {
+        case TransferSession.plainName:
+            guard let number = newNumber(for: client) else { return Self.tooManyObjects }
+            clients[client, default: Client()].sessions[number] = .plain
+            return .now(
+                .results { message in
+                    message.write(variant: "s") { message.write("") }
+                    message.write(ObjectPath.session(number).text, as: "o")
+                })
+        case TransferSession.encryptedName:
+            guard let cipher = TransferCipher.ofSystem else { break }
+            var key: [UInt8]?
+            _ = call.inside("v", "ay") {
+                key = call.withBytes { bytes in bytes.indices.map { bytes[$0] } }
+            }
+            guard let key, let agreed = TransferSession.agree(with: key, by: cipher) else {
+                return nil
+            }
+            guard let number = newNumber(for: client) else { return Self.tooManyObjects }
+            clients[client, default: Client()].sessions[number] = agreed.session
+            return .now(
+                .results { message in
+                    message.write(variant: "ay") { message.write(agreed.publicKey.span) }
+                    message.write(ObjectPath.session(number).text, as: "o")
+                })
+        default: break
+        }
+        return .refuse(.notSupported, "the algorithm \(algorithm) is not supported")
+    }
+
+    private static let tooManyObjects = Plan.refuse(
+        .limitsExceeded, "this client has too many sessions and prompts")
+
+    private func createCollection(_ call: borrowing BusMessage) -> Plan? {
+        guard let properties = call.newProperties(), let alias = call.text() else { return nil }
+        let label = properties.texts[Interface.collection.rawValue + ".Label"] ?? ""
+        let holdings = holdings
+        return .asking { () throws(KeychainFailure) in
+            let path = ObjectPath.collection(
+                try holdings.list.create(label: label, alias: alias)
+            ).text
+            return .results { message in
+                message.write(path, as: "o")
+                message.write(ObjectPath.none, as: "o")
+            }
+        }
+    }
+
+    /// Without a passcode, and while the keychain is unlocked, answers at once with what was asked.
+    private func unlock(_ paths: [String], for client: String) -> Plan {
+        guard let number = newNumber(for: client) else { return Self.tooManyObjects }
+        clients[client, default: Client()].prompts[number] = UnlockPrompt(objects: paths)
+        let (holdings, inbox) = (holdings, inbox)
+        return .asking { () throws(KeychainFailure) in
+            let isLocked = try holdings.items(of: CollectionList.login).isLocked()
+            if !isLocked { inbox.add(.forgotten(number)) }
+            return .results { message in
+                message.write(isLocked ? [] : paths, as: "o")
+                message.write(
+                    isLocked ? ObjectPath.prompt(number).text : ObjectPath.none, as: "o")
+            }
+        }
+    }
+
+    private func lock(_ paths: [String]) -> Plan {
+        let holdings = holdings
+        return .asking { () throws(KeychainFailure) in
+            var isDone = true
+            do throws(KeychainFailure) {
+                try holdings.list.session.store.keychain.lock()
+            } catch {
+                // What has no passcode, or is not there, cannot be locked.
+                guard [.passcodeNotSet, .itemNotFound].contains(error.code) else { throw error }
+                isDone = false
+            }
+            return .results { [isDone] message in
+                message.write(isDone ? paths : [], as: "o")
+                message.write(ObjectPath.none, as: "o")
+            }
+        }
+    }
+
+    /// The secrets of those items that exist and are not locked.
+    private func getSecrets(_ paths: [String], _ session: String, for client: String) -> Plan {
+        guard let transfer = self.session(session, of: client) else { return Self.noSession }
+        let holdings = holdings
+        return .asking { () throws(KeychainFailure) in
+            var found: [(path: String, secret: TravellingSecret)] = []
+            for path in paths {
+                guard case .item(let item)? = ObjectPath(path) else { continue }
+                do throws(KeychainFailure) {
+                    let secret = try holdings.secret(of: item, through: transfer, session)
+                    if let secret { found.append((path, secret)) }
+                } catch {
+                    guard error.code == .locked else { throw error }
+                }
+            }
+            return .results { [found] message in
+                message.write("a", of: "{o(\(TravellingSecret.signature))}") {
+                    for (path, secret) in found {
+                        message.write("e", of: "o(\(TravellingSecret.signature))") {
+                            message.write(path, as: "o")
+                            message.write(secret)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    static let noSession = Plan.refuse(.noSession, "there is no such session of this client")
+
+    /// A session of that client.
+    func session(_ path: String, of client: String) -> TransferSession? {
+        guard case .session(let number)? = ObjectPath(path) else { return nil }
+        return clients[client]?.sessions[number]
+    }
+
+    // MARK: Sessions and prompts
+
+    private func planSession(_ call: borrowing BusMessage, _ object: ObjectPath) -> Plan {
+        guard case .session(let number) = object,
+            clients[call.sender]?.sessions.removeValue(forKey: number) != nil
+        else { return Self.noSession }
+        return .now(.nothing)
+    }
+
+    private func planPrompt(_ call: borrowing BusMessage, _ object: ObjectPath) -> Plan {
+        let client = call.sender
+        guard case .prompt(let number) = object, var prompt = clients[client]?.prompts[number]
+        else {
+            return .refuse(.noSuchObject, "there is no such prompt of this client")
+        }
+        if call.member == "Dismiss" {
+            prompt.cancellation.cancel()
+            if !prompt.isAsked { inbox.add(.prompted(number, isDone: false)) }
+            return .now(.nothing)
+        }
+        guard !prompt.isAsked else { return .now(.nothing) }
+        prompt.isAsked = true
+        clients[client]?.prompts[number] = prompt
+        let inbox = inbox
+        prompt.ask(holdings.list.session.store, onBehalfOf: "A program") { isDone in
+            inbox.add(.prompted(number, isDone: isDone))
+        }
+        return .now(.nothing)
+    }
+
+    private func planIntrospection(_ object: ObjectPath) -> Plan {
+        let holdings = holdings
+        return .asking { () throws(KeychainFailure) in
+            let children: [String] =
+                switch object {
+                case .service:
+                    try holdings.collections().map { "collection/" + $0 } + ["aliases/default"]
+                default: []
+                }
+            let text = Interface.description(
+                of: [object.interface, .properties, .introspection], children: children)
+            return .results { $0.write(text) }
+        }
+    }
+}
+
+extension Holdings {
+    /// The secret of an item as it travels; nil for an item that is gone.
+    func secret(
+        of item: ItemPath, through transfer: TransferSession, _ session: String
+    ) throws(KeychainFailure) -> TravellingSecret? {
+        guard let found = try items(of: item.collection).secret(of: item.id) else { return nil }
+        guard let sealed = transfer.sealed(found.value) else {
+            throw KeychainFailure(
+                .internalFault, during: "send a secret",
+                message: "the library for the session's cipher refuses")
+        }
+        return TravellingSecret(session, sealed.parameters, sealed.bytes, found.contentType)
+    }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainModel
+internal import ValetSealing
+internal import ValetSystem
+
+// The methods of collections and items.
+
+extension SecretService {
+    func planCollection(_ call: borrowing BusMessage, _ object: ObjectPath) -> Plan? {
+        let holdings = holdings
+        switch call.member {
+        case "CreateItem": return createItem(call, object)
+        case "SearchItems":
+            guard let attributes = call.attributes() else { return nil }
+            return .asking { () throws(KeychainFailure) in
+                guard let name = try holdings.collection(object) else {
+                    throw Holdings.noSuchObject
+                }
+                let found = try holdings.items(existing: name).ids(having: attributes)
+                let paths = found.map { ItemPath(collection: name, id: $0).text }
+                return .results { $0.write(paths, as: "o") }
+            }
+        default:
+            return .asking { () throws(KeychainFailure) in
+                guard let name = try holdings.collection(object),
+                    name != CollectionList.session
+                else { throw Holdings.noSuchObject }
+                let items = try holdings.items(existing: name)
+                if try items.isLocked() {
+                    throw KeychainFailure(.locked, during: "delete a collection")
+                }
+                try holdings.list.delete(name)
+                return .path(ObjectPath.none)
+            }
+        }
+    }
+
+    private func createItem(_ call: borrowing BusMessage, _ object: ObjectPath) -> Plan? {
+        guard let properties = call.newProperties(), let travelling = call.secret(),
+            let isReplacing = call.flag()
+        else { return nil }
+        guard let transfer = session(travelling.session, of: call.sender) else {
+            return Self.noSession
+        }
+        guard let value = transfer.opened(travelling.parameters, travelling.bytes) else {
+            return .refuse(.invalidArguments, "the secret is not sealed for its session")
+        }
+        let record = SecretRecord(
+            label: properties.texts[Interface.item.rawValue + ".Label"] ?? "",
+            attributes: properties.attributes, contentType: travelling.contentType)
+        let (holdings, inbox) = (holdings, inbox)
+        return .asking { () throws(KeychainFailure) in
+            guard let name = try holdings.collection(object) else { throw Holdings.noSuchObject }
+            let stored = try holdings.items(existing: name)
+                .store(record, value, replacing: isReplacing)
+            let path = ItemPath(collection: name, id: stored.id)
+            if name == CollectionList.session {
+                inbox.add(.sessionItem(stored.wasThere ? .changed : .created, path))
+            }
+            return .results { message in
+                message.write(path.text, as: "o")
+                message.write(ObjectPath.none, as: "o")
+            }
+        }
+    }
+
+    func planItem(_ call: borrowing BusMessage, _ object: ObjectPath) -> Plan? {
+        guard case .item(let item) = object else { return nil }
+        let holdings = holdings
+        switch call.member {
+        case "GetSecret":
+            guard let session = call.text("o") else { return nil }
+            guard let transfer = self.session(session, of: call.sender) else {
+                return Self.noSession
+            }
+            return .asking { () throws(KeychainFailure) in
+                guard let secret = try holdings.secret(of: item, through: transfer, session)
+                else { throw Holdings.noSuchObject }
+                return .results { $0.write(secret) }
+            }
+        case "SetSecret":
+            guard let travelling = call.secret() else { return nil }
+            guard let transfer = session(travelling.session, of: call.sender) else {
+                return Self.noSession
+            }
+            guard let value = transfer.opened(travelling.parameters, travelling.bytes) else {
+                return .refuse(.invalidArguments, "the secret is not sealed for its session")
+            }
+            return change(item, SecretChange(secret: (value, travelling.contentType)))
+        default:
+            let inbox = inbox
+            return .asking { () throws(KeychainFailure) in
+                let items = holdings.items(of: item.collection)
+                if try items.isLocked() {
+                    throw KeychainFailure(.locked, during: "delete an item")
+                }
+                guard try items.delete(item.id) else { throw Holdings.noSuchObject }
+                if item.collection == CollectionList.session {
+                    inbox.add(.sessionItem(.deleted, item))
+                }
+                return .path(ObjectPath.none)
+            }
+        }
+    }
+
+    func change(_ item: ItemPath, _ change: SecretChange) -> Plan {
+        let (holdings, inbox) = (holdings, inbox)
+        return .asking { () throws(KeychainFailure) in
+            guard try holdings.items(of: item.collection).change(item.id, change) else {
+                throw Holdings.noSuchObject
+            }
+            if item.collection == CollectionList.session {
+                inbox.add(.sessionItem(.changed, item))
+            }
+            return .nothing
+        }
+    }
+}

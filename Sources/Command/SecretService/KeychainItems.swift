@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainDatabase
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
+internal import ValetSealing
+internal import ValetSystem
+
+/// The items of a collection that is kept in the keychain: docs/SECRET-SERVICE.md, "In the
+/// keychain".
+struct KeychainItems: SecretItems {
+    static let group = AccessGroup("org.freedesktop.secrets")
+    static let usualContentType = "text/plain"
+
+    private static let servicePrefix = "collection/"
+
+    let session: KeychainSession
+    /// The service of its items.
+    private let service: String
+
+    init(_ session: KeychainSession, collection: String) {
+        (self.session, service) = (session, Self.servicePrefix + collection)
+    }
+
+    /// The path of an item with that service; nil if it is in no collection.
+    static func path(of item: StoredItem, service: String) -> ItemPath? {
+        guard service.hasPrefix(servicePrefix) else { return nil }
+        return ItemPath(
+            collection: String(service.dropFirst(servicePrefix.count)),
+            id: Hexadecimal.text(item.reference.itemID))
+    }
+
+    private var query: ItemQuery {
+        ItemQuery(
+            .genericPassword, attributes: [.service: .text(service)], accessGroup: Self.group)
+    }
+
+    /// nil for what is no id.
+    private func query(_ id: String) -> ItemQuery? {
+        guard let bytes = Hexadecimal.bytes(id), bytes.count == 16 else { return nil }
+        var query = ItemQuery(PersistentReference(itemClass: .genericPassword, itemID: bytes))
+        (query.accessGroup, query.attributes) = (Self.group, [.service: .text(service)])
+        return query
+    }
+
+    func isLocked() throws(KeychainFailure) -> Bool {
+        switch try session.store.keychain.availability().state {
+        case .locked, .beforeFirstUnlock: true
+        default: false
+        }
+    }
+
+    func ids(having attributes: [String: String]?) throws(KeychainFailure) -> [String] {
+        var query = query
+        // More than anybody looks at one by one.
+        let limit = 100_000
+        if let attributes {
+            guard let lookup = LookupAttributes(attributes) else { return [] }
+            if !attributes.isEmpty { query.attributes[.lookupAttributes] = lookup.attributeValue }
+            let isLocked = try isLocked()
+            if !attributes.isEmpty, !isLocked {
+                let found = try existing { () throws(KeychainFailure) in
+                    try session.attributes(of: query).items
+                }
+                return (found ?? []).map { Hexadecimal.text($0.reference.itemID) }
+            }
+        }
+        return try session.store.references(query, for: session.caller, limit: limit)
+            .map { Hexadecimal.text($0.itemID) }
+    }
+
+    func record(of id: String) throws(KeychainFailure) -> SecretRecord? {
+        guard let query = query(id) else { return nil }
+        let found = try existing { () throws(KeychainFailure) in
+            try session.attributes(of: query).itemsReportingDamage()
+        }
+        return found?.first.map(SecretRecord.init)
+    }
+
+    func secret(
+        of id: String
+    ) throws(KeychainFailure) -> (value: SecretValue, contentType: String)? {
+        guard let query = query(id) else { return nil }
+        let found = try existing { () throws(KeychainFailure) in
+            try session.copy(query, [.attributes, .value]).itemsReportingDamage()
+        }
+        guard let item = found?.first else { return nil }
+        return (
+            item.value ?? SecretValue(SecretBytes(byteCount: 0)), SecretRecord(item).contentType
+        )
+    }
+
+    func store(
+        _ record: SecretRecord, _ value: SecretValue, replacing isReplacing: Bool
+    ) throws(KeychainFailure) -> (id: String, wasThere: Bool) {
+        guard let lookup = LookupAttributes(record.attributes) else { throw Self.tooMany }
+        let item = NewItem(
+            .genericPassword,
+            attributes: [
+                .service: .text(service),
+                .account: .text(Hexadecimal.text(Randomness.bytes(16))),
+                .label: .text(record.label), .generic: .text(record.contentType),
+                .lookupAttributes: lookup.attributeValue,
+            ], accessGroup: Self.group)
+        guard isReplacing else {
+            return (Hexadecimal.text(try session.add(item, value: value).reference.itemID), false)
+        }
+        let stored = try session.replaceByLookup(item, value: value)
+        return (Hexadecimal.text(stored.reference.itemID), stored.wasThere)
+    }
+
+    func change(_ id: String, _ change: SecretChange) throws(KeychainFailure) -> Bool {
+        guard let query = query(id) else { return false }
+        var changes = ItemChanges()
+        if let label = change.label { changes.attributes[.label] = .text(label) }
+        if let attributes = change.attributes {
+            guard let lookup = LookupAttributes(attributes) else { throw Self.tooMany }
+            changes.attributes[.lookupAttributes] = lookup.attributeValue
+        }
+        if let type = change.secret?.contentType { changes.attributes[.generic] = .text(type) }
+        let count = try existing { () throws(KeychainFailure) in
+            try session.update(query, changes, value: change.secret?.value)
+        }
+        return count != nil
+    }
+
+    func delete(_ id: String) throws(KeychainFailure) -> Bool {
+        guard let query = query(id) else { return false }
+        return try existing { () throws(KeychainFailure) in try session.delete(query) } != nil
+    }
+
+    /// Deletes all items.
+    func deleteAll() throws(KeychainFailure) {
+        _ = try existing { () throws(KeychainFailure) in try session.delete(query) }
+    }
+
+    private static let tooMany = KeychainFailure(
+        .invalidRequest, during: "store a secret",
+        message: "an item can have at most \(LookupAttributes.maximalCount) attributes")
+}
+
+/// The result of `body`; nil if it finds no item.
+func existing<R>(_ body: () throws(KeychainFailure) -> R) throws(KeychainFailure) -> R? {
+    do {
+        return try body()
+    } catch {
+        guard error.code == .itemNotFound else { throw error }
+        return nil
+    }
+}
+
+extension SecretRecord {
+    init(_ item: StoredItem) {
+        self.init(
+            label: item.attributes[.label]?.text ?? "",
+            attributes: LookupAttributes(item.attributes[.lookupAttributes])?.values ?? [:],
+            contentType: item.attributes[.generic]?.text ?? KeychainItems.usualContentType,
+            created: Self.seconds(item.attributes[.creationDate]),
+            modified: Self.seconds(item.attributes[.modificationDate]))
+    }
+
+    /// Seconds since 1970.
+    static func seconds(_ date: AttributeValue?) -> UInt64 {
+        let secondsTo2001 = 978_307_200.0
+        guard case .date(let seconds)? = date, seconds > -secondsTo2001, seconds < 1e12 else {
+            return 0
+        }
+        return UInt64(seconds + secondsTo2001)
+    }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainDatabase
+internal import ValetKeychainModel
+internal import ValetKeychainStore
+internal import ValetSystem
+
+/// A change of the keychain, whichever program made it.
+struct ObservedChange: Sendable {
+    enum Kind: String, Sendable {
+        case created = "Created"
+        case changed = "Changed"
+        case deleted = "Deleted"
+    }
+
+    enum Subject: Hashable, Sendable {
+        case item(ItemPath)
+        case collection(String)
+    }
+
+    let kind: Kind
+    let subject: Subject
+}
+
+/// Finds out, on a thread of its own, what changes in the keychain and whether it is locked.
+final class KeychainObserver: Sendable {
+    private let store: ItemStore
+    private let inbox: Inbox<SecretService.Event>
+    private let end = Cancellation()
+
+    /// How long to wait before looking again for changes that no program announces, and where the
+    /// system announces none.
+    private static let (longPause, shortPause) = (Duration.seconds(30), Duration.seconds(2))
+    /// How long changes are gathered at least, in nanoseconds.
+    private static let gathering: Int64 = 50_000_000
+
+    init(_ store: ItemStore, _ inbox: Inbox<SecretService.Event>) {
+        (self.store, self.inbox) = (store, inbox)
+    }
+
+    /// Looks once, so that no later change is missed, and goes on on another thread.
+    func start() {
+        let seen = look(after: Seen())
+        // Without a thread clients hear of no change, and everything else works.
+        try? BackgroundThread.start { try? self.run(after: seen) }
+    }
+
+    func stop() { end.cancel() }
+
+    /// What the last look has found.
+    private struct Seen: Sendable {
+        var snapshot = ItemSnapshot<ObservedChange.Subject>()
+        var isLocked: Bool?
+        /// When the keychain locks by itself.
+        var remaining: Duration?
+    }
+
+    private func look(after last: Seen) -> Seen {
+        var seen = last
+        if let found = try? store.keychain.availability() {
+            seen.remaining = found.remaining
+            let isLocked = found.state == .locked || found.state == .beforeFirstUnlock
+            if let wasLocked = last.isLocked, wasLocked != isLocked {
+                inbox.add(.lockChanged(isLocked))
+            }
+            seen.isLocked = isLocked
+        }
+        if let changes = try? store.changes(since: &seen.snapshot, noting: Self.subject) {
+            let observed = changes.compactMap(Self.change)
+            if !observed.isEmpty { inbox.add(.observed(observed)) }
+        }
+        return seen
+    }
+
+    private func run(after first: Seen) throws(KeychainFailure) {
+        let watch = try KeychainWatch(for: .items)
+        end.listen { watch.wake() }
+        var seen = first
+        while !end.isCancelled {
+            let canHear = watch.attend(to: [store.location])
+            // A write is heard before it is complete.
+            store.keychain.awaitWriters(atMost: .seconds(1))
+            let begin = Deadline.now
+            seen = look(after: seen)
+            // A large keychain that changes all the time is looked at for a tenth of the time.
+            _ = Deadline.never.sleep(atMost: max(Self.gathering, (Deadline.now &- begin) &* 9))
+            let pause = canHear ? Self.longPause : Self.shortPause
+            watch.wait(atMost: min(pause, seen.remaining ?? pause))
+        }
+    }
+
+    private static func subject(_ item: StoredItem) -> ObservedChange.Subject? {
+        guard item.accessGroup == KeychainItems.group, item.itemClass == .genericPassword,
+            let service = item.attributes[.service]?.text
+        else { return nil }
+        if service == CollectionList.collections {
+            return item.attributes[.account]?.text.map(ObservedChange.Subject.collection)
+        }
+        return KeychainItems.path(of: item, service: service).map(ObservedChange.Subject.item)
+    }
+
+    private static func change(
+        _ change: ItemChange<ObservedChange.Subject>
+    ) -> ObservedChange? {
+        switch change {
+        case .added(let subject): ObservedChange(kind: .created, subject: subject)
+        case .changed(let subject): ObservedChange(kind: .changed, subject: subject)
+        case .removed(let subject?): ObservedChange(kind: .deleted, subject: subject)
+        case .removed(nil): nil
+        }
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetSealing
+internal import ValetSystem
+
+// The structures of the specification in messages.
+
+extension BusMessage {
+    /// More attributes than an item can have, so that too many are noticed.
+    static let maximalAttributeCount = 128
+    /// More objects than a client asks for at once.
+    static let maximalPathCount = 10_000
+
+    func attributes() -> [String: String]? { dictionary(atMost: Self.maximalAttributeCount) }
+
+    func paths() -> [String]? { texts("o", atMost: Self.maximalPathCount) }
+
+    /// A secret. The message is wiped when it is dropped.
+    func secret() -> TravellingSecret? {
+        setSensitive()
+        var secret: TravellingSecret?
+        let isRead = inside("r", TravellingSecret.signature) {
+            guard let session = text("o"),
+                let parameters = withBytes({ bytes in bytes.indices.map { bytes[$0] } }),
+                let bytes = withBytes({ SecretValue(copying: $0) }), let type = text()
+            else { return }
+            secret = TravellingSecret(session, parameters, bytes, type)
+        }
+        return isRead ? secret : nil
+    }
+
+    func write(_ secret: TravellingSecret) {
+        setSensitive()
+        write("r", of: TravellingSecret.signature) {
+            write(secret.session, as: "o")
+            write(secret.parameters.span)
+            secret.bytes.withBytes { write($0) }
+            write(secret.contentType)
+        }
+    }
+
+    /// The properties of a new object, by their full names: of type `s`, and one of type `a{ss}`.
+    func newProperties() -> (texts: [String: String], attributes: [String: String])? {
+        var (texts, attributes): ([String: String], [String: String]) = ([:], [:])
+        let isRead = inside("a", "{sv}") {
+            while inside(
+                "e", "sv",
+                {
+                    guard let name = text() else { return }
+                    if inside("v", "s", { texts[name] = text() }) { return }
+                    if inside("v", "a{ss}", { attributes = self.attributes() ?? [:] }) { return }
+                    _ = skip("v")
+                })
+            {}
+        }
+        return isRead ? (texts, attributes) : nil
+    }
+}

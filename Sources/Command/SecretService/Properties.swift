@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainModel
+internal import ValetSystem
+
+/// The value of a property.
+enum PropertyValue: Sendable {
+    case text(String)
+    case flag(Bool)
+    case time(UInt64)
+    case paths([String])
+    case attributes([String: String])
+}
+
+extension BusMessage {
+    /// Appends the value as a variant.
+    func write(_ value: PropertyValue) {
+        switch value {
+        case .text(let text): write(variant: "s") { write(text) }
+        case .flag(let flag): write(variant: "b") { write(flag) }
+        case .time(let seconds): write(variant: "t") { write(seconds) }
+        case .paths(let paths): write(variant: "ao") { write(paths, as: "o") }
+        case .attributes(let attributes): write(variant: "a{ss}") { write(attributes) }
+        }
+    }
+}
+
+// The interface org.freedesktop.DBus.Properties.
+
+extension SecretService {
+    func planProperties(_ call: borrowing BusMessage, _ object: ObjectPath) -> Plan? {
+        guard let interface = call.text() else { return nil }
+        guard interface == object.interface.rawValue || interface.isEmpty else {
+            return .refuse(.unknownInterface, "the object has no properties of \(interface)")
+        }
+        let known = object.interface.properties
+        let holdings = holdings
+        guard call.member != "GetAll" else {
+            return .asking { () throws(KeychainFailure) in
+                let values = try holdings.properties(of: object)
+                return .results { message in
+                    message.write("a", of: "{sv}") {
+                        for (name, value) in values {
+                            message.write("e", of: "sv") {
+                                message.write(name)
+                                message.write(value)
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        guard let name = call.text() else { return nil }
+        guard let property = known.first(where: { $0.name == name }) else {
+            return .refuse(.unknownProperty, "there is no property \(name)")
+        }
+        guard call.member == "Set" else {
+            return .asking { () throws(KeychainFailure) in
+                let values = try holdings.properties(of: object, only: name)
+                guard let value = values.first(where: { $0.name == name })?.value else {
+                    throw Holdings.noSuchObject
+                }
+                return .results { $0.write(value) }
+            }
+        }
+        guard property.isWritable else {
+            return .refuse(.readOnly, "the property \(name) cannot be set")
+        }
+        return setProperty(call, object, name)
+    }
+
+    private func setProperty(
+        _ call: borrowing BusMessage, _ object: ObjectPath, _ name: String
+    ) -> Plan? {
+        var change = SecretChange()
+        let isRead =
+            name == "Label"
+            ? call.inside("v", "s") { change.label = call.text() }
+            : call.inside("v", "a{ss}") { change.attributes = call.attributes() }
+        guard isRead, change.label != nil || change.attributes != nil else { return nil }
+        if case .item(let item) = object { return self.change(item, change) }
+        let (holdings, label) = (holdings, change.label ?? "")
+        return .asking { () throws(KeychainFailure) in
+            guard let name = try holdings.collection(object), name != CollectionList.session,
+                try holdings.list.record(of: name) != nil
+            else { throw Holdings.noSuchObject }
+            try holdings.list.setLabel(label, of: name)
+            return .nothing
+        }
+    }
+}
+
+extension Holdings {
+    typealias Property = (name: String, value: PropertyValue)
+
+    /// The properties of an object, in the order of its interface.
+    ///
+    /// - Parameter name: The only one that is wanted.
+    func properties(
+        of object: ObjectPath, only name: String? = nil
+    ) throws(KeychainFailure) -> [Property] {
+        switch object {
+        case .service:
+            let paths = try collections().map { ObjectPath.collection($0).text }
+            return [("Collections", .paths(paths))]
+        case .collection, .alias: return try collectionProperties(of: object, only: name)
+        case .item(let item): return try properties(of: item)
+        case .session, .prompt: return []
+        }
+    }
+
+    private func collectionProperties(
+        of object: ObjectPath, only name: String?
+    ) throws(KeychainFailure) -> [Property] {
+        guard let known = try collection(object), let record = try list.record(of: known) else {
+            throw Self.noSuchObject
+        }
+        let items = items(of: known)
+        var properties: [Property] = []
+        if name == nil || name == "Items" {
+            let paths = try items.ids(having: nil).map { id in
+                ItemPath(collection: known, id: id).text
+            }
+            properties.append(("Items", .paths(paths)))
+        }
+        return properties + [
+            ("Label", .text(record.label)), ("Locked", .flag(try items.isLocked())),
+            ("Created", .time(record.created)), ("Modified", .time(record.modified)),
+        ]
+    }
+
+    /// Of a locked item nothing but that is known.
+    private func properties(of item: ItemPath) throws(KeychainFailure) -> [Property] {
+        let items = items(of: item.collection)
+        var record: SecretRecord?
+        let isLocked = try items.isLocked()
+        if isLocked {
+            guard try items.ids(having: nil).contains(item.id) else { throw Self.noSuchObject }
+        } else {
+            record = try items.record(of: item.id)
+            guard record != nil else { throw Self.noSuchObject }
+        }
+        let attributes = record?.attributes ?? [:]
+        return [
+            ("Locked", .flag(isLocked)), ("Attributes", .attributes(attributes)),
+            ("Label", .text(record?.label ?? "")),
+            ("Type", .text(attributes["xdg:schema"] ?? "")),
+            ("Created", .time(record?.created ?? 0)), ("Modified", .time(record?.modified ?? 0)),
+        ]
+    }
+}

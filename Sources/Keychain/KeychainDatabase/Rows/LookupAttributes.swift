@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetKeychainModel
+internal import ValetSealing
+internal import ValetSystem
+
+/// The attributes by which programs of the Secret Service look for an item: names with values
+/// (Secret Service API 0.2, "Lookup Attributes"). An item is found by every part of them.
+///
+/// Format: docs/FORMAT.md §5.5.
+package struct LookupAttributes: Equatable, Sendable {
+    /// More than any program gives an item.
+    package static let maximalCount = 64
+
+    package let values: [String: String]
+
+    /// - Returns: nil for more than ``maximalCount``.
+    package init?(_ values: [String: String]) {
+        guard values.count <= Self.maximalCount else { return nil }
+        self.values = values
+    }
+
+    /// Parses ``attributeValue``; nil for anything else.
+    package init?(_ value: AttributeValue?) {
+        guard case .bytes(let bytes)? = value else { return nil }
+        do {
+            var reader = ByteReader(bytes, malformed: SystemError.row(.damagedContent))
+            let values = try [String: String](from: &reader)
+            try reader.finish()
+            self.init(values)
+        } catch {
+            return nil
+        }
+    }
+
+    /// As an item keeps them.
+    package var attributeValue: AttributeValue { .bytes([UInt8](fields: values)) }
+
+    /// Compares bytes: two texts that are equal in Swift may be different attributes.
+    package static func == (left: LookupAttributes, right: LookupAttributes) -> Bool {
+        left.values.count == right.values.count && left.contain(right)
+    }
+
+    /// Whether these have all names of `others`, with the same bytes.
+    package func contain(_ others: LookupAttributes) -> Bool {
+        others.values.allSatisfy { name, value in values[name]?.hasSameBytes(as: value) == true }
+    }
+}
+
+extension Attribute {
+    /// Whether a search for `wanted` finds an item that has `stored`; of lookup attributes a part
+    /// is enough.
+    package func finds(_ wanted: AttributeValue, in stored: AttributeValue) -> Bool {
+        guard self == .lookupAttributes else { return matches(wanted, stored) }
+        guard let wanted = LookupAttributes(wanted), let stored = LookupAttributes(stored) else {
+            return false
+        }
+        return stored.contain(wanted)
+    }
+}
+
+extension IndexHasher {
+    /// The tags of lookup attributes in the column `hashes`, one for each, in the order of their
+    /// names.
+    static let lookupTags = UInt8(128)...UInt8(127 + LookupAttributes.maximalCount)
+
+    /// The hashes of all lookup attributes, in the order of their names: docs/FORMAT.md §6.5.
+    func lookupHashes(_ attributes: LookupAttributes, group: AccessGroup) -> [IndexHash] {
+        attributes.values.sorted { $0.key < $1.key }.map { name, value in
+            lookupHash(name, value, group: group)
+        }
+    }
+}

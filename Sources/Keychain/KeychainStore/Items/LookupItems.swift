@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainDatabase
+package import ValetKeychainModel
+internal import ValetSealing
+
+// Items that programs find by lookup attributes: the Secret Service's.
+
+extension ItemStore {
+    /// Stores an item in the place of one that has exactly the lookup attributes of `addition` and
+    /// its service; adds it if there is none. The item that was there keeps its name, its reference
+    /// and its date of creation, and gets the other attributes and the value.
+    ///
+    /// - Returns: The item's reference, and whether it was there.
+    /// - Throws: As ``add(_:for:_:)``, except `duplicateItem`; `locked`.
+    package func replaceByLookup(
+        _ addition: Addition, for caller: Caller
+    ) throws(KeychainFailure) -> (reference: PersistentReference, wasThere: Bool) {
+        let operation = "store a secret"
+        let stored = try shareWrite(
+            operation, creating: true, for: caller, byteCount: addition.byteCount
+        ) { (rows) throws(KeychainFailure) in
+            try ItemTransaction(rows, caller).replaceByLookup(addition)
+        }
+        guard let stored else { throw KeychainFailure(.internalFault, during: operation) }
+        return stored
+    }
+
+    /// The references of the items that match by their hashes, without opening any: a locked
+    /// keychain has them as well. At most `limit`.
+    ///
+    /// - Throws: `missingEntitlement`, and any failure of the keychain itself.
+    package func references(
+        _ query: ItemQuery, for caller: Caller, limit: Int
+    ) throws(KeychainFailure) -> [PersistentReference] {
+        let operation = "look for items"
+        let groups = try caller.groups(searching: query.accessGroup, during: operation)
+        let found = try readRows(operation) { (snapshot) throws(KeychainFailure) in
+            try translating(
+                snapshot.state.find(query, groups, snapshot.store), during: operation)
+        }
+        var references: [PersistentReference] = []
+        for case .row(let row) in found ?? [] where references.count < limit {
+            references.append(row.header.reference)
+        }
+        return references
+    }
+}
+
+extension ItemTransaction {
+    fileprivate func replaceByLookup(
+        _ addition: Addition
+    ) throws(KeychainFailure) -> (reference: PersistentReference, wasThere: Bool) {
+        try check(addition.value)
+        let item = addition.item
+        guard let wanted = LookupAttributes(item.attributes[.lookupAttributes]) else {
+            throw KeychainFailure(.invalidRequest, during: operation)
+        }
+        let names: [Attribute] = [.service, .lookupAttributes]
+        let query = ItemQuery(
+            item.itemClass, attributes: item.attributes.filter { names.contains($0.key) },
+            accessGroup: item.accessGroup)
+        let groups = try caller.groups(changing: query.accessGroup, during: operation)
+        for match in try openSound(query, groups)
+        where LookupAttributes(match.content.attributes[.lookupAttributes]) == wanted {
+            let kept: [Attribute] = [.account, .service, .creationDate, .modificationDate]
+            let changes = ItemChanges(
+                attributes: item.attributes.filter { !kept.contains($0.key) })
+            try update(match, changes, value: addition.value)
+            return (match.row.header.reference, true)
+        }
+        guard case .found(let added) = try add(addition) else {
+            throw KeychainFailure(.duplicateItem, during: operation)
+        }
+        return (added.reference, false)
+    }
+}

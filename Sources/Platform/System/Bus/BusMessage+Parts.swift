@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The parts of a message, in their order. Functions that read return nil at the end of the message,
+// and if the next part has another type. What cannot be written spoils the message: the connection
+// refuses to send it.
+
+extension BusMessage {
+    /// A string, an object path or a signature.
+    package func text(_ type: Unicode.Scalar = "s") -> String? {
+        var text: UnsafePointer<CChar>?
+        guard unsafe library.readBasic(handle, letter(type), &text) > 0, let text = unsafe text
+        else { return nil }
+        return unsafe String(validatingCString: text)
+    }
+
+    /// A boolean.
+    package func flag() -> Bool? {
+        var number: Int32 = 0
+        guard unsafe library.readBasic(handle, letter("b"), &number) > 0 else { return nil }
+        return number != 0
+    }
+
+    /// Lends an array of bytes. sd-bus wipes those of sensitive messages when they are dropped.
+    package func withBytes<R>(_ body: (Span<UInt8>) -> R) -> R? {
+        var start: UnsafeRawPointer?
+        var count = 0
+        guard unsafe library.readArray(handle, letter("y"), &start, &count) >= 0 else {
+            return nil
+        }
+        let bytes = unsafe UnsafeRawBufferPointer(start: start, count: count)
+            .assumingMemoryBound(to: UInt8.self)
+        return body(unsafe Span(_unsafeElements: bytes))
+    }
+
+    /// Passes over parts of these types.
+    package func skip(_ types: String) -> Bool { unsafe library.skip(handle, types) >= 0 }
+
+    /// Enters a container, such as ("a", "{sv}"), and leaves it after `body`. Returns false if
+    /// there is no such container, or no further one in an array.
+    package func inside(_ type: Unicode.Scalar, _ contents: String, _ body: () -> Void) -> Bool {
+        guard unsafe library.enterContainer(handle, letter(type), contents) > 0 else {
+            return false
+        }
+        body()
+        return unsafe library.exitContainer(handle) >= 0
+    }
+
+    /// The elements of an array of strings or paths; nil for more than `maximalCount`.
+    package func texts(_ type: Unicode.Scalar, atMost maximalCount: Int) -> [String]? {
+        var texts: [String] = []
+        let isRead = inside("a", String(type)) {
+            while texts.count < maximalCount, let text = text(type) { texts.append(text) }
+        }
+        return isRead ? texts : nil
+    }
+
+    /// A dictionary of strings; nil for more than `maximalCount` entries.
+    package func dictionary(atMost maximalCount: Int) -> [String: String]? {
+        var values: [String: String] = [:]
+        let isRead = inside("a", "{ss}") {
+            while values.count < maximalCount,
+                inside(
+                    "e", "ss",
+                    { if let name = text(), let value = text() { values[name] = value } })
+            {}
+        }
+        return isRead ? values : nil
+    }
+
+    // MARK: Writing
+
+    /// Appends a string, an object path or a signature.
+    package func write(_ text: String, as type: Unicode.Scalar = "s") {
+        _ = unsafe library.appendBasic(handle, letter(type), text)
+    }
+
+    package func write(_ flag: Bool) {
+        var number: Int32 = flag ? 1 : 0
+        _ = unsafe library.appendBasic(handle, letter("b"), &number)
+    }
+
+    /// Appends a number of 64 bits without a sign.
+    package func write(_ number: UInt64) {
+        var number = number
+        _ = unsafe library.appendBasic(handle, letter("t"), &number)
+    }
+
+    /// Appends an array of bytes.
+    package func write(_ bytes: Span<UInt8>) {
+        unsafe bytes.withUnsafeBytes { bytes in
+            _ = unsafe library.appendArray(handle, letter("y"), bytes.baseAddress, bytes.count)
+        }
+    }
+
+    /// Appends a container with what `body` appends.
+    package func write(_ type: Unicode.Scalar, of contents: String, _ body: () -> Void) {
+        guard unsafe library.openContainer(handle, letter(type), contents) >= 0 else { return }
+        body()
+        _ = unsafe library.closeContainer(handle)
+    }
+
+    /// Appends a variant with the one value of type `contents` that `body` appends.
+    package func write(variant contents: String, _ body: () -> Void) {
+        write("v", of: contents, body)
+    }
+
+    package func write(_ texts: [String], as type: Unicode.Scalar) {
+        write("a", of: String(type)) { for text in texts { write(text, as: type) } }
+    }
+
+    package func write(_ values: [String: String]) {
+        write("a", of: "{ss}") {
+            for (name, value) in values.sorted(by: { $0.key < $1.key }) {
+                write("e", of: "ss") {
+                    write(name)
+                    write(value)
+                }
+            }
+        }
+    }
+
+    /// Makes sd-bus wipe the message when it is dropped.
+    package func setSensitive() { _ = unsafe library.sensitive(handle) }
+
+    private func letter(_ type: Unicode.Scalar) -> CChar { CChar(truncatingIfNeeded: type.value) }
+}

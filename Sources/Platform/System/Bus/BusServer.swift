@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+
+/// A connection to the user's session bus for a program that answers calls. It owns names, and
+/// sends replies and signals.
+///
+/// For one thread. No object is registered with sd-bus, so that it hands over every call.
+@safe package struct BusServer: ~Copyable {
+    private static let operation = "serve the session bus"
+
+    private let connection: BusConnection
+
+    /// Connects to the bus that `$DBUS_SESSION_BUS_ADDRESS` or `$XDG_RUNTIME_DIR` names. None is
+    /// started.
+    ///
+    /// - Throws: ``SystemError``: `libraryAbsent`, `busAbsent`, `timedOut`, `disconnected`.
+    package init(_ limit: WaitLimit) throws(SystemError) {
+        let connection = try BusConnection(ofSession: Self.operation)
+        while !connection.isReady { _ = try connection.receive(limit, Self.operation) }
+        self.connection = connection
+    }
+
+    /// Becomes the owner of a name.
+    ///
+    /// - Parameter replacing: Whether the owner that the name has loses it, if it permits that.
+    /// - Returns: false if another connection has the name.
+    /// - Throws: ``SystemError``: `disconnected`, `other`.
+    package func own(_ name: String, replacing: Bool) throws(SystemError) -> Bool {
+        // SD_BUS_NAME_REPLACE_EXISTING, SD_BUS_NAME_ALLOW_REPLACEMENT
+        let code = unsafe connection.library.serving.requestName(
+            connection.handle, name, 2 | (replacing ? 1 : 0))
+        if code == -EEXIST { return false }
+        guard code >= 0 || code == -EALREADY else {
+            throw SystemError(.other, during: "own \(name)", systemError: -code)
+        }
+        return true
+    }
+
+    /// Begins to receive the signals that a rule of the D-Bus specification chooses.
+    package func listen(_ rule: String) throws(SystemError) {
+        _ = try connection.send(BusCall("AddMatch", .text(rule), to: Self.operation))
+    }
+
+    /// The next message, or nil once it has waited for one.
+    ///
+    /// - Throws: ``SystemError``: `disconnected`, `timedOut`, `cancelled`.
+    package func receive(_ limit: WaitLimit) throws(SystemError) -> BusMessage? {
+        try connection.receive(limit, Self.operation)
+    }
+
+    /// Answers a call with what `body` writes.
+    package func reply(
+        to call: borrowing BusMessage, _ body: (borrowing BusMessage) -> Void
+    ) throws(SystemError) {
+        var made: OpaquePointer?
+        let code = unsafe connection.library.serving.newReturn(call.handle, &made)
+        unsafe try send(made, code, body)
+    }
+
+    /// Answers a call with an error of that name.
+    package func refuse(
+        _ call: borrowing BusMessage, _ name: String, _ text: String
+    ) throws(SystemError) {
+        var made: OpaquePointer?
+        let code = unsafe name.withCString { name in
+            unsafe text.withCString { text in
+                // struct sd_bus_error
+                var error = unsafe (name: name, message: text, _: Int32(0))
+                return unsafe connection.library.serving.newError(call.handle, &made, &error)
+            }
+        }
+        unsafe try send(made, code) { _ in }
+    }
+
+    /// Sends a signal of an object.
+    package func emit(
+        _ member: String, of interface: String, at path: String,
+        _ body: (borrowing BusMessage) -> Void
+    ) throws(SystemError) {
+        var made: OpaquePointer?
+        let code = unsafe connection.library.serving.newSignal(
+            connection.handle, &made, path, interface, member)
+        unsafe try send(made, code, body)
+    }
+
+    private func send(
+        _ made: OpaquePointer?, _ code: Int32, _ body: (borrowing BusMessage) -> Void
+    ) throws(SystemError) {
+        guard code >= 0, let made = unsafe made else {
+            throw SystemError(.other, during: Self.operation, systemError: -code)
+        }
+        let message = unsafe BusMessage(owning: made, connection.library)
+        body(message)
+        let result = unsafe connection.library.send(connection.handle, message.handle, nil)
+        // A receiver that is gone is none of ours.
+        guard result >= 0 || ![ENOTCONN, ECONNRESET, EPIPE].contains(-result) else {
+            throw SystemError(.disconnected, during: Self.operation, systemError: -result)
+        }
+    }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import ValetKeychainModel
+
+@testable import ValetKeychainDatabase
+@testable import ValetKeychainStore
+
+@Suite struct `Lookup attributes` {
+    let keychain = TestStore()
+
+    private static func value(_ values: [String: String]) -> AttributeValue {
+        LookupAttributes(values)?.attributeValue ?? .bytes([])
+    }
+
+    private func item(
+        _ account: String, _ values: [String: String], service: String = "s"
+    ) -> NewItem {
+        .generic(account, service: service, [.lookupAttributes: Self.value(values)])
+    }
+
+    private func accounts(_ values: [String: String]) throws -> [String] {
+        try keychain.accounts(.generic([.lookupAttributes: Self.value(values)]))
+    }
+
+    @Test func `An item is found by each part of them, and by nothing else`() throws {
+        try keychain.add(item("a", ["user": "anna", "host": "mail"]))
+        try keychain.add(item("b", ["user": "ben", "host": "mail"]))
+        try keychain.add(.generic("c", service: "s"))
+        for (values, found) in [
+            (["host": "mail"], ["a", "b"]), (["user": "anna"], ["a"]),
+            (["user": "anna", "host": "mail"], ["a"]), (["user": "anna", "host": "web"], []),
+            (["host": "anna"], []), (["mail": "host"], []), (["user": "Anna"], []),
+            (["user": "anna", "host": "mail", "port": "1"], []),
+        ] {
+            #expect(try accounts(values) == found, "\(values)")
+        }
+    }
+
+    @Test func `A search by them keeps to its group and its other attributes`() throws {
+        try keychain.add(item("a", ["n": "1"]))
+        try keychain.add(item("a", ["n": "1"]).inGroup("two"))
+        try keychain.add(item("a", ["n": "1"], service: "t"))
+        var query = ItemQuery.generic([.lookupAttributes: Self.value(["n": "1"])])
+        #expect(try keychain.items(query).count == 3)
+        query.attributes[.service] = .text("t")
+        #expect(try keychain.items(query).count == 1)
+        query.accessGroup = "two"
+        #expect(try keychain.items(query).count == 0)
+    }
+
+    @Test func `An update changes by which ones an item is found`() throws {
+        try keychain.add(item("a", ["n": "1", "m": "2"]))
+        let changes = ItemChanges(attributes: [.lookupAttributes: Self.value(["n": "3"])])
+        try keychain.update(.exact("a", service: "s"), changes)
+        #expect(try accounts(["n": "1"]) == [])
+        #expect(try accounts(["m": "2"]) == [])
+        #expect(try accounts(["n": "3"]) == ["a"])
+        try keychain.delete(.exact("a", service: "s"))
+        #expect(try accounts(["n": "3"]) == [])
+    }
+
+    @Test func `Names and values may hold everything, and as many as 64`() throws {
+        var values = ["": "", "\u{1F511}": "\n", "a": String(repeating: "x", count: 5_000)]
+        for number in values.count..<LookupAttributes.maximalCount { values["\(number)"] = "v" }
+        try keychain.add(item("a", values))
+        for (name, value) in values { #expect(try accounts([name: value]) == ["a"]) }
+        #expect(try accounts(values) == ["a"])
+        values["one more"] = ""
+        #expect(LookupAttributes(values) == nil)
+    }
+
+    @Test func `Bytes of another form are found by nothing`() throws {
+        try keychain.add(.generic("a", service: "s", [.lookupAttributes: .bytes([1, 2, 3])]))
+        #expect(try accounts(["n": "1"]) == [])
+        #expect(try keychain.items(.exact("a", service: "s")).count == 1)
+    }
+
+    // MARK: Replacing
+
+    private func replace(_ item: NewItem, _ value: String) throws -> Bool {
+        try keychain.store.replaceByLookup(
+            Addition(item, value: .text(value)), for: keychain.caller
+        ).wasThere
+    }
+
+    @Test func `An item takes the place of one with the same attributes alone`() throws {
+        #expect(try !replace(item("a", ["n": "1"]), "one"))
+        #expect(try !replace(item("b", ["n": "1", "m": "2"]), "two"))
+        let before = try #require(try keychain.item(.exact("a", service: "s")))
+        keychain.clock.advance(seconds: 5)
+        #expect(try replace(item("c", ["n": "1"]), "three"))
+        #expect(try accounts(["n": "1"]) == ["a", "b"])
+        let after = try #require(try keychain.item(.exact("a", service: "s")))
+        #expect(after.text == "three")
+        #expect(after.reference == before.reference)
+        #expect(after.date(.creationDate) == before.date(.creationDate))
+        #expect(try #require(after.modificationDate) > (before.modificationDate ?? .infinity))
+        // Another service is another place.
+        #expect(try !replace(item("a", ["n": "1"], service: "t"), "four"))
+        #expect(try keychain.value(.exact("b", service: "s")) == "two")
+    }
+
+    @Test func `References of what matches are found without opening it`() throws {
+        try keychain.add(item("a", ["n": "1"]))
+        try keychain.add(item("b", ["n": "1"]))
+        let query = ItemQuery.generic([.lookupAttributes: Self.value(["n": "1"])])
+        let items = try keychain.items(query).map(\.reference)
+        let (store, caller) = (keychain.store, keychain.caller)
+        #expect(try store.references(query, for: caller, limit: 9) == items)
+        #expect(try store.references(query, for: caller, limit: 1).count == 1)
+    }
+}
