@@ -347,6 +347,11 @@ var products: [Product] = [
             ],
             exclude: ["scripts", "terminal.py"]),
         tests(
+            "SecretService",
+            [
+                "KeychainModel", "KeychainServices", "KeychainStore", "Sealing", "TestSupport",
+            ]),
+        tests(
             "SyncCommand",
             ["CommandTestSupport", "KeychainModel", "Sync", "SyncAgent", "ValetCLI"]),
         tests(

@@ -26,8 +26,8 @@ enum Answer: Sendable {
     }
 
     /// The answer of `body`, or its failure.
-    static func of(_ body: () throws(KeychainFailure) -> Answer) -> Answer {
-        do { return try body() } catch { return Answer(error) }
+    static func of(_ body: Plan.Body, _ holdings: Holdings) -> Answer {
+        do { return try body(holdings) } catch { return Answer(error) }
     }
 }
 
@@ -51,17 +51,16 @@ enum ServiceError: String, Sendable {
 
 /// How a call is carried out.
 enum Plan {
+    typealias Body = @Sendable (Holdings) throws(KeychainFailure) -> Answer
+
     case now(Answer)
     /// On another thread, because the keychain may keep it waiting.
-    case later(@Sendable () -> Answer)
-    /// Nobody waits for it: the message was not understood, and is answered so.
+    case asking(Body)
+    /// At once, if that takes microseconds: to change the thread takes as long. Otherwise on
+    /// another thread.
+    case reading(Body)
+
     static func refuse(_ error: ServiceError, _ text: String) -> Plan {
         .now(.refusal(error, text))
-    }
-
-    static func asking(
-        _ body: @escaping @Sendable () throws(KeychainFailure) -> Answer
-    ) -> Plan {
-        .later { Answer.of(body) }
     }
 }

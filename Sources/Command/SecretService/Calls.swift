@@ -59,13 +59,12 @@ extension SecretService {
     // MARK: Service
 
     private func planService(_ call: borrowing BusMessage) -> Plan? {
-        let holdings = holdings
         switch call.member {
         case "OpenSession": return openSession(call)
         case "CreateCollection": return createCollection(call)
         case "SearchItems":
             guard let attributes = call.attributes() else { return nil }
-            return .asking { () throws(KeychainFailure) in
+            return .reading { (holdings) throws(KeychainFailure) in
                 let found = try holdings.search(attributes)
                 return .results { message in
                     message.write(found.unlocked, as: "o")
@@ -79,13 +78,13 @@ extension SecretService {
             return getSecrets(paths, session, for: call.sender)
         case "ReadAlias":
             guard let alias = call.text() else { return nil }
-            return .asking { () throws(KeychainFailure) in
+            return .reading { (holdings) throws(KeychainFailure) in
                 let target = try holdings.list.target(ofAlias: alias)
                 return .path(target.map { ObjectPath.collection($0).text } ?? ObjectPath.none)
             }
         default:
             guard let alias = call.text(), let path = call.text("o") else { return nil }
-            return .asking { () throws(KeychainFailure) in
+            return .asking { (holdings) throws(KeychainFailure) in
                 guard path != ObjectPath.none else {
                     try holdings.list.setAlias(alias, to: nil)
                     return .nothing
@@ -138,8 +137,7 @@ extension SecretService {
     private func createCollection(_ call: borrowing BusMessage) -> Plan? {
         guard let properties = call.newProperties(), let alias = call.text() else { return nil }
         let label = properties.texts[Interface.collection.rawValue + ".Label"] ?? ""
-        let holdings = holdings
-        return .asking { () throws(KeychainFailure) in
+        return .asking { (holdings) throws(KeychainFailure) in
             let path = ObjectPath.collection(
                 try holdings.list.create(label: label, alias: alias)
             ).text
@@ -154,8 +152,8 @@ extension SecretService {
     private func unlock(_ paths: [String], for client: String) -> Plan {
         guard let number = newNumber(for: client) else { return Self.tooManyObjects }
         clients[client, default: Client()].prompts[number] = UnlockPrompt(objects: paths)
-        let (holdings, inbox) = (holdings, inbox)
-        return .asking { () throws(KeychainFailure) in
+        let inbox = inbox
+        return .reading { (holdings) throws(KeychainFailure) in
             let isLocked = try holdings.items(of: CollectionList.login).isLocked()
             if !isLocked { inbox.add(.forgotten(number)) }
             return .results { message in
@@ -167,8 +165,7 @@ extension SecretService {
     }
 
     private func lock(_ paths: [String]) -> Plan {
-        let holdings = holdings
-        return .asking { () throws(KeychainFailure) in
+        return .asking { (holdings) throws(KeychainFailure) in
             var isDone = true
             do throws(KeychainFailure) {
                 try holdings.list.session.store.keychain.lock()
@@ -187,8 +184,8 @@ extension SecretService {
     /// The secrets of those items that exist and are not locked.
     private func getSecrets(_ paths: [String], _ session: String, for client: String) -> Plan {
         guard let transfer = self.session(session, of: client) else { return Self.noSession }
-        let holdings = holdings
-        return .asking { () throws(KeychainFailure) in
+        return .reading { (holdings) throws(KeychainFailure) in
+            try holdings.checkQuick(paths.count)
             var found: [(path: String, secret: TravellingSecret)] = []
             for path in paths {
                 guard case .item(let item)? = ObjectPath(path) else { continue }
@@ -251,8 +248,7 @@ extension SecretService {
     }
 
     private func planIntrospection(_ object: ObjectPath) -> Plan {
-        let holdings = holdings
-        return .asking { () throws(KeychainFailure) in
+        return .asking { (holdings) throws(KeychainFailure) in
             let children: [String] =
                 switch object {
                 case .service:

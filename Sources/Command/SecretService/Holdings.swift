@@ -3,17 +3,40 @@
 internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetSealing
+internal import ValetSystem
 
 /// Everything that the service gives out: what the threads that carry out calls share.
 struct Holdings: Sendable {
-    let list: CollectionList
-    private let sessionItems = SessionItems()
+    /// How many items or objects a quick call looks at.
+    static let quickCount = 64
 
-    init(_ session: KeychainSession) { list = CollectionList(session: session) }
+    let list: CollectionList
+    /// Whether calls fail, with `timedOut`, where they would have to wait or to look at much.
+    let isQuick: Bool
+    private let sessionItems: SessionItems
+
+    init(_ session: KeychainSession) {
+        (list, isQuick, sessionItems) = (CollectionList(session: session), false, SessionItems())
+    }
+
+    private init(quick others: Holdings) {
+        list = CollectionList(session: others.list.session.ending(at: .immediately))
+        (isQuick, sessionItems) = (true, others.sessionItems)
+    }
+
+    /// The same for the thread that must not wait.
+    var quick: Holdings { Holdings(quick: self) }
 
     func items(of collection: String) -> any SecretItems {
         collection == CollectionList.session
-            ? sessionItems : KeychainItems(list.session, collection: collection)
+            ? sessionItems
+            : KeychainItems(list.session, collection: collection, isQuick: isQuick)
+    }
+
+    /// - Throws: `timedOut` for a quick call with more objects than ``quickCount``.
+    func checkQuick(_ count: Int) throws(KeychainFailure) {
+        guard isQuick, count > Self.quickCount else { return }
+        throw KeychainFailure(.timedOut, during: "look at many items")
     }
 
     /// The items of a collection that there is.
@@ -42,15 +65,21 @@ struct Holdings: Sendable {
     func search(
         _ attributes: [String: String]
     ) throws(KeychainFailure) -> (unlocked: [String], locked: [String]) {
-        var (unlocked, locked): ([String], [String]) = ([], [])
-        for name in try collections() {
-            let items = items(of: name)
-            let paths = try items.ids(having: attributes).map { id in
+        let own = sessionItems.ids(having: attributes).map { id in
+            ItemPath(collection: CollectionList.session, id: id).text
+        }
+        let everything = KeychainItems(
+            list.session, collection: CollectionList.login, isQuick: isQuick)
+        guard try everything.isLocked() || attributes.isEmpty else {
+            return (try everything.paths(having: attributes) + own, [])
+        }
+        var paths: [String] = []
+        for name in try list.all().map(\.name) {
+            paths += try items(of: name).ids(having: attributes).map { id in
                 ItemPath(collection: name, id: id).text
             }
-            if try items.isLocked() { locked += paths } else { unlocked += paths }
         }
-        return (unlocked, locked)
+        return try everything.isLocked() ? (own, paths) : (paths + own, [])
     }
 
     static let noSuchObject = KeychainFailure(

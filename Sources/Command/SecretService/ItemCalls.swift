@@ -8,12 +8,11 @@ internal import ValetSystem
 
 extension SecretService {
     func planCollection(_ call: borrowing BusMessage, _ object: ObjectPath) -> Plan? {
-        let holdings = holdings
         switch call.member {
         case "CreateItem": return createItem(call, object)
         case "SearchItems":
             guard let attributes = call.attributes() else { return nil }
-            return .asking { () throws(KeychainFailure) in
+            return .reading { (holdings) throws(KeychainFailure) in
                 guard let name = try holdings.collection(object) else {
                     throw Holdings.noSuchObject
                 }
@@ -22,7 +21,7 @@ extension SecretService {
                 return .results { $0.write(paths, as: "o") }
             }
         default:
-            return .asking { () throws(KeychainFailure) in
+            return .asking { (holdings) throws(KeychainFailure) in
                 guard let name = try holdings.collection(object),
                     name != CollectionList.session
                 else { throw Holdings.noSuchObject }
@@ -49,8 +48,8 @@ extension SecretService {
         let record = SecretRecord(
             label: properties.texts[Interface.item.rawValue + ".Label"] ?? "",
             attributes: properties.attributes, contentType: travelling.contentType)
-        let (holdings, inbox) = (holdings, inbox)
-        return .asking { () throws(KeychainFailure) in
+        let inbox = inbox
+        return .asking { (holdings) throws(KeychainFailure) in
             guard let name = try holdings.collection(object) else { throw Holdings.noSuchObject }
             let stored = try holdings.items(existing: name)
                 .store(record, value, replacing: isReplacing)
@@ -67,14 +66,13 @@ extension SecretService {
 
     func planItem(_ call: borrowing BusMessage, _ object: ObjectPath) -> Plan? {
         guard case .item(let item) = object else { return nil }
-        let holdings = holdings
         switch call.member {
         case "GetSecret":
             guard let session = call.text("o") else { return nil }
             guard let transfer = self.session(session, of: call.sender) else {
                 return Self.noSession
             }
-            return .asking { () throws(KeychainFailure) in
+            return .reading { (holdings) throws(KeychainFailure) in
                 guard let secret = try holdings.secret(of: item, through: transfer, session)
                 else { throw Holdings.noSuchObject }
                 return .results { $0.write(secret) }
@@ -90,7 +88,7 @@ extension SecretService {
             return change(item, SecretChange(secret: (value, travelling.contentType)))
         default:
             let inbox = inbox
-            return .asking { () throws(KeychainFailure) in
+            return .asking { (holdings) throws(KeychainFailure) in
                 let items = holdings.items(of: item.collection)
                 if try items.isLocked() {
                     throw KeychainFailure(.locked, during: "delete an item")
@@ -105,8 +103,8 @@ extension SecretService {
     }
 
     func change(_ item: ItemPath, _ change: SecretChange) -> Plan {
-        let (holdings, inbox) = (holdings, inbox)
-        return .asking { () throws(KeychainFailure) in
+        let inbox = inbox
+        return .asking { (holdings) throws(KeychainFailure) in
             guard try holdings.items(of: item.collection).change(item.id, change) else {
                 throw Holdings.noSuchObject
             }

@@ -19,8 +19,12 @@ struct KeychainItems: SecretItems {
     /// The service of its items.
     private let service: String
 
-    init(_ session: KeychainSession, collection: String) {
+    /// Whether a search fails, with `timedOut`, if it finds more than ``Holdings/quickCount``.
+    private let isQuick: Bool
+
+    init(_ session: KeychainSession, collection: String, isQuick: Bool = false) {
         (self.session, service) = (session, Self.servicePrefix + collection)
+        self.isQuick = isQuick
     }
 
     /// The path of an item with that service; nil if it is in no collection.
@@ -55,19 +59,40 @@ struct KeychainItems: SecretItems {
         var query = query
         // More than anybody looks at one by one.
         let limit = 100_000
-        if let attributes {
+        if let attributes, !attributes.isEmpty {
             guard let lookup = LookupAttributes(attributes) else { return [] }
-            if !attributes.isEmpty { query.attributes[.lookupAttributes] = lookup.attributeValue }
+            query.attributes[.lookupAttributes] = lookup.attributeValue
             let isLocked = try isLocked()
-            if !attributes.isEmpty, !isLocked {
-                let found = try existing { () throws(KeychainFailure) in
-                    try session.attributes(of: query).items
-                }
-                return (found ?? []).map { Hexadecimal.text($0.reference.itemID) }
-            }
+            if !isLocked { return try opened(query).map { Hexadecimal.text($0.reference.itemID) } }
         }
         return try session.store.references(query, for: session.caller, limit: limit)
             .map { Hexadecimal.text($0.itemID) }
+    }
+
+    /// The paths of the items of all collections of the keychain that have these attributes, at
+    /// least one.
+    ///
+    /// - Throws: `locked`.
+    func paths(having attributes: [String: String]) throws(KeychainFailure) -> [String] {
+        guard let lookup = LookupAttributes(attributes) else { return [] }
+        let query = ItemQuery(
+            .genericPassword, attributes: [.lookupAttributes: lookup.attributeValue],
+            accessGroup: Self.group)
+        return try opened(query).compactMap { item in
+            item.attributes[.service]?.text.flatMap { Self.path(of: item, service: $0)?.text }
+        }
+    }
+
+    private func opened(_ query: ItemQuery) throws(KeychainFailure) -> [StoredItem] {
+        var query = query
+        if isQuick { query.limit = Holdings.quickCount + 1 }
+        let found = try existing { () throws(KeychainFailure) in
+            try session.attributes(of: query).items
+        }
+        if let limit = query.limit, found?.count == limit {
+            throw KeychainFailure(.timedOut, during: "look at many items")
+        }
+        return found ?? []
     }
 
     func record(of id: String) throws(KeychainFailure) -> SecretRecord? {

@@ -34,9 +34,8 @@ extension SecretService {
             return .refuse(.unknownInterface, "the object has no properties of \(interface)")
         }
         let known = object.interface.properties
-        let holdings = holdings
         guard call.member != "GetAll" else {
-            return .asking { () throws(KeychainFailure) in
+            return .reading { (holdings) throws(KeychainFailure) in
                 let values = try holdings.properties(of: object)
                 return .results { message in
                     message.write("a", of: "{sv}") {
@@ -55,7 +54,7 @@ extension SecretService {
             return .refuse(.unknownProperty, "there is no property \(name)")
         }
         guard call.member == "Set" else {
-            return .asking { () throws(KeychainFailure) in
+            return .reading { (holdings) throws(KeychainFailure) in
                 let values = try holdings.properties(of: object, only: name)
                 guard let value = values.first(where: { $0.name == name })?.value else {
                     throw Holdings.noSuchObject
@@ -79,8 +78,8 @@ extension SecretService {
             : call.inside("v", "a{ss}") { change.attributes = call.attributes() }
         guard isRead, change.label != nil || change.attributes != nil else { return nil }
         if case .item(let item) = object { return self.change(item, change) }
-        let (holdings, label) = (holdings, change.label ?? "")
-        return .asking { () throws(KeychainFailure) in
+        let label = change.label ?? ""
+        return .asking { (holdings) throws(KeychainFailure) in
             guard let name = try holdings.collection(object), name != CollectionList.session,
                 try holdings.list.record(of: name) != nil
             else { throw Holdings.noSuchObject }
@@ -118,6 +117,8 @@ extension Holdings {
         let items = items(of: known)
         var properties: [Property] = []
         if name == nil || name == "Items" {
+            // They may be many.
+            try checkQuick(.max)
             let paths = try items.ids(having: nil).map { id in
                 ItemPath(collection: known, id: id).text
             }

@@ -48,11 +48,11 @@ final class SecretService {
     private static let maximalObjectCount = 1_000
 
     let holdings: Holdings
-    let inbox = Inbox<Event>()
+    let inbox: Inbox<Event>
     var clients: [String: Client] = [:]
     private let bus: BusServer
     private let observer: KeychainObserver
-    private let workers = Workers()
+    private let workers: Workers
     private var calls: [UInt64: Call] = [:]
     private var lastNumber: UInt64 = 0
     private var isLocked = false
@@ -61,7 +61,7 @@ final class SecretService {
     ///
     /// - Throws: ``SystemError``: as ``BusServer``; `refused` if another program is it.
     init(_ session: KeychainSession, replacing: Bool) throws(SystemError) {
-        holdings = Holdings(session)
+        (holdings, inbox, workers) = (Holdings(session), try Inbox(), try Workers())
         observer = KeychainObserver(session.store, inbox)
         bus = try BusServer(WaitLimit(until: Deadline(after: .seconds(10))))
         try bus.listen(
@@ -88,13 +88,12 @@ final class SecretService {
         while true {
             for event in inbox.take() { try handle(event) }
             do throws(SystemError) {
-                let limit = WaitLimit(until: end, cancellation: inbox.bell)
+                let limit = WaitLimit(until: end, signals: inbox.descriptor)
                 guard let message = try bus.receive(limit) else { continue }
                 end = idle.map { Deadline(after: $0) } ?? .never
                 guard try handle(message) else { return }
             } catch {
                 switch error.code {
-                case .cancelled: continue
                 case .timedOut where calls.isEmpty && clients.isEmpty: return
                 case .timedOut: end = idle.map { Deadline(after: $0) } ?? .never
                 default: throw error
@@ -112,14 +111,17 @@ final class SecretService {
             let sender = message.sender
             switch plan(message) {
             case .now(let answer): try send(answer, to: message)
-            case .later(let job):
-                lastNumber += 1
-                let (number, inbox) = (lastNumber, inbox)
-                calls[number] = Call(message)
-                let isTaken = workers.run(for: sender) { inbox.add(.answered(number, job())) }
-                if !isTaken {
-                    inbox.add(.answered(number, .refusal(.limitsExceeded, "too many calls")))
+            case .reading(let body):
+                // Behind what the client has asked before.
+                if !workers.isBusy(for: sender) {
+                    let answer = Answer.of(body, holdings.quick)
+                    guard case .refusal(.timeout, _) = answer else {
+                        try send(answer, to: message)
+                        return true
+                    }
                 }
+                ask(message, body)
+            case .asking(let body): ask(message, body)
             }
         case .signal:
             switch message.member {
@@ -134,6 +136,20 @@ final class SecretService {
         default: break
         }
         return true
+    }
+
+    /// Has another thread carry out a call.
+    private func ask(_ message: consuming BusMessage, _ body: @escaping Plan.Body) {
+        lastNumber += 1
+        let (number, inbox, holdings) = (lastNumber, inbox, holdings)
+        let sender = message.sender
+        calls[number] = Call(message)
+        let isTaken = workers.run(for: sender) {
+            inbox.add(.answered(number, Answer.of(body, holdings)))
+        }
+        if !isTaken {
+            inbox.add(.answered(number, .refusal(.limitsExceeded, "too many calls")))
+        }
     }
 
     private func send(_ answer: Answer, to call: borrowing BusMessage) throws(SystemError) {

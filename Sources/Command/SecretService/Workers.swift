@@ -12,62 +12,93 @@ final class Workers: Sendable {
         var jobs: [String: [Job]] = [:]
         /// Clients whose first job can begin.
         var ready: [String] = []
-        var threadCount = 0
         var jobCount = 0
+        var threadCount = 0
+        var idleCount = 0
     }
 
     private static let (maximalThreadCount, maximalJobCount) = (8, 4_096)
 
     private let state = Lock(State())
+    /// Rung for each client that becomes ready while a thread is idle.
+    private let bell: Bell
+
+    init() throws(SystemError) { bell = try Bell() }
+
+    /// Whether a client has jobs that are not done.
+    func isBusy(for client: String) -> Bool { state.withLock { $0.jobs[client] != nil } }
 
     /// - Returns: false if there are too many jobs, or no thread can be started.
     func run(for client: String, _ job: @escaping Job) -> Bool {
-        let needsThread = state.withLock { state -> Bool? in
-            guard state.jobCount < Self.maximalJobCount else { return nil }
+        enum Need { case nothing, bell, thread, refusal }
+        let need = state.withLock { state -> Need in
+            guard state.jobCount < Self.maximalJobCount else { return .refusal }
             state.jobCount += 1
             state.jobs[client, default: []].append(job)
-            guard state.jobs[client]?.count == 1 else { return false }
+            guard state.jobs[client]?.count == 1 else { return .nothing }
             state.ready.append(client)
-            guard state.threadCount < Self.maximalThreadCount else { return false }
+            if state.idleCount > 0 {
+                state.idleCount -= 1
+                return .bell
+            }
+            guard state.threadCount < Self.maximalThreadCount else { return .nothing }
             state.threadCount += 1
-            return true
+            return .thread
         }
-        guard let needsThread else { return false }
-        guard needsThread else { return true }
+        switch need {
+        case .nothing: return true
+        case .bell:
+            bell.ring()
+            return true
+        case .thread: return startThread(for: client)
+        case .refusal: return false
+        }
+    }
+
+    private func startThread(for client: String) -> Bool {
         do {
             try BackgroundThread.start { self.work() }
+            return true
         } catch {
-            // Another thread will do it, if there is one.
+            // Another thread does it, if there is one.
             return state.withLock { state in
                 state.threadCount -= 1
-                if state.threadCount > 0 { return true }
+                guard state.threadCount == 0 else { return true }
                 state.ready.removeAll { $0 == client }
                 state.jobCount -= state.jobs.removeValue(forKey: client)?.count ?? 0
                 return false
             }
         }
-        return true
     }
 
+    /// Threads stay, because to start one takes longer than most jobs.
     private func work() {
-        while let (client, job) = next() {
-            job()
-            state.withLock { state in
-                state.jobCount -= 1
-                state.jobs[client]?.removeFirst()
-                if state.jobs[client]?.isEmpty == true {
-                    state.jobs[client] = nil
-                } else {
-                    state.ready.append(client)
-                }
+        while true {
+            while let (client, job) = next() {
+                job()
+                finish(client)
+            }
+            _ = bell.wait(until: .never)
+        }
+    }
+
+    private func finish(_ client: String) {
+        state.withLock { state in
+            state.jobCount -= 1
+            state.jobs[client]?.removeFirst()
+            if state.jobs[client]?.isEmpty == true {
+                state.jobs[client] = nil
+            } else {
+                state.ready.append(client)
             }
         }
     }
 
+    /// nil if nothing is ready: the thread counts as idle then.
     private func next() -> (String, Job)? {
         state.withLock { state in
             guard !state.ready.isEmpty else {
-                state.threadCount -= 1
+                state.idleCount += 1
                 return nil
             }
             let client = state.ready.removeFirst()
@@ -78,30 +109,29 @@ final class Workers: Sendable {
 
 /// What other threads tell the thread of the bus.
 final class Inbox<Event: Sendable>: Sendable {
-    private struct State {
-        var events: [Event] = []
-        var bell = Cancellation()
-    }
+    private let events = Lock<[Event]>([])
+    private let bell: Bell
 
-    private let state = Lock(State())
+    init() throws(SystemError) { bell = try Bell() }
 
-    /// Ends a wait once there are events.
-    var bell: Cancellation { state.withLock { $0.bell } }
+    /// Readable once there are events.
+    var descriptor: Int32 { bell.descriptor }
 
     func add(_ event: Event) {
-        state.withLock { state in
-            state.events.append(event)
-            state.bell.cancel()
+        let isFirst = events.withLock { events in
+            events.append(event)
+            return events.count == 1
         }
+        if isFirst { bell.ring() }
     }
 
     /// Takes all events.
     func take() -> [Event] {
-        state.withLock { state in
-            guard !state.events.isEmpty else { return [] }
-            state.bell = Cancellation()
-            defer { state.events = [] }
-            return state.events
+        events.withLock { events in
+            guard !events.isEmpty else { return [] }
+            _ = bell.take()
+            defer { events = [] }
+            return events
         }
     }
 }

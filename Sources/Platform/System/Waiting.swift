@@ -86,7 +86,7 @@ package struct WaitLimit: Sendable {
     private let signals: Int32
 
     /// Waits until `deadline`, until `cancellation`, or until `signals`, the descriptor of a
-    /// ``SignalRelay``, can be read.
+    /// ``SignalRelay`` or a ``Bell``, can be read.
     package init(
         until deadline: Deadline, cancellation: Cancellation? = nil, signals: Int32 = -1
     ) {

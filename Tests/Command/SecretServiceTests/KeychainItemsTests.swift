@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import ValetKeychainModel
+import ValetKeychainServices
+import ValetKeychainStore
+import ValetSealing
+import ValetTestSupport
+
+@testable import ValetSecretService
+
+@Suite struct `Items of the Secret Service` {
+    private let keychain = LockableKeychain()
+
+    private var holdings: Holdings {
+        Holdings(
+            KeychainSession(
+                keychain.store,
+                Caller(
+                    applicationIdentifier: SecretService.busName,
+                    accessGroups: [KeychainItems.group])))
+    }
+
+    private func secret(_ text: String) -> SecretValue { SecretValue(SecretBytes.text(text)) }
+
+    private func store(
+        _ attributes: [String: String], in collection: String = CollectionList.login
+    ) throws -> String {
+        let record = SecretRecord(
+            label: "a label", attributes: attributes, contentType: "text/plain")
+        return try holdings.items(of: collection)
+            .store(record, secret("value"), replacing: false).id
+    }
+
+    @Test func `Secrets of valets and of other groups are not given out`() throws {
+        try keychain.add("a", .whenUnlocked)
+        let query = ItemQuery(.genericPassword, attributes: [.account: .text("a")])
+        let item = try #require(try keychain.session.attributes(of: query).items.first)
+        let id = Hexadecimal.text(item.reference.itemID)
+        let items = holdings.items(of: CollectionList.login)
+        #expect(try items.record(of: id) == nil)
+        #expect(try items.secret(of: id) == nil)
+        #expect(try !items.change(id, SecretChange(label: "mine")))
+        #expect(try !items.delete(id))
+        #expect(try items.ids(having: nil).isEmpty)
+        #expect(try holdings.search(["a": "b"]).unlocked.isEmpty)
+        #expect(try keychain.session.attributes(of: query).items.count == 1)
+    }
+
+    @Test func `An item belongs to its collection alone`() throws {
+        let name = try holdings.list.create(label: "other", alias: "")
+        let id = try store(["n": "1"], in: name)
+        let (own, login) = (holdings.items(of: name), holdings.items(of: CollectionList.login))
+        #expect(try own.record(of: id)?.label == "a label")
+        #expect(try login.record(of: id) == nil)
+        #expect(try !login.delete(id))
+        #expect(try login.ids(having: ["n": "1"]).isEmpty)
+        #expect(try own.ids(having: ["n": "1"]) == [id])
+        try holdings.list.delete(name)
+        #expect(try own.record(of: id) == nil)
+    }
+
+    @Test(arguments: ["", "0", "zz", "00000000000000000000000000000000", "..", "é"])
+    func `What is no id leads to no item`(_ id: String) throws {
+        _ = try store(["n": "1"])
+        let items = holdings.items(of: CollectionList.login)
+        #expect(try items.record(of: id) == nil)
+        #expect(try items.secret(of: id) == nil)
+        #expect(try !items.delete(id))
+        #expect(try items.ids(having: nil).count == 1)
+    }
+
+    @Test func `A locked keychain tells which items have attributes, and no more`() throws {
+        try keychain.setPasscode()
+        let id = try store(["n": "1"])
+        try keychain.store.keychain.lock()
+        let items = holdings.items(of: CollectionList.login)
+        #expect(try items.isLocked())
+        #expect(try items.ids(having: ["n": "1"]) == [id])
+        #expect(try items.ids(having: ["n": "2"]).isEmpty)
+        let path = ItemPath(collection: CollectionList.login, id: id).text
+        #expect(try holdings.search(["n": "1"]).locked == [path])
+        for body in [
+            { _ = try items.record(of: id) }, { _ = try items.secret(of: id) },
+            { _ = try items.change(id, SecretChange(label: "x")) },
+        ] {
+            #expect(throws: KeychainFailure.self) { try body() }
+        }
+        try keychain.unlock()
+        #expect(try items.secret(of: id)?.value.byteCount == 5)
+    }
+
+    @Test func `Aliases lead to collections that there are`() throws {
+        let list = holdings.list
+        #expect(try list.target(ofAlias: "default") == CollectionList.login)
+        #expect(try list.target(ofAlias: "mine") == nil)
+        let name = try list.create(label: "My keys", alias: "mine")
+        #expect(name == "My_keys")
+        #expect(try list.create(label: "My keys", alias: "") == "My_keys_2")
+        #expect(try list.create(label: "", alias: "") == "collection")
+        #expect(try list.create(label: "renamed", alias: "mine") == name)
+        #expect(try list.record(of: name)?.label == "renamed")
+        try list.setAlias("default", to: name)
+        #expect(try list.target(ofAlias: "default") == name)
+        try list.delete(name)
+        #expect(try list.target(ofAlias: "mine") == nil)
+        #expect(try list.target(ofAlias: "default") == CollectionList.login)
+    }
+}
+
+@Suite struct `Paths of the Secret Service` {
+    @Test func `A path names one object, and its object has that path`() {
+        let item = ItemPath(collection: "login", id: "00ff")
+        for path: ObjectPath in [
+            .service, .collection("login"), .alias("default"), .item(item), .session(7),
+            .prompt(.max),
+        ] {
+            #expect(ObjectPath(path.text) == path)
+        }
+    }
+
+    @Test(arguments: [
+        "", "/", "/org", "/org/freedesktop/secret", "/org/freedesktop/secrets/",
+        "/org/freedesktop/secrets/collection", "/org/freedesktop/secrets/collection/a/b/c",
+        "/org/freedesktop/secrets/session/-1", "/org/freedesktop/secrets/session/x",
+        "/org/freedesktop/secretsx/collection/login",
+    ])
+    func `Other paths name nothing`(_ path: String) { #expect(ObjectPath(path) == nil) }
+}
