@@ -129,6 +129,9 @@ import ValetCommandTestSupport
             (["show", "-o", "x"], "'valet get KEY' writes the value"),
             (["read", "op://vault/item/field"], "valet://APP/ID/KEY"), (["-v"], "'--version'"),
             (["exec", "work", "--", "env"], "'run'"), (["tree"], "'valet list --tree'"),
+            (["-c", "key"], "'valet copy KEY'"), (["ls", "--flat"], "'--names'"),
+            (["generate", "key", "--generator", "xkcd"], "'--words N'"),
+            (["fscopy", "a", "b"], "valet set KEY < FILE"),
         ] {
             #expect(bench.run(line) == .usage)
             #expect(bench.console.notes.last?.contains(hint) == true, "\(line)")

@@ -154,7 +154,8 @@ extension CommandLineParser {
         let nearest = Suggestion.nearest(to: name, among: own)
         return .usage(
             "unknown option \(quoted(name))",
-            hint: nearest.map { "did you mean '\($0)'?" } ?? "\(helpLine(group)) lists the verbs")
+            hint: VerbAdvice.text(for: name) ?? nearest.map { "did you mean '\($0)'?" }
+                ?? "\(helpLine(group)) lists the verbs")
     }
 
     private func helpLine(_ group: String?) -> String {

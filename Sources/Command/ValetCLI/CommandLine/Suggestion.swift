@@ -68,6 +68,8 @@ enum VerbAdvice {
         "there is no account to sign in to: 'valet status' shows the keychain, 'valet unlock' "
         + "opens it"
 
+    private static let clipboard = "'valet copy KEY' puts a secret onto the clipboard"
+
     static let advice: [String: String] = [
         "cp": copying, "duplicate": copying, "clone": copying, "link": copying,
         "init": beginning, "setup": beginning, "new": beginning, "start": beginning,
@@ -102,11 +104,13 @@ enum VerbAdvice {
         "tree": "'valet list --tree' shows the names as a tree",
         "passwd": "'valet passcode change' changes the passcode, 'valet set KEY' a secret",
         "mounts": oneKeychain, "recipients": "'valet sync devices' lists who shares the keychain",
+        "fscopy": "'valet set KEY < FILE' stores a file, 'valet get KEY > FILE' writes it",
+        "fsmove": "'valet set KEY < FILE' stores a file; remove the file then",
+        "sum": "'valet get KEY | sha256sum' shows the sum of a value", "-c": clipboard,
     ]
 
     /// What other tools do by options that the verb does not have.
     static let options: [String: [String: String]] = {
-        let clipboard = "'valet copy KEY' puts a secret onto the clipboard"
         let showing = [
             "-c": clipboard, "--clip": clipboard,
             "--otp": "'valet otp KEY' shows a one-time code",
@@ -124,13 +128,20 @@ enum VerbAdvice {
                 "-r": several, "-rf": several, "-f": "'--yes' does not ask",
                 "--force": "'--yes' does not ask", "--recursive": several,
             ],
-            "generate": ["-p": "'--print' writes the secret, 'valet copy KEY' copies it"],
+            "generate": [
+                "-p": "'--print' writes the secret, 'valet copy KEY' copies it",
+                "--generator": "'--words N' makes it of words, '--length N' of characters",
+                "--xkcd": "'--words N' makes it of words",
+            ],
             "inject": [
                 "-i": "it reads standard input: 'valet inject < TEMPLATE > FILE'",
                 "-o": "it writes to standard output: 'valet inject < TEMPLATE > FILE'",
             ],
             "search": ["--all": "it searches all applications without it"],
-            "list": ["-l": "the table is the long form; '--names' is the short one"],
+            "list": [
+                "-l": "the table is the long form; '--names' is the short one",
+                "--flat": "'--names' writes a name a line, '--tree' a tree",
+            ],
         ]
     }()
 
