@@ -349,7 +349,8 @@ var products: [Product] = [
         tests(
             "SecretService",
             [
-                "KeychainModel", "KeychainServices", "KeychainStore", "Sealing", "TestSupport",
+                "KeychainModel", "KeychainServices", "KeychainStore", "Sealing", "System",
+                "TestSupport",
             ]),
         tests(
             "SyncCommand",

@@ -21,6 +21,9 @@ enum ImportHelp {
         name: "replace", help: "if an item exists with another value, give it that of the source")
     static let skipExisting = OptionDeclaration(
         name: "skip-existing", help: "if an item exists with another value, keep it")
+    static let forDesktop = OptionDeclaration(
+        name: "for-desktop",
+        help: "of a Secret Service: keep items as programs stored them, for 'valet serve'")
     static let skipUnreadable = OptionDeclaration(
         name: "skip-unreadable",
         help: "leave out what cannot be read, such as entries of pass for other keys and locked "
@@ -51,6 +54,9 @@ enum ImportHelp {
                 + "options choose, with the names of the source; notes and one-time passwords of a "
                 + "login become NAME/notes and NAME/otp. Entries of one name that differ become "
                 + "NAME, NAME (USER), NAME (2) and so on.",
+            "With --for-desktop the items of the service that runs get the labels, attributes and "
+                + "types that programs gave them. The programs find them once 'valet serve' "
+                + "answers.",
             "Each line of the output has the action (add, replace, keep, same, conflict, skip), "
                 + "the kind, the owner and the name of the item, and its name in the source. "
                 + "Whatever is not imported has a line with 'skip'. Values are never shown.",
@@ -61,7 +67,8 @@ enum ImportHelp {
                 + "first.",
         ],
         arguments: [file],
-        options: [from, dryRun, replace, skipExisting, skipUnreadable] + ItemOptions.all,
+        options: [from, dryRun, replace, skipExisting, skipUnreadable, forDesktop]
+            + ItemOptions.all,
         schema: [
             ("added", "how many items were new"), ("replaced", "how many got another value"),
             ("kept", "how many were left out because the keychain's item was kept"),
@@ -80,6 +87,10 @@ enum ImportHelp {
             ("valet import --from pass --dry-run", "Shows what would be imported."),
             ("valet import --from csv passwords.csv", "Delete the file then: it is plain text."),
             ("valet import --from dotenv --id web .env", "Into the valet 'web'."),
+            (
+                "valet import --from secret-service --for-desktop",
+                "Before 'valet serve' takes the place of the keyring that runs."
+            ),
             (
                 "valet import --from git-credentials",
                 "What 'git config credential.helper store' kept."

@@ -241,7 +241,8 @@ extension SecretService {
         prompt.isAsked = true
         clients[client]?.prompts[number] = prompt
         let inbox = inbox
-        prompt.ask(holdings.list.session.store, onBehalfOf: "A program") { isDone in
+        let program = AskingProgram(process: process(of: client))
+        prompt.ask(holdings.list.session.store, onBehalfOf: program.title) { isDone in
             inbox.add(.prompted(number, isDone: isDone))
         }
         return .now(.nothing)

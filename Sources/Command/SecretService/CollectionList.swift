@@ -19,7 +19,7 @@ struct CollectionRecord: Sendable {
 /// readable from the first unlock on.
 struct CollectionList: Sendable {
     /// The collection that is always there. Its aliases are `default` and `login`.
-    static let login = "login"
+    static let login = DesktopItem.usualCollection
     static let session = "session"
 
     /// The services of their items.
@@ -30,7 +30,7 @@ struct CollectionList: Sendable {
     private func query(_ service: String, _ account: String? = nil) -> ItemQuery {
         var query = ItemQuery(
             .genericPassword, attributes: [.service: .text(service)],
-            accessGroup: KeychainItems.group)
+            accessGroup: DesktopItem.group)
         if let account { query.attributes[.account] = .text(account) }
         return query
     }
@@ -44,7 +44,7 @@ struct CollectionList: Sendable {
         }
         guard isThere == nil else { return }
         var item = NewItem(
-            .genericPassword, attributes: known.attributes, accessGroup: KeychainItems.group,
+            .genericPassword, attributes: known.attributes, accessGroup: DesktopItem.group,
             protectionClass: .afterFirstUnlock)
         item.attributes = item.attributes.overwritten(by: attributes)
         try session.add(item, value: nil)

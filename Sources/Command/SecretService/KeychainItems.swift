@@ -10,11 +10,6 @@ internal import ValetSystem
 /// The items of a collection that is kept in the keychain: docs/SECRET-SERVICE.md, "In the
 /// keychain".
 struct KeychainItems: SecretItems {
-    static let group = AccessGroup("org.freedesktop.secrets")
-    static let usualContentType = "text/plain"
-
-    private static let servicePrefix = "collection/"
-
     let session: KeychainSession
     /// The service of its items.
     private let service: String
@@ -23,28 +18,29 @@ struct KeychainItems: SecretItems {
     private let isQuick: Bool
 
     init(_ session: KeychainSession, collection: String, isQuick: Bool = false) {
-        (self.session, service) = (session, Self.servicePrefix + collection)
+        self.session = session
+        service = DesktopItem.service(ofCollection: collection)
         self.isQuick = isQuick
     }
 
     /// The path of an item with that service; nil if it is in no collection.
     static func path(of item: StoredItem, service: String) -> ItemPath? {
-        guard service.hasPrefix(servicePrefix) else { return nil }
-        return ItemPath(
-            collection: String(service.dropFirst(servicePrefix.count)),
-            id: Hexadecimal.text(item.reference.itemID))
+        DesktopItem.collection(ofService: service).map { collection in
+            ItemPath(collection: collection, id: Hexadecimal.text(item.reference.itemID))
+        }
     }
 
     private var query: ItemQuery {
         ItemQuery(
-            .genericPassword, attributes: [.service: .text(service)], accessGroup: Self.group)
+            .genericPassword, attributes: [.service: .text(service)], accessGroup: DesktopItem.group
+        )
     }
 
     /// nil for what is no id.
     private func query(_ id: String) -> ItemQuery? {
         guard let bytes = Hexadecimal.bytes(id), bytes.count == 16 else { return nil }
         var query = ItemQuery(PersistentReference(itemClass: .genericPassword, itemID: bytes))
-        (query.accessGroup, query.attributes) = (Self.group, [.service: .text(service)])
+        (query.accessGroup, query.attributes) = (DesktopItem.group, [.service: .text(service)])
         return query
     }
 
@@ -77,7 +73,7 @@ struct KeychainItems: SecretItems {
         guard let lookup = LookupAttributes(attributes) else { return [] }
         let query = ItemQuery(
             .genericPassword, attributes: [.lookupAttributes: lookup.attributeValue],
-            accessGroup: Self.group)
+            accessGroup: DesktopItem.group)
         return try opened(query).compactMap { item in
             item.attributes[.service]?.text.flatMap { Self.path(of: item, service: $0)?.text }
         }
@@ -119,15 +115,13 @@ struct KeychainItems: SecretItems {
     func store(
         _ record: SecretRecord, _ value: SecretValue, replacing isReplacing: Bool
     ) throws(KeychainFailure) -> (id: String, wasThere: Bool) {
-        guard let lookup = LookupAttributes(record.attributes) else { throw Self.tooMany }
+        let known = DesktopItem.attributes(
+            record.attributes, label: record.label, contentType: record.contentType,
+            service: service)
+        guard var attributes = known else { throw Self.tooMany }
+        attributes[.account] = .text(DesktopItem.newAccount())
         let item = NewItem(
-            .genericPassword,
-            attributes: [
-                .service: .text(service),
-                .account: .text(Hexadecimal.text(Randomness.bytes(16))),
-                .label: .text(record.label), .generic: .text(record.contentType),
-                .lookupAttributes: lookup.attributeValue,
-            ], accessGroup: Self.group)
+            .genericPassword, attributes: attributes, accessGroup: DesktopItem.group)
         guard isReplacing else {
             return (Hexadecimal.text(try session.add(item, value: value).reference.itemID), false)
         }
@@ -180,7 +174,7 @@ extension SecretRecord {
         self.init(
             label: item.attributes[.label]?.text ?? "",
             attributes: LookupAttributes(item.attributes[.lookupAttributes])?.values ?? [:],
-            contentType: item.attributes[.generic]?.text ?? KeychainItems.usualContentType,
+            contentType: item.attributes[.generic]?.text ?? DesktopItem.usualContentType,
             created: Self.seconds(item.attributes[.creationDate]),
             modified: Self.seconds(item.attributes[.modificationDate]))
     }

@@ -2,6 +2,7 @@
 
 internal import ValetKeychainDatabase
 internal import ValetKeychainModel
+internal import ValetKeychainServices
 internal import ValetKeychainStore
 internal import ValetSystem
 
@@ -90,7 +91,7 @@ final class KeychainObserver: Sendable {
     }
 
     private static func subject(_ item: StoredItem) -> ObservedChange.Subject? {
-        guard item.accessGroup == KeychainItems.group, item.itemClass == .genericPassword,
+        guard item.accessGroup == DesktopItem.group, item.itemClass == .genericPassword,
             let service = item.attributes[.service]?.text
         else { return nil }
         if service == CollectionList.collections {

@@ -220,6 +220,8 @@ final class SecretService {
 
     // MARK: Clients
 
+    func process(of client: String) -> Int32? { bus.process(of: client) }
+
     /// A number for a new object of a client; nil if it has too many.
     func newNumber(for client: String) -> UInt64? {
         let known = clients[client] ?? Client()

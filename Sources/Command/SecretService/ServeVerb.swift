@@ -26,7 +26,7 @@ package enum ServeVerb {
                     + "the keychain. Runs until a signal, until --idle-exit, or until another "
                     + "program takes its place.",
                 "The programs see the secrets that they store, not those of valets: they are items "
-                    + "of the access group \(KeychainItems.group.rawValue). Programs of one user "
+                    + "of the access group \(DesktopItem.group.rawValue). Programs of one user "
                     + "can read each other's secrets through the service, as everywhere on the "
                     + "desktop.",
                 "A locked keychain is unlocked by a question of pinentry when a program asks for "
@@ -56,7 +56,7 @@ package enum ServeVerb {
         let idle = try DurationText.value(of: idleExit, in: values)
         let session = try requesting(
             KeychainSession.current(
-                onBehalfOf: SecretService.busName, accessGroups: [KeychainItems.group]))
+                onBehalfOf: SecretService.busName, accessGroups: [DesktopItem.group]))
         do {
             let service = try SecretService(session, replacing: values.has(replace))
             context.console.note("valet: programs of this session can keep secrets here now")

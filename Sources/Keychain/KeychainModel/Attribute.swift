@@ -31,7 +31,7 @@ package enum Attribute: String, CaseIterable, Hashable, Sendable {
     case creationDate = "cdat"
     case modificationDate = "mdat"
     /// The names and values by which programs of the Secret Service look for an item, encoded:
-    /// `LookupAttributes`. SecItem does not show it.
+    /// `LookupAttributes`. It is none of SecItem's attributes.
     case lookupAttributes = "look"
 
     /// How values of this attribute are converted and compared (spec/secitem.md §2.1).
@@ -101,12 +101,20 @@ package enum Attribute: String, CaseIterable, Hashable, Sendable {
         case .accessControl: 26
         case .creationDate: 27
         case .modificationDate: 28
-        case .lookupAttributes: 29
+        case .lookupAttributes: 30
         }
     }
 
+    /// The attribute that a request of SecItem names; nil for other keys.
+    package init?(requestKey key: String) {
+        guard let attribute = Attribute(rawValue: key), attribute != .lookupAttributes else {
+            return nil
+        }
+        self = attribute
+    }
+
     private static let byTag: [Attribute?] = {
-        var table = [Attribute?](repeating: nil, count: 30)
+        var table = [Attribute?](repeating: nil, count: 31)
         for attribute in Attribute.allCases { table[Int(attribute.tag)] = attribute }
         return table
     }()

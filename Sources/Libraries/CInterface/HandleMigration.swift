@@ -120,7 +120,7 @@ extension ItemQuery {
             guard allowed.contains(input) else { throw .migration(.invalidMigrationQuery) }
             return
         }
-        guard let attribute = Attribute(rawValue: name),
+        guard let attribute = Attribute(requestKey: name),
             attribute.exists(in: .genericPassword)
         else {
             throw KeychainFailure(

@@ -68,7 +68,8 @@ extension StoredItem {
     /// The attributes as a dictionary (spec/secitem.md §3.8).
     var attributeDictionary: [String: Any] {
         var result: [String: Any] = [:]
-        for (attribute, value) in attributes where !isUnsaid(attribute, value) {
+        for (attribute, value) in attributes
+        where attribute != .lookupAttributes && !isUnsaid(attribute, value) {
             result[attribute.rawValue] = value.foundationValue
         }
         result[Attribute.accessGroup.rawValue] = accessGroup.rawValue

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import Testing
 import ValetKeychainModel
 import ValetKeychainServices
 import ValetKeychainStore
 import ValetSealing
+import ValetSystem
 import ValetTestSupport
 
 @testable import ValetSecretService
@@ -18,7 +20,7 @@ import ValetTestSupport
                 keychain.store,
                 Caller(
                     applicationIdentifier: SecretService.busName,
-                    accessGroups: [KeychainItems.group])))
+                    accessGroups: [DesktopItem.group])))
     }
 
     private func secret(_ text: String) -> SecretValue { SecretValue(SecretBytes.text(text)) }
@@ -126,4 +128,25 @@ import ValetTestSupport
         "/org/freedesktop/secretsx/collection/login",
     ])
     func `Other paths name nothing`(_ path: String) { #expect(ObjectPath(path) == nil) }
+}
+
+@Suite struct `Who asks the Secret Service` {
+    @Test(
+        arguments: [
+            ("app-flatpak-org.example.App-1234.scope", "The Flatpak org.example.App"),
+            ("app-flatpak-org.example.My-App-99.scope", "The Flatpak org.example.My-App"),
+            ("snap.firefox.firefox-2f0e.scope", "The snap firefox"), ("app-flatpak-.scope", nil),
+            ("snap.scope", nil), ("session-2.scope", nil),
+            ("app-flatpak-org.example.App-1234", nil),
+        ] as [(String, String?)])
+    func `A sandbox is named by its control group`(_ group: String, _ name: String?) {
+        #expect(AskingProgram.name(inControlGroup: group) == name)
+    }
+
+    @Test func `A program is named by its executable and its process`() throws {
+        let own = AskingProgram(process: getpid())
+        let path = try #require(FilePath.target(ofLink: "/proc/self/exe"))
+        #expect(own.title == "\(path) (process \(getpid()))")
+        #expect(AskingProgram(process: nil).title == "A program that has ended")
+    }
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """valet serve: programs that ask for the Secret Service, over a bus of their own."""
 
+import json
 import os
 import signal
 import subprocess
@@ -212,6 +213,48 @@ def errors(world):
              "string:org.freedesktop.Secret.Collection", "string:Locked", "variant:boolean:true")):
         outcome = desktop.send(*call)
         expect(outcome.code == 1 and error in outcome.err, call, outcome)
+
+
+@scenario
+def moved_in(world):
+    """What programs kept in GNOME Keyring they find again after an import for the desktop."""
+    need("gnome-keyring-daemon")
+    desktop = Desktop(world)
+    keyring = world.start(
+        ["gnome-keyring-daemon", "--foreground", "--unlock", "--components=secrets"], desktop.env,
+        stdin=subprocess.PIPE, **desktop.silence)
+    keyring.stdin.write(b"keyring's password")
+    keyring.stdin.close()
+    wait_for(desktop.is_there, "the keyring")
+    wait_for(lambda: b"boolean false" in desktop.get(
+        LOGIN, "org.freedesktop.Secret.Collection", "Locked").out, "the open keyring")
+    kept = {("service", "mail", "user", "anna"): b"pass 1", ("application", "chrome"): b"key 1",
+            ("application", "chromium"): b"key \xff\n", ("n", "\u00e9"): b""}
+    for attributes, secret in kept.items():
+        desktop.store(secret, *attributes, label="a label")
+
+    def move_in(*words, code=0):
+        outcome = world.run("import", "--from", "secret-service", "--for-desktop", "--json", *words,
+                            env=desktop.env)
+        expect(outcome.code == code, outcome)
+        return json.loads(outcome.out)
+    expect(move_in("--dry-run")["added"] == 4, "dry run")
+    expect(move_in()["added"] == 4, "the first import")
+    expect(move_in()["same"] == 4, "the second import")
+    desktop.store(b"pass 2", "service", "mail", "user", "anna")
+    expect(move_in(code=73)["conflicts"] == 1, "another value")
+    expect(move_in("--replace")["replaced"] == 1, "replaced")
+    kept["service", "mail", "user", "anna"] = b"pass 2"
+    keyring.kill()
+    wait_for(lambda: not desktop.is_there(), "the end of the keyring")
+    desktop.serve()
+    for attributes, secret in kept.items():
+        expect(desktop.lookup(*attributes) == secret, attributes)
+    found = desktop.tool("search", "--all", "application", "chrome")
+    expect(b"label = a label" in found and found.count(b"secret = ") == 1, found)
+    # Not from itself.
+    outcome = world.run("import", "--from", "secret-service", "--for-desktop", env=desktop.env)
+    expect(outcome.code == 1 and "valet serve" in outcome.err, outcome)
 
 
 @scenario(users=EVERY_USER)

@@ -42,7 +42,7 @@ import Testing
     @Test func `Comparing values of an attribute knows which class has which`() {
         let generic = Set(Attribute.allCases.filter { $0.exists(in: .genericPassword) })
         let internet = Set(Attribute.allCases.filter { $0.exists(in: .internetPassword) })
-        #expect(generic.subtracting(internet) == [.service, .generic])
+        #expect(generic.subtracting(internet) == [.service, .generic, .lookupAttributes])
         #expect(
             internet.subtracting(generic) == [
                 .securityDomain, .server, .protocol, .authenticationType, .port, .path,

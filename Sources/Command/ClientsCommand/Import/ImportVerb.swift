@@ -34,8 +34,8 @@ struct ImportVerb {
         var action: Action
     }
 
-    init(_ values: ParsedValues, _ context: Context) throws(CLIError) {
-        self.values = values
+    init(_ given: ParsedValues, _ context: Context) throws(CLIError) {
+        values = try given.has(ImportHelp.forDesktop) ? DesktopItems.values(given) : given
         self.context = context
         scope = try ItemOptions.scope(values)
         logins = try Logins(values, context)
@@ -49,7 +49,10 @@ struct ImportVerb {
 
     func run() throws(CLIError) -> ExitCode {
         let isDryRun = values.has(ImportHelp.dryRun)
-        let found = try ImportSource(values, scope, context).read()
+        let found =
+            values.has(ImportHelp.forDesktop)
+            ? try DesktopItems.read(values, logins)
+            : try ImportSource(values, scope, context).read()
         try found.checkCount()
         let steps = try plan(found.items)
         let conflictCount = steps.count { $0.action == .conflict }

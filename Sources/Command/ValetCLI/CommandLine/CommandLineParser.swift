@@ -212,6 +212,13 @@ package struct ParsedValues: Hashable, Sendable {
         return number
     }
 
+    /// The same with a value for an option.
+    package func with(_ option: OptionDeclaration, _ value: String) -> ParsedValues {
+        var values = self
+        values.options[option.name] = value
+        return values
+    }
+
     /// Whether a flag was given.
     package func has(_ flag: OptionDeclaration) -> Bool { flags.contains(flag.name) }
 

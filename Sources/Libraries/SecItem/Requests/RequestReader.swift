@@ -379,7 +379,7 @@ extension RequestReader {
 // Attributes: keys of four characters (spec/secitem.md §2.1, §3.1).
 extension RequestReader {
     mutating func takeAttribute(_ key: String, _ value: Any) throws(KeychainFailure) {
-        guard let attribute = Attribute(rawValue: key), attribute.exists(in: itemClass) else {
+        guard let attribute = Attribute(requestKey: key), attribute.exists(in: itemClass) else {
             throw call.failure(
                 .noSuchAttribute, "\"\(key)\" is not an attribute of this class of items")
         }

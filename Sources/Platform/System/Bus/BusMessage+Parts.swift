@@ -13,6 +13,12 @@ extension BusMessage {
         return unsafe String(validatingCString: text)
     }
 
+    /// A number of 32 bits without a sign.
+    package func number() -> UInt32? {
+        var number: UInt32 = 0
+        return unsafe library.readBasic(handle, letter("u"), &number) > 0 ? number : nil
+    }
+
     /// A boolean.
     package func flag() -> Bool? {
         var number: Int32 = 0

@@ -49,6 +49,19 @@ internal import Glibc
         try connection.receive(limit, Self.operation)
     }
 
+    /// The process of a connection, as the bus knows it; nil if the connection has ended.
+    package func process(of connection: String) -> Int32? {
+        let library = unsafe self.connection.library.serving
+        var found: OpaquePointer?
+        // SD_BUS_CREDS_PID: only the bus is asked.
+        guard unsafe library.nameCredentials(self.connection.handle, connection, 1, &found) >= 0,
+            let credentials = unsafe found
+        else { return nil }
+        defer { _ = unsafe library.unrefCredentials(credentials) }
+        var number: Int32 = 0
+        return unsafe library.processID(credentials, &number) >= 0 && number > 0 ? number : nil
+    }
+
     /// Answers a call with what `body` writes.
     package func reply(
         to call: borrowing BusMessage, _ body: (borrowing BusMessage) -> Void

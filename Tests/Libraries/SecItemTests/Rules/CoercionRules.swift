@@ -86,7 +86,7 @@ import ValetKeychainModel
     ]
     .flatMap { itemClass in
         let special: Set<Attribute> = [
-            .accessGroup, .synchronizable, .accessible, .accessControl,
+            .accessGroup, .synchronizable, .accessible, .accessControl, .lookupAttributes,
         ]
         return Attribute.allCases
             .filter { $0.exists(in: itemClass) && !special.contains($0) }

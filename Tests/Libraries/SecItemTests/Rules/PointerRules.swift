@@ -46,6 +46,7 @@ import Testing
     /// What no call takes.
     private static let faults: [Row] = [
         Row("§3.1 an unknown attribute", ["zzzz": 1, "r_Data": true], errSecNoSuchAttr),
+        Row("an attribute of the Secret Service", ["look": "x", "r_Data": true], errSecNoSuchAttr),
         Row("§3.1 a flag that is a number", ["r_Data": 1], errSecParam),
         Row("§3.2 an unknown class", ["class": "x", "r_Data": true], errSecNoSuchClass),
         Row("§5 a foreign group", ["agrp": "foreign", "r_Data": true], errSecMissingEntitlement),

@@ -7,7 +7,7 @@ internal import ValetSystem
 
 /// The keyrings of GNOME Keyring, KWallet and others: what implements the Secret Service API of
 /// freedesktop.org, draft 0.2. Reads all items that are unlocked.
-struct SecretService: ~Copyable {
+struct KeyringReader: ~Copyable {
     private let bus: SessionBus
     /// The object that calls for secrets name.
     private let session: String
@@ -22,10 +22,15 @@ struct SecretService: ~Copyable {
 
     /// All items.
     ///
-    /// - Parameter skipsLocked: Whether locked collections and items are named and left out.
+    /// - Parameters:
+    ///   - skipsLocked: Whether locked collections and items are named and left out.
+    ///   - item: Makes the item of an entry. Without it entries become items of valets and clients.
     /// - Throws: ``ExitCode/locked`` if some are locked, unless they are left out.
-    static func read(skipsLocked: Bool) throws(CLIError) -> ImportedItems {
-        let keyring = try SecretService()
+    static func read(
+        skipsLocked: Bool,
+        _ item: ((Entry, Secret) throws(CLIError) -> ImportedItem?)? = nil
+    ) throws(CLIError) -> ImportedItems {
+        let keyring = try KeyringReader()
         var found = ImportedItems()
         var locked: [String] = []
         for collection in try keyring.objects("Collections", of: names.service, at: root) {
@@ -35,7 +40,7 @@ struct SecretService: ~Copyable {
                 continue
             }
             for path in try keyring.objects("Items", of: names.collection, at: collection) {
-                try keyring.read(path, &found, &locked)
+                try keyring.read(path, &found, &locked, item)
             }
         }
         for name in locked where skipsLocked { found.skip(name, "it is locked") }
@@ -46,19 +51,24 @@ struct SecretService: ~Copyable {
                 .locked, "the keyring has locked parts: \(shown)\(rest): nothing was changed",
                 hint: "unlock them, for example in Passwords and Keys, or use '--skip-unreadable'")
         }
-        found.distinguish()
+        if item == nil { found.distinguish() }
         return found
     }
 
     private func read(
-        _ path: String, _ found: inout ImportedItems, _ locked: inout [String]
+        _ path: String, _ found: inout ImportedItems, _ locked: inout [String],
+        _ item: ((Entry, Secret) throws(CLIError) -> ImportedItem?)?
     ) throws(CLIError) {
         guard let entry = try entry(path) else { return found.skip(path, "it cannot be read") }
         guard !entry.isLocked else { return locked.append("\(entry.label) (\(path))") }
-        guard let value = try secret(of: path) else {
+        guard let secret = try secret(of: path) else {
             return found.skip(entry.label, "the service does not give its secret")
         }
-        try found.add(entry.item(value))
+        guard let item else { return try found.add(entry.item(secret.value)) }
+        guard let made = try item(entry, secret) else {
+            return found.skip(entry.label, "it has too many attributes")
+        }
+        try found.add(made)
     }
 
     /// A collection's label and path.
@@ -84,6 +94,25 @@ struct SecretService: ~Copyable {
         }
         self.session = session
         self.bus = bus
+    }
+
+    /// Whether the service that runs is a program of this keychain: `valet serve`.
+    static func isValet() throws(CLIError) -> Bool {
+        let bus: SessionBus
+        do { bus = try SessionBus() } catch { throw failure(error) }
+        let name = "org.freedesktop.DBus"
+        let answer: BusMessage?
+        do {
+            answer = try bus.call(
+                "GetConnectionUnixProcessID", of: name, at: "/org/freedesktop/DBus", on: name,
+                [("s", service)])
+        } catch {
+            throw failure(error)
+        }
+        guard let process = answer?.number(),
+            let program = FilePath.target(ofLink: "/proc/\(process)/exe")
+        else { return false }
+        return program == FilePath.target(ofLink: "/proc/self/exe")
     }
 
     private func call(
@@ -160,7 +189,7 @@ struct SecretService: ~Copyable {
                         _ = answer.inside("v", "b") { entry.isLocked = answer.flag() ?? true }
                     case "Attributes":
                         _ = answer.inside("v", "a{ss}") {
-                            entry.attributes = Self.attributes(answer)
+                            entry.lookup = answer.dictionary(atMost: 1_000) ?? [:]
                         }
                     default: _ = answer.skip("v")
                     }
@@ -170,37 +199,42 @@ struct SecretService: ~Copyable {
         return isRead ? entry : nil
     }
 
-    private static func attributes(_ answer: borrowing BusMessage) -> [String: String] {
-        var attributes = answer.dictionary(atMost: 1_000) ?? [:]
-        if attributes["xdg:schema"] == generalSchema { attributes["xdg:schema"] = nil }
-        return attributes
+    /// A secret, and its MIME type.
+    struct Secret {
+        let value: SecretValue
+        let contentType: String
     }
 
-    /// The schema of items that have none. GNOME Keyring names it at times, and at times not.
-    private static let generalSchema = "org.freedesktop.Secret.Generic"
-
-    private func secret(of path: String) throws(CLIError) -> SecretValue? {
+    private func secret(of path: String) throws(CLIError) -> Secret? {
         let answer = try call(
             "GetSecret", of: Self.names.item, at: path, [("o", session)])
         guard let answer else { return nil }
-        var secret: SecretValue?
+        var secret: Secret?
         // Session, parameters, value, type of the content.
         _ = answer.inside("r", "oayays") {
             guard answer.skip("oay") else { return }
-            secret = answer.withBytes { SecretValue(copying: $0) }
-            _ = answer.skip("s")
+            guard let value = answer.withBytes({ SecretValue(copying: $0) }) else { return }
+            secret = Secret(value: value, contentType: answer.text() ?? "")
         }
         return secret
     }
 
     /// What the service says of an item.
-    private struct Entry {
-        var label = ""
-        var isLocked = true
-        var attributes: [String: String] = [:]
+    struct Entry {
+        fileprivate(set) var label = ""
+        fileprivate var isLocked = true
+        /// The attributes by which programs look for it.
+        fileprivate(set) var lookup: [String: String] = [:]
+
+        /// The schema of items that have none. GNOME Keyring names it at times, and at times not.
+        private static let generalSchema = "org.freedesktop.Secret.Generic"
+
+        private var attributes: [String: String] {
+            lookup.filter { $0.key != "xdg:schema" || $0.value != Self.generalSchema }
+        }
 
         /// The item that it becomes.
-        func item(_ value: SecretValue) -> ImportedItem {
+        fileprivate func item(_ value: SecretValue) -> ImportedItem {
             let source = label.isEmpty ? "an item without a label" : label
             if let item = itemOfHelper(value, source) ?? itemOfServer(value, source) { return item }
             if let service = attributes["service"], let account {
