@@ -131,6 +131,9 @@ extension SecretService {
         return .refuse(.notSupported, "the algorithm \(algorithm) is not supported")
     }
 
+    /// Each question has a thread, and one is open at a time.
+    private static let maximalAskedCount = 8
+
     private static let tooManyObjects = Plan.refuse(
         .limitsExceeded, "this client has too many sessions and prompts")
 
@@ -238,6 +241,10 @@ extension SecretService {
             return .now(.nothing)
         }
         guard !prompt.isAsked else { return .now(.nothing) }
+        guard askedCount < Self.maximalAskedCount else {
+            inbox.add(.prompted(number, isDone: false))
+            return .now(.nothing)
+        }
         prompt.isAsked = true
         clients[client]?.prompts[number] = prompt
         let inbox = inbox

@@ -82,7 +82,7 @@ final class SecretService {
     /// Answers calls until another program replaces this one, the bus ends, or for `idle` nobody
     /// has called.
     ///
-    /// - Throws: ``SystemError``: `disconnected`.
+    /// - Throws: ``SystemError`` for what no restart would mend.
     func run(idle: Duration?) throws(SystemError) {
         var end = idle.map { Deadline(after: $0) } ?? .never
         while true {
@@ -96,6 +96,8 @@ final class SecretService {
                 switch error.code {
                 case .timedOut where calls.isEmpty && clients.isEmpty: return
                 case .timedOut: end = idle.map { Deadline(after: $0) } ?? .never
+                // The session has ended.
+                case .disconnected: return
                 default: throw error
                 }
             }
@@ -124,6 +126,8 @@ final class SecretService {
             case .asking(let body): ask(message, body)
             }
         case .signal:
+            // Any connection can send any signal to any other.
+            guard message.sender == BusServer.bus else { break }
             switch message.member {
             case "NameLost": return message.text() != Self.busName
             case "NameOwnerChanged":
@@ -235,6 +239,11 @@ final class SecretService {
     private func leave(_ client: String) {
         guard let left = clients.removeValue(forKey: client) else { return }
         for prompt in left.prompts.values { prompt.cancellation.cancel() }
+    }
+
+    /// How many questions are open or wait for their turn.
+    var askedCount: Int {
+        clients.values.reduce(0) { $0 + $1.prompts.values.count { $0.isAsked } }
     }
 
     /// Tells the client of a prompt how it ended.

@@ -216,6 +216,27 @@ def errors(world):
 
 
 @scenario
+def replaced(world):
+    """One service gives way to another that may replace it, and ends by itself when nobody calls."""
+    desktop = Desktop(world)
+    desktop.serve()
+    first = desktop.service
+    outcome = world.run("serve", env=desktop.env)
+    expect(outcome.code == 73 and "--replace" in outcome.err, outcome)
+    desktop.store(b"pass 1", "service", "mail")
+    desktop.serve("--replace", "--idle-exit", "2s")
+    expect(first.wait(20) == 0, "the first service")
+    expect(desktop.lookup("service", "mail") == b"pass 1", "by the second")
+    expect(desktop.service.wait(20) == 0, "the second service")
+
+
+@scenario
+def forged_signals(world):
+    """Signals that a client sends in the name of the bus end neither the service nor a session."""
+    by_hand(world, "forge")
+
+
+@scenario
 def moved_in(world):
     """What programs kept in GNOME Keyring they find again after an import for the desktop."""
     need("gnome-keyring-daemon")
@@ -389,6 +410,18 @@ def sessions():
         GLib.Variant("(o)", (session,)), None, 0, 20000, None)) == "NoSession"
     call(session, "Secret.Session.Close")
     assert error(lambda: read(item)) == "NoSession"
+
+def forge():
+    name = bus.get_unique_name()
+    owner = bus.call_sync("org.freedesktop.DBus", "/", "org.freedesktop.DBus", "GetNameOwner",
+                          GLib.Variant("(s)", ("org.freedesktop.secrets",)), None, 0, -1,
+                          None).unpack()[0]
+    item = create(ROOT + "/collection/login", "a", {"n": "1"}, "one")
+    for member, values in (("NameLost", ("s", "org.freedesktop.secrets")),
+                           ("NameOwnerChanged", ("sss", name, name, ""))):
+        bus.emit_signal(owner, "/org/freedesktop/DBus", "org.freedesktop.DBus", member,
+                        GLib.Variant("(" + values[0] + ")", values[1:]))
+    assert read(item) == "one"
 
 def fuzz():
     seed, count = int(sys.argv[2]), int(sys.argv[3])

@@ -7,6 +7,9 @@ internal import Glibc
 ///
 /// For one thread. No object is registered with sd-bus, so that it hands over every call.
 @safe package struct BusServer: ~Copyable {
+    /// The sender of what the bus itself sends.
+    package static let bus = BusCall.bus
+
     private static let operation = "serve the session bus"
 
     private let connection: BusConnection
