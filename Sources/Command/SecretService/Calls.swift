@@ -12,7 +12,7 @@ extension SecretService {
     /// How a call is carried out.
     func plan(_ call: borrowing BusMessage) -> Plan {
         guard let object = ObjectPath(call.path) else {
-            return planOutside(call)
+            return call.path == Portal.path ? planPortal(call) : planOutside(call)
         }
         let named = call.interface
         let own = [object.interface, .properties, .introspection]
@@ -28,7 +28,7 @@ extension SecretService {
                 return .refuse(
                     .invalidArguments, "\(method.name) takes \(method.takes.joined())")
             }
-            let plan =
+            let plan: Plan? =
                 switch interface {
                 case .service: planService(call)
                 case .collection: planCollection(call, object)
@@ -37,6 +37,8 @@ extension SecretService {
                 case .prompt: planPrompt(call, object)
                 case .properties: planProperties(call, object)
                 case .introspection: planIntrospection(object)
+                // It has an object of its own.
+                case .portal: nil
                 }
             return plan ?? .refuse(.invalidArguments, "the arguments of \(method.name)")
         }

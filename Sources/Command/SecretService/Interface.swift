@@ -7,6 +7,7 @@ enum Interface: String, CaseIterable, Sendable {
     case item = "org.freedesktop.Secret.Item"
     case session = "org.freedesktop.Secret.Session"
     case prompt = "org.freedesktop.Secret.Prompt"
+    case portal = "org.freedesktop.impl.portal.Secret"
     case properties = "org.freedesktop.DBus.Properties"
     case introspection = "org.freedesktop.DBus.Introspectable"
 
@@ -35,6 +36,7 @@ enum Interface: String, CaseIterable, Sendable {
             ]
         case .session: [("Close", [], [])]
         case .prompt: [("Prompt", ["s"], []), ("Dismiss", [], [])]
+        case .portal: [("RetrieveSecret", ["o", "s", "h", "a{sv}"], ["u", "a{sv}"])]
         case .properties:
             [
                 ("Get", ["s", "s"], ["v"]), ("GetAll", ["s"], ["a{sv}"]),
@@ -58,6 +60,7 @@ enum Interface: String, CaseIterable, Sendable {
                 ("Locked", "b", false), ("Attributes", "a{ss}", true), ("Label", "s", true),
                 ("Type", "s", false), ("Created", "t", false), ("Modified", "t", false),
             ]
+        case .portal: [("version", "u", false)]
         case .session, .prompt, .properties, .introspection: []
         }
     }
@@ -70,7 +73,7 @@ enum Interface: String, CaseIterable, Sendable {
         case .collection: ["ItemCreated", "ItemDeleted", "ItemChanged"].map { ($0, ["o"]) }
         case .prompt: [("Completed", ["b", "v"])]
         case .properties: [("PropertiesChanged", ["s", "a{sv}", "as"])]
-        case .item, .session, .introspection: []
+        case .item, .session, .portal, .introspection: []
         }
     }
 

@@ -75,6 +75,8 @@ final class SecretService {
                 during: "become the Secret Service",
                 hint: "stop the other program, or replace it: 'valet serve --replace'")
         }
+        // The portal's backend as well, unless another program is it.
+        _ = try bus.own(Portal.busName, replacing: true)
     }
 
     deinit { observer.stop() }

@@ -86,6 +86,8 @@ private struct Installation {
     private let program: String
     private let activation: (folder: String, name: String)
     private let unit: (folder: String, name: String)
+    /// For Flatpaks: the activation of the portal's backend, and its description.
+    private let portal: [(file: (folder: String, name: String), text: String)]
 
     private static let unitName = "valet-secret-service.service"
 
@@ -104,22 +106,20 @@ private struct Installation {
             }
             return path
         }
-        activation = (
-            folder("XDG_DATA_HOME", "/.local/share") + "/dbus-1/services",
-            SecretService.busName + ".service"
-        )
+        let data = folder("XDG_DATA_HOME", "/.local/share")
+        activation = (data + "/dbus-1/services", SecretService.busName + ".service")
+        portal = [
+            (
+                (data + "/dbus-1/services", Portal.busName + ".service"),
+                Self.activation(of: Portal.busName, program)
+            ), ((data + "/xdg-desktop-portal/portals", "valet.portal"), Portal.description),
+        ]
         unit = (folder("XDG_CONFIG_HOME", "/.config") + "/systemd/user", Self.unitName)
     }
 
     func install(_ console: any Console) throws(CLIError) -> ExitCode {
-        try write(
-            """
-            [D-BUS Service]
-            Name=\(SecretService.busName)
-            Exec=\(program) serve
-            SystemdService=\(Self.unitName)
-
-            """, to: activation, console)
+        try write(Self.activation(of: SecretService.busName, program), to: activation, console)
+        for (file, text) in portal { try write(text, to: file, console) }
         try write(
             """
             [Unit]
@@ -141,8 +141,18 @@ private struct Installation {
         return .success
     }
 
+    private static func activation(of name: String, _ program: String) -> String {
+        """
+        [D-BUS Service]
+        Name=\(name)
+        Exec=\(program) serve
+        SystemdService=\(unitName)
+
+        """
+    }
+
     func uninstall(_ console: any Console) throws(CLIError) -> ExitCode {
-        for file in [activation, unit] {
+        for file in [activation, unit] + portal.map(\.file) {
             let path = file.folder + "/" + file.name
             do {
                 if try FilePath.remove(path) { console.note("valet: removed \(path)") }

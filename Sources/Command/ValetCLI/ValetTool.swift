@@ -121,7 +121,7 @@ package enum ValetTool {
                 "Other programs",
                 [
                     "import", "export", "git-credential", "docker-credential", "aws-credentials",
-                    "serve", "entitlements", "completions", "manual",
+                    "serve", "watch-session", "entitlements", "completions", "manual",
                 ]
             ),
         ],

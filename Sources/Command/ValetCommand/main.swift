@@ -10,5 +10,7 @@ internal import ValetSecretService
 
 exit(
     ValetTool.main(
-        adding: ClientVerb.all.adding(ServeVerb.declaration, "serve", ServeVerb.run),
+        adding: ClientVerb.all.adding(ServeVerb.declaration, "serve", ServeVerb.run)
+            .adding(
+                WatchSessionVerb.declaration, WatchSessionVerb.name, WatchSessionVerb.run),
         ClientVerb.words))

@@ -7,7 +7,8 @@ import signal
 import subprocess
 import threading
 
-from support import COMMAND, EVERY_USER, Skip, expect, is_listening, need, scenario, wait_for
+from support import (COMMAND, EVERY_USER, Skip, expect, is_listening, mount, need, private_mounts,
+                     scenario, wait_for)
 
 PASSCODE = b"correct horse\n"
 SHARED = {"VALET_LOCK_STATE": "kernel"}
@@ -237,6 +238,12 @@ def forged_signals(world):
 
 
 @scenario
+def portal(world):
+    """Each Flatpak gets a secret of its own, and always the same, through a descriptor."""
+    by_hand(world, "portal")
+
+
+@scenario
 def moved_in(world):
     """What programs kept in GNOME Keyring they find again after an import for the desktop."""
     need("gnome-keyring-daemon")
@@ -423,6 +430,32 @@ def forge():
                         GLib.Variant("(" + values[0] + ")", values[1:]))
     assert read(item) == "one"
 
+def portal():
+    def secret_of(application):
+        reading, writing = os.pipe()
+        response = bus.call_with_unix_fd_list_sync(
+            "org.freedesktop.impl.portal.desktop.valet", "/org/freedesktop/portal/desktop",
+            "org.freedesktop.impl.portal.Secret", "RetrieveSecret",
+            GLib.Variant("(osha{sv})", ("/a", application, 0, {})), None, 0, 20000,
+            Gio.UnixFDList.new_from_array([writing]), None)[0].unpack()
+        assert response == (0, {}), response
+        return os.read(reading, 1000)
+    first, second = secret_of("org.example.One"), secret_of("org.example.Two")
+    assert len(first) == len(second) == 64 and first != second
+    assert secret_of("org.example.One") == first
+    assert error(lambda: secret_of("")) == "InvalidArgs"
+    # An application that does not read.
+    reading, writing = os.pipe()
+    os.close(reading)
+    response = bus.call_with_unix_fd_list_sync(
+        "org.freedesktop.impl.portal.desktop.valet", "/org/freedesktop/portal/desktop",
+        "org.freedesktop.impl.portal.Secret", "RetrieveSecret",
+        GLib.Variant("(osha{sv})", ("/a", "org.example.One", 0, {})), None, 0, 20000,
+        Gio.UnixFDList.new_from_array([writing]), None)[0].unpack()
+    assert response == (2, {}), response
+    # Programs that ask the Secret Service do not see them.
+    assert get(ROOT + "/collection/login", "Collection", "Items") == []
+
 def fuzz():
     seed, count = int(sys.argv[2]), int(sys.argv[3])
     choose = random.Random(seed)
@@ -485,11 +518,15 @@ globals()[sys.argv[1]]()
 """
 
 
-def by_hand(world, *words, seconds=60):
+def need_bindings():
     probe = subprocess.run(["/usr/bin/python3", "-c", "from gi.repository import Gio"], check=False,
                            stderr=subprocess.DEVNULL)
     if probe.returncode != 0:
         raise Skip("needs python3-gi")
+
+
+def by_hand(world, *words, seconds=60):
+    need_bindings()
     desktop = Desktop(world)
     desktop.serve()
     outcome = world.run("-c", BY_HAND, *words, env=desktop.env, command="/usr/bin/python3",
@@ -531,3 +568,102 @@ def fuzzed(world):
     desktop = by_hand(world, "fuzz", str(seed), str(count), seconds=1700)
     desktop.store(b"after", "after", "it")
     expect(desktop.lookup("after", "it") == b"after", "a later secret")
+
+
+# A logind that locks the session, and sleeps once nobody delays it. Argument: its socket's folder.
+LOGIND = r"""
+import os, sys
+from gi.repository import Gio, GLib
+NAME = "org.freedesktop.login1"
+MANAGER = Gio.DBusNodeInfo.new_for_xml('''<node><interface name="org.freedesktop.login1.Manager">
+<method name="GetSession"><arg type="s"/><arg type="o" direction="out"/></method>
+<method name="Inhibit"><arg type="s"/><arg type="s"/><arg type="s"/><arg type="s"/>
+<arg type="h" direction="out"/></method></interface></node>''').interfaces[0]
+loop = GLib.MainLoop()
+bus = Gio.bus_get_sync(Gio.BusType.SYSTEM)
+delays = []
+def say(text):
+    print(text, flush=True)
+def call(connection, sender, path, interface, method, arguments, invocation):
+    if method == "GetSession":
+        if arguments.unpack()[0] == "none":
+            return invocation.return_dbus_error(NAME + ".NoSuchSession", "no such session")
+        return invocation.return_value(GLib.Variant("(o)", ("/org/freedesktop/login1/session/_31",)))
+    reading, writing = os.pipe()
+    delays.append(reading)
+    GLib.io_add_watch(reading, GLib.IO_HUP, lambda *_: say("sleeps") and False)
+    descriptors = Gio.UnixFDList.new_from_array([writing])
+    invocation.return_value_with_unix_fd_list(GLib.Variant("(h)", (0,)), descriptors)
+    say("delayed by " + arguments.unpack()[1])
+bus.register_object("/org/freedesktop/login1", MANAGER, call, None, None)
+def emit(path, interface, member, value=None):
+    bus.emit_signal(None, path, NAME + "." + interface, member, value)
+def command(source, condition):
+    word = sys.stdin.readline().strip()
+    if word == "lock":
+        emit("/org/freedesktop/login1/session/_31", "Session", "Lock")
+    elif word in ("sleep", "wake"):
+        emit("/org/freedesktop/login1", "Manager", "PrepareForSleep",
+             GLib.Variant("(b)", (word == "sleep",)))
+    else:
+        loop.quit()
+    return True
+GLib.io_add_watch(0, GLib.IO_IN, command)
+Gio.bus_own_name_on_connection(bus, NAME, 0, lambda *_: say("ready"), None)
+loop.run()
+"""
+
+
+@scenario
+def watched_session(world):
+    """The keychain is locked with the screen, and before the machine sleeps."""
+    need("dbus-daemon")
+    need_bindings()
+    folder = os.path.join(world.folder, "bus")
+    os.mkdir(folder, 0o755)
+    private_mounts()
+    os.makedirs("/run/dbus", exist_ok=True)
+    mount("--bind", folder, "/run/dbus")
+    silence = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with open(f"{world.folder}/system.conf", "w", encoding="utf-8") as file:
+        file.write("""<busconfig><type>system</type><listen>unix:path=/run/dbus/system_bus_socket
+            </listen><auth>EXTERNAL</auth><policy context="default"><allow own="*"/>
+            <allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/></policy>
+            </busconfig>""".replace("\n            ", ""))
+    world.start(["dbus-daemon", f"--config-file={world.folder}/system.conf", "--nofork"],
+                SHARED, **silence)
+    wait_for(lambda: is_listening("/run/dbus/system_bus_socket"), "the system bus")
+    logind = world.start(["/usr/bin/python3", "-c", LOGIND], SHARED, stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE)
+
+    def told(text):
+        line = logind.stdout.readline().decode().strip()
+        expect(line == text, f"logind says {line!r} instead of {text!r}")
+
+    def tell(word):
+        logind.stdin.write(word.encode() + b"\n")
+        logind.stdin.flush()
+    told("ready")
+    missing = world.run("watch-session", env=dict(SHARED, XDG_SESSION_ID="none"))
+    expect(missing.code == 44, missing)
+    outcome = world.run("passcode", "set", "--passcode-fd", "0", input=PASSCODE, env=SHARED)
+    expect(outcome.code == 0, outcome)
+    world.start([COMMAND, "watch-session"], dict(SHARED, XDG_SESSION_ID="1"), **silence)
+    told("delayed by Valet")
+
+    def state():
+        return json.loads(world.run("status", "--json", env=SHARED).out)["state"]
+    expect(state() == "unlocked", state())
+    for word in ("lock", "sleep"):
+        tell(word)
+        if word == "sleep":
+            told("sleeps")
+            expect(state() == "locked", "asleep, and not locked")
+        wait_for(lambda: state() == "locked", f"the lock of {word}")
+        expect(world.run("unlock", "--passcode-fd", "0", input=PASSCODE, env=SHARED).code == 0,
+               "unlock")
+    tell("wake")
+    told("delayed by Valet")
+    tell("sleep")
+    told("sleeps")
+    expect(state() == "locked", "asleep again, and not locked")

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
+
 // The parts of a message, in their order. Functions that read return nil at the end of the message,
 // and if the next part has another type. What cannot be written spoils the message: the connection
 // refuses to send it.
@@ -17,6 +19,17 @@ extension BusMessage {
     package func number() -> UInt32? {
         var number: UInt32 = 0
         return unsafe library.readBasic(handle, letter("u"), &number) > 0 ? number : nil
+    }
+
+    /// A descriptor of the caller's own.
+    package func descriptor() -> FileDescriptor? {
+        var number: Int32 = -1
+        guard unsafe library.readBasic(handle, letter("h"), &number) > 0, number >= 0 else {
+            return nil
+        }
+        let copy = FileDescriptor(owning: fcntl(number, F_DUPFD_CLOEXEC, 3))
+        guard copy.number >= 0 else { return nil }
+        return copy
     }
 
     /// A boolean.
@@ -83,6 +96,12 @@ extension BusMessage {
     package func write(_ flag: Bool) {
         var number: Int32 = flag ? 1 : 0
         _ = unsafe library.appendBasic(handle, letter("b"), &number)
+    }
+
+    /// Appends a number of 32 bits without a sign.
+    package func write(_ number: UInt32) {
+        var number = number
+        _ = unsafe library.appendBasic(handle, letter("u"), &number)
     }
 
     /// Appends a number of 64 bits without a sign.

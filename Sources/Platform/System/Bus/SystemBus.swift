@@ -69,6 +69,24 @@ package struct SystemBus: ~Copyable {
     package mutating func call(
         _ call: BusCall, _ limit: WaitLimit
     ) throws(SystemError) -> [BusValue] {
+        try answer(to: call, limit).values(call.operation)
+    }
+
+    /// Calls a method whose result is a descriptor.
+    ///
+    /// - Throws: The codes of ``call(_:_:)``.
+    package mutating func descriptor(
+        _ call: BusCall, _ limit: WaitLimit
+    ) throws(SystemError) -> FileDescriptor {
+        guard let descriptor = try answer(to: call, limit).descriptor() else {
+            throw SystemError(.malformed, during: call.operation)
+        }
+        return descriptor
+    }
+
+    private mutating func answer(
+        to call: BusCall, _ limit: WaitLimit
+    ) throws(SystemError) -> BusMessage {
         let cookie = try connection.send(call)
         while !endedServices.contains(call.destination) {
             guard let message = try connection.receive(limit, call.operation) else { continue }
@@ -76,7 +94,7 @@ package struct SystemBus: ~Copyable {
                 try keep(message)
                 continue
             }
-            guard let name = message.errorName else { return try message.values(call.operation) }
+            guard let name = message.errorName else { return message }
             let isAboutService = message.sender == BusCall.bus && call.destination != BusCall.bus
             throw SystemError(
                 isAboutService && Self.meansAbsence(name) ? .serviceEnded : .refused(name),

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
+internal import ValetSealing
+internal import ValetSystem
+
+/// The portal for secrets of Flatpaks (org.freedesktop.impl.portal.Secret, version 1): each
+/// application gets 64 random bytes, always the same, with which it encrypts what it keeps.
+struct Portal: Sendable {
+    static let busName = "org.freedesktop.impl.portal.desktop.valet"
+    static let path = "/org/freedesktop/portal/desktop"
+    /// What the method answers besides the secret (Portal documentation, "Requests").
+    static let (success, ended): (UInt32, UInt32) = (0, 2)
+
+    /// What xdg-desktop-portal reads of it.
+    static let description = """
+        [portal]
+        DBusName=\(busName)
+        Interfaces=\(Interface.portal.rawValue);
+
+        """
+
+    private static let service = "portal"
+    private static let byteCount = 64
+
+    let session: KeychainSession
+
+    /// The secret of an application. The first call makes it.
+    ///
+    /// - Throws: `locked`, and any failure of the keychain.
+    func secret(of application: String) throws(KeychainFailure) -> SecretValue {
+        let query = ItemQuery(
+            .genericPassword,
+            attributes: [.service: .text(Self.service), .account: .text(application)],
+            accessGroup: DesktopItem.group)
+        if let known = try value(query) { return known }
+        let made = SecretValue(SecretBytes(randomByteCount: Self.byteCount))
+        let item = NewItem(
+            .genericPassword, attributes: query.attributes, accessGroup: DesktopItem.group)
+        do {
+            try session.add(item, value: made)
+            return made
+        } catch {
+            // Another call has made it.
+            guard error.code == .duplicateItem, let known = try value(query) else { throw error }
+            return known
+        }
+    }
+
+    private func value(_ query: ItemQuery) throws(KeychainFailure) -> SecretValue? {
+        try existing { () throws(KeychainFailure) in try session.value(of: query) } ?? nil
+    }
+}
+
+extension SecretService {
+    /// How a call of the portal's object is carried out.
+    func planPortal(_ call: borrowing BusMessage) -> Plan {
+        let (interface, member, signature) = (call.interface, call.member, call.signature)
+        if interface == Interface.portal.rawValue, member == "RetrieveSecret" {
+            return planRetrieving(call)
+                ?? .refuse(.invalidArguments, "the arguments of RetrieveSecret")
+        }
+        if interface == Interface.introspection.rawValue, member == "Introspect" {
+            let text = Interface.description(
+                of: [.portal, .properties, .introspection], children: [])
+            return .now(.results { $0.write(text) })
+        }
+        guard interface == Interface.properties.rawValue, member == "Get", signature == "ss",
+            call.text() == Interface.portal.rawValue, call.text() == "version"
+        else { return .refuse(.unknownMethod, "the portal has no \(member)") }
+        return .now(
+            .results { message in message.write(variant: "u") { message.write(UInt32(1)) } })
+    }
+
+    /// nil for arguments of another form.
+    private func planRetrieving(_ call: borrowing BusMessage) -> Plan? {
+        guard call.signature == Interface.portal.methods[0].takes.joined(),
+            call.text("o") != nil, let application = call.text()
+        else { return nil }
+        guard !application.isEmpty else {
+            return .refuse(.invalidArguments, "an application without an id has no secret")
+        }
+        guard let output = call.descriptor() else { return nil }
+        let pipe = Pipe(output)
+        return .asking { (holdings) throws(KeychainFailure) in
+            var response = Portal.success
+            do throws(KeychainFailure) {
+                let secret = try Portal(session: holdings.list.session).secret(of: application)
+                if !pipe.write(secret) { response = Portal.ended }
+            } catch {
+                guard error.code == .locked else { throw error }
+                response = Portal.ended
+            }
+            return .results { [response] message in
+                message.write(response)
+                message.write("a", of: "{sv}") {}
+            }
+        }
+    }
+
+    /// Where an application reads its secret.
+    private final class Pipe: Sendable {
+        private let descriptor: FileDescriptor
+
+        init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
+
+        /// Writes a secret, which fits into every pipe. Returns whether it was taken.
+        func write(_ secret: SecretValue) -> Bool {
+            let limit = WaitLimit(until: Deadline(after: .seconds(5)))
+            guard limit.wait(for: descriptor.number, POLLOUT) == .ready else { return false }
+            return secret.withBytes { FileDescriptor.write($0, to: descriptor.number) == 0 }
+        }
+    }
+}
