@@ -133,6 +133,8 @@ extension SecretService {
         return .refuse(.notSupported, "the algorithm \(algorithm) is not supported")
     }
 
+    /// Half of what a message of the bus can hold.
+    private static let maximalReplyByteCount = 64 << 20
     /// Each question has a thread, and one is open at a time.
     private static let maximalAskedCount = 8
 
@@ -192,11 +194,19 @@ extension SecretService {
         return .reading { (holdings) throws(KeychainFailure) in
             try holdings.checkQuick(paths.count)
             var found: [(path: String, secret: TravellingSecret)] = []
+            var byteCount = 0
             for path in paths {
                 guard case .item(let item)? = ObjectPath(path) else { continue }
                 do throws(KeychainFailure) {
                     let secret = try holdings.secret(of: item, through: transfer, session)
-                    if let secret { found.append((path, secret)) }
+                    guard let secret else { continue }
+                    byteCount += secret.bytes.byteCount
+                    guard byteCount <= Self.maximalReplyByteCount else {
+                        throw KeychainFailure(
+                            .invalidRequest, during: "read secrets",
+                            message: "these are too many bytes for one answer")
+                    }
+                    found.append((path, secret))
                 } catch {
                     guard error.code == .locked else { throw error }
                 }

@@ -38,6 +38,12 @@ struct CollectionList: Sendable {
     private func put(
         _ service: String, _ account: String, _ attributes: ItemAttributes
     ) throws(KeychainFailure) {
+        guard attributes[.label]?.text.map(DesktopItem.isLabel) ?? true,
+            DesktopItem.isLabel(account)
+        else {
+            throw KeychainFailure(
+                .invalidRequest, during: "store a collection", message: DesktopItem.limits)
+        }
         let known = query(service, account)
         let isThere = try existing { () throws(KeychainFailure) in
             try session.update(known, ItemChanges(attributes: attributes))

@@ -132,6 +132,10 @@ struct KeychainItems: SecretItems {
     func change(_ id: String, _ change: SecretChange) throws(KeychainFailure) -> Bool {
         guard let query = query(id) else { return false }
         var changes = ItemChanges()
+        guard
+            [change.label, change.secret?.contentType].compactMap(\.self)
+                .allSatisfy(DesktopItem.isLabel)
+        else { throw Self.tooMany }
         if let label = change.label { changes.attributes[.label] = .text(label) }
         if let attributes = change.attributes {
             guard let lookup = LookupAttributes(attributes) else { throw Self.tooMany }
@@ -155,8 +159,7 @@ struct KeychainItems: SecretItems {
     }
 
     private static let tooMany = KeychainFailure(
-        .invalidRequest, during: "store a secret",
-        message: "an item can have at most \(LookupAttributes.maximalCount) attributes")
+        .invalidRequest, during: "store a secret", message: DesktopItem.limits)
 }
 
 /// The result of `body`; nil if it finds no item.

@@ -6,10 +6,40 @@ internal import ValetSystem
 
 /// The items of the collection `session`: in memory alone, until the service ends.
 final class SessionItems: SecretItems {
+    private typealias Item = (record: SecretRecord, value: SecretValue)
+
     private struct Contents {
-        var items: [UInt64: (record: SecretRecord, value: SecretValue)] = [:]
+        private(set) var items: [UInt64: Item] = [:]
+        private(set) var byteCount = 0
         var last: UInt64 = 0
+
+        /// Puts an item in place of another, or removes it.
+        ///
+        /// - Throws: `valueTooLarge` if all together would have too many bytes.
+        mutating func set(_ id: UInt64, _ item: Item?) throws(KeychainFailure) {
+            let difference = Self.byteCount(item) - Self.byteCount(items[id])
+            guard difference <= 0 || byteCount + difference <= SessionItems.maximalByteCount else {
+                throw KeychainFailure(
+                    .valueTooLarge, during: "store a secret",
+                    message: "the collection in memory is full")
+            }
+            byteCount += difference
+            items[id] = item
+        }
+
+        /// About what an item takes.
+        private static func byteCount(_ item: Item?) -> Int {
+            guard let item else { return 0 }
+            let attributes = item.record.attributes.reduce(0) {
+                $0 + $1.key.utf8.count + $1.value.utf8.count
+            }
+            return 256 + item.record.label.utf8.count + item.record.contentType.utf8.count
+                + attributes + item.value.byteCount
+        }
     }
+
+    /// More than clients keep for a session.
+    private static let maximalByteCount = 64 << 20
 
     private let contents = Lock(Contents())
 
@@ -35,26 +65,26 @@ final class SessionItems: SecretItems {
 
     func store(
         _ record: SecretRecord, _ value: SecretValue, replacing isReplacing: Bool
-    ) -> (id: String, wasThere: Bool) {
+    ) throws(KeychainFailure) -> (id: String, wasThere: Bool) {
         let now = Self.now
-        return contents.withLock { contents in
+        return try contents.withLock { (contents) throws(KeychainFailure) in
             var record = record
             (record.created, record.modified) = (now, now)
             let same = contents.items.first { $0.value.record.attributes == record.attributes }
             if isReplacing, let (id, old) = same {
                 record.created = old.record.created
-                contents.items[id] = (record, value)
+                try contents.set(id, (record, value))
                 return (String(id), true)
             }
+            try contents.set(contents.last + 1, (record, value))
             contents.last += 1
-            contents.items[contents.last] = (record, value)
             return (String(contents.last), false)
         }
     }
 
-    func change(_ id: String, _ change: SecretChange) -> Bool {
+    func change(_ id: String, _ change: SecretChange) throws(KeychainFailure) -> Bool {
         let now = Self.now
-        return contents.withLock { contents in
+        return try contents.withLock { (contents) throws(KeychainFailure) in
             guard let id = UInt64(id), var item = contents.items[id] else { return false }
             item.record.label = change.label ?? item.record.label
             item.record.attributes = change.attributes ?? item.record.attributes
@@ -62,14 +92,16 @@ final class SessionItems: SecretItems {
                 (item.value, item.record.contentType) = (secret.value, secret.contentType)
             }
             item.record.modified = now
-            contents.items[id] = item
+            try contents.set(id, item)
             return true
         }
     }
 
-    func delete(_ id: String) -> Bool {
-        contents.withLock { contents in
-            UInt64(id).flatMap { contents.items.removeValue(forKey: $0) } != nil
+    func delete(_ id: String) throws(KeychainFailure) -> Bool {
+        try contents.withLock { (contents) throws(KeychainFailure) in
+            guard let id = UInt64(id), contents.items[id] != nil else { return false }
+            try contents.set(id, nil)
+            return true
         }
     }
 

@@ -11,8 +11,13 @@ package enum DesktopItem {
     /// The collection that is always there.
     package static let usualCollection = "login"
     package static let usualContentType = "text/plain"
-    /// More attributes than this an item cannot have.
-    package static let maximalAttributeCount = LookupAttributes.maximalCount
+    /// The bytes of a label, and of a content type.
+    package static let maximalLabelByteCount = 64 << 10
+    /// What an item cannot have, for messages.
+    package static let limits =
+        "an item has at most \(LookupAttributes.maximalCount) attributes with "
+        + "\(LookupAttributes.maximalByteCount >> 10) KiB, and a label and a type with "
+        + "\(maximalLabelByteCount >> 10) KiB each"
 
     private static let servicePrefix = "collection/"
 
@@ -25,16 +30,22 @@ package enum DesktopItem {
         return String(service.dropFirst(servicePrefix.count))
     }
 
-    /// The attributes of a new item but its account; nil for too many lookup attributes.
+    /// The attributes of a new item but its account; nil for what is beyond the ``limits``.
     package static func attributes(
         _ lookup: [String: String], label: String, contentType: String, service: String
     ) -> ItemAttributes? {
-        lookupValue(lookup).map { lookup in
-            [
-                .service: .text(service), .label: .text(label), .generic: .text(contentType),
-                .lookupAttributes: lookup,
-            ]
+        guard isLabel(label), isLabel(contentType), let lookup = lookupValue(lookup) else {
+            return nil
         }
+        return [
+            .service: .text(service), .label: .text(label), .generic: .text(contentType),
+            .lookupAttributes: lookup,
+        ]
+    }
+
+    /// Whether a label or a content type is short enough.
+    package static func isLabel(_ text: String) -> Bool {
+        text.utf8.count <= maximalLabelByteCount
     }
 
     /// Lookup attributes as an item keeps them; nil for too many.

@@ -110,6 +110,58 @@ import ValetTestSupport
     }
 }
 
+@Suite struct `Bounds of the Secret Service` {
+    private let keychain = LockableKeychain()
+
+    private func record(_ byteCount: Int = 0) -> SecretRecord {
+        SecretRecord(
+            label: String(repeating: "x", count: byteCount), attributes: [:],
+            contentType: "text/plain")
+    }
+
+    @Test func `The collection in memory is full at some time, and takes more after a removal`()
+        throws
+    {
+        let items = SessionItems()
+        let value = SecretValue(SecretBytes(byteCount: 1 << 20))
+        var ids: [String] = []
+        #expect(throws: KeychainFailure.self) {
+            while ids.count < 1_000 {
+                ids.append(try items.store(record(), value, replacing: false).id)
+            }
+        }
+        #expect(ids.count == 63)
+        #expect(items.ids(having: nil) == ids)
+        #expect(throws: KeychainFailure.self) {
+            try items.change(
+                ids[0], SecretChange(secret: (SecretValue(SecretBytes(byteCount: 4 << 20)), "")))
+        }
+        #expect(items.secret(of: ids[0])?.value.byteCount == 1 << 20)
+        #expect(try items.delete(ids[0]))
+        #expect(try items.store(record(), value, replacing: false).id == "64")
+    }
+
+    @Test func `A label that is too long is refused, and nothing is stored`() throws {
+        let session = KeychainSession(
+            keychain.store,
+            Caller(
+                applicationIdentifier: SecretService.busName, accessGroups: [DesktopItem.group]))
+        let items = Holdings(session).items(of: CollectionList.login)
+        let value = SecretValue(SecretBytes.text("value"))
+        let limit = DesktopItem.maximalLabelByteCount
+        let failure = #expect(throws: KeychainFailure.self) {
+            try items.store(record(limit + 1), value, replacing: true)
+        }
+        #expect(failure?.code == .invalidRequest)
+        let id = try items.store(record(limit), value, replacing: true).id
+        #expect(throws: KeychainFailure.self) {
+            try items.change(
+                id, SecretChange(label: String(repeating: "x", count: limit + 1)))
+        }
+        #expect(try items.ids(having: nil) == [id])
+    }
+}
+
 @Suite struct `Paths of the Secret Service` {
     @Test func `A path names one object, and its object has that path`() {
         let item = ItemPath(collection: "login", id: "00ff")

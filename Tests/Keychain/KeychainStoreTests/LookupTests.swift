@@ -68,6 +68,9 @@ import ValetKeychainModel
         #expect(try accounts(values) == ["a"])
         values["one more"] = ""
         #expect(LookupAttributes(values) == nil)
+        let long = String(repeating: "x", count: LookupAttributes.maximalByteCount)
+        #expect(LookupAttributes(["": long]) != nil)
+        #expect(LookupAttributes(["n": long]) == nil)
     }
 
     @Test func `Bytes of another form are found by nothing`() throws {

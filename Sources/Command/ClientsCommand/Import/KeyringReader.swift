@@ -66,7 +66,7 @@ struct KeyringReader: ~Copyable {
         }
         guard let item else { return try found.add(entry.item(secret.value)) }
         guard let made = try item(entry, secret) else {
-            return found.skip(entry.label, "it has too many attributes")
+            return found.skip(entry.label, "its attributes are too many or too long")
         }
         try found.add(made)
     }

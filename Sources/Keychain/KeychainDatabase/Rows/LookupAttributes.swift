@@ -11,12 +11,17 @@ internal import ValetSystem
 package struct LookupAttributes: Equatable, Sendable {
     /// More than any program gives an item.
     package static let maximalCount = 64
+    /// The bytes of all names and values together.
+    package static let maximalByteCount = 256 << 10
 
     package let values: [String: String]
 
-    /// - Returns: nil for more than ``maximalCount``.
+    /// - Returns: nil for more than ``maximalCount``, or more than ``maximalByteCount`` bytes.
     package init?(_ values: [String: String]) {
-        guard values.count <= Self.maximalCount else { return nil }
+        let byteCount = values.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+        guard values.count <= Self.maximalCount, byteCount <= Self.maximalByteCount else {
+            return nil
+        }
         self.values = values
     }
 
