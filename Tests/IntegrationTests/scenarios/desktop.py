@@ -237,6 +237,35 @@ def forged_signals(world):
     by_hand(world, "forge")
 
 
+@scenario(users=EVERY_USER)
+def git_helper(world):
+    """git's own helper for libsecret stores, finds and erases a password."""
+    for program in ("gcc", "pkg-config"):
+        need(program)
+    source = "/usr/share/doc/git/contrib/credential/libsecret/git-credential-libsecret.c"
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "libsecret-1"], check=False,
+                           capture_output=True, text=True)
+    if flags.returncode != 0 or not os.path.exists(source):
+        raise Skip("needs libsecret-1-dev, and the source of git's helper")
+    helper = os.path.join(world.folder, "git-credential-libsecret")
+    subprocess.run(["gcc", source, "-o", helper, *flags.stdout.split()], check=True)
+    desktop = Desktop(world)
+    desktop.serve()
+
+    def git(operation, *lines):
+        outcome = world.run(operation, input="".join(f"{line}\n" for line in lines).encode(),
+                            env=desktop.env, command=helper)
+        expect(outcome.code == 0, operation, outcome)
+        return outcome.out
+    place = ("protocol=https", "host=example.com")
+    git("store", *place, "username=anna", "password=pass 1")
+    expect(git("get", *place) == b"username=anna\npassword=pass 1\n", "get")
+    git("store", *place, "username=anna", "password=pass 2")
+    expect(git("get", *place, "username=anna").endswith(b"password=pass 2\n"), "replaced")
+    git("erase", *place, "username=anna")
+    expect(git("get", *place) == b"", "erased")
+
+
 @scenario
 def portal(world):
     """Each Flatpak gets a secret of its own, and always the same, through a descriptor."""
