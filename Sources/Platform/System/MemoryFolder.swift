@@ -17,6 +17,8 @@ package struct MemoryFolder: ~Copyable {
 
     private static let prefix = "valet-in-memory-"
     private static let operation = "make a folder in memory"
+    /// How often a folder is made anew that another process has removed.
+    private static let tryCount = 20
     /// Programs make few folders in folders; deeper ones stay, and ``remove()`` reports them.
     private static let maximumDepth = 8
 
@@ -35,19 +37,23 @@ package struct MemoryFolder: ~Copyable {
             hint: "\(places.joined(separator: " or ")) must be a tmpfs")
         for place in places {
             Self.removeAbandoned(in: place)
-            guard let path = Self.make("\(place)/\(Self.prefix)XXXXXX") else {
-                if ![ENOENT, EACCES, EROFS].contains(errno) {
-                    failure = SystemError(errno: errno, during: Self.operation, path: place)
+            guard Self.isInMemory(place) else { continue }
+            for _ in 0..<Self.tryCount {
+                guard let path = Self.make("\(place)/\(Self.prefix)XXXXXX") else {
+                    if ![ENOENT, EACCES, EROFS].contains(errno) {
+                        failure = SystemError(errno: errno, during: Self.operation, path: place)
+                    }
+                    break
                 }
-                continue
+                // Before it has its lock, another process may take it for abandoned.
+                guard let handle = Self.lock(path) else {
+                    _ = unsafe rmdir(path)
+                    continue
+                }
+                self.path = path
+                self.handle = handle
+                return
             }
-            guard Self.isInMemory(path), let handle = Self.lock(path) else {
-                _ = unsafe rmdir(path)
-                continue
-            }
-            self.path = path
-            self.handle = handle
-            return
         }
         throw failure
     }

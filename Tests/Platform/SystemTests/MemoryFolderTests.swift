@@ -31,6 +31,18 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
+    @Test func `Processes that make folders at the same time do not take those of others away`()
+        throws
+    {
+        let failures = Lock(0)
+        DispatchQueue.concurrentPerform(iterations: 8) { _ in
+            for _ in 0..<200 where (try? MemoryFolder()) == nil {
+                failures.withLock { $0 += 1 }
+            }
+        }
+        #expect(failures.withLock { $0 } == 0)
+    }
+
     @Test func `Dropping it removes it`() throws {
         let path: String
         do {
