@@ -161,7 +161,14 @@ extension SecretService {
         clients[client, default: Client()].prompts[number] = UnlockPrompt(objects: paths)
         let inbox = inbox
         return .reading { (holdings) throws(KeychainFailure) in
-            let isLocked = try holdings.items(of: CollectionList.login).isLocked()
+            let isLocked: Bool
+            do throws(KeychainFailure) {
+                isLocked = try holdings.items(of: CollectionList.login).isLocked()
+            } catch {
+                // A quick call is tried again.
+                if !holdings.isQuick { inbox.add(.forgotten(number)) }
+                throw error
+            }
             if !isLocked { inbox.add(.forgotten(number)) }
             return .results { message in
                 message.write(isLocked ? [] : paths, as: "o")
@@ -171,18 +178,28 @@ extension SecretService {
         }
     }
 
+    /// Locks the keychain if one of the objects is in it.
     private func lock(_ paths: [String]) -> Plan {
+        let kept = paths.filter { path in
+            switch ObjectPath(path) {
+            case .collection(let name), .alias(let name): name != CollectionList.session
+            case .item(let item): item.collection != CollectionList.session
+            default: false
+            }
+        }
         return .asking { (holdings) throws(KeychainFailure) in
-            var isDone = true
-            do throws(KeychainFailure) {
-                try holdings.list.session.store.keychain.lock()
-            } catch {
-                // What has no passcode, or is not there, cannot be locked.
-                guard [.passcodeNotSet, .itemNotFound].contains(error.code) else { throw error }
-                isDone = false
+            var isDone = !kept.isEmpty
+            if isDone {
+                do throws(KeychainFailure) {
+                    try holdings.list.session.store.keychain.lock()
+                } catch {
+                    // What has no passcode, or is not there, cannot be locked.
+                    guard [.passcodeNotSet, .itemNotFound].contains(error.code) else { throw error }
+                    isDone = false
+                }
             }
             return .results { [isDone] message in
-                message.write(isDone ? paths : [], as: "o")
+                message.write(isDone ? kept : [], as: "o")
                 message.write(ObjectPath.none, as: "o")
             }
         }
@@ -249,20 +266,20 @@ extension SecretService {
         }
         if call.member == "Dismiss" {
             prompt.cancellation.cancel()
-            if !prompt.isAsked { inbox.add(.prompted(number, isDone: false)) }
+            if !prompt.isAsked { inbox.add(.prompted(number, .declined)) }
             return .now(.nothing)
         }
         guard !prompt.isAsked else { return .now(.nothing) }
         guard askedCount < Self.maximalAskedCount else {
-            inbox.add(.prompted(number, isDone: false))
+            inbox.add(.prompted(number, .failed("too many questions are open")))
             return .now(.nothing)
         }
         prompt.isAsked = true
         clients[client]?.prompts[number] = prompt
         let inbox = inbox
         let program = AskingProgram(process: process(of: client))
-        prompt.ask(holdings.list.session.store, onBehalfOf: program.title) { isDone in
-            inbox.add(.prompted(number, isDone: isDone))
+        prompt.ask(holdings.list.session.store, onBehalfOf: program.title) { outcome in
+            inbox.add(.prompted(number, outcome))
         }
         return .now(.nothing)
     }

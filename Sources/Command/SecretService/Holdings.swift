@@ -33,6 +33,9 @@ struct Holdings: Sendable {
             : KeychainItems(list.session, collection: collection, isQuick: isQuick)
     }
 
+    /// Whether something is in memory that ends with the service.
+    var hasSessionItems: Bool { !sessionItems.ids(having: nil).isEmpty }
+
     /// - Throws: `timedOut` for a quick call with more objects than ``quickCount``.
     func checkQuick(_ count: Int) throws(KeychainFailure) {
         guard isQuick, count > Self.quickCount else { return }

@@ -91,6 +91,11 @@ struct KeychainItems: SecretItems {
         return found ?? []
     }
 
+    func exists(_ id: String) throws(KeychainFailure) -> Bool {
+        guard let query = query(id) else { return false }
+        return try !session.store.references(query, for: session.caller, limit: 1).isEmpty
+    }
+
     func record(of id: String) throws(KeychainFailure) -> SecretRecord? {
         guard let query = query(id) else { return nil }
         let found = try existing { () throws(KeychainFailure) in

@@ -84,7 +84,7 @@ extension SecretService {
             return .refuse(.invalidArguments, "an application without an id has no secret")
         }
         guard let output = call.descriptor() else { return nil }
-        let pipe = Pipe(output)
+        let pipe = Output(output)
         return .asking { (holdings) throws(KeychainFailure) in
             var response = Portal.success
             do throws(KeychainFailure) {
@@ -102,7 +102,7 @@ extension SecretService {
     }
 
     /// Where an application reads its secret.
-    private final class Pipe: Sendable {
+    private final class Output: Sendable {
         private let descriptor: FileDescriptor
 
         init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }

@@ -136,7 +136,7 @@ extension Holdings {
         var record: SecretRecord?
         let isLocked = try items.isLocked()
         if isLocked {
-            guard try items.ids(having: nil).contains(item.id) else { throw Self.noSuchObject }
+            guard try items.exists(item.id) else { throw Self.noSuchObject }
         } else {
             record = try items.record(of: item.id)
             guard record != nil else { throw Self.noSuchObject }

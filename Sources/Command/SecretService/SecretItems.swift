@@ -31,6 +31,8 @@ protocol SecretItems: Sendable {
     /// The ids of the items that have these attributes; nil for all. A locked collection has them
     /// as well.
     func ids(having attributes: [String: String]?) throws(KeychainFailure) -> [String]
+    /// Whether there is an item of that id, also in a locked collection.
+    func exists(_ id: String) throws(KeychainFailure) -> Bool
     /// - Returns: nil for an item that is gone.
     /// - Throws: `locked`.
     func record(of id: String) throws(KeychainFailure) -> SecretRecord?

@@ -8,8 +8,8 @@ internal import ValetSystem
 /// The Secret Service on the session bus, with the user's keychain behind it:
 /// docs/SECRET-SERVICE.md.
 ///
-/// One thread runs the bus and owns sessions and prompts. Calls that need the keychain run on
-/// others, which put their answers into the inbox.
+/// One thread runs the bus, owns sessions and prompts, and answers what takes microseconds. Other
+/// calls run on other threads, which put their answers into the inbox.
 final class SecretService {
     static let busName = "org.freedesktop.secrets"
 
@@ -19,8 +19,8 @@ final class SecretService {
         case sessionItem(SessionItemChange, ItemPath)
         case observed([ObservedChange])
         case lockChanged(Bool)
-        /// A prompt has ended. `isDone`: the keychain is unlocked.
-        case prompted(UInt64, isDone: Bool)
+        /// A prompt has ended.
+        case prompted(UInt64, UnlockPrompt.Outcome)
         /// A prompt is not needed.
         case forgotten(UInt64)
     }
@@ -53,6 +53,8 @@ final class SecretService {
     private let bus: BusServer
     private let observer: KeychainObserver
     private let workers: Workers
+    /// Writes a line for the person who runs the service.
+    private let note: (String) -> Void
     private var calls: [UInt64: Call] = [:]
     private var lastNumber: UInt64 = 0
     private var isLocked = false
@@ -60,13 +62,16 @@ final class SecretService {
     /// Connects, and becomes the Secret Service of the session.
     ///
     /// - Throws: ``SystemError``: as ``BusServer``; `refused` if another program is it.
-    init(_ session: KeychainSession, replacing: Bool) throws(SystemError) {
+    init(
+        _ session: KeychainSession, replacing: Bool, _ note: @escaping (String) -> Void
+    ) throws(SystemError) {
+        self.note = note
         (holdings, inbox, workers) = (Holdings(session), try Inbox(), try Workers())
         observer = KeychainObserver(session.store, inbox)
         bus = try BusServer(WaitLimit(until: Deadline(after: .seconds(10))))
         try bus.listen(
             "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
-                + "member='NameOwnerChanged'")
+                + "member='NameOwnerChanged',arg2=''")
         try bus.listen("type='signal',sender='org.freedesktop.DBus',member='NameLost'")
         observer.start()
         guard try bus.own(Self.busName, replacing: replacing) else {
@@ -82,7 +87,7 @@ final class SecretService {
     deinit { observer.stop() }
 
     /// Answers calls until another program replaces this one, the bus ends, or for `idle` nobody
-    /// has called.
+    /// has called. It does not end while a client has a session, or the collection in memory items.
     ///
     /// - Throws: ``SystemError`` for what no restart would mend.
     func run(idle: Duration?) throws(SystemError) {
@@ -96,7 +101,8 @@ final class SecretService {
                 guard try handle(message) else { return }
             } catch {
                 switch error.code {
-                case .timedOut where calls.isEmpty && clients.isEmpty: return
+                case .timedOut where calls.isEmpty && clients.isEmpty && !holdings.hasSessionItems:
+                    return
                 case .timedOut: end = idle.map { Deadline(after: $0) } ?? .never
                 // The session has ended.
                 case .disconnected: return
@@ -177,7 +183,7 @@ final class SecretService {
         case .lockChanged(let isLocked):
             self.isLocked = isLocked
             try emitLock()
-        case .prompted(let number, let isDone): try complete(number, isDone)
+        case .prompted(let number, let outcome): try complete(number, outcome)
         case .forgotten(let number):
             for client in clients.keys { clients[client]?.prompts[number] = nil }
         }
@@ -249,7 +255,14 @@ final class SecretService {
     }
 
     /// Tells the client of a prompt how it ended.
-    func complete(_ number: UInt64, _ isDone: Bool) throws(SystemError) {
+    private func complete(
+        _ number: UInt64, _ outcome: UnlockPrompt.Outcome
+    ) throws(SystemError) {
+        // Clients only hear that it was dismissed.
+        if case .failed(let reason) = outcome {
+            note("valet: warning: the keychain was not unlocked: \(reason)")
+        }
+        let isDone = if case .unlocked = outcome { true } else { false }
         for (client, state) in clients {
             guard let prompt = state.prompts[number] else { continue }
             clients[client]?.prompts[number] = nil

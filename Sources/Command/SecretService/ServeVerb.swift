@@ -11,7 +11,7 @@ package enum ServeVerb {
         name: "replace", help: "take the place of a service that runs, if it permits that")
     private static let idleExit = OptionDeclaration(
         name: "idle-exit", valueName: "DURATION",
-        help: "end when no program has called for that time: 90s, 15m, 8h, 2d")
+        help: "end when no program has called for that time, and none needs what is in memory")
     private static let install = OptionDeclaration(
         name: "install", help: "have the session start the service when a program needs it")
     private static let uninstall = OptionDeclaration(
@@ -34,7 +34,7 @@ package enum ServeVerb {
             ],
             options: [replace, idleExit, install, uninstall],
             exitCodes: [
-                (.success, "--idle-exit or another program has ended the service"),
+                (.success, "--idle-exit, the bus or another program has ended the service"),
                 (.notFound, "there is no session bus"),
                 (.alreadyThere, "another program is the service, and --replace is missing"),
             ],
@@ -58,7 +58,8 @@ package enum ServeVerb {
             KeychainSession.current(
                 onBehalfOf: SecretService.busName, accessGroups: [DesktopItem.group]))
         do {
-            let service = try SecretService(session, replacing: values.has(replace))
+            let service = try SecretService(
+                session, replacing: values.has(replace), context.console.note)
             context.console.note("valet: programs of this session can keep secrets here now")
             try service.run(idle: idle)
             return .success
@@ -118,6 +119,11 @@ private struct Installation {
     }
 
     func install(_ console: any Console) throws(CLIError) -> ExitCode {
+        guard try isOwn(activation) else {
+            throw CLIError(
+                .alreadyThere, "\(path(activation)) starts another service",
+                hint: "remove the file first, if programs are to ask valet")
+        }
         try write(Self.activation(of: SecretService.busName, program), to: activation, console)
         for (file, text) in portal { try write(text, to: file, console) }
         try write(
@@ -129,7 +135,7 @@ private struct Installation {
             [Service]
             Type=dbus
             BusName=\(SecretService.busName)
-            ExecStart=\(program) serve
+            ExecStart=\(UnitText.quoted(program)) serve
             NoNewPrivileges=yes
             LimitCORE=0
 
@@ -145,15 +151,16 @@ private struct Installation {
         """
         [D-BUS Service]
         Name=\(name)
-        Exec=\(program) serve
+        Exec='\(program.split(separator: "'", omittingEmptySubsequences: false)
+            .joined(separator: #"'\''"#))' serve
         SystemdService=\(unitName)
 
         """
     }
 
     func uninstall(_ console: any Console) throws(CLIError) -> ExitCode {
-        for file in [activation, unit] + portal.map(\.file) {
-            let path = file.folder + "/" + file.name
+        for file in [activation, unit] + portal.map(\.file) where try isOwn(file) {
+            let path = path(file)
             do {
                 if try FilePath.remove(path) { console.note("valet: removed \(path)") }
             } catch {
@@ -163,10 +170,22 @@ private struct Installation {
         return .success
     }
 
+    private func path(_ file: (folder: String, name: String)) -> String {
+        file.folder + "/" + file.name
+    }
+
+    /// Whether a file is there that this does not write: another program's, for the same name.
+    ///
+    /// - Returns: true also for no file.
+    private func isOwn(_ file: (folder: String, name: String)) throws(CLIError) -> Bool {
+        guard file == activation, let text = TextFile.contents(path(file)) else { return true }
+        return text.contains(Self.unitName)
+    }
+
     private func write(
         _ text: String, to file: (folder: String, name: String), _ console: any Console
     ) throws(CLIError) {
-        let path = file.folder + "/" + file.name
+        let path = path(file)
         do {
             try FilePath.makePublicFolders(to: file.folder)
             var written = try AtomicFile(at: path, replacing: true, isPublic: true)

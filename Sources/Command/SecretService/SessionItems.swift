@@ -53,6 +53,8 @@ final class SessionItems: SecretItems {
         }
     }
 
+    func exists(_ id: String) -> Bool { record(of: id) != nil }
+
     func record(of id: String) -> SecretRecord? {
         contents.withLock { contents in UInt64(id).flatMap { contents.items[$0]?.record } }
     }

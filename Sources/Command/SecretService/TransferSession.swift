@@ -22,8 +22,8 @@ final class TransferSession: Sendable {
     /// Agrees on a key with a client.
     ///
     /// - Parameter clientKey: Its public key, big endian.
-    /// - Returns: The session, and the public key for the client; nil for a key that is none, or if
-    ///   the library refuses.
+    /// - Returns: The session, and the public key for the client; nil for a number that is no key,
+    ///   or if the library refuses.
     static func agree(
         with clientKey: [UInt8], by cipher: TransferCipher
     ) -> (session: TransferSession, publicKey: [UInt8])? {
@@ -33,11 +33,11 @@ final class TransferSession: Sendable {
             theirs.count < prime.count
                 || theirs.lexicographicallyPrecedes(prime.dropLast() + [0xfe])
         else { return nil }
-        let secret = Randomness.bytes(prime.count)
-        guard let publicKey = cipher.power([2], secret, prime),
-            let shared = cipher.power(theirs, secret, prime),
-            let key = derivedKey(SecretBytes(takingOver: shared))
+        let secret = SecretBytes(randomByteCount: prime.count)
+        guard let power = cipher.power([2], secret, prime),
+            let shared = cipher.power(theirs, secret, prime), let key = derivedKey(shared)
         else { return nil }
+        let publicKey = power.withBytes { bytes in bytes.indices.map { bytes[$0] } }
         return (TransferSession(.encrypted(cipher, SecretValue(key))), publicKey)
     }
 

@@ -17,9 +17,9 @@ struct UnlockPrompt {
 
     /// Asks, through pinentry, on a thread of its own.
     ///
-    /// - Parameter done: Whether the keychain is unlocked.
     func ask(
-        _ store: ItemStore, onBehalfOf client: String, _ done: @escaping @Sendable (Bool) -> Void
+        _ store: ItemStore, onBehalfOf client: String,
+        _ done: @escaping @Sendable (Outcome) -> Void
     ) {
         let cancellation = cancellation
         do {
@@ -27,13 +27,21 @@ struct UnlockPrompt {
                 done(Self.unlock(store, onBehalfOf: client, cancellation))
             }
         } catch {
-            done(false)
+            done(.failed("\(error)"))
         }
+    }
+
+    /// How a question ends.
+    enum Outcome: Sendable {
+        case unlocked
+        /// The user, or the client, does not want it.
+        case declined
+        case failed(String)
     }
 
     private static func unlock(
         _ store: ItemStore, onBehalfOf client: String, _ cancellation: Cancellation
-    ) -> Bool {
+    ) -> Outcome {
         var problem: String?
         for _ in 0..<3 {
             var prompt = PasscodePrompt(
@@ -43,13 +51,15 @@ struct UnlockPrompt {
             do {
                 let typed = try PasscodeAsker.forProcess().ask(prompt)
                 try store.keychain.unlock(KeychainPasscode(typed), for: nil)
-                return true
+                return .unlocked
             } catch let failure as KeychainFailure where failure.code == .authenticationFailed {
                 problem = failure.message
+            } catch let error as SystemError where error.code == .cancelled {
+                return .declined
             } catch {
-                return false
+                return .failed("\(error)")
             }
         }
-        return false
+        return .declined
     }
 }

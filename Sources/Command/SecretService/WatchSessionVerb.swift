@@ -37,9 +37,10 @@ package enum WatchSessionVerb {
             var logind = try Logind()
             context.console.note("valet: the keychain is locked with this session from now on")
             while true {
-                guard try logind.nextLock() else { continue }
+                let event = try logind.next()
+                guard event != .awake else { continue }
                 lock(store, context)
-                try logind.letSleep()
+                if event == .sleep { logind.letSleep() }
             }
         } catch {
             let code: ExitCode = error.code.refusal == nil ? .failure : .notFound
@@ -98,21 +99,26 @@ private struct Logind: ~Copyable {
         return try bus.descriptor(call, WaitLimit(until: Deadline(after: .seconds(10))))
     }
 
-    /// Waits for the next signal. Returns whether the keychain has to be locked.
-    mutating func nextLock() throws(SystemError) -> Bool {
-        let signal = try bus.nextSignal(
-            of: service, WaitLimit(until: .never), to: Self.operation)
-        switch signal.member {
-        case "Lock": return true
-        case "PrepareForSleep":
-            if signal.arguments.first == .flag(true) { return true }
-            // Awake again.
-            if delay == nil { delay = try Self.delay(&bus, service) }
-            return false
-        default: return false
+    enum Event {
+        case lock, sleep, awake
+    }
+
+    /// Waits for the next event. After sleep the machine waits for this again.
+    mutating func next() throws(SystemError) -> Event {
+        while true {
+            let signal = try bus.nextSignal(
+                of: service, WaitLimit(until: .never), to: Self.operation)
+            switch signal.member {
+            case "Lock": return .lock
+            case "PrepareForSleep":
+                if signal.arguments.first == .flag(true) { return .sleep }
+                if delay == nil { delay = try Self.delay(&bus, service) }
+                return .awake
+            default: break
+            }
         }
     }
 
-    /// Lets the machine sleep, if it waits for this.
-    mutating func letSleep() throws(SystemError) { delay = nil }
+    /// Lets the machine sleep, which waits for this.
+    mutating func letSleep() { delay = nil }
 }

@@ -93,7 +93,7 @@ extension SyncCall {
             Documentation=man:valet(1)
 
             [Service]
-            ExecStart=\(Self.quotedForUnit(program)) run
+            ExecStart=\(UnitText.quoted(program)) run
             Restart=on-failure
             RestartSec=60
             NoNewPrivileges=yes
@@ -103,15 +103,5 @@ extension SyncCall {
             WantedBy=default.target
 
             """)
-    }
-
-    private static func quotedForUnit(_ path: String) -> String {
-        var quoted = "\""
-        for character in path {
-            if character == "\"" || character == "\\" { quoted.append("\\") }
-            quoted.append(character)
-            if character == "%" || character == "$" { quoted.append(character) }
-        }
-        return quoted + "\""
     }
 }

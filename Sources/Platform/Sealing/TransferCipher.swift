@@ -29,11 +29,26 @@ package enum TransferCipher: Sendable {
 
     /// base^exponent mod modulus, with as many bytes as the modulus has, big endian as all of them;
     /// nil if the library refuses.
-    package func power(_ base: [UInt8], _ exponent: [UInt8], _ modulus: [UInt8]) -> [UInt8]? {
-        switch self {
-        case .gcrypt(let library): Gcrypt.power(library, base, exponent, modulus)
-        case .openSSL(let library): OpenSSL.power(library, base, exponent, modulus)
+    package func power(
+        _ base: [UInt8], _ exponent: borrowing SecretBytes, _ modulus: [UInt8]
+    ) -> SecretBytes? {
+        var result = SecretBytes(byteCount: modulus.count)
+        let isDone = result.withMutableBytes { result in
+            exponent.withBytes { exponent in
+                unsafe result.withUnsafeMutableBufferPointer { result in
+                    unsafe exponent.withUnsafeBufferPointer { exponent in
+                        switch self {
+                        case .gcrypt(let library):
+                            unsafe Gcrypt.power(library, result, base, exponent, modulus)
+                        case .openSSL(let library):
+                            unsafe OpenSSL.power(library, result, base, exponent, modulus)
+                        }
+                    }
+                }
+            }
         }
+        guard isDone else { return nil }
+        return result
     }
 
     /// AES-128 in CBC mode, without padding: `input` has whole blocks. nil if the library refuses.
@@ -78,6 +93,20 @@ private typealias Bytes = UnsafePointer<UInt8>
 private typealias MutableBytes = UnsafeMutablePointer<UInt8>
 
 private enum Gcrypt {
+    private typealias Scan =
+        @convention(c) (
+            UnsafeMutablePointer<OpaquePointer?>, Int32, Bytes?, Int, UnsafeMutablePointer<Int>?
+        ) -> UInt32
+    private typealias Make = @convention(c) (UInt32) -> OpaquePointer?
+    private typealias Power =
+        @convention(c) (OpaquePointer, OpaquePointer, OpaquePointer, OpaquePointer) -> Void
+    private typealias Print =
+        @convention(c) (
+            Int32, MutableBytes?, Int, UnsafeMutablePointer<Int>, OpaquePointer
+        ) -> UInt32
+    private typealias Release = @convention(c) (OpaquePointer?) -> Void
+    private typealias SetFlag = @convention(c) (OpaquePointer?, Int32) -> Void
+
     /// GCRYMPI_FMT_USG
     private static let unsigned: Int32 = 5
 
@@ -90,43 +119,36 @@ private enum Gcrypt {
         return unsafe check(nil) != nil
     }
 
-    static func power(
-        _ library: DynamicLibrary, _ base: [UInt8], _ exponent: [UInt8], _ modulus: [UInt8]
-    ) -> [UInt8]? {
-        typealias Scan =
-            @convention(c) (
-                UnsafeMutablePointer<OpaquePointer?>, Int32, Bytes?, Int, UnsafeMutablePointer<Int>?
-            ) -> UInt32
-        typealias Make = @convention(c) (UInt32) -> OpaquePointer?
-        typealias Power =
-            @convention(c) (OpaquePointer, OpaquePointer, OpaquePointer, OpaquePointer) -> Void
-        typealias Print =
-            @convention(c) (
-                Int32, MutableBytes?, Int, UnsafeMutablePointer<Int>, OpaquePointer
-            ) -> UInt32
-        typealias Release = @convention(c) (OpaquePointer?) -> Void
+    @unsafe static func power(
+        _ library: DynamicLibrary, _ output: UnsafeMutableBufferPointer<UInt8>, _ base: [UInt8],
+        _ exponent: UnsafeBufferPointer<UInt8>, _ modulus: [UInt8]
+    ) -> Bool {
         guard let scan = unsafe library.function("gcry_mpi_scan", as: Scan.self),
             let make = unsafe library.function("gcry_mpi_snew", as: Make.self),
+            let setFlag = unsafe library.function("gcry_mpi_set_flag", as: SetFlag.self),
             let power = unsafe library.function("gcry_mpi_powm", as: Power.self),
             let print = unsafe library.function("gcry_mpi_print", as: Print.self),
             let release = unsafe library.function("gcry_mpi_release", as: Release.self)
-        else { return nil }
+        else { return false }
         var numbers: [OpaquePointer?] = unsafe [nil, nil, nil, make(UInt32(modulus.count * 8))]
         defer { unsafe numbers.forEach { unsafe release($0) } }
-        for (index, bytes) in [base, exponent, modulus].enumerated() {
-            guard unsafe scan(&numbers[index], unsigned, bytes, bytes.count, nil) == 0 else {
-                return nil
-            }
+        guard unsafe scan(&numbers[0], unsigned, base, base.count, nil) == 0,
+            unsafe scan(&numbers[1], unsigned, exponent.baseAddress, exponent.count, nil) == 0,
+            unsafe scan(&numbers[2], unsigned, modulus, modulus.count, nil) == 0,
+            let baseNumber = unsafe numbers[0], let exponentNumber = unsafe numbers[1],
+            let modulusNumber = unsafe numbers[2], let result = unsafe numbers[3],
+            let start = output.baseAddress
+        else { return false }
+        // GCRYMPI_FLAG_SECURE: the library wipes the number.
+        unsafe setFlag(exponentNumber, 1)
+        unsafe power(result, baseNumber, exponentNumber, modulusNumber)
+        var count = 0
+        // First only its length: the result may have fewer bytes than the modulus.
+        guard unsafe print(unsigned, nil, 0, &count, result) == 0, count <= output.count else {
+            return false
         }
-        guard let base = unsafe numbers[0], let exponent = unsafe numbers[1],
-            let modulusNumber = unsafe numbers[2], let result = unsafe numbers[3]
-        else { return nil }
-        unsafe power(result, base, exponent, modulusNumber)
-        var (bytes, count) = ([UInt8](repeating: 0, count: modulus.count), 0)
-        guard unsafe print(unsigned, &bytes, bytes.count, &count, result) == 0,
-            count <= bytes.count
-        else { return nil }
-        return [UInt8](repeating: 0, count: modulus.count - count) + bytes[..<count]
+        let rest = output.count - count
+        return unsafe print(unsigned, start + rest, count, &count, result) == 0
     }
 
     @unsafe static func crypt(
@@ -157,9 +179,10 @@ private enum Gcrypt {
 }
 
 private enum OpenSSL {
-    static func power(
-        _ library: DynamicLibrary, _ base: [UInt8], _ exponent: [UInt8], _ modulus: [UInt8]
-    ) -> [UInt8]? {
+    @unsafe static func power(
+        _ library: DynamicLibrary, _ output: UnsafeMutableBufferPointer<UInt8>, _ base: [UInt8],
+        _ exponent: UnsafeBufferPointer<UInt8>, _ modulus: [UInt8]
+    ) -> Bool {
         typealias Read = @convention(c) (Bytes?, Int32, OpaquePointer?) -> OpaquePointer?
         typealias Make = @convention(c) () -> OpaquePointer?
         typealias Power =
@@ -175,24 +198,23 @@ private enum OpenSSL {
             let write = unsafe library.function("BN_bn2binpad", as: Write.self),
             let release = unsafe library.function("BN_clear_free", as: Release.self),
             let releaseRoom = unsafe library.function("BN_CTX_free", as: Release.self)
-        else { return nil }
-        var numbers: [OpaquePointer?] = unsafe [make()]
-        for bytes in [base, exponent, modulus] {
-            unsafe numbers.append(read(bytes, Int32(bytes.count), nil))
-        }
+        else { return false }
+        let numbers: [OpaquePointer?] = unsafe [
+            make(), read(base, Int32(base.count), nil),
+            read(exponent.baseAddress, Int32(exponent.count), nil),
+            read(modulus, Int32(modulus.count), nil),
+        ]
         let madeRoom = unsafe makeRoom()
         defer {
             unsafe numbers.forEach { unsafe release($0) }
             unsafe releaseRoom(madeRoom)
         }
-        guard let result = unsafe numbers[0], let base = unsafe numbers[1],
-            let exponent = unsafe numbers[2], let modulusNumber = unsafe numbers[3],
-            let room = unsafe madeRoom,
-            unsafe power(result, base, exponent, modulusNumber, room) == 1
-        else { return nil }
-        var bytes = [UInt8](repeating: 0, count: modulus.count)
-        guard unsafe write(result, &bytes, Int32(bytes.count)) == bytes.count else { return nil }
-        return bytes
+        guard let result = unsafe numbers[0], let baseNumber = unsafe numbers[1],
+            let exponentNumber = unsafe numbers[2], let modulusNumber = unsafe numbers[3],
+            let room = unsafe madeRoom
+        else { return false }
+        return unsafe power(result, baseNumber, exponentNumber, modulusNumber, room) == 1
+            && write(result, output.baseAddress, Int32(output.count)) == output.count
     }
 
     @unsafe static func crypt(

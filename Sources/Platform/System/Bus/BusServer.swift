@@ -109,7 +109,7 @@ internal import Glibc
         let message = unsafe BusMessage(owning: made, connection.library)
         body(message)
         let result = unsafe connection.library.send(connection.handle, message.handle, nil)
-        // A receiver that is gone is none of ours.
+        // A receiver may leave at any time.
         guard result >= 0 || ![ENOTCONN, ECONNRESET, EPIPE].contains(-result) else {
             throw SystemError(.disconnected, during: Self.operation, systemError: -result)
         }
