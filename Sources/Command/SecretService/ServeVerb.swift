@@ -174,12 +174,13 @@ private struct Installation {
         file.folder + "/" + file.name
     }
 
-    /// Whether a file is there that this does not write: another program's, for the same name.
+    /// Whether the file may be replaced or removed: an activation file that names another unit is
+    /// another program's.
     ///
     /// - Returns: true also for no file.
     private func isOwn(_ file: (folder: String, name: String)) throws(CLIError) -> Bool {
         guard file == activation, let text = TextFile.contents(path(file)) else { return true }
-        return text.contains(Self.unitName)
+        return text.split(separator: "\n").contains("SystemdService=\(Self.unitName)")
     }
 
     private func write(
