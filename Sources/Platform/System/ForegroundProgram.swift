@@ -15,14 +15,18 @@ package enum ForegroundProgram {
     }
 
     /// The signals that a relay takes for it: those that end a process, and those that the kernel
-    /// sends to the whole job if the program uses the terminal in the background.
-    package static let signals = SignalRelay.ending + [SIGTTIN, SIGTTOU]
+    /// sends to the whole job if the program uses the terminal in the background; and the one that
+    /// tells that the program has stopped or ended.
+    package static let signals = SignalRelay.ending + [SIGTTIN, SIGTTOU, SIGCHLD]
     /// Those that end this process, too.
     package static let endingSignals: Set<Int32> = [SIGTERM, SIGHUP]
 
     private static let operation = "start a program"
     /// How long the program has to end, after the signals that this process passed on.
     private static let grace = Duration.seconds(3)
+    /// How long it must have stopped alone until this process stops, too, in microseconds: a shell
+    /// continues both, one after the other.
+    private static let settling: UInt32 = 50_000
 
     /// Runs a program, and waits for its end. It inherits the standard streams and no other
     /// descriptor, and the environment with `changes`.
@@ -30,7 +34,8 @@ package enum ForegroundProgram {
     /// SIGINT and SIGQUIT are the program's while it runs: a terminal sends them to both. SIGTERM
     /// and SIGHUP are passed on to it. A program that they do not end is killed. If it does not end
     /// by itself, the terminal gets its settings back. In the background both are stopped, unless
-    /// they are to end.
+    /// they are to end. If the program stops alone, this process stops as well, so that a shell
+    /// sees it; what continues this process continues both.
     ///
     /// - Parameter relay: Takes ``signals``.
     /// - Throws: ``SystemError``: `missing` if there is no such program, `cannotOpen`.
@@ -65,6 +70,12 @@ package enum ForegroundProgram {
             var status: Int32 = 0
             let result = unsafe waitpid(child, &status, WNOHANG)
             if result == child { return status }
+            if signals.isEmpty, isStopped(child) {
+                usleep(settling)
+                // Nothing happens where no shell could continue this process.
+                if isStopped(child) { raise(SIGTSTP) }
+                kill(child, SIGCONT)
+            }
             // Other code has reaped it: nobody knows how it ended.
             if result < 0, errno == ECHILD { return SIGKILL }
             if end.hasPassed {
@@ -83,6 +94,13 @@ package enum ForegroundProgram {
             // A program at its end uses the terminal once more, and must not stop this process.
             if signals.isEmpty, !all.isDisjoint(with: [SIGTTIN, SIGTTOU]) { raise(SIGSTOP) }
         }
+    }
+
+    private static func isStopped(_ child: pid_t) -> Bool {
+        var state = unsafe siginfo_t()
+        let options = WSTOPPED | WNOHANG | WNOWAIT
+        guard unsafe waitid(P_PID, id_t(child), &state, options) == 0 else { return false }
+        return unsafe state.si_signo == SIGCHLD
     }
 
     /// The signals that have arrived since the last look.

@@ -51,6 +51,12 @@ def child_of(pid):
         return int(file.read())
 
 
+def state_of(pid):
+    """The letter of a process's state, as ps(1) has it."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        return file.read().rsplit(") ", 1)[1][0]
+
+
 def folder_of(pid):
     """The folder of the file that the editor of a command has open."""
     with open(f"/proc/{child_of(pid)}/cmdline", "rb") as file:
@@ -264,9 +270,14 @@ def as_a_job(world):
         shell.see(b"READY> ")
         shell.type(f"{COMMAND} edit k\n".encode())
         shell.see(b"~")
-        folder = folder_of(child_of(shell.process.pid))
+        job = child_of(shell.process.pid)
+        folder = folder_of(job)
         shell.type(b"\x1a")
         shell.see(b"READY> ")
+        # vim stops itself after it has stopped the job: 'fg' before that would stop it once more.
+        end = time.monotonic() + 20
+        while state_of(child_of(job)) != "T":
+            expect(time.monotonic() < end, "the editor does not stop")
         expect(os.path.isdir(folder), "no folder:", folder)
         shell.type(ending)
         if ending == b"fg\n":
@@ -289,6 +300,24 @@ def as_a_job(world):
     shell.type(b"exit\n")
     shell.finish()
     expect(world.get("k") == "oneplus", world.get("k"))
+
+
+@scenario(users=EVERY_USER)
+def stopped_alone(world):
+    """An editor that stops without the command stops the whole job; the shell continues both."""
+    need("bash")
+    world.set("k", "one")
+    env = script(world, 'kill -STOP $$\nprintf two >"$1"')
+    shell = Seat(world, "--norc", "-i", command="/bin/bash", env={**env, "PS1": "READY> "})
+    shell.see(b"READY> ")
+    shell.type(f"{COMMAND} edit k\n".encode())
+    shell.see(b"Stopped")
+    shell.see(b"READY> ")
+    shell.type(b"fg\n")
+    shell.see(b"'k' is stored")
+    shell.type(b"exit\n")
+    shell.finish()
+    expect(world.get("k") == "two", world.get("k"))
 
 
 @scenario(users=EVERY_USER)
