@@ -86,17 +86,26 @@ extension SecretService {
             }
         default:
             guard let alias = call.text(), let path = call.text("o") else { return nil }
-            return .asking { (holdings) throws(KeychainFailure) in
-                guard path != ObjectPath.none else {
-                    try holdings.list.setAlias(alias, to: nil)
-                    return .nothing
-                }
-                guard let name = try holdings.collection(ObjectPath(path)),
-                    try holdings.list.record(of: name) != nil
-                else { throw Holdings.noSuchObject }
-                try holdings.list.setAlias(alias, to: name)
+            return setAlias(alias, path)
+        }
+    }
+
+    private func setAlias(_ alias: String, _ path: String) -> Plan {
+        .asking { (holdings) throws(KeychainFailure) in
+            // What others store by the alias goes elsewhere then.
+            if let old = try holdings.list.target(ofAlias: alias) {
+                try holdings.checkChange(of: old)
+            }
+            guard path != ObjectPath.none else {
+                try holdings.list.setAlias(alias, to: nil)
                 return .nothing
             }
+            guard let name = try holdings.collection(ObjectPath(path)),
+                try holdings.record(of: name) != nil
+            else { throw Holdings.noSuchObject }
+            try holdings.checkChange(of: name)
+            try holdings.list.setAlias(alias, to: name)
+            return .nothing
         }
     }
 
@@ -146,7 +155,7 @@ extension SecretService {
         let label = properties.texts[Interface.collection.rawValue + ".Label"] ?? ""
         return .asking { (holdings) throws(KeychainFailure) in
             let path = ObjectPath.collection(
-                try holdings.list.create(label: label, alias: alias)
+                try holdings.makeCollection(label: label, alias: alias)
             ).text
             return .results { message in
                 message.write(path, as: "o")
@@ -155,25 +164,17 @@ extension SecretService {
         }
     }
 
-    /// Without a passcode, and while the keychain is unlocked, answers at once with what was asked.
+    /// Answers at once with what is open, and asks a person for the rest.
     private func unlock(_ paths: [String], for client: String) -> Plan {
         guard let number = newNumber(for: client) else { return Self.tooManyObjects }
-        clients[client, default: Client()].prompts[number] = UnlockPrompt(objects: paths)
         let inbox = inbox
         return .reading { (holdings) throws(KeychainFailure) in
-            let isLocked: Bool
-            do throws(KeychainFailure) {
-                isLocked = try holdings.items(of: CollectionList.login).isLocked()
-            } catch {
-                // A quick call is tried again.
-                if !holdings.isQuick { inbox.add(.forgotten(number)) }
-                throw error
-            }
-            if !isLocked { inbox.add(.forgotten(number)) }
+            let (open, prompt) = try holdings.unlocking(paths)
+            if let prompt { inbox.add(.promptNeeded(client, number, prompt)) }
             return .results { message in
-                message.write(isLocked ? [] : paths, as: "o")
+                message.write(open, as: "o")
                 message.write(
-                    isLocked ? ObjectPath.prompt(number).text : ObjectPath.none, as: "o")
+                    prompt == nil ? ObjectPath.none : ObjectPath.prompt(number).text, as: "o")
             }
         }
     }
@@ -277,8 +278,9 @@ extension SecretService {
         prompt.isAsked = true
         clients[client]?.prompts[number] = prompt
         let inbox = inbox
-        let program = AskingProgram(process: process(of: client))
-        prompt.ask(holdings.list.session.store, onBehalfOf: program.title) { outcome in
+        let program =
+            clients[client]?.access?.program ?? AskingProgram(process: process(of: client))
+        prompt.ask(holdings.list.session.store, onBehalfOf: program) { outcome in
             inbox.add(.prompted(number, outcome))
         }
         return .now(.nothing)
@@ -300,6 +302,41 @@ extension SecretService {
 }
 
 extension Holdings {
+    /// Which of these objects are open, and the question that opens others. What a policy denies is
+    /// in neither.
+    func unlocking(_ paths: [String]) throws(KeychainFailure) -> ([String], UnlockPrompt?) {
+        let isLocked = try list.session.isLocked()
+        var (open, closed, asked): ([String], [String], Set<String>) = ([], [], [])
+        for path in paths {
+            let object = ObjectPath(path)
+            let name =
+                if case .item(let item)? = object { item.collection } else {
+                    try collection(object)
+                }
+            let access = name.flatMap { self.access?.access(to: $0) } ?? .allow
+            switch access {
+            case .deny: break
+            case .allow where !isLocked: open.append(path)
+            case .allow, .ask:
+                closed.append(path)
+                if access == .ask, let name { asked.insert(name) }
+            }
+        }
+        guard !closed.isEmpty else { return (open, nil) }
+        return (open, UnlockPrompt(objects: closed, collections: asked, isForPasscode: isLocked))
+    }
+
+    /// The name of a new collection, or of the one that has the alias, which gets the label.
+    func makeCollection(label: String, alias: String) throws(KeychainFailure) -> String {
+        guard !alias.isEmpty, let name = try list.target(ofAlias: alias) else {
+            return try list.create(label: label, alias: alias)
+        }
+        guard !label.isEmpty, name != CollectionList.session else { return name }
+        try checkChange(of: name)
+        try list.setLabel(label, of: name)
+        return name
+    }
+
     /// The secret of an item as it travels; nil for an item that is gone.
     func secret(
         of item: ItemPath, through transfer: TransferSession, _ session: String
@@ -310,6 +347,7 @@ extension Holdings {
                 .internalFault, during: "send a secret",
                 message: "the library for the session's cipher refuses")
         }
+        access?.note?(item.text)
         return TravellingSecret(session, sealed.parameters, sealed.bytes, found.contentType)
     }
 }

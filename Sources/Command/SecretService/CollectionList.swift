@@ -25,6 +25,9 @@ struct CollectionList: Sendable {
     /// The services of their items.
     static let (collections, aliases) = ("collections", "aliases")
 
+    /// How the names of shared groups begin, and of no other collection.
+    static let sharedPrefix = "group_"
+
     let session: KeychainSession
 
     private func query(_ service: String, _ account: String? = nil) -> ItemQuery {
@@ -83,18 +86,14 @@ struct CollectionList: Sendable {
         return try all().first { $0.name == name }
     }
 
-    /// Makes a collection with an alias, or with none if it is empty. If a collection has the
-    /// alias, it gets the label instead.
+    /// Makes a collection with an alias that no other has, or with none if it is empty.
     ///
     /// - Returns: Its name on the bus, which follows from the label.
     func create(label: String, alias: String) throws(KeychainFailure) -> String {
-        if !alias.isEmpty, let name = try target(ofAlias: alias) {
-            if !label.isEmpty, name != Self.session { try setLabel(label, of: name) }
-            return name
-        }
         let taken = Set(try all().map(\.name)).union([Self.session])
-        var stem = String(label.prefix(64).map { Self.isPlain($0) ? $0 : "_" })
+        var stem = Self.plain(String(label.prefix(64)))
         if stem.isEmpty { stem = "collection" }
+        if stem.hasPrefix(Self.sharedPrefix) { stem = "_" + stem }
         var (name, number) = (stem, 1)
         while taken.contains(name) {
             number += 1
@@ -105,9 +104,9 @@ struct CollectionList: Sendable {
         return name
     }
 
-    /// Whether an element of a path can have a character.
-    private static func isPlain(_ character: Character) -> Bool {
-        character.isASCII && (character.isLetter || character.isNumber)
+    /// A text as an element of a path: other characters become underscores.
+    static func plain(_ text: String) -> String {
+        String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
     }
 
     func setLabel(_ label: String, of name: String) throws(KeychainFailure) {

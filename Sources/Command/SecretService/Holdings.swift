@@ -2,6 +2,7 @@
 
 internal import ValetKeychainModel
 internal import ValetKeychainServices
+internal import ValetKeychainStore
 internal import ValetSealing
 internal import ValetSystem
 
@@ -10,27 +11,54 @@ struct Holdings: Sendable {
     /// How many items or objects a quick call looks at.
     static let quickCount = 64
 
-    let list: CollectionList
+    private(set) var list: CollectionList
     /// Whether calls fail, with `timedOut`, where they would have to wait or to look at much.
-    let isQuick: Bool
-    private let sessionItems: SessionItems
+    private(set) var isQuick = false
+    /// What the calling program may use; nil for everything.
+    var access: ClientAccess?
+    private let sessionItems = SessionItems()
+    /// The groups that are given out for reading, by the names of their collections.
+    private let shared: [String: AccessGroup]
 
-    init(_ session: KeychainSession) {
-        (list, isQuick, sessionItems) = (CollectionList(session: session), false, SessionItems())
+    /// - Parameter shared: Other access groups of the session that are given out.
+    init(_ session: KeychainSession, sharing shared: [AccessGroup] = []) {
+        list = CollectionList(session: session)
+        self.shared = Dictionary(
+            shared.map { (Self.collection(of: $0), $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    private init(quick others: Holdings) {
-        list = CollectionList(session: others.list.session.ending(at: .immediately))
-        (isQuick, sessionItems) = (true, others.sessionItems)
+    /// The collection of a group that is shared. No program can make one of this name.
+    static func collection(of group: AccessGroup) -> String {
+        CollectionList.sharedPrefix + CollectionList.plain(group.rawValue)
     }
 
     /// The same for the thread that must not wait.
-    var quick: Holdings { Holdings(quick: self) }
+    var quick: Holdings {
+        var holdings = self
+        (holdings.list, holdings.isQuick) = (
+            CollectionList(session: list.session.ending(at: .immediately)), true
+        )
+        return holdings
+    }
+
+    /// The same for a program.
+    func seen(by access: ClientAccess?) -> Holdings {
+        var holdings = self
+        holdings.access = access
+        return holdings
+    }
 
     func items(of collection: String) -> any SecretItems {
-        collection == CollectionList.session
-            ? sessionItems
-            : KeychainItems(list.session, collection: collection, isQuick: isQuick)
+        let items: any SecretItems =
+            if collection == CollectionList.session {
+                sessionItems
+            } else if let group = shared[collection] {
+                SharedItems(session: list.session, group: group, isQuick: isQuick)
+            } else {
+                KeychainItems(list.session, collection: collection, isQuick: isQuick)
+            }
+        let access = access?.access(to: collection) ?? .allow
+        return access == .allow ? items : ClosedItems(items: items, isHidden: access == .deny)
     }
 
     /// Whether something is in memory that ends with the service.
@@ -42,12 +70,33 @@ struct Holdings: Sendable {
         throw KeychainFailure(.timedOut, during: "look at many items")
     }
 
+    /// - Throws: `locked` for a collection that the calling program may not use;
+    ///   `invalidRequest` for a shared one.
+    func checkChange(of collection: String) throws(KeychainFailure) {
+        guard access?.access(to: collection) ?? .allow == .allow else { throw ClosedItems.closed }
+        if shared[collection] != nil { throw SharedItems.readOnly }
+    }
+
     /// The items of a collection that there is.
     func items(existing collection: String) throws(KeychainFailure) -> any SecretItems {
-        if ![CollectionList.login, CollectionList.session].contains(collection) {
-            guard try list.record(of: collection) != nil else { throw Self.noSuchObject }
+        if collection != CollectionList.login {
+            guard try record(of: collection) != nil else { throw Self.noSuchObject }
         }
         return items(of: collection)
+    }
+
+    /// The collection of an item of another group; nil for one that is not given out.
+    func collection(sharing item: StoredItem) -> String? {
+        guard item.attributes[.accessControl] == nil else { return nil }
+        return shared.first { $0.value == item.accessGroup }?.key
+    }
+
+    /// nil if there is no such collection.
+    func record(of collection: String) throws(KeychainFailure) -> CollectionRecord? {
+        if let group = shared[collection] {
+            return CollectionRecord(name: collection, label: group.rawValue)
+        }
+        return try list.record(of: collection)
     }
 
     /// The name of the collection that a path names, also by an alias.
@@ -61,28 +110,42 @@ struct Holdings: Sendable {
 
     /// All collections, with the one in memory.
     func collections() throws(KeychainFailure) -> [String] {
-        try list.all().map(\.name) + [CollectionList.session]
+        try list.all().map(\.name) + shared.keys.sorted() + [CollectionList.session]
     }
 
     /// The paths of the items of all collections that have these attributes.
     func search(
         _ attributes: [String: String]
     ) throws(KeychainFailure) -> (unlocked: [String], locked: [String]) {
-        let own = sessionItems.ids(having: attributes).map { id in
-            ItemPath(collection: CollectionList.session, id: id).text
+        let isLocked = try list.session.isLocked()
+        // One look for all collections of the keychain.
+        var kept: [String: [ItemPath]]?
+        if !isLocked, !attributes.isEmpty {
+            let everything = KeychainItems(
+                list.session, collection: CollectionList.login, isQuick: isQuick)
+            kept = Dictionary(grouping: try everything.paths(having: attributes), by: \.collection)
         }
-        let everything = KeychainItems(
-            list.session, collection: CollectionList.login, isQuick: isQuick)
-        guard try everything.isLocked() || attributes.isEmpty else {
-            return (try everything.paths(having: attributes) + own, [])
-        }
-        var paths: [String] = []
-        for name in try list.all().map(\.name) {
-            paths += try items(of: name).ids(having: attributes).map { id in
-                ItemPath(collection: name, id: id).text
+        let others = shared.keys.sorted() + [CollectionList.session]
+        let names = if let kept { kept.keys.sorted() } else { try list.all().map(\.name) }
+        var (unlocked, locked): ([String], [String]) = ([], [])
+        for name in names + others {
+            let access = access?.access(to: name) ?? .allow
+            guard access != .deny else { continue }
+            let paths =
+                if let known = kept?[name] {
+                    known.map(\.text)
+                } else {
+                    try items(of: name).ids(having: attributes).map { id in
+                        ItemPath(collection: name, id: id).text
+                    }
+                }
+            if access == .ask || (isLocked && name != CollectionList.session) {
+                locked += paths
+            } else {
+                unlocked += paths
             }
         }
-        return try everything.isLocked() ? (own, paths) : (paths + own, [])
+        return (unlocked, locked)
     }
 
     static let noSuchObject = KeychainFailure(

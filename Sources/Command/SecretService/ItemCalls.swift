@@ -25,8 +25,8 @@ extension SecretService {
                 guard let name = try holdings.collection(object),
                     name != CollectionList.session
                 else { throw Holdings.noSuchObject }
-                let items = try holdings.items(existing: name)
-                if try items.isLocked() {
+                try holdings.checkChange(of: name)
+                if try holdings.items(existing: name).isLocked() {
                     throw KeychainFailure(.locked, during: "delete a collection")
                 }
                 try holdings.list.delete(name)

@@ -38,18 +38,19 @@ struct KeychainItems: SecretItems {
 
     /// nil for what is no id.
     private func query(_ id: String) -> ItemQuery? {
-        guard let bytes = Hexadecimal.bytes(id), bytes.count == 16 else { return nil }
-        var query = ItemQuery(PersistentReference(itemClass: .genericPassword, itemID: bytes))
+        guard let reference = Self.reference(id) else { return nil }
+        var query = ItemQuery(reference)
         (query.accessGroup, query.attributes) = (DesktopItem.group, [.service: .text(service)])
         return query
     }
 
-    func isLocked() throws(KeychainFailure) -> Bool {
-        switch try session.store.keychain.availability().state {
-        case .locked, .beforeFirstUnlock: true
-        default: false
-        }
+    /// nil for what is no id.
+    static func reference(_ id: String) -> PersistentReference? {
+        guard let bytes = Hexadecimal.bytes(id), bytes.count == 16 else { return nil }
+        return PersistentReference(itemClass: .genericPassword, itemID: bytes)
     }
+
+    func isLocked() throws(KeychainFailure) -> Bool { try session.isLocked() }
 
     func ids(having attributes: [String: String]?) throws(KeychainFailure) -> [String] {
         var query = query
@@ -69,13 +70,13 @@ struct KeychainItems: SecretItems {
     /// least one.
     ///
     /// - Throws: `locked`.
-    func paths(having attributes: [String: String]) throws(KeychainFailure) -> [String] {
+    func paths(having attributes: [String: String]) throws(KeychainFailure) -> [ItemPath] {
         guard let lookup = LookupAttributes(attributes) else { return [] }
         let query = ItemQuery(
             .genericPassword, attributes: [.lookupAttributes: lookup.attributeValue],
             accessGroup: DesktopItem.group)
         return try opened(query).compactMap { item in
-            item.attributes[.service]?.text.flatMap { Self.path(of: item, service: $0)?.text }
+            item.attributes[.service]?.text.flatMap { Self.path(of: item, service: $0) }
         }
     }
 
@@ -165,6 +166,16 @@ struct KeychainItems: SecretItems {
 
     private static let tooMany = KeychainFailure(
         .invalidRequest, during: "store a secret", message: DesktopItem.limits)
+}
+
+extension KeychainSession {
+    /// Whether the keychain is locked.
+    func isLocked() throws(KeychainFailure) -> Bool {
+        switch try store.keychain.availability().state {
+        case .locked, .beforeFirstUnlock: true
+        default: false
+        }
+    }
 }
 
 /// The result of `body`; nil if it finds no item.

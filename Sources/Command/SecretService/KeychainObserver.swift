@@ -4,6 +4,7 @@ internal import ValetKeychainDatabase
 internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetKeychainStore
+internal import ValetSealing
 internal import ValetSystem
 
 /// A change of the keychain, whichever program made it.
@@ -25,7 +26,7 @@ struct ObservedChange: Sendable {
 
 /// Finds out, on a thread of its own, what changes in the keychain and whether it is locked.
 final class KeychainObserver: Sendable {
-    private let store: ItemStore
+    private let holdings: Holdings
     private let inbox: Inbox<SecretService.Event>
     private let end = Cancellation()
 
@@ -35,9 +36,15 @@ final class KeychainObserver: Sendable {
     /// How long changes are gathered at least, in nanoseconds.
     private static let gathering: Int64 = 50_000_000
 
-    init(_ store: ItemStore, _ inbox: Inbox<SecretService.Event>) {
-        (self.store, self.inbox) = (store, inbox)
+    /// The most items whose properties are told, of those that have changed at once, and of those
+    /// in a collection.
+    private static let (maximalChangeCount, maximalItemCount) = (64, 1_000)
+
+    init(_ holdings: Holdings, _ inbox: Inbox<SecretService.Event>) {
+        (self.holdings, self.inbox) = (holdings, inbox)
     }
+
+    private var store: ItemStore { holdings.list.session.store }
 
     /// Looks once, so that no later change is missed, and goes on on another thread.
     func start() {
@@ -66,9 +73,9 @@ final class KeychainObserver: Sendable {
             }
             seen.isLocked = isLocked
         }
-        if let changes = try? store.changes(since: &seen.snapshot, noting: Self.subject) {
+        if let changes = try? store.changes(since: &seen.snapshot, noting: subject) {
             let observed = changes.compactMap(Self.change)
-            if !observed.isEmpty { inbox.add(.observed(observed)) }
+            if !observed.isEmpty { inbox.add(.observed(observed, properties(after: observed))) }
         }
         return seen
     }
@@ -90,10 +97,43 @@ final class KeychainObserver: Sendable {
         }
     }
 
-    private static func subject(_ item: StoredItem) -> ObservedChange.Subject? {
-        guard item.accessGroup == DesktopItem.group, item.itemClass == .genericPassword,
-            let service = item.attributes[.service]?.text
-        else { return nil }
+    /// The new properties of what has changed, as far as they can be read.
+    private func properties(after changes: [ObservedChange]) -> [PropertyChange] {
+        var (objects, collections): ([ObjectPath], Set<String>) = ([], [])
+        var isServiceChanged = false
+        for change in changes {
+            switch (change.subject, change.kind) {
+            case (.item(let item), .changed): objects.append(.item(item))
+            case (.item(let item), _): collections.insert(item.collection)
+            case (.collection(let name), .changed): objects.append(.collection(name))
+            case (.collection, _): isServiceChanged = true
+            }
+        }
+        if objects.count > Self.maximalChangeCount { objects = [] }
+        if isServiceChanged { objects.append(.service) }
+        return objects.compactMap { object in
+            // Without the items of a collection.
+            (try? holdings.properties(of: object, only: "Label"))
+                .map { PropertyChange(object: object, properties: $0) }
+        }
+            + collections.sorted().compactMap { name in
+                guard let ids = try? holdings.items(of: name).ids(having: nil),
+                    ids.count <= Self.maximalItemCount
+                else { return nil }
+                let paths = ids.map { ItemPath(collection: name, id: $0).text }
+                return PropertyChange(
+                    object: .collection(name), properties: [("Items", .paths(paths))])
+            }
+    }
+
+    private func subject(_ item: StoredItem) -> ObservedChange.Subject? {
+        guard item.itemClass == .genericPassword else { return nil }
+        guard item.accessGroup == DesktopItem.group else {
+            return holdings.collection(sharing: item).map { name in
+                .item(ItemPath(collection: name, id: Hexadecimal.text(item.reference.itemID)))
+            }
+        }
+        guard let service = item.attributes[.service]?.text else { return nil }
         if service == CollectionList.collections {
             return item.attributes[.account]?.text.map(ObservedChange.Subject.collection)
         }

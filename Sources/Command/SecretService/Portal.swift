@@ -23,7 +23,8 @@ struct Portal: Sendable {
 
         """
 
-    private static let service = "portal"
+    /// The service of its items, and its collection in policies.
+    static let service = "portal"
     private static let byteCount = 64
 
     let session: KeychainSession
@@ -85,9 +86,14 @@ extension SecretService {
         }
         guard let output = call.descriptor() else { return nil }
         let pipe = Output(output)
+        let access = access(ofFlatpak: application)
         return .asking { (holdings) throws(KeychainFailure) in
             var response = Portal.success
             do throws(KeychainFailure) {
+                guard access?.access(to: Portal.service) ?? .allow == .allow else {
+                    throw ClosedItems.closed
+                }
+                access?.note?(Portal.service)
                 let secret = try Portal(session: holdings.list.session).secret(of: application)
                 if !pipe.write(secret) { response = Portal.ended }
             } catch {

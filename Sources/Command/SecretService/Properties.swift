@@ -13,6 +13,17 @@ enum PropertyValue: Sendable {
 }
 
 extension BusMessage {
+    func write(_ properties: [Holdings.Property]) {
+        write("a", of: "{sv}") {
+            for (name, value) in properties {
+                write("e", of: "sv") {
+                    write(name)
+                    write(value)
+                }
+            }
+        }
+    }
+
     /// Appends the value as a variant.
     func write(_ value: PropertyValue) {
         switch value {
@@ -23,6 +34,12 @@ extension BusMessage {
         case .attributes(let attributes): write(variant: "a{ss}") { write(attributes) }
         }
     }
+}
+
+/// New values of properties, for the signal `PropertiesChanged`.
+struct PropertyChange: Sendable {
+    let object: ObjectPath
+    let properties: [Holdings.Property]
 }
 
 // The interface org.freedesktop.DBus.Properties.
@@ -37,16 +54,7 @@ extension SecretService {
         guard call.member != "GetAll" else {
             return .reading { (holdings) throws(KeychainFailure) in
                 let values = try holdings.properties(of: object)
-                return .results { message in
-                    message.write("a", of: "{sv}") {
-                        for (name, value) in values {
-                            message.write("e", of: "sv") {
-                                message.write(name)
-                                message.write(value)
-                            }
-                        }
-                    }
-                }
+                return .results { $0.write(values) }
             }
         }
         guard let name = call.text() else { return nil }
@@ -81,8 +89,9 @@ extension SecretService {
         let label = change.label ?? ""
         return .asking { (holdings) throws(KeychainFailure) in
             guard let name = try holdings.collection(object), name != CollectionList.session,
-                try holdings.list.record(of: name) != nil
+                try holdings.record(of: name) != nil
             else { throw Holdings.noSuchObject }
+            try holdings.checkChange(of: name)
             try holdings.list.setLabel(label, of: name)
             return .nothing
         }
@@ -111,7 +120,7 @@ extension Holdings {
     private func collectionProperties(
         of object: ObjectPath, only name: String?
     ) throws(KeychainFailure) -> [Property] {
-        guard let known = try collection(object), let record = try list.record(of: known) else {
+        guard let known = try collection(object), let record = try record(of: known) else {
             throw Self.noSuchObject
         }
         let items = items(of: known)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetCLI
 internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetKeychainStore
@@ -17,12 +18,14 @@ final class SecretService {
         /// The call of that number has its answer.
         case answered(UInt64, Answer)
         case sessionItem(SessionItemChange, ItemPath)
-        case observed([ObservedChange])
+        case observed([ObservedChange], [PropertyChange])
         case lockChanged(Bool)
         /// A prompt has ended.
         case prompted(UInt64, UnlockPrompt.Outcome)
-        /// A prompt is not needed.
-        case forgotten(UInt64)
+        /// What a client wants to use needs that question.
+        case promptNeeded(_ client: String, UInt64, UnlockPrompt)
+        /// Something for the person who runs the service.
+        case noted(String)
     }
 
     enum SessionItemChange: String, Sendable {
@@ -34,14 +37,23 @@ final class SecretService {
     /// A call that another thread carries out.
     private final class Call {
         let message: BusMessage
+        /// The program that called, if that matters.
+        let program: AskingProgram?
 
-        init(_ message: consuming BusMessage) { self.message = message }
+        init(_ message: consuming BusMessage, from program: AskingProgram?) {
+            self.message = message
+            self.program = program
+        }
     }
 
     /// What a client has, until it closes it or leaves the bus.
     struct Client {
         var sessions: [UInt64: TransferSession] = [:]
         var prompts: [UInt64: UnlockPrompt] = [:]
+        /// nil without a policy.
+        var access: ClientAccess?
+
+        var isEmpty: Bool { sessions.isEmpty && prompts.isEmpty }
     }
 
     /// More than any client needs: it could fill the memory.
@@ -51,6 +63,7 @@ final class SecretService {
     let inbox: Inbox<Event>
     var clients: [String: Client] = [:]
     private let bus: BusServer
+    private let policy: PolicyFile
     private let observer: KeychainObserver
     private let workers: Workers
     /// Writes a line for the person who runs the service.
@@ -63,11 +76,12 @@ final class SecretService {
     ///
     /// - Throws: ``SystemError``: as ``BusServer``; `refused` if another program is it.
     init(
-        _ session: KeychainSession, replacing: Bool, _ note: @escaping (String) -> Void
+        _ holdings: Holdings, _ policy: PolicyFile, replacing: Bool,
+        _ note: @escaping (String) -> Void
     ) throws(SystemError) {
-        self.note = note
-        (holdings, inbox, workers) = (Holdings(session), try Inbox(), try Workers())
-        observer = KeychainObserver(session.store, inbox)
+        (self.holdings, self.policy, self.note) = (holdings, policy, note)
+        (inbox, workers) = (try Inbox(), try Workers())
+        observer = KeychainObserver(holdings, inbox)
         bus = try BusServer(WaitLimit(until: Deadline(after: .seconds(10))))
         try bus.listen(
             "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
@@ -101,7 +115,9 @@ final class SecretService {
                 guard try handle(message) else { return }
             } catch {
                 switch error.code {
-                case .timedOut where calls.isEmpty && clients.isEmpty && !holdings.hasSessionItems:
+                case .timedOut
+                where calls.isEmpty && clients.values.allSatisfy(\.isEmpty)
+                    && !holdings.hasSessionItems:
                     return
                 case .timedOut: end = idle.map { Deadline(after: $0) } ?? .never
                 // The session has ended.
@@ -119,19 +135,20 @@ final class SecretService {
         switch message.kind {
         case .call:
             let sender = message.sender
+            let access = access(of: sender)
             switch plan(message) {
             case .now(let answer): try send(answer, to: message)
             case .reading(let body):
                 // Behind what the client has asked before.
                 if !workers.isBusy(for: sender) {
-                    let answer = Answer.of(body, holdings.quick)
+                    let answer = Answer.of(body, holdings.seen(by: access).quick)
                     guard case .refusal(.timeout, _) = answer else {
-                        try send(answer, to: message)
+                        try send(answer, to: message, from: access?.program)
                         return true
                     }
                 }
-                ask(message, body)
-            case .asking(let body): ask(message, body)
+                ask(message, body, access)
+            case .asking(let body): ask(message, body, access)
             }
         case .signal:
             // Any connection can send any signal to any other.
@@ -151,11 +168,13 @@ final class SecretService {
     }
 
     /// Has another thread carry out a call.
-    private func ask(_ message: consuming BusMessage, _ body: @escaping Plan.Body) {
+    private func ask(
+        _ message: consuming BusMessage, _ body: @escaping Plan.Body, _ access: ClientAccess?
+    ) {
         lastNumber += 1
-        let (number, inbox, holdings) = (lastNumber, inbox, holdings)
+        let (number, inbox, holdings) = (lastNumber, inbox, holdings.seen(by: access))
         let sender = message.sender
-        calls[number] = Call(message)
+        calls[number] = Call(message, from: access?.program)
         let isTaken = workers.run(for: sender) {
             inbox.add(.answered(number, Answer.of(body, holdings)))
         }
@@ -164,7 +183,14 @@ final class SecretService {
         }
     }
 
-    private func send(_ answer: Answer, to call: borrowing BusMessage) throws(SystemError) {
+    /// - Parameter program: Gets the answer only if it goes on as it was when it called.
+    private func send(
+        _ answer: Answer, to call: borrowing BusMessage, from program: AskingProgram? = nil
+    ) throws(SystemError) {
+        if let program, !program.isThere {
+            return try bus.refuse(
+                call, ServiceError.failed.rawValue, "the program that asks is not known any more")
+        }
         switch answer {
         case .results(let write): try bus.reply(to: call, write)
         case .refusal(let error, let text): try bus.refuse(call, error.rawValue, text)
@@ -175,17 +201,22 @@ final class SecretService {
         switch event {
         case .answered(let number, let answer):
             guard let call = calls.removeValue(forKey: number) else { return }
-            try send(answer, to: call.message)
+            try send(answer, to: call.message, from: call.program)
         case .sessionItem(let change, let item):
             try emit(change.rawValue, item: item)
-        case .observed(let changes):
+        case .observed(let changes, let properties):
             for change in changes { try emit(change) }
+            // They are for all programs.
+            for change in properties where policy.current() == nil { try emit(change) }
         case .lockChanged(let isLocked):
             self.isLocked = isLocked
+            if isLocked { for client in clients.keys { clients[client]?.access?.granted = [] } }
             try emitLock()
         case .prompted(let number, let outcome): try complete(number, outcome)
-        case .forgotten(let number):
-            for client in clients.keys { clients[client]?.prompts[number] = nil }
+        case .promptNeeded(let client, let number, let prompt):
+            // Not for one that has left.
+            clients[client]?.prompts[number] = prompt
+        case .noted(let text): note(text)
         }
     }
 
@@ -211,22 +242,35 @@ final class SecretService {
 
     /// Tells that all collections of the keychain were locked or unlocked.
     private func emitLock() throws(SystemError) {
-        let isLocked = isLocked
-        guard let names = try? holdings.list.all().map(\.name) else { return }
-        for name in names {
-            try bus.emit(
-                "PropertiesChanged", of: Interface.properties.rawValue,
-                at: ObjectPath.collection(name).text
-            ) { message in
-                message.write(Interface.collection.rawValue)
-                message.write("a", of: "{sv}") {
-                    message.write("e", of: "sv") {
-                        message.write("Locked")
-                        message.write(variant: "b") { message.write(isLocked) }
-                    }
-                }
-                message.write([], as: "s")
+        guard let names = try? holdings.collections() else { return }
+        for name in names where name != CollectionList.session {
+            try emitLocked(isLocked, name)
+            guard !isLocked else { continue }
+            for (client, state) in clients where state.access?.access(to: name) ?? .allow != .allow
+            {
+                try emitLocked(true, name, to: client)
             }
+        }
+    }
+
+    private func emitLocked(
+        _ isLocked: Bool, _ collection: String, to client: String? = nil
+    ) throws(SystemError) {
+        let change = PropertyChange(
+            object: .collection(collection), properties: [("Locked", .flag(isLocked))])
+        try emit(change, to: client)
+    }
+
+    private func emit(
+        _ change: PropertyChange, to client: String? = nil
+    ) throws(SystemError) {
+        try bus.emit(
+            "PropertiesChanged", of: Interface.properties.rawValue, at: change.object.text,
+            to: client
+        ) { message in
+            message.write(change.object.interface.rawValue)
+            message.write(change.properties)
+            message.write([], as: "s")
         }
     }
 
@@ -234,12 +278,50 @@ final class SecretService {
 
     func process(of client: String) -> Int32? { bus.process(of: client) }
 
+    /// What the policy lets a client do; nil without one.
+    private func access(of client: String) -> ClientAccess? {
+        let earlier = policy.version
+        let rules = policy.current()
+        if policy.version != earlier, let problem = policy.problem {
+            note(
+                "valet: warning: no program can use its secrets: \(policy.path): "
+                    + problem.message)
+        }
+        guard let rules else {
+            clients[client]?.access = nil
+            return nil
+        }
+        if let known = clients[client]?.access, known.version == policy.version { return known }
+        let process = bus.process(of: client)
+        var program = AskingProgram(process: process)
+        // The number belonged to the client while the program was looked at.
+        if bus.process(of: client) != process { program = AskingProgram(process: nil) }
+        let access = ClientAccess(program, rules, version: policy.version, noteRead(by: program))
+        clients[client, default: Client()].access = access
+        return access
+    }
+
+    /// What the policy lets a Flatpak do, for which the portal asks; nil without one.
+    func access(ofFlatpak id: String) -> ClientAccess? {
+        guard let rules = policy.current() else { return nil }
+        let program = AskingProgram(flatpak: id)
+        return ClientAccess(program, rules, version: policy.version, noteRead(by: program))
+    }
+
+    private func noteRead(by program: AskingProgram) -> @Sendable (String) -> Void {
+        let inbox = inbox
+        return { path in
+            inbox.add(.noted(Escaping.printable("valet: \(program.title) reads \(path)")))
+        }
+    }
+
     /// A number for a new object of a client; nil if it has too many.
     func newNumber(for client: String) -> UInt64? {
-        let known = clients[client] ?? Client()
+        let known = clients[client, default: Client()]
         guard known.sessions.count + known.prompts.count < Self.maximalObjectCount else {
             return nil
         }
+        clients[client] = known
         lastNumber += 1
         return lastNumber
     }
@@ -267,6 +349,10 @@ final class SecretService {
             guard let prompt = state.prompts[number] else { continue }
             clients[client]?.prompts[number] = nil
             let objects = isDone ? prompt.objects : []
+            if isDone {
+                clients[client]?.access?.granted.formUnion(prompt.collections)
+                for name in prompt.collections { try emitLocked(false, name, to: client) }
+            }
             try bus.emit(
                 "Completed", of: Interface.prompt.rawValue, at: ObjectPath.prompt(number).text
             ) { message in

@@ -12,6 +12,10 @@ package enum ServeVerb {
     private static let idleExit = OptionDeclaration(
         name: "idle-exit", valueName: "DURATION",
         help: "end when no program has called for that time, and none needs what is in memory")
+    private static let shareGroup = OptionDeclaration(
+        name: "share-group", valueName: "GROUP",
+        help: "also let programs read the passwords of that access group; may be repeated",
+        isRepeatable: true)
     private static let install = OptionDeclaration(
         name: "install", help: "have the session start the service when a program needs it")
     private static let uninstall = OptionDeclaration(
@@ -28,11 +32,17 @@ package enum ServeVerb {
                 "The programs see the secrets that they store, not those of valets: they are items "
                     + "of the access group \(DesktopItem.group.rawValue). Programs of one user "
                     + "can read each other's secrets through the service, as everywhere on the "
-                    + "desktop.",
+                    + "desktop. A file says otherwise: $XDG_CONFIG_HOME/valet/"
+                    + "secret-service.policy, by default in ~/.config.",
+                "Each line of that file is 'allow', 'ask' or 'deny', a collection or '*', and a "
+                    + "program: its path, 'flatpak:ID', 'snap:NAME' or '*'. The first line for the "
+                    + "program and the collection counts; without one the program is allowed. "
+                    + "'log reads' notes each secret that a program gets. The file may change "
+                    + "while the service runs.",
                 "A locked keychain is unlocked by a question of pinentry when a program asks for "
                     + "it, and by 'valet unlock'.",
             ],
-            options: [replace, idleExit, install, uninstall],
+            options: [replace, idleExit, shareGroup, install, uninstall],
             exitCodes: [
                 (.success, "--idle-exit, the bus or another program has ended the service"),
                 (.notFound, "there is no session bus"),
@@ -41,6 +51,10 @@ package enum ServeVerb {
             examples: [
                 ("valet serve --install", "From now on programs find the service by themselves."),
                 ("valet serve --replace", "In place of gnome-keyring, until Ctrl-C."),
+                (
+                    "valet serve --install --share-group com.example.app",
+                    "Programs also read the passwords of that group."
+                ),
             ])
     }
 
@@ -51,21 +65,54 @@ package enum ServeVerb {
         guard !isInstalling || !isUninstalling else {
             throw .usage("'--install' and '--uninstall' exclude each other")
         }
-        if isInstalling { return try Installation().install(context.console) }
-        if isUninstalling { return try Installation().uninstall(context.console) }
         let idle = try DurationText.value(of: idleExit, in: values)
+        let groups = try sharedGroups(values)
+        if isUninstalling { return try Installation().uninstall(context.console) }
+        let policy = try checkedPolicy()
+        if isInstalling {
+            let words =
+                values[idleExit].map { ["--idle-exit", $0] } ?? []
+                + groups.flatMap { ["--share-group", $0.rawValue] }
+            return try Installation().install(context.console, serving: words)
+        }
         let session = try requesting(
             KeychainSession.current(
-                onBehalfOf: SecretService.busName, accessGroups: [DesktopItem.group]))
+                onBehalfOf: SecretService.busName, accessGroups: [DesktopItem.group] + groups))
         do {
             let service = try SecretService(
-                session, replacing: values.has(replace), context.console.note)
+                Holdings(session, sharing: groups), policy, replacing: values.has(replace),
+                context.console.note)
             context.console.note("valet: programs of this session can keep secrets here now")
             try service.run(idle: idle)
             return .success
         } catch {
             throw failure(error)
         }
+    }
+
+    private static func sharedGroups(_ values: ParsedValues) throws(CLIError) -> [AccessGroup] {
+        var groups: [AccessGroup] = []
+        for name in values.list(shareGroup) {
+            // It is written into files of other programs.
+            let isPlain = name.allSatisfy { letter in
+                letter.isASCII && (letter.isLetter || letter.isNumber || ".-_".contains(letter))
+            }
+            guard isPlain else {
+                throw .usage("'\(shareGroup.spelling)' does not take \(quoted(name))")
+            }
+            groups.append(try ItemOptions.group(name, of: shareGroup))
+        }
+        return groups
+    }
+
+    /// The policy's file, if it can be used now.
+    private static func checkedPolicy() throws(CLIError) -> PolicyFile {
+        let policy = PolicyFile(in: try UserFolders().configuration)
+        _ = policy.current()
+        guard let problem = policy.problem else { return policy }
+        throw CLIError(
+            .usage, "\(policy.path): \(problem.message)",
+            hint: problem.hint ?? "'valet serve --help' explains the file")
     }
 
     private static func failure(_ error: SystemError) -> CLIError {
@@ -82,21 +129,12 @@ package enum ServeVerb {
     }
 }
 
-/// The files by which a session starts the service.
-private struct Installation {
-    private let program: String
-    private let activation: (folder: String, name: String)
-    private let unit: (folder: String, name: String)
-    /// For Flatpaks: the activation of the portal's backend, and its description.
-    private let portal: [(file: (folder: String, name: String), text: String)]
-
-    private static let unitName = "valet-secret-service.service"
+/// Where the user's files are (XDG Base Directory Specification).
+private struct UserFolders {
+    let configuration: String
+    let data: String
 
     init() throws(CLIError) {
-        guard let program = FilePath.target(ofLink: "/proc/self/exe") else {
-            throw CLIError(.failure, "the path of this program cannot be read")
-        }
-        self.program = program
         let environment = Environment.ofProcess
         guard let home = environment.value("HOME"), home.hasPrefix("/") else {
             throw CLIError(.failure, "$HOME names no folder")
@@ -107,25 +145,50 @@ private struct Installation {
             }
             return path
         }
-        let data = folder("XDG_DATA_HOME", "/.local/share")
-        activation = (data + "/dbus-1/services", SecretService.busName + ".service")
-        portal = [
-            (
-                (data + "/dbus-1/services", Portal.busName + ".service"),
-                Self.activation(of: Portal.busName, program)
-            ), ((data + "/xdg-desktop-portal/portals", "valet.portal"), Portal.description),
-        ]
-        unit = (folder("XDG_CONFIG_HOME", "/.config") + "/systemd/user", Self.unitName)
+        configuration = folder("XDG_CONFIG_HOME", "/.config")
+        data = folder("XDG_DATA_HOME", "/.local/share")
+    }
+}
+
+/// The files by which a session starts the service.
+private struct Installation {
+    private typealias File = (folder: String, name: String)
+
+    private let program: String
+    private let activation: File
+    private let unit: File
+    /// For Flatpaks: what starts the portal's backend, and what describes it.
+    private let portal: (activation: File, description: File)
+
+    private static let unitName = "valet-secret-service.service"
+
+    init() throws(CLIError) {
+        guard let program = FilePath.target(ofLink: "/proc/self/exe") else {
+            throw CLIError(.failure, "the path of this program cannot be read")
+        }
+        self.program = program
+        let folders = try UserFolders()
+        let services = folders.data + "/dbus-1/services"
+        activation = (services, SecretService.busName + ".service")
+        portal = (
+            (services, Portal.busName + ".service"),
+            (folders.data + "/xdg-desktop-portal/portals", "valet.portal")
+        )
+        unit = (folders.configuration + "/systemd/user", Self.unitName)
     }
 
-    func install(_ console: any Console) throws(CLIError) -> ExitCode {
+    /// - Parameter words: Further words of `valet serve`, which need no quotes.
+    func install(
+        _ console: any Console, serving words: [String]
+    ) throws(CLIError) -> ExitCode {
         guard try isOwn(activation) else {
             throw CLIError(
                 .alreadyThere, "\(path(activation)) starts another service",
                 hint: "remove the file first, if programs are to ask valet")
         }
-        try write(Self.activation(of: SecretService.busName, program), to: activation, console)
-        for (file, text) in portal { try write(text, to: file, console) }
+        try write(activation(of: SecretService.busName, words), to: activation, console)
+        try write(activation(of: Portal.busName, words), to: portal.activation, console)
+        try write(Portal.description, to: portal.description, console)
         try write(
             """
             [Unit]
@@ -135,7 +198,7 @@ private struct Installation {
             [Service]
             Type=dbus
             BusName=\(SecretService.busName)
-            ExecStart=\(UnitText.quoted(program)) serve
+            ExecStart=\(([UnitText.quoted(program), "serve"] + words).joined(separator: " "))
             NoNewPrivileges=yes
             LimitCORE=0
 
@@ -147,19 +210,20 @@ private struct Installation {
         return .success
     }
 
-    private static func activation(of name: String, _ program: String) -> String {
+    private func activation(of name: String, _ words: [String]) -> String {
         """
         [D-BUS Service]
         Name=\(name)
         Exec='\(program.split(separator: "'", omittingEmptySubsequences: false)
-            .joined(separator: #"'\''"#))' serve
-        SystemdService=\(unitName)
+            .joined(separator: #"'\''"#))' \((["serve"] + words).joined(separator: " "))
+        SystemdService=\(Self.unitName)
 
         """
     }
 
     func uninstall(_ console: any Console) throws(CLIError) -> ExitCode {
-        for file in [activation, unit] + portal.map(\.file) where try isOwn(file) {
+        for file in [activation, unit, portal.activation, portal.description]
+        where try isOwn(file) {
             let path = path(file)
             do {
                 if try FilePath.remove(path) { console.note("valet: removed \(path)") }
@@ -170,7 +234,7 @@ private struct Installation {
         return .success
     }
 
-    private func path(_ file: (folder: String, name: String)) -> String {
+    private func path(_ file: File) -> String {
         file.folder + "/" + file.name
     }
 
@@ -178,13 +242,13 @@ private struct Installation {
     /// another program's.
     ///
     /// - Returns: true also for no file.
-    private func isOwn(_ file: (folder: String, name: String)) throws(CLIError) -> Bool {
+    private func isOwn(_ file: File) throws(CLIError) -> Bool {
         guard file == activation, let text = TextFile.contents(path(file)) else { return true }
         return text.split(separator: "\n").contains("SystemdService=\(Self.unitName)")
     }
 
     private func write(
-        _ text: String, to file: (folder: String, name: String), _ console: any Console
+        _ text: String, to file: File, _ console: any Console
     ) throws(CLIError) {
         let path = path(file)
         do {

@@ -6,25 +6,27 @@ internal import ValetKeychainStore
 internal import ValetSystem
 internal import ValetUserPresence
 
-/// A question for the passcode, which a client has not asked yet or is asking
-/// (Secret Service API 0.2, "Prompts").
-struct UnlockPrompt {
-    /// What is unlocked with the keychain, by its paths.
+/// A question to a person, which a client has not asked yet or is asking: for the passcode, or
+/// whether the client may use collections (Secret Service API 0.2, "Prompts").
+struct UnlockPrompt: Sendable {
+    /// What is open afterwards, by its paths.
     let objects: [String]
+    /// The collections that a policy opens only to programs that a person lets use them.
+    let collections: Set<String>
+    /// Whether the keychain is locked.
+    let isForPasscode: Bool
     /// Ends the question.
     let cancellation = Cancellation()
     var isAsked = false
 
     /// Asks, through pinentry, on a thread of its own.
-    ///
     func ask(
-        _ store: ItemStore, onBehalfOf client: String,
+        _ store: ItemStore, onBehalfOf program: AskingProgram,
         _ done: @escaping @Sendable (Outcome) -> Void
     ) {
-        let cancellation = cancellation
         do {
             try BackgroundThread.start {
-                done(Self.unlock(store, onBehalfOf: client, cancellation))
+                done(isForPasscode ? unlock(store, program.title) : confirm(program.title))
             }
         } catch {
             done(.failed("\(error)"))
@@ -39,13 +41,27 @@ struct UnlockPrompt {
         case failed(String)
     }
 
-    private static func unlock(
-        _ store: ItemStore, onBehalfOf client: String, _ cancellation: Cancellation
-    ) -> Outcome {
+    private func confirm(_ program: String) -> Outcome {
+        let names = collections.sorted().map { "'\($0)'" }.joined(separator: ", ")
+        var prompt = PasscodePrompt(lines: [
+            "\(program) wants to use your secrets in \(names).", "Allow it until it ends?",
+        ])
+        prompt.cancellation = cancellation
+        do throws(SystemError) {
+            try PasscodeAsker.forProcess().tell(
+                prompt, offering: "Allow", until: Deadline(after: prompt.timeout))
+            return .unlocked
+        } catch {
+            return error.code == .cancelled ? .declined : .failed("\(error)")
+        }
+    }
+
+    /// Whoever types the passcode for a program also lets it use the collections.
+    private func unlock(_ store: ItemStore, _ program: String) -> Outcome {
         var problem: String?
         for _ in 0..<3 {
             var prompt = PasscodePrompt(
-                lines: ["\(client) wants to use your secrets.", "Unlock the keychain?"],
+                lines: ["\(program) wants to use your secrets.", "Unlock the keychain?"],
                 previousError: problem)
             prompt.cancellation = cancellation
             do {

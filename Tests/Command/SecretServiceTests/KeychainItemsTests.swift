@@ -100,7 +100,7 @@ import ValetTestSupport
         #expect(name == "My_keys")
         #expect(try list.create(label: "My keys", alias: "") == "My_keys_2")
         #expect(try list.create(label: "", alias: "") == "collection")
-        #expect(try list.create(label: "renamed", alias: "mine") == name)
+        #expect(try holdings.makeCollection(label: "renamed", alias: "mine") == name)
         #expect(try list.record(of: name)?.label == "renamed")
         try list.setAlias("default", to: name)
         #expect(try list.target(ofAlias: "default") == name)
@@ -180,25 +180,4 @@ import ValetTestSupport
         "/org/freedesktop/secretsx/collection/login",
     ])
     func `Other paths name nothing`(_ path: String) { #expect(ObjectPath(path) == nil) }
-}
-
-@Suite struct `Who asks the Secret Service` {
-    @Test(
-        arguments: [
-            ("app-flatpak-org.example.App-1234.scope", "The Flatpak org.example.App"),
-            ("app-flatpak-org.example.My-App-99.scope", "The Flatpak org.example.My-App"),
-            ("snap.firefox.firefox-2f0e.scope", "The snap firefox"), ("app-flatpak-.scope", nil),
-            ("snap.scope", nil), ("session-2.scope", nil),
-            ("app-flatpak-org.example.App-1234", nil),
-        ] as [(String, String?)])
-    func `A sandbox is named by its control group`(_ group: String, _ name: String?) {
-        #expect(AskingProgram.name(inControlGroup: group) == name)
-    }
-
-    @Test func `A program is named by its executable and its process`() throws {
-        let own = AskingProgram(process: getpid())
-        let path = try #require(FilePath.target(ofLink: "/proc/self/exe"))
-        #expect(own.title == "\(path) (process \(getpid()))")
-        #expect(AskingProgram(process: nil).title == "A program that has ended")
-    }
 }

@@ -43,11 +43,18 @@ class Desktop:
         wait_for(lambda: is_listening(f"{runtime}/bus"), "the bus")
         self.words = words
         self.service = None
+        self.log = os.path.join(world.folder, "serve.log")
 
     def serve(self, *words):
-        self.service = self.world.start([COMMAND, "serve", *self.words, *words], self.env,
-                                        stdin=subprocess.DEVNULL, **self.silence)
+        with open(self.log, "ab") as log:
+            self.service = self.world.start([COMMAND, "serve", *self.words, *words], self.env,
+                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         wait_for(self.is_there, "the service")
+
+    def logged(self):
+        """What the service has written so far."""
+        with open(self.log, encoding="utf-8") as file:
+            return file.read()
 
     def is_there(self):
         return b"boolean true" in self.send(
@@ -83,6 +90,25 @@ class Desktop:
         self.service.kill()
         self.service.wait(20)
         wait_for(lambda: not self.is_there(), "the end of the service")
+
+
+def asker(world, case):
+    """A pinentry, as the path of a script with a case of its own. It answers yes; $NO declines."""
+    path = os.path.join(world.folder, "pinentry")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"""#!/bin/sh
+NO="ERR 83886179 cancelled"
+echo OK
+while read -r verb rest; do
+    case $verb in
+    {case}
+    BYE) echo OK; exit ;;
+    *) echo OK ;;
+    esac
+done
+""")
+    os.chmod(path, 0o700)
+    return path
 
 
 @scenario(users=EVERY_USER)
@@ -126,20 +152,8 @@ def locked(world):
     outcome = world.run("passcode", "set", "--passcode-fd", "0", input=PASSCODE, env=SHARED)
     expect(outcome.code == 0, outcome)
     answers = os.path.join(world.folder, "answer")
-    pinentry = os.path.join(world.folder, "pinentry")
-    with open(pinentry, "w", encoding="utf-8") as file:
-        file.write(f"""#!/bin/sh
-echo OK
-while read -r verb rest; do
-    case $verb in
-    GETPIN) [ -s {answers} ] || {{ echo "ERR 83886179 cancelled"; continue; }}
-        printf 'D %s\\nOK\\n' "$(cat {answers})" ;;
-    BYE) echo OK; exit ;;
-    *) echo OK ;;
-    esac
-done
-""")
-    os.chmod(pinentry, 0o700)
+    pinentry = asker(world, f"""GETPIN) [ -s {answers} ] || {{ echo "$NO"; continue; }}
+        printf 'D %s\\nOK\\n' "$(cat {answers})" ;;""")
     desktop = Desktop(world, VALET_PINENTRY=pinentry)
     desktop.serve()
     desktop.store(b"pass 1", "service", "mail")
@@ -382,8 +396,8 @@ def crowd(world):
         expect(found == str(number).encode(), number, found)
 
 
-# Talks to the service by hand: argument 1 says what to do.
-BY_HAND = r"""
+# Talks to the service by hand.
+CLIENT = r"""
 import os, random, sys
 import gi
 from gi.repository import Gio, GLib
@@ -416,7 +430,10 @@ def wait(condition):
         assert GLib.get_monotonic_time() < end, "waited in vain"
         GLib.MainContext.default().iteration(False)
 session = call(ROOT, "Secret.Service.OpenSession", "(sv)", "plain", GLib.Variant("s", ""))[1]
+"""
 
+# Argument 1 says what to do.
+TASKS = r"""
 def collections():
     made, prompt = call(ROOT, "Secret.Service.CreateCollection", "(a{sv}s)", {
         "org.freedesktop.Secret.Collection.Label": GLib.Variant("s", "Zwölf & mehr")}, "twelve")
@@ -455,15 +472,29 @@ def in_memory():
 def signals():
     heard = []
     bus.signal_subscribe("org.freedesktop.secrets", None, None, None, None, 0,
-                         lambda *signal: heard.append((signal[4], signal[5].unpack()[0])))
-    item = create(ROOT + "/collection/login", "a", {"n": "1"}, "one")
+                         lambda *signal: heard.append((signal[4], signal[5].unpack()[0])
+                                                      if signal[4] != "PropertiesChanged" else
+                                                      (signal[2], *signal[5].unpack()[:2])))
+    login = ROOT + "/collection/login"
+    item = create(login, "a", {"n": "1"}, "one")
     wait(lambda: ("ItemCreated", item) in heard)
+    wait(lambda: (login, "org.freedesktop.Secret.Collection", {"Items": [item]}) in heard)
     call(item, "Secret.Item.SetSecret", "((oayays))", secret("two"))
     wait(lambda: ("ItemChanged", item) in heard)
+    call(item, "DBus.Properties.Set", "(ssv)", "org.freedesktop.Secret.Item", "Label",
+         GLib.Variant("s", "b"))
+    wait(lambda: any(path == item and rest and rest[0]["Label"] == "b" and
+                     rest[0]["Attributes"] == {"n": "1"}
+                     for path, _, *rest in heard))
+    made = call(ROOT, "Secret.Service.CreateCollection", "(a{sv}s)", {
+        "org.freedesktop.Secret.Collection.Label": GLib.Variant("s", "other")}, "")[0]
+    names = [login, made, ROOT + "/collection/session"]
+    wait(lambda: (ROOT, "org.freedesktop.Secret.Service", {"Collections": names}) in heard)
     # By another program.
     assert os.system(sys.argv[2] + " remove --all --yes --group org.freedesktop.secrets --service collection/login "
                      "--app org.freedesktop.secrets >/dev/null 2>&1") == 0
     wait(lambda: ("ItemDeleted", item) in heard)
+    wait(lambda: (login, "org.freedesktop.Secret.Collection", {"Items": []}) in heard)
 
 def idle():
     create(ROOT + "/collection/session", "a", {"n": "1"}, "one")
@@ -575,8 +606,6 @@ def fuzz():
                            *map(value, parts)))
     # A call may have replaced its secret; the item itself cannot be gone.
     assert get(item, "Item", "Created") > 0
-
-globals()[sys.argv[1]]()
 """
 
 
@@ -587,12 +616,15 @@ def need_bindings():
         raise Skip("needs python3-gi")
 
 
-def by_hand(world, *words, seconds=60):
+def by_hand(world, *words, tasks=TASKS, desktop=None, seconds=60, **options):
+    """Runs one of the tasks in a program in Python; without `desktop` on one of its own."""
     need_bindings()
-    desktop = Desktop(world)
-    desktop.serve()
-    outcome = world.run("-c", BY_HAND, *words, env=desktop.env, command="/usr/bin/python3",
-                        timeout=seconds)
+    if not desktop:
+        desktop = Desktop(world)
+        desktop.serve()
+    options.setdefault("command", "/usr/bin/python3")
+    outcome = world.run("-c", CLIENT + tasks + "\nglobals()[sys.argv[1]]()\n", *words,
+                        env=desktop.env, timeout=seconds, **options)
     expect(outcome.code == 0, outcome.err)
     expect(desktop.service.poll() is None, "the service has ended")
     return desktop

@@ -184,7 +184,7 @@ package struct ParsedValues: Hashable, Sendable {
     var programWords: [String] = []
 
     /// All values that were given for an option.
-    func list(_ option: OptionDeclaration) -> [String] { lists[option.name] ?? [] }
+    package func list(_ option: OptionDeclaration) -> [String] { lists[option.name] ?? [] }
 
     /// All words that were given for an argument.
     func list(_ argument: ArgumentDeclaration) -> [String] { lists[argument.name] ?? [] }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetKeychainModel
+package import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSystem
 internal import ValetUserPresence
@@ -110,7 +110,7 @@ package enum ItemOptions {
     }
 
     /// The group that an option names.
-    static func group(
+    package static func group(
         _ name: String, of option: OptionDeclaration
     ) throws(CLIError) -> AccessGroup {
         let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)

@@ -90,13 +90,18 @@ internal import Glibc
     }
 
     /// Sends a signal of an object.
+    ///
+    /// - Parameter client: The only connection that gets it; nil for all that listen.
     package func emit(
-        _ member: String, of interface: String, at path: String,
+        _ member: String, of interface: String, at path: String, to client: String? = nil,
         _ body: (borrowing BusMessage) -> Void
     ) throws(SystemError) {
         var made: OpaquePointer?
-        let code = unsafe connection.library.serving.newSignal(
-            connection.handle, &made, path, interface, member)
+        let library = unsafe connection.library.serving
+        var code = unsafe library.newSignal(connection.handle, &made, path, interface, member)
+        if code >= 0, let client, let made = unsafe made {
+            code = unsafe library.setDestination(made, client)
+        }
         unsafe try send(made, code, body)
     }
 

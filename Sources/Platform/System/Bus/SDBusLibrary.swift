@@ -106,6 +106,7 @@
             @convention(c) (Handle, UnsafeMutablePointer<Handle?>, UnsafeRawPointer) -> Int32
         let newSignal:
             @convention(c) (Handle, UnsafeMutablePointer<Handle?>, Text, Text, Text) -> Int32
+        let setDestination: @convention(c) (Handle, Text) -> Int32
         let nameCredentials:
             @convention(c) (Handle, Text, UInt64, UnsafeMutablePointer<Handle?>) -> Int32
         let processID: @convention(c) (Handle, UnsafeMutablePointer<Int32>) -> Int32
@@ -118,6 +119,8 @@
             unsafe newError = try SDBusLibrary.symbol(
                 "sd_bus_message_new_method_error", of: library)
             unsafe newSignal = try SDBusLibrary.symbol("sd_bus_message_new_signal", of: library)
+            unsafe setDestination = try SDBusLibrary.symbol(
+                "sd_bus_message_set_destination", of: library)
             unsafe nameCredentials = try SDBusLibrary.symbol("sd_bus_get_name_creds", of: library)
             unsafe processID = try SDBusLibrary.symbol("sd_bus_creds_get_pid", of: library)
             unsafe unrefCredentials = try SDBusLibrary.symbol("sd_bus_creds_unref", of: library)

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
+internal import ValetSealing
+internal import ValetSystem
+
+/// The generic passwords of an access group that is not the service's own, for reading: what
+/// programs and people keep by Valet, SecItem or the command. Those that need a person stay
+/// invisible.
+struct SharedItems: SecretItems {
+    let session: KeychainSession
+    let group: AccessGroup
+    /// Whether to look at all items fails, with `timedOut`.
+    let isQuick: Bool
+
+    private var query: ItemQuery {
+        ItemQuery(.genericPassword, accessGroup: group, synchronizable: .any)
+    }
+
+    private func query(_ id: String) -> ItemQuery? {
+        KeychainItems.reference(id).map { reference in
+            var query = ItemQuery(reference)
+            query.accessGroup = group
+            return query
+        }
+    }
+
+    func isLocked() throws(KeychainFailure) -> Bool { try session.isLocked() }
+
+    /// A locked item has no attributes to find it by.
+    func ids(having attributes: [String: String]?) throws(KeychainFailure) -> [String] {
+        if isQuick { throw KeychainFailure(.timedOut, during: "look at many items") }
+        if try isLocked() {
+            guard attributes == nil else { return [] }
+            return try session.store.references(query, for: session.caller, limit: 100_000)
+                .map { Hexadecimal.text($0.itemID) }
+        }
+        let found = try existing { () throws(KeychainFailure) in
+            try session.attributes(of: query).items
+        }
+        return (found ?? []).filter { item in
+            guard let record = Self.record(item) else { return false }
+            return (attributes ?? [:]).allSatisfy { record.attributes[$0.key] == $0.value }
+        }.map { Hexadecimal.text($0.reference.itemID) }
+    }
+
+    func exists(_ id: String) throws(KeychainFailure) -> Bool {
+        guard let query = query(id) else { return false }
+        return try !session.store.references(query, for: session.caller, limit: 1).isEmpty
+    }
+
+    func record(of id: String) throws(KeychainFailure) -> SecretRecord? {
+        guard let query = query(id) else { return nil }
+        let found = try existing { () throws(KeychainFailure) in
+            try session.attributes(of: query).itemsReportingDamage()
+        }
+        return found?.first.flatMap(Self.record)
+    }
+
+    func secret(
+        of id: String
+    ) throws(KeychainFailure) -> (value: SecretValue, contentType: String)? {
+        guard let query = query(id), let record = try record(of: id) else { return nil }
+        let value = try existing { () throws(KeychainFailure) in try session.value(of: query) }
+        return value.map { ($0 ?? SecretValue(SecretBytes(byteCount: 0)), record.contentType) }
+    }
+
+    func store(
+        _ record: SecretRecord, _ value: SecretValue, replacing isReplacing: Bool
+    ) throws(KeychainFailure) -> (id: String, wasThere: Bool) {
+        throw Self.readOnly
+    }
+
+    func change(_ id: String, _ change: SecretChange) throws(KeychainFailure) -> Bool {
+        throw Self.readOnly
+    }
+
+    func delete(_ id: String) throws(KeychainFailure) -> Bool { throw Self.readOnly }
+
+    static let readOnly = KeychainFailure(
+        .invalidRequest, during: "change a shared item",
+        message: "programs of the desktop only read the items of this collection")
+
+    /// What clients find it by: service and account, as Python's keyring and secret-tool's examples
+    /// have them.
+    private static func record(_ item: StoredItem) -> SecretRecord? {
+        guard item.attributes[.accessControl] == nil else { return nil }
+        var record = SecretRecord(item)
+        let (service, account) = (item.attributes[.service]?.text, item.attributes[.account]?.text)
+        record.attributes = ["xdg:schema": "org.freedesktop.Secret.Generic"]
+        record.attributes["service"] = service
+        record.attributes["account"] = account
+        record.attributes["username"] = account
+        record.contentType = DesktopItem.usualContentType
+        if record.label.isEmpty { record.label = account ?? service ?? "" }
+        return record
+    }
+}
+
+/// The items of a collection that a program may not use: they look locked to it, or are not there.
+struct ClosedItems: SecretItems {
+    let items: any SecretItems
+    let isHidden: Bool
+
+    func isLocked() throws(KeychainFailure) -> Bool { true }
+
+    func ids(having attributes: [String: String]?) throws(KeychainFailure) -> [String] {
+        isHidden ? [] : try items.ids(having: attributes)
+    }
+
+    func exists(_ id: String) throws(KeychainFailure) -> Bool {
+        isHidden ? false : try items.exists(id)
+    }
+
+    func record(of id: String) throws(KeychainFailure) -> SecretRecord? { throw Self.closed }
+
+    func secret(
+        of id: String
+    ) throws(KeychainFailure) -> (value: SecretValue, contentType: String)? {
+        throw Self.closed
+    }
+
+    func store(
+        _ record: SecretRecord, _ value: SecretValue, replacing isReplacing: Bool
+    ) throws(KeychainFailure) -> (id: String, wasThere: Bool) {
+        throw Self.closed
+    }
+
+    func change(_ id: String, _ change: SecretChange) throws(KeychainFailure) -> Bool {
+        throw Self.closed
+    }
+
+    func delete(_ id: String) throws(KeychainFailure) -> Bool { throw Self.closed }
+
+    static let closed = KeychainFailure(
+        .locked, during: "use a collection", message: "the policy closes it to this program")
+}

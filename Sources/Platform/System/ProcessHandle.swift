@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetCLinux
+
+/// A process, which no later one with its number can be taken for (pidfd_open(2)).
+package final class ProcessHandle: Sendable {
+    private let descriptor: FileDescriptor
+
+    /// nil if there is no such process, or the kernel is older than 5.3.
+    package init?(_ process: Int32) {
+        descriptor = FileDescriptor(owning: valet_open_process(process))
+        guard descriptor.number >= 0 else { return nil }
+    }
+
+    package var hasEnded: Bool {
+        WaitLimit(until: .immediately).wait(for: descriptor.number) == .ready
+    }
+}

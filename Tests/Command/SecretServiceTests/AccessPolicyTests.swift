@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import Testing
+import ValetKeychainModel
+import ValetKeychainServices
+import ValetKeychainStore
+import ValetSealing
+import ValetSystem
+import ValetTestSupport
+
+@testable import ValetSecretService
+
+@Suite struct `Who asks the Secret Service` {
+    @Test(
+        arguments: [
+            ("app-flatpak-org.example.App-1234.scope", "flatpak:org.example.App"),
+            ("app-flatpak-org.example.My-App-99.scope", "flatpak:org.example.My-App"),
+            ("snap.firefox.firefox-2f0e.scope", "snap:firefox"), ("app-flatpak-.scope", nil),
+            ("snap.scope", nil), ("session-2.scope", nil),
+            ("app-flatpak-org.example.App-1234", nil),
+        ] as [(String, String?)])
+    func `A sandbox is named by its control group`(_ group: String, _ name: String?) {
+        #expect(AskingProgram.sandbox(inControlGroup: group) == name)
+    }
+
+    @Test func `A Flatpak is named by the file of its sandbox`() {
+        let text = "[Runtime]\nname=x\n[Application]\nruntime=y\nname=org.example.App\n"
+        #expect(AskingProgram.application(inMetadata: text) == "org.example.App")
+        #expect(AskingProgram.application(inMetadata: "[Instance]\nname=x\n") == nil)
+    }
+
+    @Test func `A program is named by its executable and its process`() throws {
+        let own = AskingProgram(process: getpid())
+        let path = try #require(FilePath.target(ofLink: "/proc/self/exe"))
+        #expect(own.title == "\(path) (process \(getpid()))")
+        #expect(own.isThere)
+    }
+
+    @Test func `A program that has ended is not there`() throws {
+        let program = Process()
+        program.executableURL = URL(fileURLWithPath: "/bin/sleep")
+        program.arguments = ["100"]
+        try program.run()
+        let asking = AskingProgram(process: program.processIdentifier)
+        #expect(asking.isThere)
+        kill(program.processIdentifier, SIGKILL)
+        program.waitUntilExit()
+        #expect(!asking.isThere)
+        let unknown = AskingProgram(process: nil)
+        #expect(!unknown.isThere && unknown.title == "A program that has ended")
+    }
+}
+
+@Suite struct `The policy of the Secret Service` {
+    private let own = AskingProgram(process: getpid())
+    private let keychain = LockableKeychain()
+
+    private func access(_ text: String, _ program: AskingProgram? = nil) throws -> ClientAccess {
+        ClientAccess(program ?? own, try AccessPolicy(text), version: 0) { _ in }
+    }
+
+    @Test func `The first rule for the program and the collection counts`() throws {
+        let path = try #require(own.executable?.path)
+        let access = try access(
+            """
+            # a comment
+
+            deny work /usr/bin/other
+            ask\twork  \(path)\t
+            deny work *
+            allow * flatpak:org.example.App
+            deny * *\r
+            allow login *
+            """)
+        #expect(access.access(to: "work") == .ask)
+        #expect(access.access(to: "login") == .deny)
+        #expect(try self.access("deny work *").access(to: "login") == .allow)
+        #expect(try self.access("").access(to: "login") == .allow)
+    }
+
+    @Test func `A sandbox is meant by its name, and by no path`() throws {
+        let text = "allow * flatpak:org.example.App\nallow * snap:org.example.App\ndeny * *"
+        let flatpak = AskingProgram(flatpak: "org.example.App")
+        #expect(try access(text, flatpak).access(to: "login") == .allow)
+        #expect(try access(text, AskingProgram(flatpak: "org.example")).access(to: "a") == .deny)
+        #expect(try access(text).access(to: "login") == .deny)
+        let nobody = AskingProgram(process: nil)
+        #expect(try access("deny * /\nallow * *", nobody).access(to: "login") == .allow)
+        #expect(try access("allow * /\ndeny * *", nobody).access(to: "login") == .deny)
+    }
+
+    @Test(
+        arguments: [
+            "allow", "allow *", "allow * mail", "permit * *", "log", "log writes", "log reads all",
+            "Deny * *", "allow * flatpak",
+        ])
+    func `A line that is no rule is refused by its number`(_ line: String) {
+        #expect {
+            try AccessPolicy("deny * *\n" + line)
+        } throws: { error in
+            (error as? KeychainFailure)?.message.hasPrefix("line 2: ") == true
+        }
+    }
+
+    @Test func `A path may contain spaces`() throws {
+        let policy = try AccessPolicy("deny login /opt/My App/program  \r\nlog reads")
+        #expect(policy.rules.map(\.program) == ["/opt/My App/program"] && policy.notesReads)
+    }
+
+    @Test func `What is asked for opens with a grant, and what is denied does not`() throws {
+        let session = KeychainSession(
+            keychain.store,
+            Caller(
+                applicationIdentifier: SecretService.busName, accessGroups: [DesktopItem.group]))
+        let holdings = Holdings(session)
+        let record = SecretRecord(label: "a", attributes: ["n": "1"], contentType: "text/plain")
+        let id = try holdings.items(of: CollectionList.login)
+            .store(record, SecretValue(SecretBytes.text("value")), replacing: false).id
+        let path = ItemPath(collection: CollectionList.login, id: id).text
+        var access = try access("ask login *\ndeny session *")
+        var seen = holdings.seen(by: access)
+        #expect(try seen.search(["n": "1"]) == ([], [path]))
+        #expect(try seen.search([:]) == ([], [path]))
+        #expect(throws: KeychainFailure.self) { try seen.items(of: "login").secret(of: id) }
+        var (open, prompt) = try seen.unlocking([path])
+        #expect(open.isEmpty && prompt?.objects == [path])
+        #expect(prompt?.collections == ["login"] && prompt?.isForPasscode == false)
+        access.granted = ["login", "session"]
+        seen = holdings.seen(by: access)
+        #expect(try seen.items(of: "login").secret(of: id)?.contentType == "text/plain")
+        #expect(try seen.search(["n": "1"]) == ([path], []))
+        #expect(throws: KeychainFailure.self) {
+            try seen.items(of: "session")
+                .store(record, SecretValue(SecretBytes.text("a")), replacing: false)
+        }
+        (open, prompt) = try seen.unlocking([path, ObjectPath.collection("session").text])
+        #expect(open == [path] && prompt == nil)
+    }
+}

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""valet serve with a policy: what each program may do, and what is noted."""
+
+import os
+import shutil
+
+from desktop import LOGIN, PASSCODE, SHARED, Desktop, asker, by_hand, need_bindings
+from support import EVERY_USER, expect, need, need_root, scenario, wait_for
+
+TOOL = "/usr/bin/secret-tool"
+PYTHON = "/usr/bin/python3"
+
+
+def write(world, *lines):
+    """The policy. The service reads it again at the next call."""
+    path = os.path.join(world.folder, ".config", "valet", "secret-service.policy")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        file.write("".join(line + "\n" for line in lines))
+    os.chmod(path + ".new", 0o644)
+    os.rename(path + ".new", path)
+    return path
+
+
+TASKS = r"""
+LOGIN = ROOT + "/collection/login"
+def find(): return call(ROOT, "Secret.Service.SearchItems", "(a{ss})", {"service": "mail"})
+def unlock(*paths): return call(ROOT, "Secret.Service.Unlock", "(ao)", list(paths))
+
+def reads():
+    (item,), locked = find()
+    assert locked == [] and read(item) == "pass 1"
+
+def sees_nothing():
+    assert find() == ([], []), find()
+    assert get(LOGIN, "Collection", "Locked") and get(LOGIN, "Collection", "Items") == []
+    for item in (sys.argv[2], LOGIN + "/" + 32 * "0"):
+        assert error(lambda: read(item)) == "IsLocked", (item, error(lambda: read(item)))
+        assert error(lambda: get(item, "Item", "Label")) == "NoSuchObject"
+        assert error(lambda: call(item, "Secret.Item.Delete")) == "IsLocked"
+        assert error(lambda: call(item, "Secret.Item.SetSecret", "((oayays))",
+                                  secret("x"))) == "IsLocked"
+        assert error(lambda: call(item, "DBus.Properties.Set", "(ssv)",
+                                  "org.freedesktop.Secret.Item", "Label",
+                                  GLib.Variant("s", "x"))) == "IsLocked"
+    assert error(lambda: create(LOGIN, "a", {"n": "1"}, "one")) == "IsLocked"
+    assert error(lambda: call(LOGIN, "Secret.Collection.Delete")) == "IsLocked"
+    assert error(lambda: call(LOGIN, "DBus.Properties.Set", "(ssv)",
+                              "org.freedesktop.Secret.Collection", "Label",
+                              GLib.Variant("s", "x"))) == "IsLocked"
+    for path in ("/", ROOT + "/collection/session"):
+        assert error(lambda: call(ROOT, "Secret.Service.SetAlias", "(so)", "default",
+                                  path)) == "IsLocked"
+    assert error(lambda: call(ROOT, "Secret.Service.CreateCollection", "(a{sv}s)", {
+        "org.freedesktop.Secret.Collection.Label": GLib.Variant("s", "x")}, "login")) == "IsLocked"
+    secrets = call(ROOT, "Secret.Service.GetSecrets", "(aoo)", [sys.argv[2]], session)
+    assert secrets == ({},), secrets
+    assert unlock(LOGIN, sys.argv[2]) == ([], "/")
+
+def reads_elsewhere():
+    other = call(ROOT, "Secret.Service.CreateCollection", "(a{sv}s)", {
+        "org.freedesktop.Secret.Collection.Label": GLib.Variant("s", "other")}, "")[0]
+    item = create(other, "a", {"n": "1"}, "one")
+    assert read(item) == "one" and unlock(item, LOGIN) == ([item], "/")
+
+def asks():
+    heard = []
+    bus.signal_subscribe("org.freedesktop.secrets", None, None, None, None, 0,
+                         lambda *signal: heard.append((signal[4], signal[5].unpack())))
+    unlocked, (item,) = find()
+    assert unlocked == [] and get(item, "Item", "Locked") and get(item, "Item", "Label") == ""
+    assert error(lambda: read(item)) == "IsLocked"
+    session_item = create(ROOT + "/collection/session", "a", {"n": "1"}, "one")
+    opened, prompt = unlock(item, session_item)
+    assert opened == [session_item] and prompt != "/", (opened, prompt)
+    assert call(prompt, "Secret.Prompt.Prompt", "(s)", "") == ()
+    wait(lambda: any(member == "Completed" for member, _ in heard))
+    dismissed, objects = next(values for member, values in heard if member == "Completed")
+    if sys.argv[2] == "no":
+        assert dismissed and objects == []
+        assert error(lambda: read(item)) == "IsLocked"
+        return
+    assert not dismissed and objects == [item], heard
+    changed = lambda: [values[1]["Locked"] for member, values in heard
+                       if member == "PropertiesChanged" and "Locked" in values[1]]
+    wait(lambda: changed() == [False])
+    assert read(item) == "pass 1" and get(item, "Item", "Locked") is False
+    assert unlock(item) == ([item], "/") and find() == ([item], [])
+    # It ends with a lock.
+    os.system(sys.argv[3] + " lock")
+    wait(lambda: changed()[1:] == [True])
+    os.system(sys.argv[3] + " unlock --passcode-fd 0 <" + sys.argv[4])
+    # All hear that it is unlocked, and this program that it is not for it.
+    wait(lambda: changed()[2:] == [False, True])
+    assert error(lambda: read(item)) == "IsLocked"
+"""
+
+
+def by_python(world, desktop, *words, **options):
+    by_hand(world, *words, tasks=TASKS, desktop=desktop, **options)
+
+
+@scenario(users=EVERY_USER)
+def by_program(world):
+    """A program that the policy denies finds and changes nothing; others do as before."""
+    desktop = Desktop(world)
+    desktop.serve()
+    desktop.store(b"pass 1", "service", "mail")
+    found = desktop.tool("search", "service", "mail")
+    item = f"{LOGIN}/{found.split(b']')[0].split(b'/')[-1].decode()}"
+    write(world, "# mine", "", f"allow\t* {TOOL}", "deny login *")
+    expect(desktop.lookup("service", "mail") == b"pass 1", "allowed")
+    by_python(world, desktop, "sees_nothing", item)
+    by_python(world, desktop, "reads_elsewhere")
+    write(world, f"deny * {TOOL}")
+    desktop.lookup("service", "mail", code=1)
+    desktop.tool("store", "--label", "a", "service", "mail", input=b"other", code=1)
+    by_python(world, desktop, "reads")
+    # A symbolic link to the program, and a sandbox that is none.
+    os.symlink(PYTHON, os.path.join(world.folder, "link"))
+    write(world, f"allow * {world.folder}/link", "allow * flatpak:org.example.App", "deny * *")
+    by_python(world, desktop, "reads")
+    desktop.lookup("service", "mail", code=1)
+    os.remove(write(world))
+    expect(desktop.lookup("service", "mail") == b"pass 1", "without a policy")
+
+
+@scenario(users=EVERY_USER)
+def mistaken(world):
+    """A policy that cannot be read lets nobody in; the service says which line, and reads it again."""
+    desktop = Desktop(world)
+    desktop.serve()
+    desktop.store(b"pass 1", "service", "mail")
+    path = write(world, "allow * *", "allow everything")
+    desktop.lookup("service", "mail", code=1)
+    wait_for(lambda: f"{path}: line 2: " in desktop.logged(), "the warning")
+    desktop.lookup("service", "mail", code=1)
+    expect(desktop.logged().count("warning") == 1, desktop.logged())
+    for text in ("allow * mail", "permit * *", "log writes", "allow *"):
+        write(world, text)
+        desktop.lookup("service", "mail", code=1)
+    write(world, "allow * *")
+    os.chmod(path, 0o666)
+    desktop.lookup("service", "mail", code=1)
+    os.chmod(path, 0o644)
+    expect(desktop.lookup("service", "mail") == b"pass 1", "mended")
+    # A service does not start with one.
+    desktop.kill()
+    write(world, "allow")
+    outcome = world.run("serve", env=desktop.env)
+    expect(outcome.code == 64 and "line 1" in outcome.err, outcome)
+
+
+@scenario(users=EVERY_USER)
+def asked(world):
+    """Where the policy says 'ask' a person lets a program use a collection, until a lock."""
+    passcode = os.path.join(world.folder, "passcode")
+    with open(passcode, "wb") as file:
+        file.write(PASSCODE)
+    outcome = world.run("passcode", "set", "--passcode-fd", "0", input=PASSCODE, env=SHARED)
+    expect(outcome.code == 0, outcome)
+    shown, answer = (os.path.join(world.folder, name) for name in ("shown", "yes"))
+    pinentry = asker(world, f"""SETDESC) echo "$rest" >>{shown}; echo OK ;;
+    CONFIRM) if [ -e {answer} ]; then echo OK; else echo "$NO"; fi ;;""")
+    desktop = Desktop(world, VALET_PINENTRY=pinentry)
+    desktop.serve()
+    desktop.store(b"pass 1", "service", "mail")
+    write(world, "ask login *")
+    desktop.lookup("service", "mail", code=1)
+    by_python(world, desktop, "asks", "no")
+    with open(answer, "w", encoding="utf-8"), open(shown, "r+", encoding="utf-8") as file:
+        texts = file.read().splitlines()
+        expect(len(texts) == 2 and texts[0].startswith(f"{TOOL} (process ")
+               and "'login'" in texts[0], texts)
+        expect(os.path.realpath(PYTHON) in texts[1], texts)
+        file.truncate(0)
+    expect(desktop.lookup("service", "mail") == b"pass 1", "after a yes")
+    expect(desktop.lookup("service", "mail") == b"pass 1", "after another")
+    with open(shown, encoding="utf-8") as file:
+        expect(len(file.readlines()) == 2, "each process is asked for")
+    by_python(world, desktop, "asks", "yes", os.environ["VALET_TEST_COMMAND"], passcode)
+
+
+@scenario
+def impostors(world):
+    """Neither a copy of a program nor another file at its path in a sandbox is allowed in its name."""
+    need_root()
+    need("unshare")
+    need_bindings()
+    desktop = Desktop(world)
+    desktop.serve()
+    desktop.store(b"pass 1", "service", "mail")
+    write(world, f"allow * {TOOL}", f"allow * {PYTHON}", "deny * *")
+    copy = os.path.join(world.folder, "python3")
+    shutil.copy(PYTHON, copy)
+    by_python(world, desktop, "reads")
+    item = LOGIN + "/" + 32 * "0"
+    by_python(world, desktop, "sees_nothing", item, command=copy)
+    path = os.path.realpath(PYTHON)
+    by_python(world, desktop, "sees_nothing", item, prefix=(
+        "unshare", "-m", "sh", "-c", f'mount --bind {copy} {path} && exec {path} "$@"'))
+
+
+@scenario(users=EVERY_USER)
+def noted(world):
+    """With 'log reads' each secret that a program gets is noted, without the secret."""
+    desktop = Desktop(world)
+    desktop.serve()
+    desktop.store(b"hunter2-7f3a", "service", "mail")
+    write(world, "log reads")
+    expect(desktop.lookup("service", "mail") == b"hunter2-7f3a", "the secret")
+    wait_for(lambda: f"valet: {TOOL} (process " in desktop.logged(), "the note")
+    expect(f" reads {LOGIN}/" in desktop.logged(), desktop.logged())
+    expect("hunter2" not in desktop.logged(), "the secret is noted")
+    before = desktop.logged()
+    desktop.tool("search", "other", "mail")
+    write(world, "log reads", "deny * *")
+    desktop.lookup("service", "mail", code=1)
+    expect(desktop.logged() == before, desktop.logged())
+
+
+@scenario(users=EVERY_USER)
+def shared_group(world):
+    """Programs read the passwords of a group that is shared, and change none of them."""
+    app = ("--app", "com.example.app")
+    world.set("mail", "native 1", *app, "--service", "web")
+    world.set("guarded", "native 2", "--app", "com.example.other")
+    desktop = Desktop(world)
+    desktop.serve()
+    desktop.lookup("service", "web", code=1)
+    desktop.kill()
+    desktop.serve("--share-group", "com.example.app")
+    expect(desktop.lookup("service", "web", "account", "mail") == b"native 1", "shared")
+    expect(desktop.lookup("username", "mail") == b"native 1", "as Python's keyring asks")
+    desktop.lookup("account", "guarded", code=1)
+    world.set("mail", "native 3", *app, "--service", "web")
+    expect(desktop.lookup("service", "web") == b"native 3", "changed by its owner")
+    desktop.tool("clear", "service", "web", code=1)
+    desktop.store(b"own", "service", "web", "account", "mail")
+    expect(world.get("mail", *app, "--service", "web") == "native 3", "changed by a program")
+    collection = "/org/freedesktop/secrets/collection/group_com_example_app"
+    label = desktop.get(collection, "org.freedesktop.Secret.Collection", "Label")
+    expect(b'"com.example.app"' in label.out, label)
+    for words in (("--share-group", "app"), ("--share-group", "a.b\n[Service]")):
+        expect(world.run("serve", *words, env=desktop.env).code == 64, words)
