@@ -36,6 +36,8 @@ package enum ClientVerb: String, CaseIterable, Sendable {
             case .gitCredential: return try GitCredentials(values, context).run()
             case .dockerCredential: return DockerCredentials.run(values, context)
             case .importItems: return try ImportVerb(values, context).run()
+            case .exportItems where values.isGiven(ExportHelp.to):
+                return try KeyringExport(values, context).run()
             case .exportItems: return try ExportVerb(values, context).run()
             case .awsGet: try AWSKeys(values, context).write()
             case .awsStore: try AWSKeys(values, context).store()

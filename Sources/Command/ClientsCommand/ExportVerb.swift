@@ -23,7 +23,10 @@ struct ExportVerb {
     func run() throws(CLIError) -> ExitCode {
         let writesVariables = values[ExportHelp.format] == "dotenv"
         guard writesVariables || values[ExportHelp.format] == "json" else {
-            throw .usage("expected '--format json' or '--format dotenv'")
+            throw .usage("expected '--format json', '--format dotenv' or '--to secret-service'")
+        }
+        if let option = ExportHelp.ofService.first(where: values.has) {
+            throw .usage("'\(option.spelling)' needs '--to secret-service'")
         }
         try console.requireConsent(
             to: "Write all secrets in the clear?", isGiven: values.has(KeyOptions.yes),

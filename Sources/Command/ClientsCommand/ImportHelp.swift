@@ -102,9 +102,22 @@ enum ExportHelp {
     static let format = OptionDeclaration(
         name: "format", valueName: "FORMAT", help: "the form of the output",
         choices: ["json", "dotenv"])
+    static let to = OptionDeclaration(
+        name: "to", valueName: "PLACE",
+        help: "another keyring that gets what programs keep by 'valet serve'",
+        choices: ["secret-service"])
+    static let dryRun = OptionDeclaration(
+        name: "dry-run", help: "with --to: change nothing, and show what an export would do")
+    static let replace = OptionDeclaration(
+        name: "replace",
+        help: "with --to: if the keyring has another value, give it that of the keychain")
+    static let skipExisting = OptionDeclaration(
+        name: "skip-existing", help: "with --to: if the keyring has another value, keep it")
+    /// What only an export to a service takes.
+    static let ofService = [dryRun, replace, skipExisting, ItemOptions.json]
 
     static let declaration = CommandDeclaration(
-        name: "export", abstract: "write secrets in the clear, for other programs",
+        name: "export", abstract: "write secrets in the clear, or to another keyring",
         discussion: [
             "Writes names and secrets to standard output, after asking. 'valet backup create' "
                 + "writes an encrypted file instead.",
@@ -112,14 +125,31 @@ enum ExportHelp {
                 + "--cloud, in the form that 'valet import --from json' reads. dotenv: lines "
                 + "NAME=\"VALUE\" for one valet. Secrets that cannot be written, such as those "
                 + "that require the user, or are damaged, are left out with a warning.",
+            "With --to secret-service, GNOME Keyring, KWallet or another Secret Service that runs "
+                + "gets what programs of the desktop keep by 'valet serve': labels, attributes, "
+                + "types and secrets, into its default collection. Unlock it first. Each line of "
+                + "the output has what becomes of an item (add, replace, keep, same, conflict). "
+                + "What is stored is compared afterwards. An item with the same attributes and "
+                + "another value is a conflict: without --replace or --skip-existing nothing is "
+                + "changed.",
         ],
-        options: [format] + ItemOptions.all.filter { $0 != ItemOptions.json } + [KeyOptions.yes],
+        options: [format, to] + ofService + ItemOptions.all.filter { $0 != ItemOptions.json }
+            + [KeyOptions.yes],
+        schema: [
+            ("added", "how many items were new"), ("replaced", "how many got another value"),
+            ("kept", "how many have another value that was kept"),
+            ("same", "how many were there already"),
+            ("conflicts", "how many were there with another value"),
+            ("dryRun", "true if nothing was changed"),
+        ],
         exitCodes: [
+            (.alreadyThere, "with --to: items exist with another value, and nothing was changed"),
             (.failure, "something was left out; see the messages on standard error"),
             KeyOptions.noConsent,
         ],
         examples: [
             ("valet export --format dotenv --id web", "The valet 'web', as variables."),
             ("valet export --format json --yes > secrets.json", "Delete the file after use."),
+            ("valet export --to secret-service --dry-run", "Back to GNOME Keyring."),
         ])
 }

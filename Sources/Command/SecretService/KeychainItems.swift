@@ -192,7 +192,7 @@ extension SecretRecord {
     init(_ item: StoredItem) {
         self.init(
             label: item.attributes[.label]?.text ?? "",
-            attributes: LookupAttributes(item.attributes[.lookupAttributes])?.values ?? [:],
+            attributes: DesktopItem.lookup(item.attributes),
             contentType: item.attributes[.generic]?.text ?? DesktopItem.usualContentType,
             created: Self.seconds(item.attributes[.creationDate]),
             modified: Self.seconds(item.attributes[.modificationDate]))

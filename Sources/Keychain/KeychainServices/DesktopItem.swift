@@ -53,6 +53,11 @@ package enum DesktopItem {
         LookupAttributes(lookup)?.attributeValue
     }
 
+    /// The lookup attributes of an item.
+    package static func lookup(_ attributes: ItemAttributes) -> [String: String] {
+        LookupAttributes(attributes[.lookupAttributes])?.values ?? [:]
+    }
+
     /// A name that no other item has.
     package static func newAccount() -> String { Hexadecimal.text(Randomness.bytes(16)) }
 }

@@ -260,7 +260,8 @@ def idle_with_items(world):
     need_bindings()
     desktop = Desktop(world, "--idle-exit", "1s")
     desktop.serve()
-    outcome = world.run("-c", BY_HAND, "idle", env=desktop.env, command="/usr/bin/python3")
+    outcome = world.run("-c", CLIENT + TASKS + CALL, "idle", env=desktop.env,
+                        command="/usr/bin/python3")
     expect(outcome.code == 0, outcome)
     time.sleep(3)
     expect(desktop.service.poll() is None, "it has ended")
@@ -307,11 +308,9 @@ def portal(world):
     by_hand(world, "portal")
 
 
-@scenario
-def moved_in(world):
-    """What programs kept in GNOME Keyring they find again after an import for the desktop."""
+def gnome_keyring(world, desktop):
+    """GNOME Keyring in place of the service, unlocked."""
     need("gnome-keyring-daemon")
-    desktop = Desktop(world)
     keyring = world.start(
         ["gnome-keyring-daemon", "--foreground", "--unlock", "--components=secrets"], desktop.env,
         stdin=subprocess.PIPE, **desktop.silence)
@@ -320,6 +319,14 @@ def moved_in(world):
     wait_for(desktop.is_there, "the keyring")
     wait_for(lambda: b"boolean false" in desktop.get(
         LOGIN, "org.freedesktop.Secret.Collection", "Locked").out, "the open keyring")
+    return keyring
+
+
+@scenario
+def moved_in(world):
+    """What programs kept in GNOME Keyring they find again after an import for the desktop."""
+    desktop = Desktop(world)
+    keyring = gnome_keyring(world, desktop)
     kept = {("service", "mail", "user", "anna"): b"pass 1", ("application", "chrome"): b"key 1",
             ("application", "chromium"): b"key \xff\n", ("n", "\u00e9"): b""}
     for attributes, secret in kept.items():
@@ -347,6 +354,50 @@ def moved_in(world):
     # Not from itself.
     outcome = world.run("import", "--from", "secret-service", "--for-desktop", env=desktop.env)
     expect(outcome.code == 1 and "valet serve" in outcome.err, outcome)
+
+
+@scenario
+def moved_out(world):
+    """What programs kept here they find again in GNOME Keyring after an export."""
+    desktop = Desktop(world)
+    desktop.serve()
+    kept = {("service", "mail", "user", "anna"): b"pass 1", ("application", "chrome"): b"key 1",
+            ("application", "chromium"): b"key \xff\n", ("n", "\u00e9"): b""}
+    for attributes, secret in kept.items():
+        desktop.store(secret, *attributes, label="a label")
+    world.set("native", "not for programs")
+
+    def move_out(*words, code=0):
+        outcome = world.run("export", "--to", "secret-service", "--json", *words, env=desktop.env)
+        expect(outcome.code == code, outcome)
+        return json.loads(outcome.out) if outcome.out else outcome.err
+    expect("valet serve" in move_out(code=1), "to itself")
+    for words in (("--format", "json"), ("--id", "web"), ("--replace", "--skip-existing")):
+        move_out(*words, code=64)
+    desktop.kill()
+    keyring = gnome_keyring(world, desktop)
+    expect(move_out("--dry-run")["added"] == 4, "dry run")
+    desktop.lookup("application", "chrome", code=1)
+    expect(move_out()["added"] == 4, "the first export")
+    for attributes, secret in kept.items():
+        expect(desktop.lookup(*attributes) == secret, attributes)
+    found = desktop.tool("search", "--all", "application", "chrome")
+    expect(b"label = a label" in found and found.count(b"secret = ") == 1, found)
+    expect(move_out()["same"] == 4, "the second export")
+    desktop.store(b"pass 2", "service", "mail", "user", "anna")
+    expect(move_out(code=73)["conflicts"] == 1, "another value")
+    expect(move_out("--skip-existing")["kept"] == 1, "kept")
+    expect(desktop.lookup("service", "mail") == b"pass 2", "kept")
+    expect(move_out("--replace")["replaced"] == 1, "replaced")
+    expect(desktop.lookup("service", "mail") == b"pass 1", "replaced")
+    desktop.lock()
+    expect("is locked" in move_out(code=75), "locked")
+    keyring.kill()
+    wait_for(lambda: not desktop.is_there(), "the end of the keyring")
+    move_out(code=1)
+    desktop.serve()
+    for attributes, secret in kept.items():
+        expect(desktop.lookup(*attributes) == secret, "still here:", attributes)
 
 
 @scenario(users=EVERY_USER)
@@ -433,6 +484,7 @@ session = call(ROOT, "Secret.Service.OpenSession", "(sv)", "plain", GLib.Variant
 """
 
 # Argument 1 says what to do.
+CALL = "\nglobals()[sys.argv[1]]()\n"
 TASKS = r"""
 def collections():
     made, prompt = call(ROOT, "Secret.Service.CreateCollection", "(a{sv}s)", {
@@ -623,8 +675,8 @@ def by_hand(world, *words, tasks=TASKS, desktop=None, seconds=60, **options):
         desktop = Desktop(world)
         desktop.serve()
     options.setdefault("command", "/usr/bin/python3")
-    outcome = world.run("-c", CLIENT + tasks + "\nglobals()[sys.argv[1]]()\n", *words,
-                        env=desktop.env, timeout=seconds, **options)
+    outcome = world.run("-c", CLIENT + tasks + CALL, *words, env=desktop.env, timeout=seconds,
+                        **options)
     expect(outcome.code == 0, outcome.err)
     expect(desktop.service.poll() is None, "the service has ended")
     return desktop

@@ -10,20 +10,26 @@ enum DesktopItems {
     /// The values of a command line, with the place where `valet serve` keeps items.
     ///
     /// - Throws: ``ExitCode/usage`` for options that choose another place, or another source.
-    static func values(_ given: ParsedValues) throws(CLIError) -> ParsedValues {
-        guard given[ImportHelp.from] == "secret-service" else {
+    ///
+    /// - Parameter option: That chooses the place.
+    static func values(
+        _ given: ParsedValues, of option: OptionDeclaration
+    ) throws(CLIError) -> ParsedValues {
+        guard option != ImportHelp.forDesktop || given[ImportHelp.from] == "secret-service" else {
             throw .usage("'--for-desktop' needs '--from secret-service'")
         }
         let other = ItemOptions.all.first {
             $0 != ItemOptions.json && (given.isGiven($0) || given.has($0))
         }
-        if let other { throw .usage("'--for-desktop' and '\(other.spelling)' exclude each other") }
+        if let other {
+            throw .usage("'\(option.spelling)' and '\(other.spelling)' exclude each other")
+        }
         let group = DesktopItem.group.rawValue
         return given.with(ItemOptions.application, group).with(ItemOptions.group, group)
     }
 
     static func read(_ values: ParsedValues, _ logins: Logins) throws(CLIError) -> ImportedItems {
-        guard try !KeyringReader.isValet() else {
+        guard try !Keyring.isValet() else {
             throw CLIError(
                 .failure, "the service that runs is 'valet serve' itself",
                 hint: "import while the other keyring runs")
@@ -31,7 +37,7 @@ enum DesktopItems {
         let service = DesktopItem.service(ofCollection: DesktopItem.usualCollection)
         // Two items with the same attributes are one here.
         var accounts: [AttributeValue: AttributeValue] = [:]
-        return try KeyringReader.read(skipsLocked: values.has(ImportHelp.skipUnreadable)) {
+        return try Keyring.read(skipsLocked: values.has(ImportHelp.skipUnreadable)) {
             (entry, secret) throws(CLIError) in
             let type =
                 secret.contentType.isEmpty ? DesktopItem.usualContentType : secret.contentType

@@ -24,7 +24,7 @@ struct ImportSource {
     func read() throws(CLIError) -> ImportedItems {
         switch values[ImportHelp.from] {
         case "secret-service":
-            return try KeyringReader.read(skipsLocked: values.has(ImportHelp.skipUnreadable))
+            return try Keyring.read(skipsLocked: values.has(ImportHelp.skipUnreadable))
         case "pass":
             let store = try PassStore(
                 folder: values[ImportHelp.file],

@@ -35,7 +35,9 @@ struct ImportVerb {
     }
 
     init(_ given: ParsedValues, _ context: Context) throws(CLIError) {
-        values = try given.has(ImportHelp.forDesktop) ? DesktopItems.values(given) : given
+        values =
+            try given.has(ImportHelp.forDesktop)
+            ? DesktopItems.values(given, of: ImportHelp.forDesktop) : given
         self.context = context
         scope = try ItemOptions.scope(values)
         logins = try Logins(values, context)
@@ -251,13 +253,15 @@ struct ImportVerb {
         }
     }
 
+    /// How many items had each action, as a person reads it.
+    static let countNames: [(action: Action, name: String)] = [
+        (.add, "added"), (.replace, "replaced"), (.keep, "kept"), (.same, "unchanged"),
+        (.conflict, "in conflict"),
+    ]
+
     private func counts(_ steps: [Step], _ skipped: Int) -> [(name: String, count: Int)] {
-        let names: [Action: String] = [
-            .add: "added", .replace: "replaced", .keep: "kept", .same: "unchanged",
-            .conflict: "in conflict",
-        ]
-        return Action.allCases.map { action in
-            (names[action] ?? "", steps.count { $0.action == action })
+        Self.countNames.map { action, name in
+            (name, steps.count { $0.action == action })
         } + [("skipped", skipped)]
     }
 

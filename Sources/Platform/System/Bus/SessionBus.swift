@@ -9,13 +9,16 @@ internal import Glibc
 
     /// How long a call may take. A service that is started by the call needs some of it.
     private static let patience = Duration.seconds(20)
-    /// When all calls have to be over: a service that answers each call late ends the import, too.
-    private let deadline = Deadline(after: .seconds(180))
+    /// When all calls have to be over.
+    private let deadline: Deadline
 
     /// Connects to the bus that `$DBUS_SESSION_BUS_ADDRESS` or `$XDG_RUNTIME_DIR` names.
     ///
+    /// - Parameter time: How long all calls together may take: a service that answers each one late
+    ///   would hold up the caller.
     /// - Throws: ``SystemError``: `libraryAbsent`, `busAbsent`.
-    package init() throws(SystemError) {
+    package init(for time: Duration = .seconds(180)) throws(SystemError) {
+        deadline = Deadline(after: time)
         connection = try BusConnection(
             ofSession: "connect to the session bus",
             hint: "run this in the session whose keyring you want to read")
@@ -30,19 +33,29 @@ internal import Glibc
         _ member: String, of interface: String, at path: String, on service: String,
         _ arguments: [(type: Unicode.Scalar, text: String)] = []
     ) throws(SystemError) -> BusMessage? {
+        try call(member, of: interface, at: path, on: service) { call in
+            for (type, text) in arguments {
+                if type == "v" {
+                    call.write(variant: "s") { call.write(text) }
+                } else {
+                    call.write(text, as: type)
+                }
+            }
+        }
+    }
+
+    /// The same with the arguments that `write` appends.
+    package func call(
+        _ member: String, of interface: String, at path: String, on service: String,
+        _ write: (borrowing BusMessage) -> Void
+    ) throws(SystemError) -> BusMessage? {
         let library = unsafe connection.library
         var made: OpaquePointer?
         let code = unsafe library.newMethodCall(
             connection.handle, &made, service, path, interface, member)
         guard code >= 0, let made = unsafe made else { throw Self.failure(member, code) }
         let call = unsafe BusMessage(owning: made, library)
-        for (type, text) in arguments {
-            if type == "v" {
-                call.write(variant: "s") { call.write(text) }
-            } else {
-                call.write(text, as: type)
-            }
-        }
+        write(call)
         var reply: OpaquePointer?
         let result = unsafe library.call(
             connection.handle, call.handle, try microseconds(member), nil, &reply)

@@ -6,16 +6,16 @@ internal import ValetSealing
 internal import ValetSystem
 
 /// The keyrings of GNOME Keyring, KWallet and others: what implements the Secret Service API of
-/// freedesktop.org, draft 0.2. Reads all items that are unlocked.
-struct KeyringReader: ~Copyable {
+/// freedesktop.org, draft 0.2.
+struct Keyring: ~Copyable {
     private let bus: SessionBus
     /// The object that calls for secrets name.
-    private let session: String
+    let session: String
 
-    private static let service = "org.freedesktop.secrets"
-    private static let root = "/org/freedesktop/secrets"
-    private static let properties = "org.freedesktop.DBus.Properties"
-    private static let names = (
+    static let service = "org.freedesktop.secrets"
+    static let root = "/org/freedesktop/secrets"
+    static let properties = "org.freedesktop.DBus.Properties"
+    static let names = (
         service: "org.freedesktop.Secret.Service", collection: "org.freedesktop.Secret.Collection",
         item: "org.freedesktop.Secret.Item"
     )
@@ -30,7 +30,7 @@ struct KeyringReader: ~Copyable {
         skipsLocked: Bool,
         _ item: ((Entry, Secret) throws(CLIError) -> ImportedItem?)? = nil
     ) throws(CLIError) -> ImportedItems {
-        let keyring = try KeyringReader()
+        let keyring = try Keyring()
         var found = ImportedItems()
         var locked: [String] = []
         for collection in try keyring.objects("Collections", of: names.service, at: root) {
@@ -72,7 +72,7 @@ struct KeyringReader: ~Copyable {
     }
 
     /// A collection's label and path.
-    private func name(of collection: String) throws(CLIError) -> String {
+    func name(of collection: String) throws(CLIError) -> String {
         let answer = try call(
             "Get", of: Self.properties, at: collection,
             [("s", Self.names.collection), ("s", "Label")])
@@ -81,9 +81,10 @@ struct KeyringReader: ~Copyable {
         return label.isEmpty ? collection : "\(label) (\(collection))"
     }
 
-    private init() throws(CLIError) {
+    /// - Parameter time: How long all calls together may take.
+    init(for time: Duration = .seconds(180)) throws(CLIError) {
         let bus: SessionBus
-        do { bus = try SessionBus() } catch { throw Self.failure(error) }
+        do { bus = try SessionBus(for: time) } catch { throw Self.failure(error) }
         let answer = try Self.call(
             bus, "OpenSession", of: Self.names.service, at: Self.root,
             [("s", "plain"), ("v", "")])
@@ -115,11 +116,24 @@ struct KeyringReader: ~Copyable {
         return program == FilePath.target(ofLink: "/proc/self/exe")
     }
 
-    private func call(
+    func call(
         _ member: String, of interface: String, at path: String,
         _ arguments: [(type: Unicode.Scalar, text: String)]
     ) throws(CLIError) -> BusMessage? {
         try Self.call(bus, member, of: interface, at: path, arguments)
+    }
+
+    /// Calls a method with the arguments that `write` appends; nil for an error that the service
+    /// reports.
+    func call(
+        _ member: String, of interface: String, at path: String,
+        writing write: (borrowing BusMessage) -> Void
+    ) throws(CLIError) -> BusMessage? {
+        do {
+            return try bus.call(member, of: interface, at: path, on: Self.service, write)
+        } catch {
+            throw Self.failure(error)
+        }
     }
 
     private static func call(
@@ -160,7 +174,7 @@ struct KeyringReader: ~Copyable {
         return paths
     }
 
-    private func isLocked(_ collection: String) throws(CLIError) -> Bool {
+    func isLocked(_ collection: String) throws(CLIError) -> Bool {
         let answer = try call(
             "Get", of: Self.properties, at: collection,
             [("s", Self.names.collection), ("s", "Locked")])
@@ -172,7 +186,7 @@ struct KeyringReader: ~Copyable {
         return flag
     }
 
-    private func entry(_ path: String) throws(CLIError) -> Entry? {
+    func entry(_ path: String) throws(CLIError) -> Entry? {
         let answer = try call(
             "GetAll", of: Self.properties, at: path,
             [("s", Self.names.item)])
@@ -205,7 +219,7 @@ struct KeyringReader: ~Copyable {
         let contentType: String
     }
 
-    private func secret(of path: String) throws(CLIError) -> Secret? {
+    func secret(of path: String) throws(CLIError) -> Secret? {
         let answer = try call(
             "GetSecret", of: Self.names.item, at: path, [("o", session)])
         guard let answer else { return nil }
@@ -229,8 +243,10 @@ struct KeyringReader: ~Copyable {
         /// The schema of items that have none. GNOME Keyring names it at times, and at times not.
         private static let generalSchema = "org.freedesktop.Secret.Generic"
 
-        private var attributes: [String: String] {
-            lookup.filter { $0.key != "xdg:schema" || $0.value != Self.generalSchema }
+        private var attributes: [String: String] { Self.withoutGeneralSchema(lookup) }
+
+        static func withoutGeneralSchema(_ lookup: [String: String]) -> [String: String] {
+            lookup.filter { $0.key != "xdg:schema" || $0.value != generalSchema }
         }
 
         /// The item that it becomes.

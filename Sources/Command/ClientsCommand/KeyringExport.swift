@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetCLI
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
+internal import ValetSealing
+internal import ValetSystem
+
+/// `valet export --to secret-service`: gives what programs keep by `valet serve` to the Secret
+/// Service that runs in its place. All or nothing is planned, and each item is compared afterwards;
+/// what an export that ends early has stored, the next one finds unchanged.
+struct KeyringExport: ~Copyable {
+    private let values: ParsedValues
+    private let context: Context
+    private let logins: Logins
+    private let keyring: Keyring
+    /// The service's collection that programs use.
+    private let collection: String
+
+    private struct Step {
+        let item: StoredItem
+        let label: String
+        let lookup: [String: String]
+        var action: ImportVerb.Action
+        /// The item that gets the value; nil for a new one.
+        var path: String?
+    }
+
+    /// GNOME Keyring writes its whole file for each item.
+    private static let time = Duration.seconds(3600)
+
+    init(_ given: ParsedValues, _ context: Context) throws(CLIError) {
+        if given.isGiven(ExportHelp.format) {
+            throw .usage("'--to' and '--format' exclude each other")
+        }
+        guard !given.has(ExportHelp.replace) || !given.has(ExportHelp.skipExisting) else {
+            throw .usage("'--replace' and '--skip-existing' exclude each other")
+        }
+        let values = try DesktopItems.values(given, of: ExportHelp.to)
+        let logins = try Logins(values, context)
+        guard try !Keyring.isValet() else {
+            throw CLIError(
+                .failure, "the service that runs is 'valet serve' itself",
+                hint: "end it, and start the other keyring")
+        }
+        let keyring = try Keyring(for: Self.time)
+        let answer = try keyring.call(
+            "ReadAlias", of: Keyring.names.service, at: Keyring.root, [("s", "default")])
+        guard let collection = answer?.text("o"), collection != "/" else {
+            throw CLIError(
+                .failure, "the service has no collection that programs use by default",
+                hint: "make one, for example in Passwords and Keys")
+        }
+        guard try !keyring.isLocked(collection) else {
+            throw CLIError(
+                .locked, "the keyring is locked: \(try keyring.name(of: collection))",
+                hint: "unlock it, for example in Passwords and Keys")
+        }
+        self.values = values
+        self.context = context
+        self.logins = logins
+        self.keyring = keyring
+        self.collection = collection
+    }
+
+    func run() throws(CLIError) -> ExitCode {
+        let found = try logins.found(.genericPassword, [:])
+        var steps: [Step] = []
+        for item in found.items {
+            guard let service = item.text(.service),
+                DesktopItem.collection(ofService: service) != nil
+            else { continue }
+            steps.append(try step(for: item))
+        }
+        let conflictCount = steps.count { $0.action == .conflict }
+        let isDryRun = values.has(ExportHelp.dryRun)
+        if conflictCount == 0, !isDryRun {
+            let line = ProgressLine("storing", on: context.console)
+            defer { line.end() }
+            for (index, step) in steps.enumerated() {
+                line.show(index, of: steps.count)
+                try store(step)
+            }
+        }
+        try show(steps, isDryRun: isDryRun)
+        if conflictCount > 0, !isDryRun {
+            throw CLIError(
+                .alreadyThere,
+                "items exist already with another value (\(conflictCount)): nothing was changed",
+                hint: "choose '--replace' or '--skip-existing'")
+        }
+        guard !found.isDamaged else {
+            throw CLIError(
+                .damaged, "damaged items were left out", hint: "'valet doctor' lists them")
+        }
+        return .success
+    }
+
+    private func step(for item: StoredItem) throws(CLIError) -> Step {
+        var step = Step(
+            item: item, label: item.text(.label) ?? "",
+            lookup: DesktopItem.lookup(item.attributes), action: .add)
+        let wanted = Keyring.Entry.withoutGeneralSchema(step.lookup)
+        let answer = try keyring.call(
+            "SearchItems", of: Keyring.names.collection, at: collection
+        ) { $0.write(wanted) }
+        guard let paths = answer?.texts("o", atMost: ImportedItems.maximumCount) else {
+            throw CLIError(.failure, "the service does not search its items")
+        }
+        for path in paths {
+            guard let entry = try keyring.entry(path),
+                Keyring.Entry.withoutGeneralSchema(entry.lookup) == wanted
+            else { continue }
+            let isSame = try isStored(step, at: path)
+            (step.action, step.path) = (isSame ? .same : conflictAction, path)
+            if isSame { break }
+        }
+        return step
+    }
+
+    private var conflictAction: ImportVerb.Action {
+        if values.has(ExportHelp.replace) { return .replace }
+        return values.has(ExportHelp.skipExisting) ? .keep : .conflict
+    }
+
+    private func value(of step: Step) throws(CLIError) -> SecretValue {
+        try logins.value(of: step.item) ?? SecretValue(SecretBytes(byteCount: 0))
+    }
+
+    private func isStored(_ step: Step, at path: String) throws(CLIError) -> Bool {
+        guard let secret = try keyring.secret(of: path) else { return false }
+        return secret.value.isEqual(to: try value(of: step))
+    }
+
+    private func store(_ step: Step) throws(CLIError) {
+        guard step.action == .add || step.action == .replace else { return }
+        let value = try value(of: step)
+        let type = step.item.text(.generic) ?? DesktopItem.usualContentType
+        var path = step.path
+        if let path {
+            _ = try keyring.call("SetSecret", of: Keyring.names.item, at: path) { call in
+                write(value, type, to: call)
+            }
+        } else {
+            let answer = try keyring.call(
+                "CreateItem", of: Keyring.names.collection, at: collection
+            ) { call in
+                call.write("a", of: "{sv}") {
+                    write("Label", "s", to: call) { call.write(step.label) }
+                    write("Attributes", "a{ss}", to: call) { call.write(step.lookup) }
+                }
+                write(value, type, to: call)
+                call.write(false)
+            }
+            path = answer?.text("o")
+        }
+        guard let path, try isStored(step, at: path) else {
+            throw CLIError(
+                .failure, "the service has not stored \(quoted(step.label))",
+                hint: "export again to store the others")
+        }
+    }
+
+    private func write(
+        _ property: String, _ type: String, to call: borrowing BusMessage, _ body: () -> Void
+    ) {
+        call.write("e", of: "sv") {
+            call.write(Keyring.names.item + "." + property)
+            call.write(variant: type, body)
+        }
+    }
+
+    private func write(_ value: SecretValue, _ type: String, to call: borrowing BusMessage) {
+        call.setSensitive()
+        call.write("r", of: "oayays") {
+            call.write(keyring.session, as: "o")
+            call.write([UInt8]().span)
+            value.withBytes { call.write($0) }
+            call.write(type)
+        }
+    }
+
+    private func show(_ steps: [Step], isDryRun: Bool) throws(CLIError) {
+        func count(_ action: ImportVerb.Action) -> Int { steps.count { $0.action == action } }
+        if values.has(ItemOptions.json) {
+            return try context.console.write(
+                JSON.object([
+                    "added": .number(count(.add)), "replaced": .number(count(.replace)),
+                    "kept": .number(count(.keep)), "same": .number(count(.same)),
+                    "conflicts": .number(count(.conflict)), "dryRun": .flag(isDryRun),
+                ]))
+        }
+        var text = ""
+        for step in steps {
+            text += "\(step.action.rawValue)  \(Escaping.printable(step.label))\n"
+        }
+        try context.console.write(text)
+        let list = ImportVerb.countNames.filter { count($0.action) > 0 }
+            .map { "\(count($0.action)) \($0.name)" }.joined(separator: ", ")
+        let verb = isDryRun ? "would export" : "export"
+        context.console.note("valet: \(verb): \(list.isEmpty ? "nothing found" : list)")
+    }
+}
