@@ -329,7 +329,10 @@ extension Holdings {
     /// The name of a new collection, or of the one that has the alias, which gets the label.
     func makeCollection(label: String, alias: String) throws(KeychainFailure) -> String {
         guard !alias.isEmpty, let name = try list.target(ofAlias: alias) else {
-            return try list.create(label: label, alias: alias)
+            let name = try list.newName(label)
+            try checkChange(of: name)
+            try list.create(name, label: label, alias: alias)
+            return name
         }
         guard !label.isEmpty, name != CollectionList.session else { return name }
         try checkChange(of: name)

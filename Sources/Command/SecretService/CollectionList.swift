@@ -86,10 +86,8 @@ struct CollectionList: Sendable {
         return try all().first { $0.name == name }
     }
 
-    /// Makes a collection with an alias that no other has, or with none if it is empty.
-    ///
-    /// - Returns: Its name on the bus, which follows from the label.
-    func create(label: String, alias: String) throws(KeychainFailure) -> String {
+    /// A name on the bus for a new collection with that label.
+    func newName(_ label: String) throws(KeychainFailure) -> String {
         let taken = Set(try all().map(\.name)).union([Self.session])
         var stem = Self.plain(String(label.prefix(64)))
         if stem.isEmpty { stem = "collection" }
@@ -99,9 +97,16 @@ struct CollectionList: Sendable {
             number += 1
             name = "\(stem)_\(number)"
         }
+        return name
+    }
+
+    /// Makes a collection of a new name with an alias that no other has, or with none if it is
+    /// empty.
+    func create(
+        _ name: String, label: String, alias: String
+    ) throws(KeychainFailure) {
         try put(Self.collections, name, [.label: .text(label)])
         if !alias.isEmpty { try setAlias(alias, to: name) }
-        return name
     }
 
     /// A text as an element of a path: other characters become underscores.

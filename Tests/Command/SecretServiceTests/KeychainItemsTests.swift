@@ -50,7 +50,7 @@ import ValetTestSupport
     }
 
     @Test func `An item belongs to its collection alone`() throws {
-        let name = try holdings.list.create(label: "other", alias: "")
+        let name = try holdings.makeCollection(label: "other", alias: "")
         let id = try store(["n": "1"], in: name)
         let (own, login) = (holdings.items(of: name), holdings.items(of: CollectionList.login))
         #expect(try own.record(of: id)?.label == "a label")
@@ -96,10 +96,10 @@ import ValetTestSupport
         let list = holdings.list
         #expect(try list.target(ofAlias: "default") == CollectionList.login)
         #expect(try list.target(ofAlias: "mine") == nil)
-        let name = try list.create(label: "My keys", alias: "mine")
+        let name = try holdings.makeCollection(label: "My keys", alias: "mine")
         #expect(name == "My_keys")
-        #expect(try list.create(label: "My keys", alias: "") == "My_keys_2")
-        #expect(try list.create(label: "", alias: "") == "collection")
+        #expect(try holdings.makeCollection(label: "My keys", alias: "") == "My_keys_2")
+        #expect(try holdings.makeCollection(label: "", alias: "") == "collection")
         #expect(try holdings.makeCollection(label: "renamed", alias: "mine") == name)
         #expect(try list.record(of: name)?.label == "renamed")
         try list.setAlias("default", to: name)

@@ -57,6 +57,11 @@ def sees_nothing():
     assert secrets == ({},), secrets
     assert unlock(LOGIN, sys.argv[2]) == ([], "/")
 
+def makes_nothing():
+    assert error(lambda: call(ROOT, "Secret.Service.CreateCollection", "(a{sv}s)", {
+        "org.freedesktop.Secret.Collection.Label": GLib.Variant("s", "new")}, "")) == "IsLocked"
+    assert len(get(ROOT, "Service", "Collections")) == 2
+
 def reads_elsewhere():
     other = call(ROOT, "Secret.Service.CreateCollection", "(a{sv}s)", {
         "org.freedesktop.Secret.Collection.Label": GLib.Variant("s", "other")}, "")[0]
@@ -196,6 +201,7 @@ def impostors(world):
     by_python(world, desktop, "reads")
     item = LOGIN + "/" + 32 * "0"
     by_python(world, desktop, "sees_nothing", item, command=copy)
+    by_python(world, desktop, "makes_nothing", command=copy)
     path = os.path.realpath(PYTHON)
     by_python(world, desktop, "sees_nothing", item, prefix=(
         "unshare", "-m", "sh", "-c", f'mount --bind {copy} {path} && exec {path} "$@"'))
