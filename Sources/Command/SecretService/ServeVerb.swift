@@ -71,7 +71,7 @@ package enum ServeVerb {
         let policy = try checkedPolicy()
         if isInstalling {
             let words =
-                values[idleExit].map { ["--idle-exit", $0] } ?? []
+                (values[idleExit].map { ["--idle-exit", $0] } ?? [])
                 + groups.flatMap { ["--share-group", $0.rawValue] }
             return try Installation().install(context.console, serving: words)
         }
@@ -243,7 +243,10 @@ private struct Installation {
     ///
     /// - Returns: true also for no file.
     private func isOwn(_ file: File) throws(CLIError) -> Bool {
-        guard file == activation, let text = TextFile.contents(path(file)) else { return true }
+        let path = path(file)
+        guard file == activation, GivenFile.exists(path) else { return true }
+        // One that cannot be read is another program's as well.
+        guard let text = TextFile.contents(path) else { return false }
         return text.split(separator: "\n").contains("SystemdService=\(Self.unitName)")
     }
 

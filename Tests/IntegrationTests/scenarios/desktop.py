@@ -3,14 +3,17 @@
 
 import json
 import os
+import re
 import select
 import signal
 import subprocess
 import threading
 import time
+from collections import Counter
 
-from support import (COMMAND, EVERY_USER, Skip, expect, is_listening, mount, need, private_mounts,
-                     scenario, wait_for)
+from kills import CHANGING, chosen
+from support import (COMMAND, CRASH_TEST, EVERY_USER, Skip, expect, is_listening, mount, need,
+                     private_mounts, scenario, wait_for)
 
 PASSCODE = b"correct horse\n"
 SHARED = {"VALET_LOCK_STATE": "kernel"}
@@ -206,6 +209,57 @@ def killed(world):
             found = desktop.lookup("number", str(number))
             expect(found == str(number).encode(), number, found)
         desktop.kill()
+
+
+@scenario(script=CRASH_TEST)
+def killed_inside(world):
+    """A kill at each call of the kernel in a write of the service leaves the old secret or the new."""
+    need("strace")
+    desktop = Desktop(world)
+    trace = os.path.join(world.folder, "trace")
+
+    def traced(value, *options, code=None):
+        """Stores under strace, and returns whether the program was told that it is stored."""
+        strace = world.start(["strace", "-f", "-o", trace, "-p", str(desktop.service.pid), *options],
+                             stdin=subprocess.DEVNULL, **desktop.silence)
+        # One of its threads may come to the call at once.
+        wait_for(lambda: desktop.service.poll() is not None or "TracerPid:\t0\n" not in open(
+            f"/proc/{desktop.service.pid}/status", encoding="utf-8").read(), "strace")
+        outcome = world.run("store", "--label", "x", "n", "1", input=value, env=desktop.env,
+                            command="secret-tool")
+        strace.terminate()
+        strace.wait(20)
+        return outcome.code == 0
+    desktop.serve()
+    desktop.store(b"value 0", "n", "1")
+    names = (*CHANGING, "sendmsg", "fcntl", "pread64", "fstat", "newfstatat")
+    expect(traced(b"value 0", "-e", "trace=" + ",".join(names)), "under strace")
+    found = []
+    with open(trace, encoding="utf-8", errors="replace") as file:
+        counts = Counter()
+        for line in file:
+            match = re.match(r"(\d+) +(\w+)\(", line)
+            if match:
+                counts[match[1], match[2]] += 1
+                found.append((match[2], counts[match[1], match[2]]))
+    found = sorted(set(found))
+    expect(len(found) > 5 and ("pwrite64", 1) in found, found)
+    old, kill_count = b"value 0", 0
+    for number, (call, count) in enumerate(chosen(world, found, 16)):
+        new = b"value %d" % (number + 1)
+        is_told = traced(new, "-e", f"trace={call}", "-e",
+                         f"inject={call}:signal=KILL:when={count}")
+        was_killed = desktop.service.poll() is not None
+        kill_count += was_killed
+        expect(is_told or was_killed, call, count, "is no kill, and nothing is stored")
+        if was_killed:
+            wait_for(lambda: not desktop.is_there(), "the end of the service")
+            desktop.serve()
+        value = desktop.lookup("n", "1")
+        expect(value in (old, new), f"killed at {call} {count}: {value!r}")
+        expect(not is_told or value == new, f"{call} {count}: {new!r} was acknowledged, and is lost")
+        old = value
+    expect(kill_count > 5, "few kills:", kill_count, found)
 
 
 @scenario(users=EVERY_USER)
@@ -413,7 +467,10 @@ def installed(world):
         outcome = world.run("serve", option, env=desktop.env)
         expect(outcome.code == code and os.path.exists(activation), "of another program", outcome)
     os.remove(activation)
-    expect(world.run("serve", "--install", env=desktop.env).code == 0, "install")
+    expect(world.run("serve", "--install", "--idle-exit", "10m", "--share-group", "com.example.app",
+                     env=desktop.env).code == 0, "install")
+    with open(activation, encoding="utf-8") as file:
+        expect("' serve --idle-exit 10m --share-group com.example.app\n" in file.read(), "words")
     unit = os.path.join(world.folder, ".config/systemd/user/valet-secret-service.service")
     expect(os.path.exists(unit), unit)
     desktop.send("/", "org.freedesktop.DBus.ReloadConfig", to="org.freedesktop.DBus")
