@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The PAM module: real libpam and pamtester, with services of the scenario's own (pam_wrapper)."""
 
+import contextlib
 import glob
 import json
 import os
@@ -106,11 +107,15 @@ class Login:
     def state(self):
         return json.loads(self.run("status", "--json"))["state"]
 
+    @contextlib.contextmanager
     def keychain(self, passcode=PASSWORD):
-        """Makes a locked keychain."""
-        self.run("passcode", "set", "--passcode-fd", "0", lines=[passcode])
-        self.run("lock", "--all")
-        return self
+        """A locked keychain; leaves no key in the kernel at the end."""
+        try:
+            self.run("passcode", "set", "--passcode-fd", "0", lines=[passcode])
+            self.run("lock", "--all")
+            yield self
+        finally:
+            self.run("lock", "--all")
 
     def opens(self, passcode, code=0):
         self.run("lock", "--all")
@@ -125,26 +130,26 @@ def notes(text):
 @scenario(users=EVERY_USER)
 def unlocked(world):
     """A login unlocks the keychain with the password, and only a successful one."""
-    login = Login(world).keychain()
-    text = login.pam("authenticate", "open_session", lines=[OTHER], code=1)
-    expect(login.state() == "beforeFirstUnlock" and not notes(text), text)
-    text = login.pam("authenticate")
-    expect(login.state() == "beforeFirstUnlock" and not notes(text), text)
-    text = login.login()
-    expect(login.state() == "unlocked" and not notes(text), text)
-    login.run("lock")
-    login.pam("authenticate", "setcred", "acct_mgmt", "open_session", "close_session")
-    expect(login.state() == "unlocked", "locked without the argument `lock`")
+    with Login(world).keychain() as login:
+        text = login.pam("authenticate", "open_session", lines=[OTHER], code=1)
+        expect(login.state() == "beforeFirstUnlock" and not notes(text), text)
+        text = login.pam("authenticate")
+        expect(login.state() == "beforeFirstUnlock" and not notes(text), text)
+        text = login.login()
+        expect(login.state() == "unlocked" and not notes(text), text)
+        login.run("lock")
+        login.pam("authenticate", "setcred", "acct_mgmt", "open_session", "close_session")
+        expect(login.state() == "unlocked", "locked without the argument `lock`")
 
 
 @scenario(users=EVERY_USER)
 def other_passcode(world):
     """A login with another password than the passcode succeeds, and leaves the keychain locked."""
-    login = Login(world).keychain(OTHER)
-    text = login.login()
-    expect(login.state() == "beforeFirstUnlock", login.state())
-    note, = notes(text)
-    expect(f"did not unlock the keychain of {login.user}: its passcode is not" in note, note)
+    with Login(world).keychain(OTHER) as login:
+        text = login.login()
+        expect(login.state() == "beforeFirstUnlock", login.state())
+        note, = notes(text)
+        expect(f"did not unlock the keychain of {login.user}: its passcode is not" in note, note)
 
 
 @scenario(users=EVERY_USER)
@@ -200,52 +205,52 @@ def has_ended(process):
 @scenario(users=EVERY_USER)
 def password_changed(world):
     """A change of the password changes the passcode, if that was the old password."""
-    login = Login(world).keychain()
-    text = login.pam("chauthtok", lines=[PASSWORD, "short", "short"])
-    expect(not notes(text), text)
-    login.opens(PASSWORD, code=77)
-    login.opens("short")
-    # A wrong old password changes neither.
-    login.pam("chauthtok", lines=[PASSWORD, OTHER, OTHER], code=1)
-    login.opens("short")
-    # The keychain has another passcode.
-    login.write("password", PASSWORD)
-    text = login.pam("chauthtok", lines=[PASSWORD, OTHER, OTHER])
-    note, = notes(text)
-    expect("keeps its passcode: it is not the old password" in note, note)
-    expect("valet: the keychain keeps its passcode" in text, text)
-    login.opens("short")
+    with Login(world).keychain() as login:
+        text = login.pam("chauthtok", lines=[PASSWORD, "short", "short"])
+        expect(not notes(text), text)
+        login.opens(PASSWORD, code=77)
+        login.opens("short")
+        # A wrong old password changes neither.
+        login.pam("chauthtok", lines=[PASSWORD, OTHER, OTHER], code=1)
+        login.opens("short")
+        # The keychain has another passcode.
+        login.write("password", PASSWORD)
+        text = login.pam("chauthtok", lines=[PASSWORD, OTHER, OTHER])
+        note, = notes(text)
+        expect("keeps its passcode: it is not the old password" in note, note)
+        expect("valet: the keychain keeps its passcode" in text, text)
+        login.opens("short")
 
 
 @scenario(users=EVERY_USER)
 def password_set(world):
     """A password that is set without the old one leaves the passcode, and says so."""
-    login = Login(world, asks="without-old").keychain()
-    text = login.pam("chauthtok", lines=[OTHER, OTHER])
-    note, = notes(text)
-    expect("keeps its passcode, if it has one: the old password was not" in note, note)
-    login.opens(PASSWORD)
+    with Login(world, asks="without-old").keychain() as login:
+        text = login.pam("chauthtok", lines=[OTHER, OTHER])
+        note, = notes(text)
+        expect("keeps its passcode, if it has one: the old password was not" in note, note)
+        login.opens(PASSWORD)
 
 
 @scenario(users=EVERY_USER)
 def password_expired(world):
     """An expired password that is changed during the login unlocks the keychain as well."""
-    login = Login(world).keychain()
-    text = login.pam("authenticate", "chauthtok", "open_session",
-                     lines=[PASSWORD, PASSWORD, OTHER, OTHER])
-    expect(login.state() == "unlocked" and not notes(text), text)
-    login.opens(PASSWORD, code=77)
-    login.opens(OTHER)
+    with Login(world).keychain() as login:
+        text = login.pam("authenticate", "chauthtok", "open_session",
+                         lines=[PASSWORD, PASSWORD, OTHER, OTHER])
+        expect(login.state() == "unlocked" and not notes(text), text)
+        login.opens(PASSWORD, code=77)
+        login.opens(OTHER)
 
 
 @scenario(users=EVERY_USER)
 def locked_at_the_end(world):
     """The end of a session locks the keychain, with the argument `lock`."""
-    login = Login(world, "lock").keychain()
-    login.login()
-    expect(login.state() == "unlocked", login.state())
-    text = login.pam("close_session")
-    expect(login.state() == "locked" and not notes(text), text)
+    with Login(world, "lock").keychain() as login:
+        login.login()
+        expect(login.state() == "unlocked", login.state())
+        text = login.pam("close_session")
+        expect(login.state() == "locked" and not notes(text), text)
 
 
 @scenario(users=EVERY_USER)
@@ -315,14 +320,13 @@ def odd_passwords(world):
 @scenario(users=EVERY_USER)
 def long_password(world):
     """A password of a thousand characters unlocks, and can be changed."""
-    login = Login(world)
     long = "x" * 999 + "y"
-    login.write("password", long)
-    login.keychain(long)
-    login.login(lines=[long])
-    expect(login.state() == "unlocked", login.state())
-    login.pam("chauthtok", lines=[long, "z" + long, "z" + long])
-    login.opens("z" + long)
+    with Login(world).keychain(long) as login:
+        login.write("password", long)
+        login.login(lines=[long])
+        expect(login.state() == "unlocked", login.state())
+        login.pam("chauthtok", lines=[long, "z" + long, "z" + long])
+        login.opens("z" + long)
 
 
 @scenario
