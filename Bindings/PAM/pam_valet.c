@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
+#include <pthread.h>
 #include <pwd.h>
 #include <security/pam_ext.h>
 #include <security/pam_modules.h>
@@ -203,14 +204,14 @@ static bool become_user(const struct job *job)
 // Runs in a child of a process that may have threads, so it calls async-signal-safe functions only.
 static _Noreturn void execute(const struct job *job)
 {
-    // Some signals refuse it. None of them is ignored, so that the new program has the defaults.
+    // execve(2) leaves ignored signals ignored. The numbers that refuse a change never are.
     const struct sigaction standard = {.sa_handler = SIG_DFL};
     for (int number = 1; number < NSIG; number++) (void)sigaction(number, &standard, NULL);
     sigset_t none;
     sigemptyset(&none);
     if (sigprocmask(SIG_SETMASK, &none, NULL) != 0) _exit(NOT_SET_UP);
 
-    // The host may have closed its standard descriptors, so that these are among them.
+    // If the host has closed its standard descriptors, these may have their numbers.
     int input = fcntl(job->input, F_DUPFD, 3), nowhere = fcntl(job->nowhere, F_DUPFD, 3);
     if (input < 0 || nowhere < 0 || dup2(input, STDIN_FILENO) < 0 ||
         dup2(nowhere, STDOUT_FILENO) < 0 || dup2(nowhere, STDERR_FILENO) < 0)
@@ -258,8 +259,8 @@ static bool add_variable(struct job *job, int index, const char *name, const cha
     return length > 0 && (size_t)length < sizeof job->texts[index];
 }
 
-// The environment is fixed. Variables of the PAM session are left out, because the user may have
-// chosen them, and looking at a path with the rights of root is not the user's to choose.
+// The environment is fixed. Variables of the PAM session are left out, because users may set some
+// of them: they would choose paths that root looks at.
 static bool find_environment(struct job *job)
 {
     static char path[] = "PATH=/usr/bin:/bin";
@@ -317,13 +318,16 @@ static int wait_until(int64_t deadline, pid_t child)
 static int start_and_wait(pam_handle_t *handle, const struct job *job)
 {
     // A host that ignores SIGCHLD, or collects all children in its handler, would take the exit
-    // status. No signal handler of the host may run in the child.
+    // status. One thread at a time changes that, so that the last one restores the host's setting.
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     const struct sigaction standard = {.sa_handler = SIG_DFL};
     struct sigaction before;
     sigset_t all, mask;
     sigfillset(&all);
-    if (sigaction(SIGCHLD, &standard, &before) != 0) return NOT_RUN;
     int outcome = NOT_RUN;
+    if (pthread_mutex_lock(&mutex) != 0) return outcome;
+    (void)sigaction(SIGCHLD, &standard, &before);
+    // No signal handler of the host may run in the child.
     int64_t start = now();
     (void)pthread_sigmask(SIG_SETMASK, &all, &mask);
     pid_t child = fork();
@@ -339,6 +343,7 @@ static int start_and_wait(pam_handle_t *handle, const struct job *job)
             pam_syslog(handle, LOG_NOTICE, "process %d cannot be killed", (int)child);
     }
     (void)sigaction(SIGCHLD, &before, NULL);
+    (void)pthread_mutex_unlock(&mutex);
     return outcome;
 }
 
@@ -378,7 +383,7 @@ static int run(pam_handle_t *handle, const struct options *options, const struct
 static const char *reason(int outcome)
 {
     switch (outcome) {
-    case 1: return "it has no passcode, or each program unlocks for itself here ('valet status')";
+    case 1: return "each program unlocks for itself here, or the command failed ('valet status')";
     case 65: return "stored data is damaged ('valet doctor')";
     case 75: return "it is busy, or its TPM accepts no passcode now";
     case 77: return "its passcode is not the password";
@@ -461,8 +466,9 @@ EXPORT int pam_sm_close_session(pam_handle_t *handle, UNUSED int flags, int coun
 static void tell(pam_handle_t *handle, int flags, const char *name, const char *what,
                  const char *why)
 {
-    pam_syslog(handle, LOG_NOTICE, "the keychain of %s %s: %s", name, what, why);
-    if (!((unsigned)flags & PAM_SILENT)) (void)pam_info(handle, "valet: the keychain %s: %s", what, why);
+    pam_syslog(handle, LOG_NOTICE, "the passcode of %s's keychain%s: %s", name, what, why);
+    if (!((unsigned)flags & PAM_SILENT))
+        (void)pam_info(handle, "valet: the passcode of the keychain%s: %s", what, why);
 }
 
 EXPORT int pam_sm_chauthtok(pam_handle_t *handle, int flags, int count, const char **words)
@@ -476,7 +482,7 @@ EXPORT int pam_sm_chauthtok(pam_handle_t *handle, int flags, int count, const ch
     const char *old = text_of(handle, PAM_OLDAUTHTOK), *new = text_of(handle, PAM_AUTHTOK);
     if (user == NULL || new == NULL) return PAM_IGNORE;
     if (!is_line(old) || !is_line(new)) {
-        tell(handle, flags, user->pw_name, "keeps its passcode, if it has one",
+        tell(handle, flags, user->pw_name, ", if there is one, was not changed",
              old == NULL ? "the old password was not asked for" : "a password is not one line");
         return PAM_IGNORE;
     }
@@ -489,10 +495,13 @@ EXPORT int pam_sm_chauthtok(pam_handle_t *handle, int flags, int count, const ch
         if (password != NULL && password->user == user->pw_uid) keep(handle, user->pw_uid, new);
     } else if (outcome == NOT_EXECUTED) {
         pam_syslog(handle, LOG_NOTICE, "%s: %s", options.command, reason(outcome));
-    } else if (is_failure(outcome)) {
+    } else if (outcome != ABSENT) {
+        bool is_certain = outcome <= UCHAR_MAX || outcome == NOT_RUN;
         tell(handle, flags, user->pw_name,
-             outcome == TIMED_OUT ? "may have kept its passcode" : "keeps its passcode",
-             outcome == 77 ? "it is not the old password" : reason(outcome));
+             is_certain ? " was not changed" : " may not have been changed",
+             outcome == 1    ? "there is none, or the command failed"
+             : outcome == 77 ? "it is not the old password"
+                             : reason(outcome));
     }
     return PAM_IGNORE;
 }

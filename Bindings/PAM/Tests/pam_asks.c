@@ -17,7 +17,8 @@ static int check(pam_handle_t *handle, int item, const char *path)
     // Unbuffered, and byte by byte: the tests search the memory for copies.
     setvbuf(file, NULL, _IONBF, 0);
     int is_right = pam_get_authtok(handle, item, &password, NULL) == PAM_SUCCESS;
-    for (; is_right && *password != 0; password++) is_right = fgetc(file) == (unsigned char)*password;
+    for (; is_right && *password != 0; password++)
+        is_right = fgetc(file) == (unsigned char)*password;
     is_right = is_right && fgetc(file) == EOF;
     fclose(file);
     return is_right ? PAM_SUCCESS : PAM_AUTH_ERR;

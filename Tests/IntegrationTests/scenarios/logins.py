@@ -172,6 +172,10 @@ def without_keychain(world):
     login.write("password", PASSWORD)
     text = login.pam("authenticate", "open_session", "close_session")
     expect(not notes(text), text)
+    text = login.pam("chauthtok", lines=[PASSWORD, OTHER, OTHER])
+    note, = notes(text)
+    expect("was not changed: there is none" in note, note)
+    expect(login.state() == "noPasscode", login.state())
 
 
 @scenario(users=EVERY_USER)
@@ -224,8 +228,8 @@ def password_changed(world):
         login.write("password", PASSWORD)
         text = login.pam("chauthtok", lines=[PASSWORD, OTHER, OTHER])
         note, = notes(text)
-        expect("keeps its passcode: it is not the old password" in note, note)
-        expect("valet: the keychain keeps its passcode" in text, text)
+        expect("keychain was not changed: it is not the old password" in note, note)
+        expect("valet: the passcode of the keychain was not changed" in text, text)
         login.opens("short")
 
 
@@ -235,7 +239,7 @@ def password_set(world):
     with Login(world, asks="without-old").keychain() as login:
         text = login.pam("chauthtok", lines=[OTHER, OTHER])
         note, = notes(text)
-        expect("keeps its passcode, if it has one: the old password was not" in note, note)
+        expect("if there is one, was not changed: the old password was not" in note, note)
         login.opens(PASSWORD)
 
 
