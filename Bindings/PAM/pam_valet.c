@@ -423,29 +423,36 @@ EXPORT int pam_sm_authenticate(pam_handle_t *handle, UNUSED int flags, int count
     return PAM_IGNORE;
 }
 
-EXPORT int pam_sm_setcred(UNUSED pam_handle_t *handle, UNUSED int flags, UNUSED int count,
-                          UNUSED const char **words)
+// Unlocks the keychain with the kept password, which is then forgotten.
+static void unlock(pam_handle_t *handle, const struct options *options)
 {
+    static const char *const verb[] = {"unlock", "--passcode-fd", "0", "--no-questions", NULL};
+    const struct password *password = kept(handle);
+    if (password == NULL) return;
+    const struct passwd *user = user_of(handle);
+    // sudo asks for the caller's password, and then acts for another user.
+    if (user != NULL && user->pw_uid == password->user) {
+        struct iovec lines[] = {{(char *)password->bytes, password->length}, {"\n", 1}};
+        log_failure(handle, user, "unlock", run(handle, options, user, verb, lines, COUNT(lines)));
+    } else if (options->debug) {
+        pam_syslog(handle, LOG_DEBUG, "the session is not that of the password's user");
+    }
+    forget(handle);
+}
+
+// Screen lockers open no session: they renew the credentials of the one that goes on.
+EXPORT int pam_sm_setcred(pam_handle_t *handle, int flags, int count, const char **words)
+{
+    struct options options = parse(handle, count, words);
+    if ((unsigned)flags & (PAM_REINITIALIZE_CRED | PAM_REFRESH_CRED)) unlock(handle, &options);
     return PAM_IGNORE;
 }
 
 EXPORT int pam_sm_open_session(pam_handle_t *handle, UNUSED int flags, int count,
                               const char **words)
 {
-    static const char *const unlock[] = {"unlock", "--passcode-fd", "0", "--no-questions", NULL};
     struct options options = parse(handle, count, words);
-    const struct password *password = kept(handle);
-    if (password == NULL) return PAM_SUCCESS;
-    const struct passwd *user = user_of(handle);
-    // sudo asks for the caller's password, and then opens a session of another user.
-    if (user != NULL && user->pw_uid == password->user) {
-        struct iovec lines[] = {{(char *)password->bytes, password->length}, {"\n", 1}};
-        log_failure(handle, user, "unlock",
-                    run(handle, &options, user, unlock, lines, COUNT(lines)));
-    } else if (options.debug) {
-        pam_syslog(handle, LOG_DEBUG, "the session is not that of the password's user");
-    }
-    forget(handle);
+    unlock(handle, &options);
     return PAM_SUCCESS;
 }
 

@@ -18,7 +18,8 @@ package enum WatchSessionVerb {
                 "Listens to logind until a signal ends it. Before the machine sleeps, and when the "
                     + "screen of this session is locked, it locks the keychain, for all programs "
                     + "that share opened keys; sleep waits for that, for up to the five seconds "
-                    + "that logind grants. Unlocking the screen unlocks nothing.",
+                    + "that logind grants. Unlocking the screen unlocks nothing, unless the PAM "
+                    + "module of libpam-valet does.",
                 "To start it with each session, put it into a user unit with "
                     + "'WantedBy=graphical-session.target' and 'Restart=always'.",
             ],

@@ -147,6 +147,20 @@ def unlocked(world):
 
 
 @scenario(users=EVERY_USER)
+def unlocked_with_the_screen(world):
+    """A screen locker, which renews the credentials of a session, unlocks the keychain."""
+    with Login(world).keychain() as login:
+        login.pam("authenticate", "setcred(PAM_ESTABLISH_CRED)")
+        expect(login.state() == "beforeFirstUnlock", "without a session")
+        for flag in ("PAM_REFRESH_CRED", "PAM_REINITIALIZE_CRED"):
+            login.pam("authenticate", f"setcred({flag})", lines=[OTHER], code=1)
+            expect(login.state() != "unlocked", "with another password")
+            text = login.pam("authenticate", f"setcred({flag})")
+            expect(login.state() == "unlocked" and not notes(text), flag, text)
+            login.run("lock")
+
+
+@scenario(users=EVERY_USER)
 def other_passcode(world):
     """A login with another password than the passcode succeeds, and leaves the keychain locked."""
     with Login(world).keychain(OTHER) as login:
