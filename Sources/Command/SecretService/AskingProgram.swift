@@ -9,11 +9,9 @@ final class AskingProgram: Sendable {
     let title: String
     /// Its sandbox as policies name it: `flatpak:ORG.EXAMPLE.APP`, `snap:NAME`; nil for none.
     let sandbox: String?
-    /// The file that it runs; nil if the kernel does not show it.
-    let executable: Executable?
     /// nil for one that has ended.
-    private let handle: ProcessHandle?
-    /// Where the kernel shows the process.
+    private let process: Process?
+    /// Where the kernel shows processes.
     private let folder: String
 
     struct Executable: Equatable, Sendable {
@@ -22,37 +20,62 @@ final class AskingProgram: Sendable {
         let identity: FileIdentity
     }
 
+    private struct Process: Equatable, Sendable {
+        let number: Int32
+        /// As the kernel writes it: no later process of the number has the same one.
+        let start: Substring
+        /// nil if the kernel does not show it.
+        let executable: Executable?
+
+        init?(_ number: Int32, in folder: String) {
+            // As long as it has not ended, its number is no other's.
+            guard let handle = ProcessHandle(number),
+                let status = TextFile.contents("\(folder)/\(number)/stat"),
+                let fields = status.lastIndex(of: ")").map({ status[$0...].split(separator: " ") }),
+                fields.count > 20
+            else { return nil }
+            self.number = number
+            // The 22nd field (proc(5)); the second one may have spaces.
+            start = fields[20]
+            executable = AskingProgram.executable("\(folder)/\(number)/exe")
+            if handle.hasEnded { return nil }
+        }
+    }
+
     /// - Parameters:
     ///   - process: nil if the bus does not know it.
-    ///   - processes: Where the kernel shows processes.
-    init(process: Int32?, in processes: String = "/proc") {
-        guard let process, let handle = ProcessHandle(process) else {
-            (title, sandbox, executable, handle) = ("A program that has ended", nil, nil, nil)
-            folder = ""
+    ///   - folder: Where the kernel shows processes.
+    init(process: Int32?, in folder: String = "/proc") {
+        self.folder = folder
+        let number = process ?? 0
+        let found = Process(number, in: folder)
+        let sandbox = Self.sandbox("\(folder)/\(number)")
+        // The sandbox belongs to the process that was found.
+        guard let found, Process(number, in: folder) == found else {
+            (title, self.sandbox, self.process) = ("A program that has ended", nil, nil)
             return
         }
-        let folder = "\(processes)/\(process)"
-        executable = Self.executable(folder)
-        sandbox = Self.sandbox(folder)
-        let name = sandbox.map(Self.title(ofSandbox:)) ?? executable?.path ?? "A program"
-        title = "\(name) (process \(process))"
-        (self.handle, self.folder) = (handle, folder)
+        let name = sandbox.map(Self.title(ofSandbox:)) ?? found.executable?.path ?? "A program"
+        title = "\(name) (process \(number))"
+        (self.sandbox, self.process) = (sandbox, found)
     }
 
     /// A Flatpak, for which a portal speaks.
     init(flatpak application: String) {
         sandbox = "flatpak:" + application
         title = "The Flatpak \(application)"
-        (executable, handle, folder) = (nil, nil, "")
+        (process, folder) = (nil, "")
     }
+
+    var executable: Executable? { process?.executable }
 
     /// Whether the process goes on, and runs the same file.
     var isThere: Bool {
-        handle?.hasEnded == false && Self.executable(folder) == executable
+        guard let process else { return false }
+        return Process(process.number, in: folder) == process
     }
 
-    private static func executable(_ folder: String) -> Executable? {
-        let link = folder + "/exe"
+    private static func executable(_ link: String) -> Executable? {
         guard let path = FilePath.target(ofLink: link),
             let identity = try? GivenFile.identity(of: link)
         else { return nil }

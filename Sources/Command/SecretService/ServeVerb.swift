@@ -97,10 +97,14 @@ package enum ServeVerb {
             let isPlain = name.allSatisfy { letter in
                 letter.isASCII && (letter.isLetter || letter.isNumber || ".-_".contains(letter))
             }
-            guard isPlain else {
+            let group = try ItemOptions.group(name, of: shareGroup)
+            let isNew = !groups.contains {
+                Holdings.collection(of: $0) == Holdings.collection(of: group)
+            }
+            guard isPlain, isNew, group != DesktopItem.group else {
                 throw .usage("'\(shareGroup.spelling)' does not take \(quoted(name))")
             }
-            groups.append(try ItemOptions.group(name, of: shareGroup))
+            groups.append(group)
         }
         return groups
     }

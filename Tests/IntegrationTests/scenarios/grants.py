@@ -247,5 +247,7 @@ def shared_group(world):
     collection = "/org/freedesktop/secrets/collection/group_com_example_app"
     label = desktop.get(collection, "org.freedesktop.Secret.Collection", "Label")
     expect(b'"com.example.app"' in label.out, label)
-    for words in (("--share-group", "app"), ("--share-group", "a.b\n[Service]")):
+    for words in (("--share-group", "app"), ("--share-group", "a.b\n[Service]"),
+                  ("--share-group", "org.freedesktop.secrets"),
+                  ("--share-group", "a.b-c", "--share-group", "a.b_c")):
         expect(world.run("serve", *words, env=desktop.env).code == 64, words)
