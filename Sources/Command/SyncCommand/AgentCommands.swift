@@ -13,22 +13,20 @@ extension SyncCall {
     /// How long the agent may take to end after a signal.
     private static let grace = Duration.milliseconds(600)
 
-    func runAgent() throws {
+    func runAgent() throws(CLIError) {
         try unlockForItself()
         _ = try requireCircle()
         let (stopping, ended) = (Cancellation(), Cancellation())
-        try BackgroundThread.start {
-            guard let relay = try? SignalRelay([SIGINT, SIGTERM, SIGHUP], until: .immediately)
-            else { return }
-            let limit = WaitLimit(until: .never, cancellation: ended, signals: relay.descriptor)
-            _ = limit.wait(for: -1)
-            _ = relay.end()
-            stopping.cancel()
-            // A call of the store may hang. The keychain bears that its process ends at any time.
-            let grace = WaitLimit(until: Deadline(after: Self.grace), cancellation: ended)
-            if grace.wait(for: -1) == .deadline { _exit(EXIT_SUCCESS) }
+        do {
+            try BackgroundThread.start { Self.stop(stopping, unless: ended) }
+        } catch {
+            throw CLIError(.failure, "sync failed: \(error)")
         }
         defer { ended.cancel() }
+        try syncing(runAgent(until: stopping))
+    }
+
+    private func runAgent(until stopping: Cancellation) throws(KeychainFailure) {
         var last: SyncState?
         let agent = try SyncAgent(store, syncLock(), endedBy: stopping) {
             () throws(KeychainFailure) in
@@ -43,14 +41,27 @@ extension SyncCall {
         try agent.run()
     }
 
-    func runOnce() throws {
+    /// Waits for a signal, then cancels `stopping`. Ends the process if `ended` does not follow.
+    private static func stop(_ stopping: Cancellation, unless ended: Cancellation) {
+        guard let relay = try? SignalRelay([SIGINT, SIGTERM, SIGHUP], until: .immediately)
+        else { return }
+        let limit = WaitLimit(until: .never, cancellation: ended, signals: relay.descriptor)
+        _ = limit.wait(for: -1)
+        _ = relay.end()
+        stopping.cancel()
+        // A call of the store may hang. The keychain bears that its process ends at any time.
+        let grace = WaitLimit(until: Deadline(after: Self.grace), cancellation: ended)
+        if grace.wait(for: -1) == .deadline { _exit(EXIT_SUCCESS) }
+    }
+
+    func runOnce() throws(CLIError) {
         try unlockForItself()
         let notes = try requireCircle()
-        if try keychain.note(.paused, during: "look for a pause") != nil {
+        if try syncing(keychain.note(.paused, during: "look for a pause")) != nil {
             throw CLIError(.failure, "sync is paused", hint: "'valet sync resume' ends the pause")
         }
-        let outcome = try withLock {
-            let session = try session(in: open(notes.address))
+        let outcome = try withLock { () throws(CLIError) in
+            let session = try syncing(session(in: open(notes.address)))
             var outcome = session.round(progress())
             if outcome.failure == nil, values.has(SyncHelp.addMine) {
                 try offerOwnItems(isJoined: true)
@@ -59,30 +70,32 @@ extension SyncCall {
             if console.isErrorTerminal { console.show("\n") }
             return outcome
         }
-        if let failure = outcome.failure { throw failure }
+        if let failure = outcome.failure { throw CLIError(ofSync: failure) }
         switch outcome.state {
-        case .removed: throw KeychainFailure.circle(.notAMember)
-        case .alarm: throw KeychainFailure.circle(.undecidedRoster)
+        case .removed: throw CLIError(ofSync: .circle(.notAMember))
+        case .alarm: throw CLIError(ofSync: .circle(.undecidedRoster))
         default: break
         }
     }
 
-    func pause() throws {
+    func pause() throws(CLIError) {
         try setPaused([1])
         console.note("valet: sync is paused until 'valet sync resume'")
     }
 
-    func resume() throws {
+    func resume() throws(CLIError) {
         try setPaused(nil)
         console.note("valet: sync goes on")
     }
 
-    private func setPaused(_ note: [UInt8]?) throws {
+    private func setPaused(_ note: [UInt8]?) throws(CLIError) {
         _ = try requireCircle()
-        try withLock { try keychain.set(.paused, note, during: "pause sync") }
+        try withLock { () throws(CLIError) in
+            try syncing(keychain.set(.paused, note, during: "pause sync"))
+        }
     }
 
-    func printUnit() throws {
+    func printUnit() throws(CLIError) {
         guard let program = FilePath.target(ofLink: "/proc/self/exe") else {
             throw CLIError(.failure, "the path of this program cannot be read")
         }

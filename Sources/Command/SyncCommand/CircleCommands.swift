@@ -16,22 +16,22 @@ internal import ValetSystem
 extension SyncCall {
     // MARK: Founding
 
-    func create() throws {
+    func create() throws(CLIError) {
         let address = try chosenAddress()
         try requireNoCircle()
         let chosen = try openChosen(address)
         let passcode = try passcode()
-        try withLock {
+        try withLock { () throws(CLIError) in
             try requireNoCircle()
             let founder = NewMember(of: .zero)
-            let (founded, beginning) = try found(founder, address)
-            try founded.publish(in: chosen.remote)
-            try founder.keepSecrets(in: store, passcode)
-            try keepingPassword(of: chosen) { try keychain.found(beginning) }
-            try reportFirstRound(chosen.remote)
+            let (founded, beginning) = try syncing(found(founder, address))
+            try syncing(founded.publish(in: chosen.remote))
+            try syncing(founder.keepSecrets(in: store, passcode))
+            try syncing(keepingPassword(of: chosen, keychain.found(beginning)))
+            try syncing(reportFirstRound(chosen.remote))
         }
         console.note("valet: the circle is founded; this device is called \(quoted(ownName))")
-        try noteSharedItems(address)
+        try syncing(noteSharedItems(address))
         console.hint(
             "'valet sync invite' lets another device join; 'valet sync run' keeps this "
                 + "one up to date")
@@ -42,7 +42,7 @@ extension SyncCall {
 
     private func found(
         _ founder: borrowing NewMember, _ address: StoreAddress
-    ) throws -> (FoundedCircle, CircleBeginning) {
+    ) throws(KeychainFailure) -> (FoundedCircle, CircleBeginning) {
         let founded = try FoundedCircle(by: founder)
         let note = CircleNote(founded.id, founder.member.id, isFounder: true)
         let names = [note.device: ownName]
@@ -50,38 +50,39 @@ extension SyncCall {
     }
 
     /// Sends the items that the keychain has. Whatever fails is sent later.
-    private func reportFirstRound(_ remote: any SyncStore) throws {
+    private func reportFirstRound(_ remote: any SyncStore) throws(KeychainFailure) {
         let session = try session(in: remote)
         let outcome = session.round(progress())
         if let failure = outcome.failure { warn(of: failure, "nothing was sent yet") }
     }
 
-    func warn(of failure: any Error, _ consequence: String) {
-        let error = CLIError(anyOf: failure)
+    func warn(of failure: KeychainFailure, _ consequence: String) {
+        let error = CLIError(ofSync: failure)
         console.note("valet: warning: \(consequence): \(error.message)")
         if let hint = error.hint { console.hint(hint) }
     }
 
-    func move() throws {
+    func move() throws(CLIError) {
         let notes = try requireCircle()
         try requireUnlocked()
         try console.requireConsent(
             to: "Found a new circle with the items of this device? The other devices have to join "
                 + "it anew.", isGiven: options.isAgreed)
-        let remote = try open(notes.address)
+        let remote = try syncing(open(notes.address))
         let passcode = try passcode()
         let name = notes.names[notes.circle.device] ?? ownName
-        try withLock {
-            try finishOldCircle(notes, name, remote)
+        try withLock { () throws(CLIError) in
+            try syncing(finishOldCircle(notes, name, remote))
             let founder = NewMember(of: .zero)
-            var (founded, beginning) = try found(founder, notes.address)
+            var (founded, beginning) = try syncing(found(founder, notes.address))
             beginning.names[beginning.note.device] = name
-            try founded.publish(in: remote)
-            try keychain.move(beginning) { () throws(KeychainFailure) in
-                try founder.keepSecrets(in: store, passcode)
-            }
+            try syncing(founded.publish(in: remote))
+            try syncing(
+                keychain.move(beginning) { () throws(KeychainFailure) in
+                    try founder.keepSecrets(in: store, passcode)
+                })
             forgetMove(of: notes.circle.circle)
-            try reportFirstRound(remote)
+            try syncing(reportFirstRound(remote))
         }
         console.note("valet: the new circle is founded")
         console.hint(
@@ -92,7 +93,9 @@ extension SyncCall {
     /// Reads everything in the circle that this device leaves, and notifies the other devices.
     /// Messages that cannot be read any more are lost with that circle. The command goes on,
     /// because it is the last way out.
-    private func finishOldCircle(_ notes: Notes, _ name: String, _ remote: any SyncStore) throws {
+    private func finishOldCircle(
+        _ notes: Notes, _ name: String, _ remote: any SyncStore
+    ) throws(KeychainFailure) {
         let session = try session(in: remote)
         if let failure = session.round(progress()).failure {
             warn(of: failure, "not everything in the old circle could be read")
@@ -105,7 +108,7 @@ extension SyncCall {
 
     // MARK: Leaving
 
-    func leave() throws {
+    func leave() throws(CLIError) {
         let notes = try requireCircle()
         guard !values.has(SyncHelp.leaveHere) else {
             try leaveHere()
@@ -115,33 +118,33 @@ extension SyncCall {
         try requireUnlocked()
         try console.requireConsent(
             to: "Take this device out of the circle? Its items stay.", isGiven: options.isAgreed)
-        try withSession { session, _ in
+        try withSession { (session, _) throws(CLIError) in
             guard session.roster.accepted.members.count > 1 else {
                 throw CLIError(
                     .failure, "this device is the last one of the circle",
                     hint: "'valet sync leave --here' gives the circle up: nobody can join it then")
             }
-            try session.leave()
+            try syncing(session.leave())
         }
         console.note("valet: this device has left the circle; its items stay")
         forgetPassword(of: notes.address)
     }
 
-    private func leaveHere() throws {
+    private func leaveHere() throws(CLIError) {
         try console.requireConsent(
             to: "Forget the circle on this device? The other devices are not told.",
             isGiven: options.isAgreed)
-        try withLock { try keychain.end("forget the circle") }
+        try withLock { () throws(CLIError) in try syncing(keychain.end("forget the circle")) }
         console.note("valet: this device has forgotten the circle; its items stay")
         console.hint("remove it on another device: 'valet sync devices remove'")
     }
 
     // MARK: Recovery
 
-    func addRecoveryKey() throws {
+    func addRecoveryKey() throws(CLIError) {
         _ = try requireCircle()
         try requireUnlocked()
-        let status = try store.keychain.status()
+        let status = try syncing(store.keychain.status())
         guard status.hasRecoveryKey else {
             throw CLIError(
                 .failure, "the keychain has no recovery key",
@@ -150,11 +153,11 @@ extension SyncCall {
         let key = try recoveryKey { (text) throws(KeychainFailure) in
             try store.keychain.checkRecoveryKey(text)
         }
-        let circle = try withSession { session, _ in
+        let circle = try withSession { (session, _) throws(CLIError) in
             let member = NewMember(key, of: session.circle.circle).member
-            guard session.hasRoom else { throw KeychainFailure.circle(.circleIsFull) }
-            try session.admitRecoveryKey(member)
-            try keychain.update("name the recovery key") { (update) throws(KeychainFailure) in
+            guard session.hasRoom else { throw CLIError(ofSync: .circle(.circleIsFull)) }
+            try syncing(session.admitRecoveryKey(member))
+            try update("name the recovery key") { (update) throws(KeychainFailure) in
                 try update.setName("recovery key", of: member.id)
             }
             return session.circle.circle
@@ -190,7 +193,7 @@ extension SyncCall {
         }
     }
 
-    func recover() throws {
+    func recover() throws(CLIError) {
         let address = try chosenAddress()
         try requireNoCircle()
         let chosen = try openChosen(address)
@@ -205,20 +208,19 @@ extension SyncCall {
         let passcode = try passcode()
         let newcomer = NewMember(of: circle)
         let recovery = NewMember(key, of: circle)
-        let roster = try admit(newcomer, by: recovery, foreign, remote)
+        let roster = try syncing(admit(newcomer, by: recovery, foreign, remote))
         let others = roster.accepted.members.values.map(\.member).filter {
             $0.kind == .device && $0.id != newcomer.member.id
         }
         let names = [newcomer.member.id: ownName, recovery.member.id: "recovery key"]
         let note = CircleNote(circle, newcomer.member.id, isFounder: false)
-        try withLock {
-            try newcomer.keepSecrets(in: store, passcode)
-            try keepingPassword(of: chosen) {
-                try keychain.join(CircleBeginning(note, roster, address, names))
-            }
-            let session = try session(in: remote)
-            try session.readRoster()
-            try session.readLogs(progress())
+        try withLock { () throws(CLIError) in
+            try syncing(newcomer.keepSecrets(in: store, passcode))
+            let beginning = CircleBeginning(note, roster, address, names)
+            try syncing(keepingPassword(of: chosen, keychain.join(beginning)))
+            let session = try syncing(session(in: remote))
+            try syncing(session.readRoster())
+            try syncing(session.readLogs(progress()))
             try offerOwnItems(isJoined: true)
             let newest = session.report.devices.values.map(\.lastSeen).max()
             console.note(
@@ -229,7 +231,7 @@ extension SyncCall {
         console.note("valet: this device has joined the circle")
     }
 
-    private func removeOthers(_ others: [Member], _ session: SyncSession) throws {
+    private func removeOthers(_ others: [Member], _ session: SyncSession) throws(CLIError) {
         var kept: Set<DeviceID> = []
         for word in (values[SyncHelp.keep] ?? "").split(separator: ",") {
             kept.insert(try device(String(word), among: others.map(\.id), [:]))
@@ -245,12 +247,12 @@ extension SyncCall {
             console.hint("'valet sync devices remove' removes them later")
             return
         }
-        try session.remove(removed)
+        _ = try syncing(session.remove(removed))
     }
 
     private func circleToRecover(
         with key: borrowing RecoveryKey, in remote: any SyncStore
-    ) throws -> Roster {
+    ) throws(CLIError) -> Roster {
         let deadline = Deadline(after: .seconds(120))
         guard let text = values[SyncHelp.circle] else {
             throw CLIError.usage("'--circle' is missing", hint: Self.circleHint)
@@ -258,9 +260,9 @@ extension SyncCall {
         guard let id = CircleID(text: text) else {
             throw CLIError.usage("'--circle' does not take \(quoted(text))", hint: Self.circleHint)
         }
-        try remote.check(id, by: deadline)
+        try syncing(remote.check(id, by: deadline))
         let recovery = NewMember(key, of: id)
-        guard let foreign = try Roster(of: id, in: remote, by: deadline),
+        guard let foreign = try syncing(Roster(of: id, in: remote, by: deadline)),
             foreign.has(recovery)
         else {
             throw CLIError(
@@ -277,7 +279,7 @@ extension SyncCall {
     private func admit(
         _ newcomer: borrowing NewMember, by recovery: borrowing NewMember,
         _ foreign: Roster, _ remote: any SyncStore
-    ) throws -> Roster {
+    ) throws(KeychainFailure) -> Roster {
         var foreign = foreign
         for _ in 0..<5 {
             if let roster = try foreign.admit(newcomer, by: recovery, in: remote) { return roster }
@@ -286,7 +288,7 @@ extension SyncCall {
             guard let again else { break }
             foreign = again
         }
-        throw KeychainFailure.circle(.rosterInMotion)
+        throw .circle(.rosterInMotion)
     }
 }
 

@@ -23,25 +23,25 @@ extension SyncCall {
 
     // MARK: The sponsor
 
-    func invite() throws {
+    func invite() throws(CLIError) {
         try requirePerson()
         let notes = try requireCircle()
         try requireUnlocked()
-        let offer = try withSession { session, _ in
-            guard session.isMember else { throw KeychainFailure.circle(.notAMember) }
+        let offer = try withSession { (session, _) throws(CLIError) in
+            guard session.isMember else { throw CLIError(ofSync: .circle(.notAMember)) }
             guard session.roster.alarm.isEmpty else {
-                throw KeychainFailure.circle(.undecidedRoster)
+                throw CLIError(ofSync: .circle(.undecidedRoster))
             }
-            guard session.hasRoom else { throw KeychainFailure.circle(.circleIsFull) }
+            guard session.hasRoom else { throw CLIError(ofSync: .circle(.circleIsFull)) }
             return session.offer
         }
         let invitation = Invitation(
             random: SecretBytes(
                 randomByteCount: CheckedText.invitation.payloadCount, for: .keys))
         let text = invitation.text
-        var sponsor = InvitationSponsor(invitation, offer, in: try open(notes.address))
+        var sponsor = InvitationSponsor(invitation, offer, in: try syncing(open(notes.address)))
         let limit = BootLimit(after: Self.lifetime)
-        try sponsor.begin()
+        try syncing(sponsor.begin())
         do {
             try show(text)
             let request = try meet(&sponsor, limit)
@@ -53,7 +53,7 @@ extension SyncCall {
         }
     }
 
-    private func show(_ text: borrowing SecretBytes) throws {
+    private func show(_ text: borrowing SecretBytes) throws(CLIError) {
         try text.withBytes { (bytes) throws(CLIError) in try console.write(bytes) }
         try console.write("\n")
         if console.isOutputTerminal, let code = QRCode.text(of: text) { try console.write(code) }
@@ -63,15 +63,17 @@ extension SyncCall {
 
     private func meet(
         _ sponsor: inout InvitationSponsor, _ limit: BootLimit
-    ) throws -> InvitationRequest {
-        let request = try limit.poll("no device has joined in time") { try sponsor.request() }
-        let words = try sponsor.open()
+    ) throws(CLIError) -> InvitationRequest {
+        let request = try limit.poll("no device has joined in time") { () throws(KeychainFailure) in
+            try sponsor.request()
+        }
+        let words = try syncing(sponsor.open())
         console.note("valet: a device that calls itself \(quoted(request.name)) wants to join")
         guard try isSame(words) else { throw CLIError(.denied, "nobody joined") }
         console.note("valet: waiting for the answer on the other device")
         let answer = try limit.poll(
             "the other device has not answered in time: nobody joined"
-        ) { try sponsor.answer() }
+        ) { () throws(KeychainFailure) in try sponsor.answer() }
         guard answer else {
             throw CLIError(.denied, "the answer on the other device was no: nobody joined")
         }
@@ -85,26 +87,27 @@ extension SyncCall {
             "Does the other device show the same four words?", within: Self.lifetime)
     }
 
-    private func admit(_ request: InvitationRequest, _ sponsor: inout InvitationSponsor) throws {
-        try withSession { session, notes in
+    private func admit(
+        _ request: InvitationRequest, _ sponsor: inout InvitationSponsor
+    ) throws(CLIError) {
+        try withSession { (session, notes) throws(CLIError) in
             let device = session.circle.device
             let known = notes.names.filter { session.roster.accepted.members[$0.key] != nil }
-            try sponsor.send(
-                InvitationNames(
-                    known.merging([device: known[device] ?? ownName]) { old, _ in old },
-                    sponsor: device),
-                of: session)
-            try keychain.update("name a device") { (update) throws(KeychainFailure) in
+            let names = InvitationNames(
+                known.merging([device: known[device] ?? ownName]) { old, _ in old },
+                sponsor: device)
+            try syncing(sponsor.send(names, of: session))
+            try update("name a device") { (update) throws(KeychainFailure) in
                 try update.setName(request.name, of: request.member.id)
             }
-            try session.admit(request.member)
+            try syncing(session.admit(request.member))
         }
         console.note("valet: \(quoted(request.name)) has joined the circle")
     }
 
     // MARK: The joiner
 
-    func join() throws {
+    func join() throws(CLIError) {
         let address = try chosenAddress()
         try requireNoCircle()
         try requirePerson()
@@ -116,20 +119,12 @@ extension SyncCall {
         do {
             let offer = try awaitOffer(&joiner, limit)
             let newcomer = NewMember(of: offer.circle)
-            try joiner.send(InvitationRequest(newcomer.member, name: ownName))
-            let words = try limit.poll("the other device has not answered in time") {
-                if let words = try joiner.words() { return words }
-                if try joiner.isWithdrawn() { throw KeychainFailure.circle(.invitationWithdrawn) }
-                return nil
-            }
-            guard try isSame(words) else {
-                try joiner.answer(isSame: false)
-                throw CLIError(.denied, "this device has not joined")
-            }
-            try newcomer.keepSecrets(in: store, passcode)
-            try joiner.answer(isSame: true)
+            try syncing(joiner.send(InvitationRequest(newcomer.member, name: ownName)))
+            try compareWords(&joiner, limit)
+            try syncing(newcomer.keepSecrets(in: store, passcode))
+            try syncing(joiner.answer(isSame: true))
             let roster = try awaitAdmission(newcomer.member.id, offer, joiner, remote, limit)
-            var names = try namesOfOthers(roster, offer, joiner)
+            var names = try syncing(namesOfOthers(roster, offer, joiner))
             joiner.end(isJoined: true)
             names[newcomer.member.id] = ownName
             let note = CircleNote(offer.circle, newcomer.member.id, isFounder: false)
@@ -164,27 +159,43 @@ extension SyncCall {
 
     private func awaitOffer(
         _ joiner: inout InvitationJoiner, _ limit: BootLimit
-    ) throws -> InvitationOffer {
-        if let offer = try joiner.offer() { return offer }
+    ) throws(CLIError) -> InvitationOffer {
+        if let offer = try syncing(joiner.offer()) { return offer }
         console.note("valet: waiting for the other device's message in the store")
         return try limit.poll(
             "the store has shown no message of the other device in time"
-        ) { try joiner.offer() }
+        ) { () throws(KeychainFailure) in try joiner.offer() }
+    }
+
+    private func compareWords(
+        _ joiner: inout InvitationJoiner, _ limit: BootLimit
+    ) throws(CLIError) {
+        let words = try limit.poll("the other device has not answered in time") {
+            () throws(KeychainFailure) in
+            if let words = try joiner.words() { return words }
+            if try joiner.isWithdrawn() { throw .circle(.invitationWithdrawn) }
+            return nil
+        }
+        guard try isSame(words) else {
+            try syncing(joiner.answer(isSame: false))
+            throw CLIError(.denied, "this device has not joined")
+        }
     }
 
     /// Waits until the roster has this device. Before the user's yes, no part of it was read.
     private func awaitAdmission(
         _ device: DeviceID, _ offer: InvitationOffer, _ joiner: borrowing InvitationJoiner,
         _ remote: any SyncStore, _ limit: BootLimit
-    ) throws -> Roster {
+    ) throws(CLIError) -> Roster {
         console.note("valet: waiting for the answer on the other device")
         var end: Deadline?
         return try limit.poll("the other device has not answered in time") {
+            () throws(KeychainFailure) in
             let foreign = try Roster(
                 of: offer.circle, in: remote, by: Deadline(after: .seconds(60)))
             if let foreign, foreign.admits(device, after: offer) { return foreign }
             if end == nil, try joiner.isWithdrawn() { end = Deadline(after: Self.grace) }
-            if end?.hasPassed == true { throw KeychainFailure.circle(.invitationWithdrawn) }
+            if end?.hasPassed == true { throw .circle(.invitationWithdrawn) }
             return nil
         }
     }
@@ -192,7 +203,7 @@ extension SyncCall {
     /// What the sponsor calls the devices of the circle; nothing if its program does not say so.
     private func namesOfOthers(
         _ roster: Roster, _ offer: InvitationOffer, _ joiner: borrowing InvitationJoiner
-    ) throws -> [DeviceID: String] {
+    ) throws(KeychainFailure) -> [DeviceID: String] {
         guard let sponsor = roster.accepted.members[offer.sponsor]?.member else { return [:] }
         for _ in 0..<Self.lookCount {
             if let names = try joiner.names(of: sponsor) { return names }
@@ -201,27 +212,26 @@ extension SyncCall {
         return [:]
     }
 
-    private func begin(_ beginning: CircleBeginning, in chosen: ChosenStore) throws {
-        try withLock {
-            try keepingPassword(of: chosen) { try keychain.join(beginning) }
-            let session = try session(in: chosen.remote)
+    private func begin(_ beginning: CircleBeginning, in chosen: ChosenStore) throws(CLIError) {
+        try withLock { () throws(CLIError) in
+            try syncing(keepingPassword(of: chosen, keychain.join(beginning)))
+            let session = try syncing(session(in: chosen.remote))
             let outcome = session.round(progress())
             if console.isErrorTerminal { console.show("\n") }
             if let failure = outcome.failure { warn(of: failure, "not everything was read yet") }
             let isJoined = outcome.failure == nil && outcome.state != .joining
             try offerOwnItems(isJoined: isJoined)
-            if isJoined, try keychain.update("count items", { $0.replica?.unsent.count ?? 0 }) == 0
-            {
+            if isJoined, try update("count items", { $0.replica?.unsent.count ?? 0 }) == 0 {
                 _ = session.round()
             }
         }
         console.note("valet: this device has joined the circle")
-        try noteSharedItems(beginning.address)
+        try syncing(noteSharedItems(beginning.address))
         console.hint("'valet sync run' keeps it up to date; 'valet sync status' shows its progress")
     }
 
     /// Says how many items the devices share, and how to share others.
-    func noteSharedItems(_ address: StoreAddress) throws {
+    func noteSharedItems(_ address: StoreAddress) throws(KeychainFailure) {
         let shared = try keychain.update("count items") { update in
             let replica = update.replica
             return (replica?.shownItems.count ?? 0) - (replica?.unsent.count ?? 0)
@@ -238,8 +248,8 @@ extension SyncCall {
     }
 
     /// Sends items that the circle lacks, after a yes: the circle may have deleted them.
-    func offerOwnItems(isJoined: Bool) throws {
-        let count = try keychain.update("count items") { $0.replica?.unsent.count ?? 0 }
+    func offerOwnItems(isJoined: Bool) throws(CLIError) {
+        let count = try update("count items") { $0.replica?.unsent.count ?? 0 }
         guard count > 0 else { return }
         let items = count == 1 ? "1 item of this device" : "\(count) items of this device"
         let later = "'valet sync once --add-mine' sends them later"
@@ -256,9 +266,7 @@ extension SyncCall {
             console.note("valet: \(items) that the circle lacks will not be sent")
             return console.hint(later)
         }
-        try keychain.update("send items") { (update) throws(KeychainFailure) in
-            try update.sendUnsent()
-        }
+        try update("send items") { (update) throws(KeychainFailure) in try update.sendUnsent() }
     }
 }
 
@@ -273,9 +281,11 @@ struct BootLimit {
     /// Looks again and again, until there is something.
     ///
     /// - Throws: ``ExitCode/denied`` with `message` at the end; what `look` throws.
-    func poll<R>(_ message: String, _ look: () throws -> R?) throws -> R {
+    func poll<R>(
+        _ message: String, _ look: () throws(KeychainFailure) -> R?
+    ) throws(CLIError) -> R {
         while true {
-            if let found = try look() { return found }
+            if let found = try syncing(look()) { return found }
             guard ContinuousClock.now < end else { throw CLIError(.denied, message) }
             _ = Deadline(after: .seconds(1)).sleep(atMost: Self.interval)
         }

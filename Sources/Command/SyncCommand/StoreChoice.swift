@@ -73,27 +73,29 @@ extension SyncCall {
     }
 
     /// Opens a store that the options choose. Asks for the password of its user.
-    func openChosen(_ address: StoreAddress) throws -> ChosenStore {
+    func openChosen(_ address: StoreAddress) throws(CLIError) -> ChosenStore {
         guard let user = address.user else {
-            return ChosenStore(remote: try open(address), user: nil, password: nil)
+            return ChosenStore(remote: try syncing(open(address)), user: nil, password: nil)
         }
         // An address that must not get a password is refused before the password is asked for.
-        _ = try remoteStore(at: address, SecretValue(copying: Span()))
+        _ = try syncing(remoteStore(at: address, SecretValue(copying: Span())))
         let password: SecretValue = try ask(
             for: "password", "The password of \(user) at the etcd servers.",
             SyncOptions.passwordDescriptor
         ) { .accepted($0.withBytes { SecretValue(copying: $0) }) }
         return ChosenStore(
-            remote: try remoteStore(at: address, password), user: user, password: password)
+            remote: try syncing(remoteStore(at: address, password)), user: user, password: password)
     }
 
     /// Stores the password of a chosen store's user, and begins the circle by `body`. If that
     /// fails, removes the password from the keychain.
-    func keepingPassword<R>(of chosen: ChosenStore, _ body: () throws -> R) throws -> R {
+    func keepingPassword(
+        of chosen: ChosenStore, _ body: @autoclosure () throws(KeychainFailure) -> Void
+    ) throws(KeychainFailure) {
         guard let user = chosen.user, let password = chosen.password else { return try body() }
         try credentials().set(Self.service.item(user), value: password)
         do {
-            return try body()
+            try body()
         } catch {
             _ = try? credentials().delete(Self.password(of: user).query)
             throw error
@@ -122,7 +124,7 @@ extension SyncCall {
         protectionClass: .afterFirstUnlock)
 
     /// Notifies the devices of a circle that `device` goes on in a new one.
-    func announceMove(of circle: CircleID, by device: String) throws {
+    func announceMove(of circle: CircleID, by device: String) throws(KeychainFailure) {
         let name = SecretValue(copying: Array(device.utf8).span)
         try credentials().set(Self.moves.item(circle.text), value: name)
     }
@@ -132,7 +134,7 @@ extension SyncCall {
     }
 
     /// The name of the device that goes on in a new circle; nil without such a notice.
-    func moverName(of circle: CircleID) throws -> String? {
+    func moverName(of circle: CircleID) throws(KeychainFailure) -> String? {
         let value: SecretValue?
         do {
             value = try credentials().value(of: PasswordName(circle.text, in: Self.moves))

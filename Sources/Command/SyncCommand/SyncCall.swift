@@ -76,8 +76,8 @@ struct SyncCall {
         }
     }
 
-    func requireCircle() throws -> Notes {
-        guard let notes = try notes() else {
+    func requireCircle() throws(CLIError) -> Notes {
+        guard let notes = try syncing(notes()) else {
             throw CLIError(
                 .notFound, "this keychain is in no circle",
                 hint: "'valet sync create' founds one, 'valet sync join' joins one")
@@ -85,8 +85,8 @@ struct SyncCall {
         return notes
     }
 
-    func requireNoCircle() throws {
-        guard try notes() != nil else { return }
+    func requireNoCircle() throws(CLIError) {
+        guard try syncing(notes()) != nil else { return }
         throw CLIError(
             .alreadyThere, "this keychain is in a circle already",
             hint: "'valet sync status' shows it; 'valet sync leave' leaves it")
@@ -95,9 +95,9 @@ struct SyncCall {
     // MARK: Work on the circle
 
     /// Runs `body` while no agent and no other command works on the circle.
-    func withLock<R>(_ body: () throws -> R) throws -> R {
-        let held = try syncLock().acquire(before: Deadline(after: Self.patience))
-        let result = Result { try body() }
+    func withLock<R>(_ body: () throws(CLIError) -> R) throws(CLIError) -> R {
+        let held = try syncing(syncLock().acquire(before: Deadline(after: Self.patience)))
+        let result = Result(catching: body)
         _ = consume held
         return try result.get()
     }
@@ -121,19 +121,28 @@ struct SyncCall {
     }
 
     /// Runs `body` with the circle of this keychain, whose roster has just been read.
-    func withSession<R>(_ body: (SyncSession, Notes) throws -> R) throws -> R {
+    func withSession<R>(
+        _ body: (SyncSession, Notes) throws(CLIError) -> R
+    ) throws(CLIError) -> R {
         let notes = try requireCircle()
-        let remote = try open(notes.address)
-        return try withLock {
-            let session = try session(in: remote)
-            try remote.check(session.circle.circle, by: Deadline(after: .seconds(30)))
-            try session.readRoster()
+        let remote = try syncing(open(notes.address))
+        return try withLock { () throws(CLIError) in
+            let session = try syncing(session(in: remote))
+            try syncing(remote.check(session.circle.circle, by: Deadline(after: .seconds(30))))
+            try syncing(session.readRoster())
             return try body(session, notes)
         }
     }
 
+    /// Runs `body` in one write transaction of the keychain: ``SyncedKeychain/update(_:_:)``.
+    func update<R>(
+        _ operation: String, _ body: (SyncUpdate) throws(KeychainFailure) -> R
+    ) throws(CLIError) -> R {
+        try syncing(keychain.update(operation, body))
+    }
+
     /// Requires an unlocked keychain. Where each program unlocks for itself, asks for the passcode.
-    func requireUnlocked() throws {
+    func requireUnlocked() throws(CLIError) {
         try context.unlocking(store, options.passcode) { () throws(KeychainFailure) in
             let isLocked = try keychain.read("change the circle") { $0.isLocked }
             if isLocked == true { throw KeychainFailure.lockedCircle }
@@ -207,16 +216,18 @@ extension SyncBytes {
 
 // How failures of sync become errors of the command: exit codes, messages and hints.
 
-extension CLIError {
-    /// The error for whatever a step of sync has thrown.
-    init(anyOf error: any Error) {
-        switch error {
-        case let error as CLIError: self = error
-        case let failure as KeychainFailure: self.init(ofSync: failure)
-        default: self.init(.failure, "sync failed: \(Escaping.printable("\(error)"))")
-        }
+/// Evaluates `step`, a step of sync, and translates its failure by ``CLIError/init(ofSync:)``.
+func syncing<R: ~Copyable>(
+    _ step: @autoclosure () throws(KeychainFailure) -> R
+) throws(CLIError) -> R {
+    do {
+        return try step()
+    } catch {
+        throw CLIError(ofSync: error)
     }
+}
 
+extension CLIError {
     init(ofSync failure: KeychainFailure) {
         guard let code = ExitCode(ofSync: failure.code) else {
             self.init(failure)

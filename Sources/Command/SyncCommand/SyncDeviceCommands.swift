@@ -16,12 +16,16 @@ extension SyncCall {
         let report: SyncReport
     }
 
-    func known() throws -> Known {
+    func known() throws(CLIError) -> Known {
         let notes = try requireCircle()
-        let bytes = try keychain.notes(.roster, .report, during: "look at the circle")
-        return Known(
-            notes: notes, roster: try Roster(parsing: bytes?[0] ?? [], of: notes.circle.circle),
-            report: SyncReport(lastOf: bytes?[1] ?? []))
+        let bytes = try syncing(keychain.notes(.roster, .report, during: "look at the circle"))
+        do {
+            return Known(
+                notes: notes, roster: try Roster(parsing: bytes?[0] ?? [], of: notes.circle.circle),
+                report: SyncReport(lastOf: bytes?[1] ?? []))
+        } catch {
+            throw CLIError(.failure, "sync failed: \(error)")
+        }
     }
 
     /// The device that a word names: by its name, or by the start of its id.
@@ -51,7 +55,7 @@ extension SyncCall {
             known.notes.names)
     }
 
-    func listDevices() throws {
+    func listDevices() throws(CLIError) {
         let known = try known()
         let members = known.roster.accepted.members.values.sorted { $0.number < $1.number }
         var rows: [JSON] = []
@@ -87,21 +91,21 @@ extension SyncCall {
         }
     }
 
-    func renameDevice() throws {
+    func renameDevice() throws(CLIError) {
         let known = try known()
         let device = try chosenDevice(known)
         let name = values[SyncHelp.newName] ?? ""
         guard !name.isEmpty, name.utf8.count <= InvitationRequest.maximalNameByteCount else {
             throw CLIError.usage("a name has 1 to \(InvitationRequest.maximalNameByteCount) bytes")
         }
-        try withLock {
-            try keychain.update("name a device") { (update) throws(KeychainFailure) in
+        try withLock { () throws(CLIError) in
+            try update("name a device") { (update) throws(KeychainFailure) in
                 try update.setName(name, of: device)
             }
         }
     }
 
-    func removeDevice() throws {
+    func removeDevice() throws(CLIError) {
         let known = try known()
         let device = try chosenDevice(known)
         guard device != known.notes.circle.device else {
@@ -111,8 +115,8 @@ extension SyncCall {
         try requireUnlocked()
         let name = known.text(of: device)
         try console.requireConsent(to: "Remove \(name) from the circle?", isGiven: options.isAgreed)
-        try withSession { session, _ in
-            let hasBase = try session.remove([device], progress())
+        try withSession { (session, _) throws(CLIError) in
+            let hasBase = try syncing(session.remove([device], progress()))
             console.note("valet: \(name) is removed: it reads nothing that is written from now on")
             if !hasBase {
                 console.note(
@@ -123,8 +127,8 @@ extension SyncCall {
         }
     }
 
-    private func listExposedItems() throws {
-        let names = try keychain.update("list the items of the circle") {
+    private func listExposedItems() throws(CLIError) {
+        let names = try update("list the items of the circle") {
             (update) throws(KeychainFailure) in
             var names: [String] = []
             for (_, shown) in update.replica?.shownItems ?? [:] {
@@ -142,17 +146,17 @@ extension SyncCall {
         for name in names { try console.write(name + "\n") }
     }
 
-    func acceptDevice() throws {
+    func acceptDevice() throws(CLIError) {
         let known = try known()
         let device = try chosenDevice(known)
         try console.requireConsent(
             to: "Let this device replace more values than can be kept? The oldest replaced values "
                 + "are dropped.", isGiven: options.isAgreed)
-        try withSession { session, _ in try session.accept(device) }
+        try withSession { (session, _) throws(CLIError) in try syncing(session.accept(device)) }
         console.note("valet: its changes are taken in by the next 'valet sync once' or 'run'")
     }
 
-    func distrustDevice() throws {
+    func distrustDevice() throws(CLIError) {
         let known = try known()
         let authors = known.roster.alarmAuthors.sorted()
         guard !authors.isEmpty else {
@@ -164,7 +168,9 @@ extension SyncCall {
         let name = known.text(of: device)
         try console.requireConsent(
             to: "Distrust \(name) on this device for good?", isGiven: options.isAgreed)
-        let isDone = try withSession { session, _ in try session.distrust(device) }
+        let isDone = try withSession { (session, _) throws(CLIError) in
+            try syncing(session.distrust(device))
+        }
         guard isDone else { throw CLIError(.failure, "there is nothing to choose any more") }
         console.note("valet: \(name) counts as removed")
     }

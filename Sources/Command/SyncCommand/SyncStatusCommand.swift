@@ -17,19 +17,19 @@ extension SyncCall {
         var written: [LogID: UInt64] = [:]
     }
 
-    func showStatus() throws {
+    func showStatus() throws(CLIError) {
         let hasNotes: Bool
         do {
             hasNotes = try keychain.note(.circle, during: "look for a circle") != nil
         } catch {
-            guard error.code == .locked else { throw error }
+            guard error.code == .locked else { throw CLIError(ofSync: error) }
             return try showNothing(.closed)
         }
         guard hasNotes else { return try showNothing(.off) }
         let known = try known()
-        let counts = try counts()
+        let counts = try syncing(counts())
         let state = counts.isPaused ? SyncState.paused : known.report.state
-        let findings = try findings(known) + recoveryFindings(known) + moveFindings(known)
+        let findings = try findings(known) + syncing(recoveryFindings(known) + moveFindings(known))
         if values.has(ItemOptions.json) {
             return try console.write(json(known, counts, state, findings))
         }
@@ -45,7 +45,7 @@ extension SyncCall {
     }
 
     /// The status of a keychain in no circle, or of one that nothing can be read of.
-    private func showNothing(_ state: SyncState) throws {
+    private func showNothing(_ state: SyncState) throws(CLIError) {
         guard values.has(ItemOptions.json) else {
             try console.write("state       \(state.name)\n")
             return console.hint(
@@ -56,7 +56,7 @@ extension SyncCall {
         try console.write(json(nil, nil, state, []))
     }
 
-    private func show(_ known: Known, _ counts: Counts, _ state: SyncState) throws {
+    private func show(_ known: Known, _ counts: Counts, _ state: SyncState) throws(CLIError) {
         let others = others(known)
         let seen = others.count { behind($0, known, counts) == 0 }
         let lines = [
@@ -98,7 +98,7 @@ extension SyncCall {
         ])
     }
 
-    private func counts() throws -> Counts {
+    private func counts() throws(KeychainFailure) -> Counts {
         let counts = try keychain.read("count changes") { (view) throws(KeychainFailure) in
             var counts = Counts()
             counts.isPaused = try view[.paused] != nil
@@ -138,7 +138,7 @@ extension SyncCall {
 
     // MARK: Findings
 
-    private func recoveryFindings(_ known: Known) throws -> [SyncFinding] {
+    private func recoveryFindings(_ known: Known) throws(KeychainFailure) -> [SyncFinding] {
         let note = try keychain.note(.recovery, during: "look for the recovery key")
         let key = try store.keychain.status().recoveryPublicKey
         guard known.roster.staleRecoveryKey(noted: note, present: key) != nil else { return [] }
@@ -149,7 +149,7 @@ extension SyncCall {
         ]
     }
 
-    private func moveFindings(_ known: Known) throws -> [SyncFinding] {
+    private func moveFindings(_ known: Known) throws(KeychainFailure) -> [SyncFinding] {
         guard let name = try moverName(of: known.notes.circle.circle) else { return [] }
         return [
             SyncFinding(

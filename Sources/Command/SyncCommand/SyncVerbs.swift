@@ -6,7 +6,7 @@ internal import ValetCLI
 /// The verbs of `valet sync`, each with the method that carries it out.
 enum SyncVerbs {
     private typealias Verb = (
-        declaration: CommandDeclaration, run: @Sendable (SyncCall) -> () throws -> Void
+        declaration: CommandDeclaration, run: @Sendable (SyncCall) -> () throws(CLIError) -> Void
     )
 
     static var all: AddedVerbs {
@@ -14,12 +14,7 @@ enum SyncVerbs {
             (name, values, context) throws(CLIError) in
             let verb = verbs.first { $0.declaration.name == name }
             guard let verb else { return .failure }
-            let call = try SyncCall(name, values, context)
-            do {
-                try verb.run(call)()
-            } catch {
-                throw CLIError(anyOf: error)
-            }
+            try verb.run(SyncCall(name, values, context))()
             return .success
         }
     }

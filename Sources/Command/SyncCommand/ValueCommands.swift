@@ -10,10 +10,10 @@ internal import ValetSync
 internal import ValetSyncAgent
 
 extension SyncCall {
-    func listValues() throws {
+    func listValues() throws(CLIError) {
         let known = try known()
         var rows: [JSON] = []
-        for version in try versions() {
+        for version in try syncing(versions()) {
             guard let content = version.content else { continue }
             let name = ItemName(content)
             let author = author(of: version, known)
@@ -35,7 +35,7 @@ extension SyncCall {
         if values.has(ItemOptions.json) { try console.write(.array(rows)) }
     }
 
-    private func versions() throws -> [KeptVersion] {
+    private func versions() throws(KeychainFailure) -> [KeptVersion] {
         try keychain.read("list kept values") { (view) throws(KeychainFailure) in
             try kept == .conflicts ? view.conflicts() : view.replaced()
         } ?? []
@@ -48,9 +48,9 @@ extension SyncCall {
         }
     }
 
-    private func chosenValue() throws -> KeptVersion {
+    private func chosenValue() throws(CLIError) -> KeptVersion {
         let word = (values[SyncHelp.value] ?? "").lowercased()
-        let found = try versions().filter { $0.text.hasPrefix(word) }
+        let found = try syncing(versions()).filter { $0.text.hasPrefix(word) }
         let hint = "'valet sync \(kept.rawValue) list' lists them"
         guard let version = found.first, !word.isEmpty else {
             throw CLIError(.notFound, "there is no value \(quoted(word))", hint: hint)
@@ -61,14 +61,14 @@ extension SyncCall {
         return version
     }
 
-    func showValue() throws {
+    func showValue() throws(CLIError) {
         _ = try requireCircle()
         try requireUnlocked()
         let version = try chosenValue()
-        let content = try keychain.read("read a kept value") {
-            (view) throws(KeychainFailure) in
-            try view.content(of: version.id)
-        }
+        let content = try syncing(
+            keychain.read("read a kept value") { (view) throws(KeychainFailure) in
+                try view.content(of: version.id)
+            })
         switch content??.kind {
         case .value(let value):
             try value.withBytes { (bytes) throws(CLIError) in
@@ -81,19 +81,19 @@ extension SyncCall {
         }
     }
 
-    func takeValue() throws {
+    func takeValue() throws(CLIError) {
         _ = try requireCircle()
         try requireUnlocked()
         let version = try chosenValue()
-        try withLock {
-            try keychain.update("take a value") { (update) throws(KeychainFailure) in
+        try withLock { () throws(CLIError) in
+            try update("take a value") { (update) throws(KeychainFailure) in
                 try update.take(version.id)
             }
         }
         console.note("valet: this is the item's value now; the next sync sends it")
     }
 
-    func dropConflicts() throws {
+    func dropConflicts() throws(CLIError) {
         let known = try known()
         try requireUnlocked()
         let dropped: [KeptVersion]
@@ -101,7 +101,7 @@ extension SyncCall {
             let devices = Set(known.notes.names.keys)
                 .union(known.roster.accepted.members.keys)
             let device = try device(word, among: devices.sorted(), known.notes.names)
-            dropped = try versions().filter { $0.author == device.high }
+            dropped = try syncing(versions()).filter { $0.author == device.high }
         } else {
             dropped = [try chosenValue()]
         }
@@ -111,8 +111,8 @@ extension SyncCall {
         let values = dropped.count == 1 ? "this value" : "\(dropped.count) values"
         try console.requireConsent(
             to: "Remove \(values) on all devices?", isGiven: options.isAgreed)
-        try withLock {
-            try keychain.update("drop values") { (update) throws(KeychainFailure) in
+        try withLock { () throws(CLIError) in
+            try update("drop values") { (update) throws(KeychainFailure) in
                 for version in dropped { try update.drop(version.id) }
             }
         }
