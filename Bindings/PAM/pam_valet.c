@@ -204,7 +204,7 @@ static bool become_user(const struct job *job)
 // Runs in a child of a process that may have threads, so it calls async-signal-safe functions only.
 static _Noreturn void execute(const struct job *job)
 {
-    // execve(2) leaves ignored signals ignored. The numbers that refuse a change never are.
+    // execve(2) leaves ignored signals ignored. The C library does not let go of its own, 32 and 33.
     const struct sigaction standard = {.sa_handler = SIG_DFL};
     for (int number = 1; number < NSIG; number++) (void)sigaction(number, &standard, NULL);
     sigset_t none;

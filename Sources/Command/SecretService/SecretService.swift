@@ -207,7 +207,7 @@ final class SecretService {
         case .observed(let changes, let properties):
             for change in changes { try emit(change) }
             // They are for all programs.
-            for change in properties where policy.current() == nil { try emit(change) }
+            for change in properties where currentPolicy() == nil { try emit(change) }
         case .lockChanged(let isLocked):
             self.isLocked = isLocked
             if isLocked { for client in clients.keys { clients[client]?.access?.granted = [] } }
@@ -278,16 +278,21 @@ final class SecretService {
 
     func process(of client: String) -> Int32? { bus.process(of: client) }
 
-    /// What the policy lets a client do; nil without one.
-    private func access(of client: String) -> ClientAccess? {
+    /// The policy; nil if there is none. Notes once why it cannot be used.
+    private func currentPolicy() -> AccessPolicy? {
         let earlier = policy.version
-        let rules = policy.current()
+        let found = policy.current()
         if policy.version != earlier, let problem = policy.problem {
             note(
                 "valet: warning: no program can use its secrets: \(policy.path): "
                     + problem.message)
         }
-        guard let rules else {
+        return found
+    }
+
+    /// What the policy lets a client do; nil without one.
+    private func access(of client: String) -> ClientAccess? {
+        guard let rules = currentPolicy() else {
             clients[client]?.access = nil
             return nil
         }
@@ -303,7 +308,7 @@ final class SecretService {
 
     /// What the policy lets a Flatpak do, for which the portal asks; nil without one.
     func access(ofFlatpak id: String) -> ClientAccess? {
-        guard let rules = policy.current() else { return nil }
+        guard let rules = currentPolicy() else { return nil }
         let program = AskingProgram(flatpak: id)
         return ClientAccess(program, rules, version: policy.version, noteRead(by: program))
     }

@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import time
 
 from desktop import LOGIN, PASSCODE, SHARED, Desktop, asker, by_hand, need_bindings
 from support import EVERY_USER, expect, need, need_root, scenario, wait_for
@@ -137,6 +138,8 @@ def mistaken(world):
     desktop.serve()
     desktop.store(b"pass 1", "service", "mail")
     path = write(world, "allow * *", "allow everything")
+    # The service tells of the item, and reads the file for that.
+    time.sleep(0.2)
     desktop.lookup("service", "mail", code=1)
     wait_for(lambda: f"{path}: line 2: " in desktop.logged(), "the warning")
     desktop.lookup("service", "mail", code=1)
