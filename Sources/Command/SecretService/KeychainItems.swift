@@ -92,17 +92,10 @@ struct KeychainItems: SecretItems {
         return found ?? []
     }
 
-    func exists(_ id: String) throws(KeychainFailure) -> Bool {
-        guard let query = query(id) else { return false }
-        return try !session.store.references(query, for: session.caller, limit: 1).isEmpty
-    }
+    func exists(_ id: String) throws(KeychainFailure) -> Bool { try session.exists(query(id)) }
 
     func record(of id: String) throws(KeychainFailure) -> SecretRecord? {
-        guard let query = query(id) else { return nil }
-        let found = try existing { () throws(KeychainFailure) in
-            try session.attributes(of: query).itemsReportingDamage()
-        }
-        return found?.first.map(SecretRecord.init)
+        try session.item(query(id)).map(SecretRecord.init)
     }
 
     func secret(
@@ -175,6 +168,20 @@ extension KeychainSession {
         case .locked, .beforeFirstUnlock: true
         default: false
         }
+    }
+
+    /// Whether there is an item, also in a locked keychain; nil is the query of none.
+    func exists(_ query: ItemQuery?) throws(KeychainFailure) -> Bool {
+        guard let query else { return false }
+        return try !store.references(query, for: caller, limit: 1).isEmpty
+    }
+
+    /// An item without its value; nil for one that is gone.
+    func item(_ query: ItemQuery?) throws(KeychainFailure) -> StoredItem? {
+        guard let query else { return nil }
+        return try existing { () throws(KeychainFailure) in
+            try attributes(of: query).itemsReportingDamage()
+        }?.first
     }
 }
 

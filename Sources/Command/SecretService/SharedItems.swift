@@ -6,10 +6,30 @@ internal import ValetKeychainStore
 internal import ValetSealing
 internal import ValetSystem
 
+/// Items that the caller cannot change.
+protocol UnchangedItems: SecretItems {
+    /// Why.
+    var refusal: KeychainFailure { get }
+}
+
+extension UnchangedItems {
+    func store(
+        _ record: SecretRecord, _ value: SecretValue, replacing isReplacing: Bool
+    ) throws(KeychainFailure) -> (id: String, wasThere: Bool) {
+        throw refusal
+    }
+
+    func change(_ id: String, _ change: SecretChange) throws(KeychainFailure) -> Bool {
+        throw refusal
+    }
+
+    func delete(_ id: String) throws(KeychainFailure) -> Bool { throw refusal }
+}
+
 /// The generic passwords of an access group that is not the service's own, for reading: what
 /// programs and people keep by Valet, SecItem or the command. Those that need a person stay
 /// invisible.
-struct SharedItems: SecretItems {
+struct SharedItems: UnchangedItems {
     let session: KeychainSession
     let group: AccessGroup
     /// Whether to look at all items fails, with `timedOut`.
@@ -46,17 +66,10 @@ struct SharedItems: SecretItems {
         }.map { Hexadecimal.text($0.reference.itemID) }
     }
 
-    func exists(_ id: String) throws(KeychainFailure) -> Bool {
-        guard let query = query(id) else { return false }
-        return try !session.store.references(query, for: session.caller, limit: 1).isEmpty
-    }
+    func exists(_ id: String) throws(KeychainFailure) -> Bool { try session.exists(query(id)) }
 
     func record(of id: String) throws(KeychainFailure) -> SecretRecord? {
-        guard let query = query(id) else { return nil }
-        let found = try existing { () throws(KeychainFailure) in
-            try session.attributes(of: query).itemsReportingDamage()
-        }
-        return found?.first.flatMap(Self.record)
+        try session.item(query(id)).flatMap(Self.record)
     }
 
     func secret(
@@ -67,17 +80,7 @@ struct SharedItems: SecretItems {
         return value.map { ($0 ?? SecretValue(SecretBytes(byteCount: 0)), record.contentType) }
     }
 
-    func store(
-        _ record: SecretRecord, _ value: SecretValue, replacing isReplacing: Bool
-    ) throws(KeychainFailure) -> (id: String, wasThere: Bool) {
-        throw Self.readOnly
-    }
-
-    func change(_ id: String, _ change: SecretChange) throws(KeychainFailure) -> Bool {
-        throw Self.readOnly
-    }
-
-    func delete(_ id: String) throws(KeychainFailure) -> Bool { throw Self.readOnly }
+    var refusal: KeychainFailure { Self.readOnly }
 
     static let readOnly = KeychainFailure(
         .invalidRequest, during: "change a shared item",
@@ -100,7 +103,7 @@ struct SharedItems: SecretItems {
 }
 
 /// The items of a collection that a program may not use: they look locked to it, or are not there.
-struct ClosedItems: SecretItems {
+struct ClosedItems: UnchangedItems {
     let items: any SecretItems
     let isHidden: Bool
 
@@ -122,17 +125,7 @@ struct ClosedItems: SecretItems {
         throw Self.closed
     }
 
-    func store(
-        _ record: SecretRecord, _ value: SecretValue, replacing isReplacing: Bool
-    ) throws(KeychainFailure) -> (id: String, wasThere: Bool) {
-        throw Self.closed
-    }
-
-    func change(_ id: String, _ change: SecretChange) throws(KeychainFailure) -> Bool {
-        throw Self.closed
-    }
-
-    func delete(_ id: String) throws(KeychainFailure) -> Bool { throw Self.closed }
+    var refusal: KeychainFailure { Self.closed }
 
     static let closed = KeychainFailure(
         .locked, during: "use a collection", message: "the policy closes it to this program")
