@@ -117,14 +117,9 @@ struct Holdings: Sendable {
     func search(
         _ attributes: [String: String]
     ) throws(KeychainFailure) -> (unlocked: [String], locked: [String]) {
-        let isLocked = try list.session.isLocked()
-        // One look for all collections of the keychain.
-        var kept: [String: [ItemPath]]?
-        if !isLocked, !attributes.isEmpty {
-            let everything = KeychainItems(
-                list.session, collection: CollectionList.login, isQuick: isQuick)
-            kept = Dictionary(grouping: try everything.paths(having: attributes), by: \.collection)
-        }
+        // One look for all collections of the keychain, if it is unlocked.
+        let kept = attributes.isEmpty ? nil : try unlockedItems(attributes)
+        let isLocked = if kept == nil { try list.session.isLocked() } else { false }
         let others = shared.keys.sorted() + [CollectionList.session]
         let names = if let kept { kept.keys.sorted() } else { try list.all().map(\.name) }
         var (unlocked, locked): ([String], [String]) = ([], [])
@@ -146,6 +141,22 @@ struct Holdings: Sendable {
             }
         }
         return (unlocked, locked)
+    }
+
+    /// The items of the keychain that have these attributes, by their collections; nil if it is
+    /// locked.
+    private func unlockedItems(
+        _ attributes: [String: String]
+    ) throws(KeychainFailure) -> [String: [ItemPath]]? {
+        let everything = KeychainItems(
+            list.session, collection: CollectionList.login, isQuick: isQuick)
+        do {
+            return Dictionary(
+                grouping: try everything.paths(having: attributes), by: \.collection)
+        } catch {
+            guard error.code == .locked else { throw error }
+            return nil
+        }
     }
 
     static let noSuchObject = KeychainFailure(
