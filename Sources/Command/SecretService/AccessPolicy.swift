@@ -33,8 +33,11 @@ struct AccessPolicy: Sendable {
             {
                 return true
             }
-            return access != .allow
-                && [program, program + " (deleted)"].contains(executable.path)
+            // The kernel marks a file that another one has replaced.
+            let names = [program, FilePath.resolved(program) ?? program].flatMap { name in
+                [name, name + " (deleted)"]
+            }
+            return access != .allow && names.contains(executable.path)
         }
     }
 

@@ -91,6 +91,37 @@ import ValetTestSupport
         #expect(try access("allow * /\ndeny * *", nobody).access(to: "login") == .deny)
     }
 
+    @Test func `An upgrade of a running program ends what allows it, and not what denies it`()
+        throws
+    {
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent(UUID().uuidString)
+        let (path, link) = (folder.path + "/program", folder.path + "/link")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileManager.default.copyItem(atPath: "/bin/sleep", toPath: path)
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+        let program = Process()
+        program.executableURL = URL(fileURLWithPath: path)
+        program.arguments = ["100"]
+        try program.run()
+        defer { kill(program.processIdentifier, SIGKILL) }
+        func access(_ rule: String, _ file: String) throws -> AccessPolicy.Access {
+            let asking = AskingProgram(process: program.processIdentifier)
+            let others = rule == "allow" ? "deny" : "allow"
+            return try self.access("\(rule) * \(file)\n\(others) * *", asking).access(to: "login")
+        }
+        for file in [path, link] {
+            #expect(try access("allow", file) == .allow && access("ask", file) == .ask)
+        }
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.copyItem(atPath: "/bin/true", toPath: path)
+        for file in [path, link] {
+            #expect(try access("allow", file) == .deny)
+            #expect(try access("deny", file) == .deny && access("ask", file) == .ask)
+        }
+    }
+
     @Test(
         arguments: [
             "allow", "allow *", "allow * mail", "permit * *", "log", "log writes", "log reads all",

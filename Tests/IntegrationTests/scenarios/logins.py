@@ -2,6 +2,7 @@
 """The PAM module: real libpam and pamtester, with services of the scenario's own (pam_wrapper)."""
 
 import contextlib
+import fcntl
 import glob
 import json
 import os
@@ -80,17 +81,21 @@ class Login:
         with open(f"{self.services}/login", "w", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")
 
-    def wrapped(self, **env):
-        """The variables of a program whose services of PAM are the scenario's."""
-        return {"LD_PRELOAD": LIBRARIES[0], "PAM_WRAPPER": "1",
-                "PAM_WRAPPER_SERVICE_DIR": self.services, **env}
+    def wrapped(self, *words, env=None, **options):
+        """Runs a program whose services of PAM are the scenario's. One at a time: the library
+        looks for a name in /tmp that nobody has, takes it afterwards, and fails if it is gone."""
+        variables = {"LD_PRELOAD": LIBRARIES[0], "PAM_WRAPPER": "1",
+                     "PAM_WRAPPER_SERVICE_DIR": self.services, **(env or {})}
+        with open(LIBRARIES[0], "rb") as library:
+            fcntl.flock(library, fcntl.LOCK_EX)
+            return self.world.run(*words, env=variables, **options)
 
     def pam(self, *operations, lines=(PASSWORD,), code=0, env=None, **options):
         """Runs operations in one transaction of PAM; returns all that was printed and logged."""
-        outcome = self.world.run(
+        outcome = self.wrapped(
             "login", self.user, *operations, command="pamtester",
             input="".join(line + "\n" for line in lines).encode(),
-            env=self.wrapped(PAM_WRAPPER_DEBUGLEVEL="2", **(env or {})), **options)
+            env={"PAM_WRAPPER_DEBUGLEVEL": "2", **(env or {})}, **options)
         expect((outcome.code == 0) == (code == 0), operations, outcome)
         text = outcome.out.decode() + outcome.err
         for line in lines:
@@ -414,7 +419,7 @@ def hosts(world):
         shifted = "".join(chr(ord(letter) + 1) for letter in PASSWORD)
         for words in ((), ("closed",)):
             login.run("lock")
-            outcome = world.run(login.user, shifted, *words, command=host, env=login.wrapped())
+            outcome = login.wrapped(login.user, shifted, *words, command=host)
             expect(outcome.code == 0, outcome)
             expect(login.state() == "unlocked", words, login.state())
             with open(f"{login.folder}/descriptors", encoding="utf-8") as file:
