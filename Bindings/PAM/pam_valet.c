@@ -325,7 +325,11 @@ static int start_and_wait(pam_handle_t *handle, const struct job *job)
     sigset_t all, mask;
     sigfillset(&all);
     int outcome = NOT_RUN;
-    if (pthread_mutex_lock(&mutex) != 0) return outcome;
+    // In a child that a host forked from another thread, nobody might give the mutex back.
+    struct timespec end;
+    if (clock_gettime(CLOCK_REALTIME, &end) != 0) return outcome;
+    end.tv_sec += (TIME_LIMIT + REAP_LIMIT) / 1000;
+    if (pthread_mutex_timedlock(&mutex, &end) != 0) return outcome;
     (void)sigaction(SIGCHLD, &standard, &before);
     // No signal handler of the host may run in the child.
     int64_t start = now();
@@ -344,6 +348,10 @@ static int start_and_wait(pam_handle_t *handle, const struct job *job)
     }
     (void)sigaction(SIGCHLD, &before, NULL);
     (void)pthread_mutex_unlock(&mutex);
+    // A child of the host's may have ended meanwhile.
+    if ((before.sa_flags & SA_SIGINFO) ||
+        (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN))
+        (void)raise(SIGCHLD);
     return outcome;
 }
 

@@ -66,13 +66,7 @@ struct KeyringExport: ~Copyable {
 
     func run() throws(CLIError) -> ExitCode {
         let found = try logins.found(.genericPassword, [:])
-        var steps: [Step] = []
-        for item in found.items {
-            guard let service = item.text(.service),
-                DesktopItem.collection(ofService: service) != nil
-            else { continue }
-            steps.append(try step(for: item))
-        }
+        let steps = try plan(found.items)
         let conflictCount = steps.count { $0.action == .conflict }
         let isDryRun = values.has(ExportHelp.dryRun)
         if conflictCount == 0, !isDryRun {
@@ -97,26 +91,52 @@ struct KeyringExport: ~Copyable {
         return .success
     }
 
-    private func step(for item: StoredItem) throws(CLIError) -> Step {
-        var step = Step(
-            item: item, label: item.text(.label) ?? "",
-            lookup: DesktopItem.lookup(item.attributes), action: .add)
+    private func plan(_ items: [StoredItem]) throws(CLIError) -> [Step] {
+        var steps: [Step] = []
+        for item in items {
+            guard let service = item.text(.service),
+                DesktopItem.collection(ofService: service) != nil
+            else { continue }
+            steps.append(
+                Step(
+                    item: item, label: item.text(.label) ?? "",
+                    lookup: DesktopItem.lookup(item.attributes), action: .add))
+        }
+        // An item of the keyring is that of one item here: of one with its value, if there is one.
+        var taken: Set<String> = []
+        for isForSame in [true, false] {
+            for index in steps.indices where steps[index].path == nil {
+                for path in try paths(like: steps[index]) where !taken.contains(path) {
+                    if isForSame {
+                        guard try isStored(steps[index], at: path) else { continue }
+                    }
+                    steps[index].action = isForSame ? .same : conflictAction
+                    steps[index].path = path
+                    taken.insert(path)
+                    break
+                }
+            }
+        }
+        return steps
+    }
+
+    /// The keyring's items with exactly the attributes of an item.
+    private func paths(like step: Step) throws(CLIError) -> [String] {
         let wanted = Keyring.Entry.withoutGeneralSchema(step.lookup)
         let answer = try keyring.call(
             "SearchItems", of: Keyring.names.collection, at: collection
         ) { $0.write(wanted) }
-        guard let paths = answer?.texts("o", atMost: ImportedItems.maximumCount) else {
+        guard let found = answer?.texts("o", atMost: ImportedItems.maximumCount) else {
             throw CLIError(.failure, "the service does not search its items")
         }
-        for path in paths {
+        var paths: [String] = []
+        for path in found {
             guard let entry = try keyring.entry(path),
                 Keyring.Entry.withoutGeneralSchema(entry.lookup) == wanted
             else { continue }
-            let isSame = try isStored(step, at: path)
-            (step.action, step.path) = (isSame ? .same : conflictAction, path)
-            if isSame { break }
+            paths.append(path)
         }
-        return step
+        return paths
     }
 
     private var conflictAction: ImportVerb.Action {
@@ -141,6 +161,11 @@ struct KeyringExport: ~Copyable {
         if let path {
             _ = try keyring.call("SetSecret", of: Keyring.names.item, at: path) { call in
                 write(value, type, to: call)
+            }
+            _ = try keyring.call("Set", of: Keyring.properties, at: path) { call in
+                call.write(Keyring.names.item)
+                call.write("Label")
+                call.write(variant: "s") { call.write(step.label) }
             }
         } else {
             let answer = try keyring.call(

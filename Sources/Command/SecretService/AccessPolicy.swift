@@ -27,7 +27,11 @@ struct AccessPolicy: Sendable {
         /// runs; for others the path is enough, which an upgrade leaves as it was.
         func isFor(_ asking: AskingProgram) -> Bool {
             guard program != Self.everything, program != asking.sandbox else { return true }
-            guard let executable = asking.executable, program.hasPrefix("/") else { return false }
+            guard program.hasPrefix("/") else { return false }
+            // A program that the kernel does not show may be the one that is meant.
+            guard let executable = asking.executable else {
+                return access != .allow && asking.hasProcess
+            }
             if let found = try? GivenFile.identity(of: program),
                 found.isSameFile(as: executable.identity)
             {
@@ -69,17 +73,32 @@ struct AccessPolicy: Sendable {
                 throw Self.mistake(
                     index, "a rule is 'allow', 'ask' or 'deny', a collection, and a program")
             }
+            let collection = String(words[1])
+            guard collection == Rule.everything || Self.isName(collection) else {
+                throw Self.mistake(
+                    index, "a collection is its name on the bus, such as 'login', or '*' for all")
+            }
             // A path may contain spaces.
             let program = String(words[2].drop(while: \.isWhitespace))
-            let isSandbox = ["flatpak:", "snap:"].contains { program.hasPrefix($0) }
+            guard !program.hasSuffix("/"), !program.contains("#") else {
+                throw Self.mistake(index, "a program has no '#' and no '/' at the end")
+            }
+            let isSandbox = ["flatpak:", "snap:"].contains {
+                program.hasPrefix($0) && program != $0
+            }
             guard program == Rule.everything || program.hasPrefix("/") || isSandbox else {
                 throw Self.mistake(
                     index, "a program is a path, 'flatpak:ID', 'snap:NAME', or '*' for all")
             }
             rules.append(
-                Rule(access: access, collection: String(words[1]), program: program))
+                Rule(access: access, collection: collection, program: program))
         }
         (self.rules, self.notesReads) = (rules, notesReads)
+    }
+
+    /// Whether a collection can have that name; `default` is an alias.
+    private static func isName(_ text: String) -> Bool {
+        text != "default" && CollectionList.plain(text) == text
     }
 
     private static func mistake(_ index: Int, _ message: String) -> KeychainFailure {
@@ -93,46 +112,77 @@ final class PolicyFile {
     let path: String
     /// Differs for each contents.
     private(set) var version = 0
-    private var bytes: [UInt8]?
-    private var policy: AccessPolicy?
     /// Why the file cannot be used, if so.
     private(set) var problem: KeychainFailure?
+    private var policy: AccessPolicy?
+    private var last: Contents?
+    /// When a change counts.
+    private var settling: Deadline?
+
+    private enum Contents: Equatable {
+        case absent
+        case bytes([UInt8])
+        case unreadable(String, String?)
+    }
 
     private static let maximalByteCount = 1 << 20
+    private static let pause = Duration.milliseconds(250)
 
     /// - Parameter folder: The user's folder for configuration.
     init(in folder: String) {
         path = folder + "/valet/secret-service.policy"
     }
 
-    /// The policy; nil if there is no file, and ``AccessPolicy/closed`` while it cannot be used.
+    /// The policy; nil if there is no file. ``AccessPolicy/closed`` while it cannot be used, and
+    /// for a moment after a change: a file that is written in place is empty at first.
     func current() -> AccessPolicy? {
-        let known = (bytes, problem?.code)
-        var found: [UInt8]?
-        do throws(SystemError) {
-            found = try SystemFile.contents(of: path, maxByteCount: Self.maximalByteCount)
-        } catch {
-            if problem == nil || known.0 != nil { version += 1 }
-            (bytes, policy) = (nil, .closed)
-            problem = KeychainFailure(
-                .invalidRequest, during: "read the policy", message: "\(error)", hint: error.hint)
-            return policy
+        let found = contents()
+        if found != last {
+            let isFirst = last == nil
+            last = found
+            if !isFirst { settling = Deadline(after: Self.pause) }
+            version += 1
+            read(found)
         }
-        let isKnown = found == known.0 && (known.0 != nil || problem == nil)
-        guard !isKnown else { return policy }
+        guard let settling else { return policy }
+        guard settling.hasPassed else { return .closed }
+        self.settling = nil
         version += 1
-        (bytes, policy, problem) = (found, nil, nil)
-        guard let found else { return nil }
+        return policy
+    }
+
+    private func contents() -> Contents {
+        do throws(SystemError) {
+            let bytes = try SystemFile.contents(of: path, maxByteCount: Self.maximalByteCount)
+            if let bytes { return .bytes(bytes) }
+            // In a folder that cannot be searched there may be one.
+            _ = try GivenFile.identity(of: path)
+            return .absent
+        } catch {
+            return .unreadable("\(error)", error.hint)
+        }
+    }
+
+    private func read(_ contents: Contents) {
+        (policy, problem) = (nil, nil)
         do throws(KeychainFailure) {
-            guard let text = String(validating: found, as: UTF8.self) else {
-                throw KeychainFailure(
-                    .invalidRequest, during: "read the policy", message: "it is not UTF-8")
+            switch contents {
+            case .absent: return
+            case .bytes(let bytes):
+                guard let text = String(validating: bytes, as: UTF8.self) else {
+                    throw Self.failure("it is not UTF-8", nil)
+                }
+                policy = try AccessPolicy(text)
+            case .unreadable(let reason, let hint): throw Self.failure(reason, hint)
             }
-            policy = try AccessPolicy(text)
         } catch {
             (policy, problem) = (.closed, error)
         }
-        return policy
+    }
+
+    private static func failure(_ message: String, _ hint: String?) -> KeychainFailure {
+        KeychainFailure(
+            .invalidRequest, during: "read the policy", message: message, hint: hint)
     }
 }
 
@@ -154,6 +204,14 @@ struct ClientAccess: Sendable {
         (self.program, self.version) = (program, version)
         rules = policy.rules.filter { $0.isFor(program) }
         self.note = policy.notesReads ? note : nil
+    }
+
+    /// Whether a rule that names the program denies the collection to it.
+    func isRefusedByName(_ collection: String) -> Bool {
+        rules.first {
+            $0.program != AccessPolicy.Rule.everything
+                && [AccessPolicy.Rule.everything, collection].contains($0.collection)
+        }?.access == .deny
     }
 
     /// By the first rule for the program and the collection.

@@ -68,6 +68,10 @@ final class AskingProgram: Sendable {
     }
 
     var executable: Executable? { process?.executable }
+    /// False for a Flatpak for which a portal speaks.
+    var hasProcess: Bool { !folder.isEmpty }
+    /// Whether the process was found.
+    var isKnown: Bool { process != nil }
 
     /// Whether the process goes on, and runs the same file.
     var isThere: Bool {
@@ -110,9 +114,9 @@ final class AskingProgram: Sendable {
 
     /// `app-flatpak-ORG.EXAMPLE.APP-1234.scope`, `snap.NAME.APP-UUID.scope`.
     static func sandbox(inControlGroup group: String) -> String? {
-        guard group.hasSuffix(".scope") else { return nil }
+        guard group.hasSuffix(".scope") || group.hasSuffix(".service") else { return nil }
         let flatpak = "app-flatpak-"
-        if group.hasPrefix(flatpak) {
+        if group.hasPrefix(flatpak), group.hasSuffix(".scope") {
             let rest = group.dropFirst(flatpak.count).dropLast(6)
             guard let end = rest.lastIndex(of: "-"), end > rest.startIndex else { return nil }
             return "flatpak:" + rest[..<end]

@@ -145,10 +145,11 @@ extension SecretService {
     /// Half of what a message of the bus can hold.
     private static let maximalReplyByteCount = 64 << 20
     /// Each question has a thread, and one is open at a time.
-    private static let maximalAskedCount = 8
+    private static let (maximalAskedCount, maximalAskedCountOfClient) = (8, 2)
+    private static let maximalPathByteCount = 1 << 20
 
     private static let tooManyObjects = Plan.refuse(
-        .limitsExceeded, "this client has too many sessions and prompts")
+        .limitsExceeded, "this client has too many sessions, prompts or paths")
 
     private func createCollection(_ call: borrowing BusMessage) -> Plan? {
         guard let properties = call.newProperties(), let alias = call.text() else { return nil }
@@ -166,7 +167,9 @@ extension SecretService {
 
     /// Answers at once with what is open, and asks a person for the rest.
     private func unlock(_ paths: [String], for client: String) -> Plan {
-        guard let number = newNumber(for: client) else { return Self.tooManyObjects }
+        guard let number = newNumber(for: client),
+            paths.reduce(0, { $0 + $1.utf8.count }) <= Self.maximalPathByteCount
+        else { return Self.tooManyObjects }
         let inbox = inbox
         return .reading { (holdings) throws(KeychainFailure) in
             let (open, prompt) = try holdings.unlocking(paths)
@@ -189,6 +192,11 @@ extension SecretService {
             }
         }
         return .asking { (holdings) throws(KeychainFailure) in
+            var allowed: [String] = []
+            for path in kept where try holdings.access(to: ObjectPath(path)) != .deny {
+                allowed.append(path)
+            }
+            let kept = allowed
             var isDone = !kept.isEmpty
             if isDone {
                 do throws(KeychainFailure) {
@@ -271,7 +279,8 @@ extension SecretService {
             return .now(.nothing)
         }
         guard !prompt.isAsked else { return .now(.nothing) }
-        guard askedCount < Self.maximalAskedCount else {
+        let ownCount = clients[client]?.prompts.values.count { $0.isAsked } ?? 0
+        guard askedCount < Self.maximalAskedCount, ownCount < Self.maximalAskedCountOfClient else {
             inbox.add(.prompted(number, .failed("too many questions are open")))
             return .now(.nothing)
         }
@@ -308,12 +317,10 @@ extension Holdings {
         let isLocked = try list.session.isLocked()
         var (open, closed, asked): ([String], [String], Set<String>) = ([], [], [])
         for path in paths {
-            let object = ObjectPath(path)
-            let name =
-                if case .item(let item)? = object { item.collection } else {
-                    try collection(object)
-                }
+            let name = try collectionName(ObjectPath(path))
             let access = name.flatMap { self.access?.access(to: $0) } ?? .allow
+            // A person is asked only for what there is.
+            if access == .ask, let name, try record(of: name) == nil { continue }
             switch access {
             case .deny: break
             case .allow where !isLocked: open.append(path)
@@ -324,6 +331,17 @@ extension Holdings {
         }
         guard !closed.isEmpty else { return (open, nil) }
         return (open, UnlockPrompt(objects: closed, collections: asked, isForPasscode: isLocked))
+    }
+
+    /// The collection of an object; nil for others.
+    private func collectionName(_ object: ObjectPath?) throws(KeychainFailure) -> String? {
+        if case .item(let item)? = object { return item.collection }
+        return try collection(object)
+    }
+
+    /// What the calling program may do with an object.
+    func access(to object: ObjectPath?) throws(KeychainFailure) -> AccessPolicy.Access {
+        try collectionName(object).flatMap { self.access?.access(to: $0) } ?? .allow
     }
 
     /// The name of a new collection, or of the one that has the alias, which gets the label.

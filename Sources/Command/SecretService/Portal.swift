@@ -81,12 +81,16 @@ extension SecretService {
         guard call.signature == Interface.portal.methods[0].takes.joined(),
             call.text("o") != nil, let application = call.text()
         else { return nil }
-        guard !application.isEmpty else {
+        // As long as a name on the bus may be (D-Bus specification).
+        guard !application.isEmpty, application.utf8.count <= 255 else {
             return .refuse(.invalidArguments, "an application without an id has no secret")
         }
         guard let output = call.descriptor() else { return nil }
         let pipe = Output(output)
         let access = access(ofFlatpak: application)
+        if clients[call.sender]?.access?.isRefusedByName(Portal.service) == true {
+            return .refuse(.isLocked, "the policy closes it to this program")
+        }
         return .asking { (holdings) throws(KeychainFailure) in
             var response = Portal.success
             do throws(KeychainFailure) {

@@ -37,12 +37,12 @@ final class SecretService {
     /// A call that another thread carries out.
     private final class Call {
         let message: BusMessage
-        /// The program that called, if that matters.
-        let program: AskingProgram?
+        /// What the program that called may do; nil without a policy.
+        let access: ClientAccess?
 
-        init(_ message: consuming BusMessage, from program: AskingProgram?) {
+        init(_ message: consuming BusMessage, _ access: ClientAccess?) {
             self.message = message
-            self.program = program
+            self.access = access
         }
     }
 
@@ -56,14 +56,15 @@ final class SecretService {
         var isEmpty: Bool { sessions.isEmpty && prompts.isEmpty }
     }
 
-    /// More than any client needs: it could fill the memory.
-    private static let maximalObjectCount = 1_000
+    /// More than any client needs: it could fill the memory. A prompt has up to 1 MiB of paths.
+    private static let (maximalSessionCount, maximalPromptCount) = (1_000, 16)
 
     let holdings: Holdings
     let inbox: Inbox<Event>
     var clients: [String: Client] = [:]
     private let bus: BusServer
     private let policy: PolicyFile
+    private var notedProblem: String?
     private let observer: KeychainObserver
     private let workers: Workers
     /// Writes a line for the person who runs the service.
@@ -136,6 +137,11 @@ final class SecretService {
         case .call:
             let sender = message.sender
             let access = access(of: sender)
+            // What nobody knows changes nothing either.
+            if let access, !access.program.isKnown {
+                try send(Self.unknownProgram, to: message)
+                return true
+            }
             switch plan(message) {
             case .now(let answer): try send(answer, to: message)
             case .reading(let body):
@@ -143,7 +149,7 @@ final class SecretService {
                 if !workers.isBusy(for: sender) {
                     let answer = Answer.of(body, holdings.seen(by: access).quick)
                     guard case .refusal(.timeout, _) = answer else {
-                        try send(answer, to: message, from: access?.program)
+                        try send(answer, to: message, access)
                         return true
                     }
                 }
@@ -174,7 +180,7 @@ final class SecretService {
         lastNumber += 1
         let (number, inbox, holdings) = (lastNumber, inbox, holdings.seen(by: access))
         let sender = message.sender
-        calls[number] = Call(message, from: access?.program)
+        calls[number] = Call(message, access)
         let isTaken = workers.run(for: sender) {
             inbox.add(.answered(number, Answer.of(body, holdings)))
         }
@@ -183,14 +189,26 @@ final class SecretService {
         }
     }
 
-    /// - Parameter program: Gets the answer only if it goes on as it was when it called.
+    private static let unknownProgram = Answer.refusal(
+        .isLocked, "the program that asks is not known, and there is a policy")
+
+    /// Sends an answer if the program, the policy and what a person has granted are as they were
+    /// when it called.
     private func send(
-        _ answer: Answer, to call: borrowing BusMessage, from program: AskingProgram? = nil
+        _ answer: Answer, to call: borrowing BusMessage, _ access: ClientAccess?
     ) throws(SystemError) {
-        if let program, !program.isThere {
-            return try bus.refuse(
-                call, ServiceError.failed.rawValue, "the program that asks is not known any more")
-        }
+        let isCurrent =
+            if let access {
+                access.program.isThere && currentPolicy() != nil
+                    && access.version == policy.version
+                    && access.granted.isSubset(of: clients[call.sender]?.access?.granted ?? [])
+            } else {
+                currentPolicy() == nil
+            }
+        try send(isCurrent ? answer : Answer(ClosedItems.closed), to: call)
+    }
+
+    private func send(_ answer: Answer, to call: borrowing BusMessage) throws(SystemError) {
         switch answer {
         case .results(let write): try bus.reply(to: call, write)
         case .refusal(let error, let text): try bus.refuse(call, error.rawValue, text)
@@ -201,7 +219,7 @@ final class SecretService {
         switch event {
         case .answered(let number, let answer):
             guard let call = calls.removeValue(forKey: number) else { return }
-            try send(answer, to: call.message, from: call.program)
+            try send(answer, to: call.message, call.access)
         case .sessionItem(let change, let item):
             try emit(change.rawValue, item: item)
         case .observed(let changes, let properties):
@@ -280,12 +298,14 @@ final class SecretService {
 
     /// The policy; nil if there is none. Notes once why it cannot be used.
     private func currentPolicy() -> AccessPolicy? {
-        let earlier = policy.version
         let found = policy.current()
-        if policy.version != earlier, let problem = policy.problem {
-            note(
-                "valet: warning: no program can use its secrets: \(policy.path): "
-                    + problem.message)
+        if policy.problem?.message != notedProblem {
+            notedProblem = policy.problem?.message
+            if let notedProblem {
+                note(
+                    "valet: warning: no program can use its secrets: \(policy.path): "
+                        + notedProblem)
+            }
         }
         return found
     }
@@ -296,7 +316,12 @@ final class SecretService {
             clients[client]?.access = nil
             return nil
         }
-        if let known = clients[client]?.access, known.version == policy.version { return known }
+        // One that has become another program, or whose file was replaced, is looked at anew.
+        if let known = clients[client]?.access, known.version == policy.version,
+            known.program.isThere
+        {
+            return known
+        }
         let process = bus.process(of: client)
         var program = AskingProgram(process: process)
         // The number belonged to the client while the program was looked at.
@@ -323,9 +348,9 @@ final class SecretService {
     /// A number for a new object of a client; nil if it has too many.
     func newNumber(for client: String) -> UInt64? {
         let known = clients[client, default: Client()]
-        guard known.sessions.count + known.prompts.count < Self.maximalObjectCount else {
-            return nil
-        }
+        guard known.sessions.count < Self.maximalSessionCount,
+            known.prompts.count < Self.maximalPromptCount
+        else { return nil }
         clients[client] = known
         lastNumber += 1
         return lastNumber
@@ -359,7 +384,8 @@ final class SecretService {
                 for name in prompt.collections { try emitLocked(false, name, to: client) }
             }
             try bus.emit(
-                "Completed", of: Interface.prompt.rawValue, at: ObjectPath.prompt(number).text
+                "Completed", of: Interface.prompt.rawValue, at: ObjectPath.prompt(number).text,
+                to: client
             ) { message in
                 message.write(!isDone)
                 message.write(variant: "ao") { message.write(objects, as: "o") }

@@ -49,14 +49,10 @@ struct SharedItems: UnchangedItems {
 
     func isLocked() throws(KeychainFailure) -> Bool { try session.isLocked() }
 
-    /// A locked item has no attributes to find it by.
+    /// None while they are locked: what needs a person is not told apart then.
     func ids(having attributes: [String: String]?) throws(KeychainFailure) -> [String] {
         if isQuick { throw KeychainFailure(.timedOut, during: "look at many items") }
-        if try isLocked() {
-            guard attributes == nil else { return [] }
-            return try session.store.references(query, for: session.caller, limit: 100_000)
-                .map { Hexadecimal.text($0.itemID) }
-        }
+        if try isLocked() { return [] }
         let found = try existing { () throws(KeychainFailure) in
             try session.attributes(of: query).items
         }
@@ -66,7 +62,10 @@ struct SharedItems: UnchangedItems {
         }.map { Hexadecimal.text($0.reference.itemID) }
     }
 
-    func exists(_ id: String) throws(KeychainFailure) -> Bool { try session.exists(query(id)) }
+    func exists(_ id: String) throws(KeychainFailure) -> Bool {
+        if try isLocked() { return false }
+        return try record(of: id) != nil
+    }
 
     func record(of id: String) throws(KeychainFailure) -> SecretRecord? {
         try session.item(query(id)).flatMap(Self.record)

@@ -42,9 +42,11 @@ struct UnlockPrompt: Sendable {
     }
 
     private func confirm(_ program: String) -> Outcome {
+        // A long line is cut at its end, and hides no other.
         let names = collections.sorted().map { "'\($0)'" }.joined(separator: ", ")
         var prompt = PasscodePrompt(lines: [
-            "\(program) wants to use your secrets in \(names).", "Allow it until it ends?",
+            "\(program) wants to use your secrets.", "Collections (\(collections.count)): \(names)",
+            "Allow it until it ends?",
         ])
         prompt.cancellation = cancellation
         do throws(SystemError) {

@@ -380,7 +380,7 @@ def gnome_keyring(world, desktop):
     return keyring
 
 
-@scenario
+@scenario(users=EVERY_USER)
 def moved_in(world):
     """What programs kept in GNOME Keyring they find again after an import for the desktop."""
     desktop = Desktop(world)
@@ -414,7 +414,7 @@ def moved_in(world):
     expect(outcome.code == 1 and "valet serve" in outcome.err, outcome)
 
 
-@scenario
+@scenario(users=EVERY_USER)
 def moved_out(world):
     """What programs kept here they find again in GNOME Keyring after an export."""
     desktop = Desktop(world)
@@ -453,6 +453,16 @@ def moved_out(world):
     keyring.kill()
     wait_for(lambda: not desktop.is_there(), "the end of the keyring")
     move_out(code=1)
+    # Two items with the same attributes, in two collections, stay two.
+    desktop.serve()
+    by_hand(world, "twin", desktop=desktop)
+    desktop.kill()
+    keyring = gnome_keyring(world, desktop)
+    counts = move_out("--replace")
+    expect(counts["added"] == 1 and counts["same"] == 4, counts)
+    expect(move_out()["same"] == 5, "twins")
+    keyring.kill()
+    wait_for(lambda: not desktop.is_there(), "the end of the keyring")
     desktop.serve()
     for attributes, secret in kept.items():
         expect(desktop.lookup(*attributes) == secret, "still here:", attributes)
@@ -571,6 +581,12 @@ def collections():
     assert call(ROOT, "Secret.Service.ReadAlias", "(s)", "twelve") == ("/",)
     assert read(other) == "two"
     assert get(ROOT, "Service", "Collections") == [login, ROOT + "/collection/session"]
+
+def twin():
+    made = call(ROOT, "Secret.Service.CreateCollection", "(a{sv}s)", {
+        "org.freedesktop.Secret.Collection.Label": GLib.Variant("s", "work")}, "")[0]
+    create(made, "twin", {"application": "chrome", "xdg:schema": "org.freedesktop.Secret.Generic"},
+           "another")
 
 def in_memory():
     item = create(ROOT + "/collection/session", "a", {"n": "1"}, "one")
@@ -729,15 +745,16 @@ def need_bindings():
         raise Skip("needs python3-gi")
 
 
-def by_hand(world, *words, tasks=TASKS, desktop=None, seconds=60, **options):
-    """Runs one of the tasks in a program in Python; without `desktop` on one of its own."""
+def by_hand(world, *words, tasks=TASKS, desktop=None, first="", seconds=60, **options):
+    """Runs one of the tasks in a program in Python; without `desktop` on one of its own. `first` is
+    what the program does before it connects."""
     need_bindings()
     if not desktop:
         desktop = Desktop(world)
         desktop.serve()
     options.setdefault("command", "/usr/bin/python3")
-    outcome = world.run("-c", CLIENT + tasks + CALL, *words, env=desktop.env, timeout=seconds,
-                        **options)
+    outcome = world.run("-c", first + CLIENT + tasks + CALL, *words, env=desktop.env,
+                        timeout=seconds, **options)
     expect(outcome.code == 0, outcome.err)
     expect(desktop.service.poll() is None, "the service has ended")
     return desktop

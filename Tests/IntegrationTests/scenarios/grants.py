@@ -12,15 +12,23 @@ TOOL = "/usr/bin/secret-tool"
 PYTHON = "/usr/bin/python3"
 
 
-def write(world, *lines):
-    """The policy. The service reads it again at the next call."""
-    path = os.path.join(world.folder, ".config", "valet", "secret-service.policy")
+def write(desktop, *lines):
+    """Writes the policy, and waits until it counts."""
+    path = os.path.join(desktop.world.folder, ".config", "valet", "secret-service.policy")
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path + ".new", "w", encoding="utf-8") as file:
         file.write("".join(line + "\n" for line in lines))
     os.chmod(path + ".new", 0o644)
     os.rename(path + ".new", path)
+    settle(desktop)
     return path
+
+
+def settle(desktop):
+    """Waits until a change of the policy counts: a quarter of a second after a call has seen it."""
+    if desktop.is_there():
+        desktop.send(LOGIN, "org.freedesktop.DBus.Introspectable.Introspect")
+        time.sleep(0.3)
 
 
 TASKS = r"""
@@ -57,6 +65,37 @@ def sees_nothing():
     secrets = call(ROOT, "Secret.Service.GetSecrets", "(aoo)", [sys.argv[2]], session)
     assert secrets == ({},), secrets
     assert unlock(LOGIN, sys.argv[2]) == ([], "/")
+
+def leaves():
+    # Its connection ends with it, and no answer is wanted.
+    bus.call("org.freedesktop.secrets", sys.argv[2], "org.freedesktop.Secret.Item", "Delete", None,
+             None, Gio.DBusCallFlags.NONE, -1, None, None)
+    bus.flush_sync()
+    os._exit(0)
+
+def becomes():
+    import socket, struct
+    assert find()[0] == [sys.argv[2]]
+    # The same connection, in another program.
+    stream = bus.get_stream().get_socket()
+    os.set_inheritable(stream.get_fd(), True)
+    fields = b""
+    for code, kind, text in ((1, b"o", sys.argv[2]), (2, b"s", "org.freedesktop.Secret.Item"),
+                             (3, b"s", "Delete"), (6, b"s", "org.freedesktop.secrets")):
+        fields += -len(fields) % 8 * b"\0" + bytes([code, 1]) + kind + b"\0"
+        fields += -len(fields) % 4 * b"\0" + struct.pack("<I", len(text)) + text.encode() + b"\0"
+    message = b"l\1\1\1" + struct.pack("<III", 0, 99999, len(fields)) + fields
+    message += -len(message) % 8 * b"\0"
+    os.execv(sys.argv[3], ["python3", "-c",
+                           f"import os, time; os.write({stream.get_fd()}, {message!r}); time.sleep(1)"])
+
+def reads_upgraded():
+    (item,), locked = find()
+    os.rename(sys.argv[2], sys.argv[2] + ".old")
+    os.unlink(sys.argv[2] + ".old")
+    open(sys.argv[2], "w").close()
+    assert read(item) == "pass 1"
+    assert read(create(LOGIN, "a", {"n": "1"}, "one")) == "one"
 
 def makes_nothing():
     assert error(lambda: call(ROOT, "Secret.Service.CreateCollection", "(a{sv}s)", {
@@ -114,20 +153,21 @@ def by_program(world):
     desktop.store(b"pass 1", "service", "mail")
     found = desktop.tool("search", "service", "mail")
     item = f"{LOGIN}/{found.split(b']')[0].split(b'/')[-1].decode()}"
-    write(world, "# mine", "", f"allow\t* {TOOL}", "deny login *")
+    write(desktop, "# mine", "", f"allow\t* {TOOL}", "deny login *")
     expect(desktop.lookup("service", "mail") == b"pass 1", "allowed")
     by_python(world, desktop, "sees_nothing", item)
     by_python(world, desktop, "reads_elsewhere")
-    write(world, f"deny * {TOOL}")
+    write(desktop, f"deny * {TOOL}")
     desktop.lookup("service", "mail", code=1)
     desktop.tool("store", "--label", "a", "service", "mail", input=b"other", code=1)
     by_python(world, desktop, "reads")
     # A symbolic link to the program, and a sandbox that is none.
     os.symlink(PYTHON, os.path.join(world.folder, "link"))
-    write(world, f"allow * {world.folder}/link", "allow * flatpak:org.example.App", "deny * *")
+    write(desktop, f"allow * {world.folder}/link", "allow * flatpak:org.example.App", "deny * *")
     by_python(world, desktop, "reads")
     desktop.lookup("service", "mail", code=1)
-    os.remove(write(world))
+    os.remove(write(desktop))
+    settle(desktop)
     expect(desktop.lookup("service", "mail") == b"pass 1", "without a policy")
 
 
@@ -137,24 +177,30 @@ def mistaken(world):
     desktop = Desktop(world)
     desktop.serve()
     desktop.store(b"pass 1", "service", "mail")
-    path = write(world, "allow * *", "allow everything")
+    path = write(desktop, "allow * *", "allow everything")
     # The service tells of the item, and reads the file for that.
     time.sleep(0.2)
     desktop.lookup("service", "mail", code=1)
     wait_for(lambda: f"{path}: line 2: " in desktop.logged(), "the warning")
     desktop.lookup("service", "mail", code=1)
     expect(desktop.logged().count("warning") == 1, desktop.logged())
-    for text in ("allow * mail", "permit * *", "log writes", "allow *"):
-        write(world, text)
+    for text in ("allow * mail", "permit * *", "log writes", "allow *", "deny default *",
+                 "deny log-in *", f"deny login {TOOL} # mine", f"deny login {TOOL}/"):
+        write(desktop, text)
         desktop.lookup("service", "mail", code=1)
-    write(world, "allow * *")
-    os.chmod(path, 0o666)
-    desktop.lookup("service", "mail", code=1)
-    os.chmod(path, 0o644)
+    write(desktop, "allow * *")
+    for place, mode in ((path, 0o666), (os.path.dirname(path), 0)):
+        if mode or os.geteuid() != 0:
+            before = os.stat(place).st_mode
+            os.chmod(place, mode)
+            settle(desktop)
+            desktop.lookup("service", "mail", code=1)
+            os.chmod(place, before)
+            settle(desktop)
     expect(desktop.lookup("service", "mail") == b"pass 1", "mended")
     # A service does not start with one.
     desktop.kill()
-    write(world, "allow")
+    write(desktop, "allow")
     outcome = world.run("serve", env=desktop.env)
     expect(outcome.code == 64 and "line 1" in outcome.err, outcome)
 
@@ -173,7 +219,7 @@ def asked(world):
     desktop = Desktop(world, VALET_PINENTRY=pinentry)
     desktop.serve()
     desktop.store(b"pass 1", "service", "mail")
-    write(world, "ask login *")
+    write(desktop, "ask login *")
     desktop.lookup("service", "mail", code=1)
     by_python(world, desktop, "asks", "no")
     with open(answer, "w", encoding="utf-8"), open(shown, "r+", encoding="utf-8") as file:
@@ -198,7 +244,7 @@ def impostors(world):
     desktop = Desktop(world)
     desktop.serve()
     desktop.store(b"pass 1", "service", "mail")
-    write(world, f"allow * {TOOL}", f"allow * {PYTHON}", "deny * *")
+    write(desktop, f"allow * {TOOL}", f"allow * {PYTHON}", "deny * *")
     copy = os.path.join(world.folder, "python3")
     shutil.copy(PYTHON, copy)
     by_python(world, desktop, "reads")
@@ -211,19 +257,55 @@ def impostors(world):
 
 
 @scenario(users=EVERY_USER)
+def not_shown(world):
+    """What denies and asks holds for a program that the kernel does not show, and for one that is
+    gone or has become another before its call is carried out."""
+    need_bindings()
+    desktop = Desktop(world)
+    desktop.serve()
+    desktop.store(b"pass 1", "service", "mail")
+    found = desktop.tool("search", "service", "mail")
+    item = f"{LOGIN}/{found.split(b']')[0].split(b'/')[-1].decode()}"
+    write(desktop, f"deny * {PYTHON}")
+    hidden = "import ctypes\nctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\n"
+    by_hand(world, "sees_nothing", item, tasks=TASKS, desktop=desktop, first=hidden)
+    for _ in range(10):
+        by_python(world, desktop, "leaves", item)
+    copy = os.path.join(world.folder, "python3")
+    shutil.copy(PYTHON, copy)
+    write(desktop, f"allow * {PYTHON}", f"allow * {TOOL}", "deny * *")
+    by_python(world, desktop, "becomes", item, copy)
+    time.sleep(0.3)
+    expect(desktop.lookup("service", "mail") == b"pass 1", "removed")
+
+
+@scenario(users=EVERY_USER)
+def upgraded(world):
+    """A program whose file is replaced while it runs goes on as before, if no rule names it."""
+    need_bindings()
+    desktop = Desktop(world)
+    desktop.serve()
+    desktop.store(b"pass 1", "service", "mail")
+    write(desktop, "log reads")
+    copy = os.path.join(world.folder, "python3")
+    shutil.copy(PYTHON, copy)
+    by_python(world, desktop, "reads_upgraded", copy, command=copy)
+
+
+@scenario(users=EVERY_USER)
 def noted(world):
     """With 'log reads' each secret that a program gets is noted, without the secret."""
     desktop = Desktop(world)
     desktop.serve()
     desktop.store(b"hunter2-7f3a", "service", "mail")
-    write(world, "log reads")
+    write(desktop, "log reads")
     expect(desktop.lookup("service", "mail") == b"hunter2-7f3a", "the secret")
     wait_for(lambda: f"valet: {TOOL} (process " in desktop.logged(), "the note")
     expect(f" reads {LOGIN}/" in desktop.logged(), desktop.logged())
     expect("hunter2" not in desktop.logged(), "the secret is noted")
     before = desktop.logged()
     desktop.tool("search", "other", "mail")
-    write(world, "log reads", "deny * *")
+    write(desktop, "log reads", "deny * *")
     desktop.lookup("service", "mail", code=1)
     expect(desktop.logged() == before, desktop.logged())
 

@@ -13,6 +13,8 @@ struct Keyring: ~Copyable {
     let session: String
 
     static let service = "org.freedesktop.secrets"
+    /// Another name that `valet serve` owns, and no other Secret Service.
+    private static let portalOfValet = "org.freedesktop.impl.portal.desktop.valet"
     static let root = "/org/freedesktop/secrets"
     static let properties = "org.freedesktop.DBus.Properties"
     static let names = (
@@ -99,21 +101,20 @@ struct Keyring: ~Copyable {
 
     /// Whether the service that runs is a program of this keychain: `valet serve`.
     static func isValet() throws(CLIError) -> Bool {
-        let bus: SessionBus
-        do { bus = try SessionBus() } catch { throw failure(error) }
         let name = "org.freedesktop.DBus"
-        let answer: BusMessage?
         do {
-            answer = try bus.call(
-                "GetConnectionUnixProcessID", of: name, at: "/org/freedesktop/DBus", on: name,
-                [("s", service)])
+            let bus = try SessionBus()
+            func owner(_ owned: String) throws(SystemError) -> String? {
+                try bus.call(
+                    "GetNameOwner", of: name, at: "/org/freedesktop/DBus", on: name,
+                    [("s", owned)])?.text()
+            }
+            // Its process cannot be looked at: it shows nothing to others.
+            guard let own = try owner(portalOfValet) else { return false }
+            return try owner(service) == own
         } catch {
             throw failure(error)
         }
-        guard let process = answer?.number(),
-            let program = FilePath.target(ofLink: "/proc/\(process)/exe")
-        else { return false }
-        return program == FilePath.target(ofLink: "/proc/self/exe")
     }
 
     func call(
