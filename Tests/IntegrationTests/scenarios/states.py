@@ -101,7 +101,7 @@ def fill_bytes():
             while libc.syscall(SYS_ADD_KEY, b"user", b"valet-test:%d" % count, b"x" * size, size,
                                THREAD_KEYRING) > 0:
                 count += 1
-                expect(count < 150, "there is no quota")
+                expect(count < 1000, "there is no quota")
         expect(ctypes.get_errno() == errno.EDQUOT, os.strerror(ctypes.get_errno()))
         # The kernel frees the quota of revoked keys with a delay.
         time.sleep(0.2)
