@@ -114,7 +114,7 @@ extension SecretService {
         let client = call.sender
         switch algorithm {
         case TransferSession.plainName:
-            guard let number = newNumber(for: client) else { return Self.tooManyObjects }
+            guard let number = newSession(of: client) else { return Self.tooManyObjects }
             clients[client, default: Client()].sessions[number] = .plain
             return .now(
                 .results { message in
@@ -130,7 +130,7 @@ extension SecretService {
             guard let key, let agreed = TransferSession.agree(with: key, by: cipher) else {
                 return nil
             }
-            guard let number = newNumber(for: client) else { return Self.tooManyObjects }
+            guard let number = newSession(of: client) else { return Self.tooManyObjects }
             clients[client, default: Client()].sessions[number] = agreed.session
             return .now(
                 .results { message in
@@ -167,7 +167,7 @@ extension SecretService {
 
     /// Answers at once with what is open, and asks a person for the rest.
     private func unlock(_ paths: [String], for client: String) -> Plan {
-        guard let number = newNumber(for: client),
+        guard let number = newPrompt(of: client),
             paths.reduce(0, { $0 + $1.utf8.count }) <= Self.maximalPathByteCount
         else { return Self.tooManyObjects }
         let inbox = inbox

@@ -50,3 +50,23 @@ protocol SecretItems: Sendable {
     /// - Returns: false for an item that is gone.
     func delete(_ id: String) throws(KeychainFailure) -> Bool
 }
+
+/// Items that the caller cannot change.
+protocol UnchangedItems: SecretItems {
+    /// Why.
+    var refusal: KeychainFailure { get }
+}
+
+extension UnchangedItems {
+    func store(
+        _ record: SecretRecord, _ value: SecretValue, replacing isReplacing: Bool
+    ) throws(KeychainFailure) -> (id: String, wasThere: Bool) {
+        throw refusal
+    }
+
+    func change(_ id: String, _ change: SecretChange) throws(KeychainFailure) -> Bool {
+        throw refusal
+    }
+
+    func delete(_ id: String) throws(KeychainFailure) -> Bool { throw refusal }
+}

@@ -296,7 +296,7 @@ final class SecretService {
 
     func process(of client: String) -> Int32? { bus.process(of: client) }
 
-    /// The policy; nil if there is none. Notes once why it cannot be used.
+    /// The policy; nil without a file. A mistake in the file is noted when it is first seen.
     private func currentPolicy() -> AccessPolicy? {
         let found = policy.current()
         if policy.problem?.message != notedProblem {
@@ -345,13 +345,21 @@ final class SecretService {
         }
     }
 
-    /// A number for a new object of a client; nil if it has too many.
-    func newNumber(for client: String) -> UInt64? {
-        let known = clients[client, default: Client()]
-        guard known.sessions.count < Self.maximalSessionCount,
-            known.prompts.count < Self.maximalPromptCount
-        else { return nil }
-        clients[client] = known
+    /// A number for a new session of a client; nil if it has too many.
+    func newSession(of client: String) -> UInt64? {
+        let count = clients[client]?.sessions.count ?? 0
+        return count < Self.maximalSessionCount ? newNumber(for: client) : nil
+    }
+
+    /// A number for a new prompt of a client; nil if it has too many.
+    func newPrompt(of client: String) -> UInt64? {
+        let count = clients[client]?.prompts.count ?? 0
+        return count < Self.maximalPromptCount ? newNumber(for: client) : nil
+    }
+
+    private func newNumber(for client: String) -> UInt64 {
+        // A client that is known from now on is forgotten when it leaves.
+        clients[client] = clients[client] ?? Client()
         lastNumber += 1
         return lastNumber
     }

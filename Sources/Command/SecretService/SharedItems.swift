@@ -6,26 +6,6 @@ internal import ValetKeychainStore
 internal import ValetSealing
 internal import ValetSystem
 
-/// Items that the caller cannot change.
-protocol UnchangedItems: SecretItems {
-    /// Why.
-    var refusal: KeychainFailure { get }
-}
-
-extension UnchangedItems {
-    func store(
-        _ record: SecretRecord, _ value: SecretValue, replacing isReplacing: Bool
-    ) throws(KeychainFailure) -> (id: String, wasThere: Bool) {
-        throw refusal
-    }
-
-    func change(_ id: String, _ change: SecretChange) throws(KeychainFailure) -> Bool {
-        throw refusal
-    }
-
-    func delete(_ id: String) throws(KeychainFailure) -> Bool { throw refusal }
-}
-
 /// The generic passwords of an access group that is not the service's own, for reading: what
 /// programs and people keep by Valet, SecItem or the command. Those that need a person stay
 /// invisible.
@@ -99,33 +79,4 @@ struct SharedItems: UnchangedItems {
         if record.label.isEmpty { record.label = account ?? service ?? "" }
         return record
     }
-}
-
-/// The items of a collection that a program may not use: they look locked to it, or are not there.
-struct ClosedItems: UnchangedItems {
-    let items: any SecretItems
-    let isHidden: Bool
-
-    func isLocked() throws(KeychainFailure) -> Bool { true }
-
-    func ids(having attributes: [String: String]?) throws(KeychainFailure) -> [String] {
-        isHidden ? [] : try items.ids(having: attributes)
-    }
-
-    func exists(_ id: String) throws(KeychainFailure) -> Bool {
-        isHidden ? false : try items.exists(id)
-    }
-
-    func record(of id: String) throws(KeychainFailure) -> SecretRecord? { throw Self.closed }
-
-    func secret(
-        of id: String
-    ) throws(KeychainFailure) -> (value: SecretValue, contentType: String)? {
-        throw Self.closed
-    }
-
-    var refusal: KeychainFailure { Self.closed }
-
-    static let closed = KeychainFailure(
-        .locked, during: "use a collection", message: "the policy closes it to this program")
 }

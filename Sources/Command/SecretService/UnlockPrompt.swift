@@ -58,7 +58,7 @@ struct UnlockPrompt: Sendable {
         }
     }
 
-    /// Whoever types the passcode for a program also lets it use the collections.
+    /// Asks for the passcode. It also lets the program use the collections.
     private func unlock(_ store: ItemStore, _ program: String) -> Outcome {
         var problem: String?
         for _ in 0..<3 {

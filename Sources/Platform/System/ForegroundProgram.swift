@@ -70,14 +70,14 @@ package enum ForegroundProgram {
             var status: Int32 = 0
             let result = unsafe waitpid(child, &status, WNOHANG)
             if result == child { return status }
+            // Other code has reaped it: nobody knows how it ended.
+            if result < 0, errno == ECHILD { return SIGKILL }
             if signals.isEmpty, isStopped(child) {
                 usleep(settling)
                 // Nothing happens where no shell could continue this process.
                 if isStopped(child) { raise(SIGTSTP) }
                 kill(child, SIGCONT)
             }
-            // Other code has reaped it: nobody knows how it ended.
-            if result < 0, errno == ECHILD { return SIGKILL }
             if end.hasPassed {
                 kill(child, SIGKILL)
                 end = .never

@@ -17,7 +17,8 @@ import ValetTestSupport
         arguments: [
             ("app-flatpak-org.example.App-1234.scope", "flatpak:org.example.App"),
             ("app-flatpak-org.example.My-App-99.scope", "flatpak:org.example.My-App"),
-            ("snap.firefox.firefox-2f0e.scope", "snap:firefox"), ("app-flatpak-.scope", nil),
+            ("snap.firefox.firefox-2f0e.scope", "snap:firefox"),
+            ("snap.cups.cupsd.service", "snap:cups"), ("app-flatpak-.scope", nil),
             ("snap.scope", nil), ("session-2.scope", nil),
             ("app-flatpak-org.example.App-1234", nil),
         ] as [(String, String?)])

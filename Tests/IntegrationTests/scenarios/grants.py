@@ -65,6 +65,28 @@ def sees_nothing():
     secrets = call(ROOT, "Secret.Service.GetSecrets", "(aoo)", [sys.argv[2]], session)
     assert secrets == ({},), secrets
     assert unlock(LOGIN, sys.argv[2]) == ([], "/")
+    assert call(ROOT, "Secret.Service.Lock", "(ao)", [LOGIN, sys.argv[2]]) == ([], "/")
+
+def portal():
+    def answer(application):
+        reading, writing = os.pipe()
+        result = bus.call_with_unix_fd_list_sync(
+            "org.freedesktop.impl.portal.desktop.valet", "/org/freedesktop/portal/desktop",
+            "org.freedesktop.impl.portal.Secret", "RetrieveSecret",
+            GLib.Variant("(osha{sv})", ("/a", application, 0, {})), None, 0, 20000,
+            Gio.UnixFDList.new_from_array([writing]), None)[0].unpack()
+        os.set_blocking(reading, False)
+        try:
+            return result[0], len(os.read(reading, 1000))
+        except BlockingIOError:
+            return result[0], 0
+    if sys.argv[2] == "refused":
+        assert error(lambda: answer("org.example.Allowed")) == "IsLocked"
+        return
+    assert answer("org.example.Allowed") == (0, 64)
+    assert answer("org.example.Asked") == (2, 0)
+    assert answer("org.example.Denied") == (2, 0)
+    assert error(lambda: answer("x" * 256)) == "InvalidArgs"
 
 def leaves():
     # Its connection ends with it, and no answer is wanted.
@@ -109,9 +131,15 @@ def reads_elsewhere():
     assert read(item) == "one" and unlock(item, LOGIN) == ([item], "/")
 
 def asks():
-    heard = []
+    heard, others = [], []
     bus.signal_subscribe("org.freedesktop.secrets", None, None, None, None, 0,
                          lambda *signal: heard.append((signal[4], signal[5].unpack())))
+    flags = (Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT |
+             Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION)
+    other = Gio.DBusConnection.new_for_address_sync(
+        os.environ["DBUS_SESSION_BUS_ADDRESS"], flags, None, None)
+    other.signal_subscribe("org.freedesktop.secrets", None, None, None, None, 0,
+                           lambda *signal: others.append(signal[4]))
     unlocked, (item,) = find()
     assert unlocked == [] and get(item, "Item", "Locked") and get(item, "Item", "Label") == ""
     assert error(lambda: read(item)) == "IsLocked"
@@ -126,6 +154,10 @@ def asks():
         assert error(lambda: read(item)) == "IsLocked"
         return
     assert not dismissed and objects == [item], heard
+    # Nobody else hears what was opened.
+    create(ROOT + "/collection/session", "b", {"n": "2"}, "two")
+    wait(lambda: "ItemCreated" in others)
+    assert "Completed" not in others, others
     changed = lambda: [values[1]["Locked"] for member, values in heard
                        if member == "PropertiesChanged" and "Locked" in values[1]]
     wait(lambda: changed() == [False])
@@ -161,7 +193,7 @@ def by_program(world):
     desktop.lookup("service", "mail", code=1)
     desktop.tool("store", "--label", "a", "service", "mail", input=b"other", code=1)
     by_python(world, desktop, "reads")
-    # A symbolic link to the program, and a sandbox that is none.
+    # A rule may name a link to the program. One for a Flatpak is for no other program.
     os.symlink(PYTHON, os.path.join(world.folder, "link"))
     write(desktop, f"allow * {world.folder}/link", "allow * flatpak:org.example.App", "deny * *")
     by_python(world, desktop, "reads")
@@ -290,6 +322,18 @@ def upgraded(world):
     copy = os.path.join(world.folder, "python3")
     shutil.copy(PYTHON, copy)
     by_python(world, desktop, "reads_upgraded", copy, command=copy)
+
+
+@scenario(users=EVERY_USER)
+def portal_policy(world):
+    """A policy decides for each Flatpak that asks the portal, and for the program that speaks for it."""
+    desktop = Desktop(world)
+    desktop.serve()
+    write(desktop, "allow portal flatpak:org.example.Allowed",
+          "ask portal flatpak:org.example.Asked", "deny portal flatpak:org.example.Denied")
+    by_python(world, desktop, "portal", "answered")
+    write(desktop, "allow portal flatpak:org.example.Allowed", f"deny portal {PYTHON}")
+    by_python(world, desktop, "portal", "refused")
 
 
 @scenario(users=EVERY_USER)

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainModel
+internal import ValetSealing
+
+/// The items of a collection that a program may not use: they look locked to it, or are not there.
+struct ClosedItems: UnchangedItems {
+    let items: any SecretItems
+    let isHidden: Bool
+
+    func isLocked() throws(KeychainFailure) -> Bool { true }
+
+    func ids(having attributes: [String: String]?) throws(KeychainFailure) -> [String] {
+        isHidden ? [] : try items.ids(having: attributes)
+    }
+
+    func exists(_ id: String) throws(KeychainFailure) -> Bool {
+        isHidden ? false : try items.exists(id)
+    }
+
+    func record(of id: String) throws(KeychainFailure) -> SecretRecord? { throw Self.closed }
+
+    func secret(
+        of id: String
+    ) throws(KeychainFailure) -> (value: SecretValue, contentType: String)? {
+        throw Self.closed
+    }
+
+    var refusal: KeychainFailure { Self.closed }
+
+    static let closed = KeychainFailure(
+        .locked, during: "use a collection", message: "the policy closes it to this program")
+}
