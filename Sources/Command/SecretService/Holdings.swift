@@ -91,6 +91,16 @@ struct Holdings: Sendable {
         return shared.first { $0.value == item.accessGroup }?.key
     }
 
+    /// What is told of an item that somebody has opened.
+    func record(of item: StoredItem) -> SecretRecord? {
+        item.accessGroup == DesktopItem.group ? SecretRecord(item) : SharedItems.record(item)
+    }
+
+    /// The ids of the items of a collection; nil if they have to be opened for that.
+    func itemsWithoutOpening(of collection: String) -> [String]? {
+        shared[collection] == nil ? try? items(of: collection).ids(having: nil) : nil
+    }
+
     /// nil if there is no such collection.
     func record(of collection: String) throws(KeychainFailure) -> CollectionRecord? {
         if let group = shared[collection] {

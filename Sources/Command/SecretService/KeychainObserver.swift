@@ -73,9 +73,20 @@ final class KeychainObserver: Sendable {
             }
             seen.isLocked = isLocked
         }
-        if let changes = try? store.changes(since: &seen.snapshot, noting: subject) {
-            let observed = changes.compactMap(Self.change)
-            if !observed.isEmpty { inbox.add(.observed(observed, properties(after: observed))) }
+        // To watch is no use of the keychain: what it opens is not opened once more.
+        var records: [ItemPath: SecretRecord] = [:]
+        let changes = try? store.changes(since: &seen.snapshot) { item in
+            let subject = self.subject(item)
+            if case .item(let path)? = subject, last.isLocked != nil,
+                records.count <= Self.maximalChangeCount
+            {
+                records[path] = self.holdings.record(of: item)
+            }
+            return subject
+        }
+        let observed = (changes ?? []).compactMap(Self.change)
+        if !observed.isEmpty {
+            inbox.add(.observed(observed, properties(after: observed, records)))
         }
         return seen
     }
@@ -97,33 +108,42 @@ final class KeychainObserver: Sendable {
         }
     }
 
-    /// The new properties of what has changed, as far as they can be read.
-    private func properties(after changes: [ObservedChange]) -> [PropertyChange] {
-        var (objects, collections): ([ObjectPath], Set<String>) = ([], [])
+    /// The new properties of what has changed, as far as they can be told.
+    private func properties(
+        after changes: [ObservedChange], _ records: [ItemPath: SecretRecord]
+    ) -> [PropertyChange] {
+        var (told, collections): ([PropertyChange], Set<String>) = ([], [])
         var isServiceChanged = false
+        func tell(_ object: ObjectPath) {
+            // Without the items of a collection.
+            if let properties = try? holdings.properties(of: object, only: "Label") {
+                told.append(PropertyChange(object: object, properties: properties))
+            }
+        }
         for change in changes {
             switch (change.subject, change.kind) {
-            case (.item(let item), .changed): objects.append(.item(item))
+            case (.item(let item), .changed):
+                guard let record = records[item], records.count <= Self.maximalChangeCount else {
+                    continue
+                }
+                told.append(
+                    PropertyChange(
+                        object: .item(item), properties: Holdings.properties(of: record)))
             case (.item(let item), _): collections.insert(item.collection)
-            case (.collection(let name), .changed): objects.append(.collection(name))
+            case (.collection(let name), .changed): tell(.collection(name))
             case (.collection, _): isServiceChanged = true
             }
         }
-        if objects.count > Self.maximalChangeCount { objects = [] }
-        if isServiceChanged { objects.append(.service) }
-        return objects.compactMap { object in
-            // Without the items of a collection.
-            (try? holdings.properties(of: object, only: "Label"))
-                .map { PropertyChange(object: object, properties: $0) }
+        if isServiceChanged { tell(.service) }
+        for name in collections.sorted() {
+            guard let ids = holdings.itemsWithoutOpening(of: name),
+                ids.count <= Self.maximalItemCount
+            else { continue }
+            let paths = ids.map { ItemPath(collection: name, id: $0).text }
+            told.append(
+                PropertyChange(object: .collection(name), properties: [("Items", .paths(paths))]))
         }
-            + collections.sorted().compactMap { name in
-                guard let ids = try? holdings.items(of: name).ids(having: nil),
-                    ids.count <= Self.maximalItemCount
-                else { return nil }
-                let paths = ids.map { ItemPath(collection: name, id: $0).text }
-                return PropertyChange(
-                    object: .collection(name), properties: [("Items", .paths(paths))])
-            }
+        return told
     }
 
     private func subject(_ item: StoredItem) -> ObservedChange.Subject? {

@@ -150,9 +150,14 @@ extension Holdings {
             record = try items.record(of: item.id)
             guard record != nil else { throw Self.noSuchObject }
         }
+        return Self.properties(of: record)
+    }
+
+    /// - Parameter record: nil for an item that is locked.
+    static func properties(of record: SecretRecord?) -> [Property] {
         let attributes = record?.attributes ?? [:]
         return [
-            ("Locked", .flag(isLocked)), ("Attributes", .attributes(attributes)),
+            ("Locked", .flag(record == nil)), ("Attributes", .attributes(attributes)),
             ("Label", .text(record?.label ?? "")),
             ("Type", .text(attributes["xdg:schema"] ?? "")),
             ("Created", .time(record?.created ?? 0)), ("Modified", .time(record?.modified ?? 0)),

@@ -67,7 +67,7 @@ struct SharedItems: UnchangedItems {
 
     /// What clients find it by: service and account, as Python's keyring and secret-tool's examples
     /// have them.
-    private static func record(_ item: StoredItem) -> SecretRecord? {
+    static func record(_ item: StoredItem) -> SecretRecord? {
         guard item.attributes[.accessControl] == nil else { return nil }
         var record = SecretRecord(item)
         let (service, account) = (item.attributes[.service]?.text, item.attributes[.account]?.text)

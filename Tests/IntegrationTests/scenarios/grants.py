@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """valet serve with a policy: what each program may do, and what is noted."""
 
+import json
 import os
 import shutil
 import time
@@ -322,6 +323,27 @@ def upgraded(world):
     copy = os.path.join(world.folder, "python3")
     shutil.copy(PYTHON, copy)
     by_python(world, desktop, "reads_upgraded", copy, command=copy)
+
+
+@scenario(users=EVERY_USER)
+def locks_by_itself(world):
+    """The service that watches a shared group keeps no keychain unlocked beyond its idle time."""
+    app = ("--app", "com.example.app")
+    outcome = world.run("passcode", "set", "--passcode-fd", "0", input=PASSCODE, env=SHARED)
+    expect(outcome.code == 0, outcome)
+    world.set("early", "value", *app, env=SHARED)
+    desktop = Desktop(world)
+    desktop.serve("--share-group", "com.example.app")
+    outcome = world.run("unlock", "--auto-lock", "4s", "--passcode-fd", "0", input=PASSCODE,
+                        env=SHARED)
+    expect(outcome.code == 0, outcome)
+    # Writes that need no unlocked keychain do not count either.
+    for number in range(14):
+        world.set(f"later-{number}", "value", *app, "--accessibility", "after-first-unlock",
+                  env=SHARED)
+        time.sleep(0.5)
+    outcome = world.run("status", "--json", env=SHARED)
+    expect(json.loads(outcome.out)["state"] == "locked", outcome)
 
 
 @scenario(users=EVERY_USER)
