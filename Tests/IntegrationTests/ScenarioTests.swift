@@ -11,10 +11,8 @@ struct Scenario: Decodable, Sendable, CustomTestStringConvertible {
     /// The user that runs a scenario; without root it is the caller.
     enum User: String, Decodable {
         case caller
-        /// A user other than root.
+        /// A user other than root, whose quota of kernel keys nobody else uses.
         case ordinary
-        /// A user whose quota of kernel keys nobody else uses.
-        case lonely
 
         var option: [String] { self == .caller ? [] : ["--\(rawValue)-user"] }
     }

@@ -14,7 +14,7 @@ from kills import CHANGING, spread
 from passcodes import ALONE, SHARED
 from states import fill_bytes, make_room
 from stops import go_on, stops
-from support import COMMAND, CRASH_TEST, LONELY, Agent, expect, need_quota, need_root, scenario
+from support import COMMAND, CRASH_TEST, ORDINARY, Agent, expect, need_quota, need_root, scenario
 
 LOCKED = ("locked ", "beforeFirstUnlock ")
 
@@ -137,7 +137,7 @@ def rotating(world):
     lock_inside(world, "rotating")
 
 
-@scenario(users=(LONELY,))
+@scenario(users=(ORDINARY,))
 def rotating_without_room(world):
     """A lock during a rotation without room for kernel keys holds."""
     need_quota(world)

@@ -18,7 +18,6 @@ OTHER = "battery staple"
 SHARED = {"VALET_LOCK_STATE": "kernel"}
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../Bindings/PAM")
 LIBRARIES = glob.glob("/usr/lib/*/libpam_wrapper.so")
-USER = "nobody"
 # What the module runs; {folder} belongs to the user who logs in. The environment is the module's.
 RUNS = """#!/bin/sh
 export VALET_HOME={folder}/keychain VALET_LOCK_STATE=kernel
@@ -37,9 +36,13 @@ class Login:
             raise Skip("needs libpam-wrapper and libpam0g-dev")
         self.world = world
         self.is_root = os.geteuid() == 0
-        self.user = USER if self.is_root else pwd.getpwuid(os.geteuid()).pw_name
-        self.number = pwd.getpwnam(self.user).pw_uid
-        self.prefix = ("setpriv", f"--reuid={USER}", "--regid=nogroup", "--clear-groups")
+        self.number = world.add_user() if self.is_root else os.geteuid()
+        try:
+            self.user = pwd.getpwuid(self.number).pw_name
+        except KeyError:
+            raise Skip("needs a user with a name") from None
+        self.prefix = (
+            "setpriv", f"--reuid={self.number}", f"--regid={self.number}", "--clear-groups")
         self.folder = os.path.join(world.folder, "user")
         self.home = os.path.join(self.folder, "keychain")
         os.mkdir(self.folder, 0o700)
@@ -389,7 +392,7 @@ def sessions_of_others(world):
     for name in ("root", "daemon", "no-such-user"):
         login.login(env={"PAM_USER": name})
         expect(not os.path.exists(ran), f"ran for {name}")
-    login.login(env={"PAM_USER": USER})
+    login.login(env={"PAM_USER": login.user})
     with open(ran, encoding="utf-8") as file:
         expect(file.read() == f"{login.number}\n", "not as the user")
 

@@ -11,7 +11,7 @@ import time
 from kills import CHANGING, calls, killed, spread
 from passcodes import SHARED
 from sandboxes import Keys
-from support import CRASH_TEST, LONELY, expect, need_root, scenario
+from support import CRASH_TEST, ORDINARY, expect, need_root, scenario
 
 KEYRING = ("add_key", "keyctl")
 CALLS = (*CHANGING, *KEYRING, "prctl", "openat", "pread64")
@@ -179,31 +179,31 @@ def check_quota(before):
         time.sleep(0.05)
 
 
-@scenario(users=(LONELY,), script=CRASH_TEST)
+@scenario(users=(ORDINARY,), script=CRASH_TEST)
 def unlocking(world):
     """A kill of an unlock leaves the keychain locked or unlocked."""
     kill_at_each(world, "unlocking")
 
 
-@scenario(users=(LONELY,), script=CRASH_TEST)
+@scenario(users=(ORDINARY,), script=CRASH_TEST)
 def unlocking_first(world):
     """A kill of the first unlock leaves the keychain locked or unlocked."""
     kill_at_each(world, "unlocking_first")
 
 
-@scenario(users=(LONELY,), script=CRASH_TEST)
+@scenario(users=(ORDINARY,), script=CRASH_TEST)
 def unlocking_again(world):
     """A kill of a repeated unlock leaves the keychain unlocked."""
     kill_at_each(world, "unlocking_again")
 
 
-@scenario(users=(LONELY,), script=CRASH_TEST)
+@scenario(users=(ORDINARY,), script=CRASH_TEST)
 def locking(world):
     """A kill of a lock leaves the keychain unlocked or locked."""
     kill_at_each(world, "locking")
 
 
-@scenario(users=(LONELY,), script=CRASH_TEST)
+@scenario(users=(ORDINARY,), script=CRASH_TEST)
 def locking_all(world):
     """A kill of a full lock leaves the keychain unlocked or fully locked."""
     kill_at_each(world, "locking_all")

@@ -12,7 +12,7 @@ import time
 
 import keybags
 from kills import created
-from support import COMMAND, CRASH_TEST, EVERY_USER, LONELY, expect, need, need_quota, scenario
+from support import COMMAND, CRASH_TEST, EVERY_USER, ORDINARY, expect, need, need_quota, scenario
 
 PASSCODE = "correct horse"
 OTHER = "battery staple"
@@ -292,7 +292,7 @@ def unreadable(world):
         expect(state(world) == "locked", "not locked with a damaged database")
 
 
-@scenario(users=(LONELY,))
+@scenario(users=(ORDINARY,))
 def unreadable_and_unknown(world):
     """If nothing tells which keychain to lock, all of the user's are locked."""
     need_quota(world)

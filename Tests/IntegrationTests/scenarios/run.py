@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""usage: run.py [--ordinary-user | --lonely-user] [--thorough] MODULE.SCENARIO
+"""usage: run.py [--ordinary-user] [--thorough] MODULE.SCENARIO
        run.py --list
        run.py --names crash-test | leak-test
 
@@ -7,8 +7,7 @@ Runs one scenario against $VALET_TEST_COMMAND and $VALET_TEST_AGENT. Exits 0 if 
 what it should, 77 if the machine lacks something, 1 with the reason otherwise. Without an option
 the scenario runs as the first user that it declares.
 
---ordinary-user   as user 65534, where started by root
---lonely-user     as a user of its own, where started by root: nobody else uses its quota of keys
+--ordinary-user   as a user of its own, where started by root: nobody else uses its quota of keys
 --thorough        as long as it takes, not as long as a test run may take
 --list            prints every scenario with its title and its users, as JSON
 --names           prints the names of the scenarios that a script runs, one a line
@@ -18,7 +17,6 @@ import glob
 import importlib
 import json
 import os
-import random
 import shutil
 import signal
 import sys
@@ -31,8 +29,7 @@ sys.path.insert(0, HERE)
 
 import support  # noqa: E402
 
-OPTIONS = {"--ordinary-user": support.ORDINARY, "--lonely-user": support.LONELY}
-NUMBERS = {support.ORDINARY: 65534, support.LONELY: random.randrange(100_000, 1_000_000)}
+ORDINARY = "--ordinary-user"
 
 
 def declared():
@@ -68,16 +65,16 @@ def copy_programs():
     return folder
 
 
-def become(number, folder):
-    """Gives up root, in a child; its parent deletes the folder of programs at the end."""
+def give_up_root(folder):
+    """Becomes a user of its own in a child; its parent cleans up at the end."""
+    number = support.add_user()
     child = os.fork()
     if child:
         _, status = os.waitpid(child, 0)
+        support.clear_keys(number)
         shutil.rmtree(folder)
         sys.exit(os.waitstatus_to_exitcode(status))
-    os.setgroups([])
-    os.setresgid(number, number, number)
-    os.setresuid(number, number, number)
+    support.become(number)
 
 
 def find(name):
@@ -96,13 +93,13 @@ def run(name, user, is_thorough):
     folder = copy_programs() if is_another else None
     scenario = find(name)
     if is_another:
-        become(NUMBERS[user], folder)
+        give_up_root(folder)
     try:
         if not is_thorough:
             limit_time(scenario.seconds)
         with support.World() as world:
             world.is_thorough = is_thorough
-            world.is_alone = is_another and user == support.LONELY
+            world.is_alone = is_another
             scenario.function(world)
     except support.Skip as reason:
         print(f"skipped: {reason}")
@@ -133,17 +130,14 @@ def main(arguments):
     if options == ["--names"] and len(names) == 1:
         list_names(names[0])
         return 0
-    if len(names) != 1 or set(options) - {*OPTIONS, "--thorough"}:
+    if len(names) != 1 or set(options) - {ORDINARY, "--thorough"}:
         print(__doc__)
         return 64
-    users = [OPTIONS[option] for option in options if option in OPTIONS]
-    if not users:
-        first = find(names[0]).users[0]
-        again = [option for option, user in OPTIONS.items() if user == first]
-        if again:
-            # Anew, as the scenarios have their programs' paths already.
-            os.execv(sys.executable, [sys.executable, __file__, *again, *arguments])
-    return run(names[0], users[0] if users else support.CALLER, "--thorough" in options)
+    if ORDINARY not in options and find(names[0]).users[0] == support.ORDINARY:
+        # Anew, as the scenarios have their programs' paths already.
+        os.execv(sys.executable, [sys.executable, __file__, ORDINARY, *arguments])
+    user = support.ORDINARY if ORDINARY in options else support.CALLER
+    return run(names[0], user, "--thorough" in options)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import signal
 import time
 
 import passcodes
-from support import EVERY_USER, LONELY, expect, need_quota, scenario
+from support import EVERY_USER, ORDINARY, expect, need_quota, scenario
 
 KERNEL = {"VALET_LOCK_STATE": "kernel"}
 SYS_ADD_KEY, SYS_KEYCTL, THREAD_KEYRING, KEYCTL_CLEAR = 248, 250, -1, 7
@@ -61,7 +61,7 @@ def two_keychains(world):
     finish(first)
 
 
-@scenario(users=(LONELY,))
+@scenario(users=(ORDINARY,))
 def full_quota(world):
     """Without room for kernel keys each process unlocks for itself."""
     need_quota(world)
@@ -107,7 +107,7 @@ def fill_bytes():
         time.sleep(0.2)
 
 
-@scenario(users=(LONELY,))
+@scenario(users=(ORDINARY,))
 def no_room_for_new_keys(world):
     """Keys change even without room in the kernel, and then programs unlock again."""
     need_quota(world)

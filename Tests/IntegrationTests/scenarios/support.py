@@ -4,6 +4,7 @@ that use the library."""
 
 import ctypes
 import os
+import random
 import select
 import shutil
 import signal
@@ -20,9 +21,9 @@ AGENT_ITEMS = ("--app", "ValetTestAgent", "--id", "integration")
 FILES = ("keychain.db", "keychain.db-wal", "keychain.db-shm", "keychain.lock", "device/device.key")
 
 
-# As whom a scenario runs: as the caller of the tests, as another user than root, or as a user whose
-# quota of kernel keys nobody else uses. Only root can become another user.
-CALLER, ORDINARY, LONELY = "caller", "ordinary", "lonely"
+# As whom a scenario runs: as the caller of the tests, or as a user who is not root and whose quota
+# of kernel keys nobody else uses. Only root can become another user.
+CALLER, ORDINARY = "caller", "ordinary"
 EVERY_USER = (CALLER, ORDINARY)
 # The scripts that run some of the scenarios: the first one lets them take as long as they need.
 CRASH_TEST, LEAK_TEST = "crash-test", "leak-test"
@@ -79,6 +80,41 @@ def need_quota(world):
         raise Skip("needs root, to run as a user of its own")
 
 
+def add_user():
+    """Adds a user whom only this process and its children see; returns the number, which is also
+    that of the group. Takes root. Nobody else uses this user's quota of kernel keys."""
+    number = random.randrange(100_000, 1_000_000)
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(0x20000) < 0:  # CLONE_NEWNS
+        # A user without a name is enough for most.
+        return number
+    with tempfile.NamedTemporaryFile("w", prefix="valet-passwd-") as file:
+        with open("/etc/passwd", encoding="utf-8") as known:
+            file.write(known.read().rstrip("\n") + "\n")
+        file.write(f"valet-{number}:x:{number}:{number}::/nonexistent:/usr/sbin/nologin\n")
+        file.flush()
+        os.chmod(file.name, 0o644)
+        subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+        subprocess.run(["mount", "--bind", file.name, "/etc/passwd"], check=True)
+    return number
+
+
+def become(number):
+    os.setgroups([])
+    os.setresgid(number, number, number)
+    os.setresuid(number, number, number)
+
+
+def clear_keys(number):
+    """Removes the kernel keys of another user; takes root."""
+    child = os.fork()
+    if child == 0:
+        become(number)
+        ctypes.CDLL(None).syscall(250, 7, -4)  # KEYCTL_CLEAR of the user's keyring
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
 def need(program):
     if shutil.which(program) is None:
         raise Skip(f"needs {program}")
@@ -117,6 +153,8 @@ class World:
         self.started = []
         # Whether the scenario may take as long as it needs, and whether its user runs nothing else.
         self.is_thorough = self.is_alone = False
+        # Whose kernel keys go with the world.
+        self.added_users = []
 
     def __enter__(self):
         return self
@@ -129,7 +167,14 @@ class World:
         for line in reversed(open("/proc/self/mounts").readlines()):
             if line.split()[1].startswith(self.folder + "/"):
                 subprocess.run(["umount", "--lazy", line.split()[1]], check=False)
+        for number in self.added_users:
+            clear_keys(number)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def add_user(self):
+        number = add_user()
+        self.added_users.append(number)
+        return number
 
     def path(self, name):
         return os.path.join(self.home, name)

@@ -8,19 +8,22 @@ import ValetKeys
 /// The user of the other processes.
 enum User: CaseIterable {
     case caller
-    /// User 65534, where root runs the tests; else the caller.
+    /// Another user, where root runs the tests; else the caller.
     case ordinary
     /// Another one again.
     case stranger
     /// A user all of whose keychains a test may lock, where root runs the tests.
     case hermit
 
+    /// Nobody else uses their quotas of kernel keys, not even an earlier run of the tests.
+    private static let numbers = (0..<3).map { uid_t.random(in: 100_000..<300_000) * 3 + $0 }
+
     fileprivate var number: uid_t? {
         switch self {
         case .caller: nil
-        case .ordinary: 65_534
-        case .stranger: 64_018
-        case .hermit: 64_020
+        case .ordinary: Self.numbers[0]
+        case .stranger: Self.numbers[1]
+        case .hermit: Self.numbers[2]
         }
     }
 }
