@@ -155,7 +155,7 @@ var products: [Product] = [
         system("CInterfaceHeader"),
         library("System", ["CLinux"]),
         sealing,
-        library("KeychainModel", ["System"]),
+        library("KeychainModel", ["Sealing", "System"]),
         library("Database", ["CSQLite", "System"]),
         library("UserPresence", ["CLinux", "Sealing", "System"]),
         library(
@@ -167,7 +167,7 @@ var products: [Product] = [
         library(
             "KeychainStore",
             [
-                "Database", "KeychainDatabase", "KeychainModel", "Keys", "Sealing", "System", "TPM",
+                "Database", "KeychainDatabase", "KeychainModel", "Keys", "Sealing", "System",
             ]),
         library(
             "SyncAgent",
@@ -211,7 +211,7 @@ var products: [Product] = [
         library(
             "ValetCLI",
             [
-                "CLinux", "KeychainDatabase", "KeychainModel", "KeychainServices", "KeychainStore",
+                "CLinux", "KeychainModel", "KeychainServices", "KeychainStore",
                 "Sealing", "System", "UserPresence",
             ]),
         library(
@@ -229,8 +229,8 @@ var products: [Product] = [
         library(
             "SecretService",
             [
-                "KeychainDatabase", "KeychainModel", "KeychainServices", "KeychainStore", "Sealing",
-                "System", "UserPresence", "ValetCLI",
+                "KeychainModel", "KeychainServices", "KeychainStore", "Sealing",
+                "System", "ValetCLI",
             ]),
         program("ValetCommand", ["ClientsCommand", "SecretService", "ValetCLI"]),
         program(
@@ -379,7 +379,7 @@ var products: [Product] = [
     let keychainSwift = library("KeychainSwift", ["AppleKeychainRequests", "KeychainModel"])
     keychainSwift.exclude = ["StorePasswords.swift"]
     let model = library("KeychainModel")
-    model.exclude = ["PlatformFailures.swift"]
+    model.exclude = ["Linux"]
     targets += [model, library("AppleKeychainRequests", ["KeychainModel"]), valet, keychainSwift]
 #endif
 

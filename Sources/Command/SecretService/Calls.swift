@@ -275,7 +275,7 @@ extension SecretService {
         }
         if call.member == "Dismiss" {
             prompt.cancellation.cancel()
-            if !prompt.isAsked { inbox.add(.prompted(number, .declined)) }
+            if !prompt.isAsked { inbox.add(.prompted(number, .no)) }
             return .now(.nothing)
         }
         guard !prompt.isAsked else { return .now(.nothing) }

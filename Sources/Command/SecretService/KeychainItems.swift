@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetKeychainDatabase
 internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetKeychainStore

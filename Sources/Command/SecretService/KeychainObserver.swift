@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetKeychainDatabase
 internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetKeychainStore
@@ -29,12 +28,6 @@ final class KeychainObserver: Sendable {
     private let holdings: Holdings
     private let inbox: Inbox<SecretService.Event>
     private let end = Cancellation()
-
-    /// How long to wait before looking again for changes that no program announces, and where the
-    /// system announces none.
-    private static let (longPause, shortPause) = (Duration.seconds(30), Duration.seconds(2))
-    /// How long changes are gathered at least, in nanoseconds.
-    private static let gathering: Int64 = 50_000_000
 
     /// The most items whose properties are told, of those that have changed at once, and of those
     /// in a collection.
@@ -92,19 +85,13 @@ final class KeychainObserver: Sendable {
     }
 
     private func run(after first: Seen) throws(KeychainFailure) {
-        let watch = try KeychainWatch(for: .items)
-        end.listen { watch.wake() }
+        var watch = try ItemWatch(store)
+        end.listen { [watch] in watch.wake() }
         var seen = first
         while !end.isCancelled {
-            let canHear = watch.attend(to: [store.location])
-            // A write is heard before it is complete.
-            store.keychain.awaitWriters(atMost: .seconds(1))
-            let begin = Deadline.now
+            watch.beginLook()
             seen = look(after: seen)
-            // A large keychain that changes all the time is looked at for a tenth of the time.
-            _ = Deadline.never.sleep(atMost: max(Self.gathering, (Deadline.now &- begin) &* 9))
-            let pause = canHear ? Self.longPause : Self.shortPause
-            watch.wait(atMost: min(pause, seen.remaining ?? pause))
+            watch.wait(atMost: seen.remaining)
         }
     }
 

@@ -21,7 +21,7 @@ final class SecretService {
         case observed([ObservedChange], [PropertyChange])
         case lockChanged(Bool)
         /// A prompt has ended.
-        case prompted(UInt64, UnlockPrompt.Outcome)
+        case prompted(UInt64, DesktopQuestion.Answer)
         /// What a client wants to use needs that question.
         case promptNeeded(_ client: String, UInt64, UnlockPrompt)
         /// Something for the person who runs the service.
@@ -376,13 +376,13 @@ final class SecretService {
 
     /// Tells the client of a prompt how it ended.
     private func complete(
-        _ number: UInt64, _ outcome: UnlockPrompt.Outcome
+        _ number: UInt64, _ outcome: DesktopQuestion.Answer
     ) throws(SystemError) {
         // Clients only hear that it was dismissed.
         if case .failed(let reason) = outcome {
             note("valet: warning: the keychain was not unlocked: \(reason)")
         }
-        let isDone = if case .unlocked = outcome { true } else { false }
+        let isDone = if case .yes = outcome { true } else { false }
         for (client, state) in clients {
             guard let prompt = state.prompts[number] else { continue }
             clients[client]?.prompts[number] = nil

@@ -3,7 +3,6 @@
 // The verbs that found a circle, leave it, move it, and bring it back: docs/SYNC.md §6.
 
 internal import ValetCLI
-internal import ValetKeychainDatabase
 internal import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetKeys
@@ -172,9 +171,9 @@ extension SyncCall {
     private func recoveryKey(
         checkedBy check: (borrowing SecretBytes) throws(KeychainFailure) -> Void = { _ in }
     ) throws(CLIError) -> RecoveryKey {
-        try ask(
-            for: "recovery key", "The recovery key: 40 characters; hyphens do not matter.",
-            SyncOptions.recoveryKeyDescriptor
+        try context.answer(
+            naming: "recovery key", "The recovery key: 40 characters; hyphens do not matter.",
+            SyncOptions.recoveryKeyDescriptor, in: values
         ) { (answer) throws(CLIError) in
             do throws(KeychainFailure) {
                 try check(answer)

@@ -137,10 +137,10 @@ extension SyncCall {
 
     /// The invitation, as a person types it or a descriptor supplies it.
     private func invitation() throws(CLIError) -> Invitation {
-        try ask(
-            for: "invitation",
+        try context.answer(
+            naming: "invitation",
             "The invitation that the other device shows: 34 characters; hyphens do not matter.",
-            SyncHelp.invitationDescriptor
+            SyncHelp.invitationDescriptor, in: values
         ) { (answer) throws(CLIError) in
             do throws(KeychainFailure) {
                 return .accepted(

@@ -79,9 +79,9 @@ extension SyncCall {
         }
         // An address that must not get a password is refused before the password is asked for.
         _ = try syncing(remoteStore(at: address, SecretValue(copying: Span())))
-        let password: SecretValue = try ask(
-            for: "password", "The password of \(user) at the etcd servers.",
-            SyncOptions.passwordDescriptor
+        let password: SecretValue = try context.answer(
+            naming: "password", "The password of \(user) at the etcd servers.",
+            SyncOptions.passwordDescriptor, in: values
         ) { .accepted($0.withBytes { SecretValue(copying: $0) }) }
         return ChosenStore(
             remote: try syncing(remoteStore(at: address, password)), user: user, password: password)

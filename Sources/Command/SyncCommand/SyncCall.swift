@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetCLI
-internal import ValetKeychainDatabase
 internal import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSealing
@@ -9,7 +8,6 @@ internal import ValetSync
 internal import ValetSyncAgent
 internal import ValetSyncStores
 internal import ValetSystem
-internal import ValetUserPresence
 
 /// One call of the program: its values, the keychain and the console.
 struct SyncCall {
@@ -35,24 +33,6 @@ struct SyncCall {
     }
 
     var console: any Console { context.console }
-
-    /// Asks for a secret that is not in the keychain, or reads it from the descriptor of
-    /// `option`.
-    func ask<R: ~Copyable>(
-        for name: String, _ description: String, _ option: OptionDeclaration,
-        _ judge: (consuming SecretBytes) throws(CLIError) -> Judgement<R>
-    ) throws(CLIError) -> R {
-        let secrets = context.otherSecrets(try KeyOptions.descriptor(option, values))
-        return try secrets.answer(naming: SecretName(text: name, option: option)) { problem in
-            var prompt = PasscodePrompt(
-                description: description, label: name.prefix(1).uppercased() + name.dropFirst(),
-                previousError: problem)
-            prompt.timeout = .seconds(300)
-            return prompt
-        } _: { (answer) throws(CLIError) in
-            try judge(answer)
-        }
-    }
 
     // MARK: The circle of the keychain
 
@@ -105,11 +85,11 @@ struct SyncCall {
     /// The lock in the keychain's folder. Creates a folder that does not exist.
     func syncLock() throws(KeychainFailure) -> SyncLock {
         do {
-            return SyncLock(try PrivateDirectory.open(store.location.folder, creating: true))
+            return SyncLock(try PrivateDirectory.open(store.folder, creating: true))
         } catch {
             throw KeychainFailure(
                 .inputOutput, during: "open the keychain's folder", message: "\(error)",
-                path: store.location.folder)
+                path: store.folder)
         }
     }
 
@@ -150,7 +130,7 @@ struct SyncCall {
     }
 
     /// The keychain's passcode, to store the secrets of sync with it; nil if it has none.
-    func passcode() throws(CLIError) -> KeychainPasscode? {
+    func passcode() throws(CLIError) -> Passcode? {
         _ = try context.usableStore(creating: true)
         let passcode = try context.dialogue(options.passcode).passcode(
             of: store, for: "The keychain's passcode, to store the secrets of sync.")

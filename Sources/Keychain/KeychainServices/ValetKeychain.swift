@@ -121,7 +121,7 @@ extension ValetKeychain {
     ) throws(KeychainFailure) {
         let session = try KeychainSession.current()
         try session.unlock(
-            KeychainPasscode(SecretBytes(copying: passcode)), for: duration, autoLock: autoLock)
+            Passcode(SecretBytes(copying: passcode)), for: duration, autoLock: autoLock)
     }
 
     /// Unlocks the keychain like the blocking call of that name, on a thread that blocks neither
@@ -134,7 +134,7 @@ extension ValetKeychain {
     ) async throws(KeychainFailure) {
         let typed = SecretBytes(takingOver: passcode)
         let session = try KeychainSession.current()
-        let passcode = try KeychainPasscode(typed)
+        let passcode = try Passcode(typed)
         try await offloading { () throws(KeychainFailure) in
             try session.unlock(passcode, for: duration, autoLock: autoLock)
         }
@@ -155,7 +155,7 @@ extension ValetKeychain {
 
 extension KeychainSession {
     func unlock(
-        _ passcode: KeychainPasscode, for duration: Duration?, autoLock: Duration? = nil
+        _ passcode: Passcode, for duration: Duration?, autoLock: Duration? = nil
     ) throws(KeychainFailure) {
         try remembering { () throws(KeychainFailure) in
             try store.keychain.unlock(passcode, for: duration, autoLock: autoLock)

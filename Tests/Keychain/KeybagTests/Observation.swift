@@ -17,12 +17,12 @@ extension SymmetricKey {
 
 extension Passcode {
     /// What was typed.
-    init(_ bytes: [UInt8]) throws(KeychainFailure) {
+    convenience init(_ bytes: [UInt8]) throws(KeychainFailure) {
         try self.init(SecretBytes(copying: bytes.span))
     }
 
     /// The text in UTF-8.
-    init(_ text: String) throws(KeychainFailure) { try self.init(Array(text.utf8)) }
+    convenience init(_ text: String) throws(KeychainFailure) { try self.init(Array(text.utf8)) }
 }
 
 extension UnlockedKeybag {
@@ -43,7 +43,7 @@ extension KeychainFailure {
     var fault: KeybagFault? {
         let plain: [KeybagFault] = [
             .malformed, .newer, .tampered, .wrongDeviceSecret, .wrongPasscode, .wrongRecoveryKey,
-            .noRecoveryKey, .emptyPasscode, .passcodeTooLong, .outOfMemory, .needsProtector,
+            .noRecoveryKey, .outOfMemory, .needsProtector,
             .mistyped(.check),
         ]
         let numbered = (0...2000).lazy.flatMap {

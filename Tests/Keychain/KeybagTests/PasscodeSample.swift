@@ -9,7 +9,7 @@ import ValetSealing
 /// parsed. One at the lowest real cost can.
 struct PasscodeSample {
     static let settings = TestKeybag.settings
-    static let typed = Array("correct horse".utf8)
+    static let typed = Array("corréct horse".utf8)
     static let toy = Argon2Cost(uncheckedMemoryKiB: 8, passes: 1)
 
     let deviceSecret: [UInt8]

@@ -131,7 +131,7 @@ extension KeybagFault {
         case .wrongRecoveryKey: .wrongRecoveryKey
         case .noRecoveryKey: .noRecoveryKey
         case .needsProtector: .needsProtector
-        case .emptyPasscode, .passcodeTooLong, .outOfMemory: nil
+        case .outOfMemory: nil
         }
     }
 }

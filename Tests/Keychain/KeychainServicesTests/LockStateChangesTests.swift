@@ -180,7 +180,7 @@ import ValetTestSupport
         ]
         try await offloading { () throws(KeychainFailure) in
             try keychain.session.unlock(
-                KeychainPasscode(.text(LockableKeychain.passcode)), for: nil)
+                Passcode(.text(LockableKeychain.passcode)), for: nil)
         }
         #expect(await answers == [nil, nil])
     }

@@ -22,7 +22,7 @@ extension LockableKeychain {
         }
     }
 
-    fileprivate func enterCircle(_ passcode: KeychainPasscode? = nil) throws {
+    fileprivate func enterCircle(_ passcode: Passcode? = nil) throws {
         try store.keychain.setSyncSecrets(.random(), .random(), passcode: passcode)
         try note([.circle: [1]])
     }
@@ -57,7 +57,7 @@ extension LockableKeychain {
         throws
     {
         let keychain = try LockableKeychain.withPasscode()
-        let passcode = try KeychainPasscode(.text(LockableKeychain.passcode))
+        let passcode = try Passcode(.text(LockableKeychain.passcode))
         try keychain.store.keychain.lock(all: true)
         #expect(try keychain.store.keychain.syncState() == .off)
         try keychain.unlock()

@@ -16,8 +16,8 @@ import ValetTestValues
 /// spec/keys-and-states.md §5, state K: a TPM that is lost, or does not want.
 @Suite(.enabled(if: Swtpm.isThere, Swtpm.isMissing)) struct `A keychain whose TPM fails it` {
     private let bound: BoundStore
-    private let passcode: KeychainPasscode
-    private let wrong: KeychainPasscode
+    private let passcode: Passcode
+    private let wrong: Passcode
     private static let classes = EpochStore.classes.filter {
         $0 != .whenPasscodeSetThisDeviceOnly
     }
@@ -53,7 +53,7 @@ import ValetTestValues
         #expect(refused?.hint?.contains("--insist") == true)
         #expect(try store.keychain.status().tpm?.triesLeft == 1)
         #expect(store.keychain.diagnose().contains { $0.severity == .warning && $0.path != nil })
-        let insisting = try KeychainPasscode(
+        let insisting = try Passcode(
             SecretBytes(copying: Array("another passcode".utf8).span), insisting: true)
         #expect(bound.epochs.code { try store.keychain.unlock(insisting) } == .authenticationFailed)
         let lockedOut = bound.failure { try store.keychain.unlock(passcode) }

@@ -15,8 +15,8 @@ import ValetTPM
 /// spec/keys-and-states.md §2, rows D, T and Kpass; docs/FORMAT.md §4.8.
 @Suite(.enabled(if: Swtpm.isThere, Swtpm.isMissing)) struct `A keychain bound to a TPM` {
     private let bound: BoundStore
-    private let passcode: KeychainPasscode
-    private let other: KeychainPasscode
+    private let passcode: Passcode
+    private let other: Passcode
     private static let classes = EpochStore.classes.filter {
         $0 != .whenPasscodeSetThisDeviceOnly
     }

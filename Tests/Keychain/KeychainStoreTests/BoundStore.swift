@@ -62,7 +62,7 @@ final class BoundStore {
         way.change(after: count, rule)
     }
 
-    func bind(_ passcode: KeychainPasscode? = nil, pcrs: [Int]? = nil) throws {
+    func bind(_ passcode: Passcode? = nil, pcrs: [Int]? = nil) throws {
         try store.keychain.rotateKeys(passcode, movingDeviceKeyTo: .tpm, boundTo: pcrs)
     }
 

@@ -32,8 +32,8 @@ private final class LockableStore {
         SecretBytes(copying: Array(text.utf8).span)
     }
 
-    static func passcode(_ text: String) throws -> KeychainPasscode {
-        try KeychainPasscode(bytes(text))
+    static func passcode(_ text: String) throws -> Passcode {
+        try Passcode(bytes(text))
     }
 
     func header() throws -> KeychainHeader {

@@ -10,7 +10,7 @@ import ValetKeychainModel
 /// spec/keys-and-states.md §5, state K and I, in the states that they are met in.
 @Suite struct `A keychain without its device key` {
     let epochs = EpochStore()
-    let passcode: KeychainPasscode
+    let passcode: Passcode
     static let lockable = "\(ProtectionClass.whenUnlocked)"
     static let open = "\(ProtectionClass.afterFirstUnlock)"
 

@@ -16,7 +16,7 @@ import ValetSystem
 /// Keys that are published for another epoch than the database has: spec/keys-and-states.md §6.
 @Suite(.serialized) struct `Keys of an epoch that is about to begin` {
     let epochs = EpochStore()
-    let passcode: KeychainPasscode
+    let passcode: Passcode
     static let operation = "test"
 
     init() throws {

@@ -16,7 +16,7 @@ import ValetSystem
 /// what is open.
 @Suite(.serialized) struct `Beside readers and writers` {
     let epochs = EpochStore()
-    let passcode: KeychainPasscode
+    let passcode: Passcode
     static let open = "open"
     static let lockable = "lockable"
 

@@ -34,8 +34,8 @@ final class EpochStore {
 
     var caller: Caller { keychain.caller }
 
-    static func passcode(_ text: String) throws -> KeychainPasscode {
-        try KeychainPasscode(SecretBytes(copying: Array(text.utf8).span))
+    static func passcode(_ text: String) throws -> Passcode {
+        try Passcode(SecretBytes(copying: Array(text.utf8).span))
     }
 
     /// An item of each class that can be added, named after its class.

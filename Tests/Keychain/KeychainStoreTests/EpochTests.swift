@@ -202,7 +202,7 @@ import ValetSystem
 
 @Suite struct `A keychain with a passcode` {
     let epochs = EpochStore()
-    let passcode: KeychainPasscode
+    let passcode: Passcode
     static let open = ProtectionClass.allCases.filter { !EpochStore.lockable.contains($0) }
         .map { "\($0)" }
     static let names = ProtectionClass.allCases.map { "\($0)" }

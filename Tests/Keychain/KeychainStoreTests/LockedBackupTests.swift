@@ -11,7 +11,7 @@ import ValetKeychainModel
 @Suite struct `Backup and restore of a keychain that is locked` {
     let epochs = EpochStore()
     let file = BackupPath()
-    let passcode: KeychainPasscode
+    let passcode: Passcode
 
     init() throws {
         passcode = try EpochStore.passcode("the passcode")

@@ -22,7 +22,7 @@ private struct Locked {
         .map { "\($0)" }
 
     let epochs = EpochStore()
-    let passcode: KeychainPasscode
+    let passcode: Passcode
     var store: ItemStore { epochs.store }
 
     init() throws {

@@ -13,7 +13,7 @@ import ValetSystem
 /// docs/FORMAT.md §4.4: rows whose values are sealed to a pair of keys.
 @Suite struct `New keys for items that need a person` {
     let epochs: EpochStore
-    let first: KeychainPasscode
+    let first: Passcode
     static let second = "second passcode"
     let accessControls: [String: AccessControl]
 

@@ -77,7 +77,7 @@ import ValetSystem
 
 @Suite struct `Making a recovery key` {
     let epochs = EpochStore()
-    let passcode: KeychainPasscode
+    let passcode: Passcode
     static let open = ProtectionClass.allCases.filter { !EpochStore.lockable.contains($0) }
         .map { "\($0)" }
 

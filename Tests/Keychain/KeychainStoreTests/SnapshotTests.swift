@@ -116,7 +116,7 @@ import ValetSealing
     private let service = PasswordService(
         service: "service", accessGroup: nil, isSynchronizable: false,
         protectionClass: .whenUnlocked)
-    private let passcode: KeychainPasscode
+    private let passcode: Passcode
 
     init() throws {
         passcode = try EpochStore.passcode("correct")

@@ -25,7 +25,7 @@ private struct Secrets: Equatable {
 }
 
 extension ItemStore {
-    fileprivate func set(_ secrets: Secrets, _ passcode: KeychainPasscode? = nil) throws {
+    fileprivate func set(_ secrets: Secrets, _ passcode: Passcode? = nil) throws {
         let (f, u) = (secrets.f ?? [], secrets.u ?? [])
         try keychain.setSyncSecrets(
             SyncSecret(copying: f.span), SyncSecret(copying: u.span), passcode: passcode)
@@ -52,8 +52,8 @@ extension ItemStore {
 @Suite struct `The sync secrets of a keychain` {
     private let epochs = EpochStore()
     private let secrets = Secrets.random()
-    private let passcode: KeychainPasscode
-    private let other: KeychainPasscode
+    private let passcode: Passcode
+    private let other: Passcode
     private var store: ItemStore { epochs.store }
 
     init() throws {

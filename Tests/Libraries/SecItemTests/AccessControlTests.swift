@@ -285,7 +285,7 @@ import ValetTestSupport
         try calls.add("a", [.biometryAny, .devicePasscode])
         let store = calls.keychain.store
         let before = try store.presenceProof(fingerprint: [1])
-        try store.keychain.rotateKeys(KeychainPasscode(.text(LockableKeychain.passcode)))
+        try store.keychain.rotateKeys(Passcode(.text(LockableKeychain.passcode)))
         let typing = TestPerson(.init(typesPasscode: true), remembering: before)
         #expect(calls.value("a", typing).status == errSecAuthFailed)
         let both = TestPerson(

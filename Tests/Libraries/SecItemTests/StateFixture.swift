@@ -42,12 +42,12 @@ final class StateFixture: Sendable {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    static func typed(_ text: String) throws -> KeychainPasscode {
-        try KeychainPasscode(SecretBytes(copying: Array(text.utf8).span))
+    static func typed(_ text: String) throws -> Passcode {
+        try Passcode(SecretBytes(copying: Array(text.utf8).span))
     }
 
     /// The passcode of the states that have one.
-    var typedPasscode: KeychainPasscode { get throws { try Self.typed(Self.passcode) } }
+    var typedPasscode: Passcode { get throws { try Self.typed(Self.passcode) } }
 
     func unlock() throws { try session.store.keychain.unlock(typedPasscode) }
 

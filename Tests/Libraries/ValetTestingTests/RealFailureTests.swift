@@ -34,7 +34,7 @@ private final class RealKeychain: Sendable {
         let store = session.store
         if state != .keyUnavailable {
             let passcode = SecretBytes(copying: Array("passcode".utf8).span)
-            try store.keychain.setPasscode(KeychainPasscode(passcode))
+            try store.keychain.setPasscode(Passcode(passcode))
         }
         switch state {
         case .locked: try store.keychain.lock()

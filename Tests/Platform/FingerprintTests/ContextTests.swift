@@ -3,6 +3,7 @@
 import Foundation
 import Testing
 import ValetKeychainDatabase
+import ValetKeychainModel
 import ValetKeychainServices
 import ValetKeychainStore
 import ValetSealing
@@ -30,7 +31,7 @@ import ValetTestValues
             try? FileManager.default.removeItem(atPath: folder)
         }
         let passcode = SecretBytes(copying: Array("correct".utf8).span)
-        try store.keychain.setPasscode(KeychainPasscode(passcode))
+        try store.keychain.setPasscode(Passcode(passcode))
         let variables = Environment(["VALET_PINENTRY": pinentry.path])
         let context = LAContext(
             AuthenticationMeans(

@@ -47,12 +47,12 @@ package final class LockableKeychain: Sendable {
 
     /// Sets the passcode.
     package func setPasscode() throws {
-        try store.keychain.setPasscode(KeychainPasscode(.text(Self.passcode)))
+        try store.keychain.setPasscode(Passcode(.text(Self.passcode)))
     }
 
     /// Unlocks it with what a person types.
     package func unlock(_ text: String = passcode, for duration: Duration? = nil) throws {
-        try store.keychain.unlock(KeychainPasscode(.text(text)), for: duration)
+        try store.keychain.unlock(Passcode(.text(text)), for: duration)
     }
 
     /// Adds an item of that class.

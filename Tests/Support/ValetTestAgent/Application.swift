@@ -46,7 +46,7 @@ enum Application {
     private static func setPasscode(_ text: String) throws {
         let store = ItemStore(try .ofThisProcess(), stretching: .lowest)
         try store.keychain.setPasscode(
-            KeychainPasscode(SecretBytes(copying: Array(text.utf8).span)))
+            Passcode(SecretBytes(copying: Array(text.utf8).span)))
     }
 
     /// The passcode, then milliseconds for both limits, or `-` for none.

@@ -199,16 +199,16 @@ struct EpochVerbs {
 
     // Passcodes.
 
-    private static func required(_ word: String) throws -> KeychainPasscode {
+    private static func required(_ word: String) throws -> Passcode {
         guard let passcode = try passcode(word) else { throw CocoaError(.formatting) }
         return passcode
     }
 
-    private static func passcode(_ word: String) throws -> KeychainPasscode? {
+    private static func passcode(_ word: String) throws -> Passcode? {
         if word == "-" { return nil }
         guard word.first == "~", let seed = UInt32(word.dropFirst()) else {
-            return try KeychainPasscode(SecretBytes(copying: Array(word.utf8).span))
+            return try Passcode(SecretBytes(copying: Array(word.utf8).span))
         }
-        return try KeychainPasscode(Leak.pattern(seed: seed))
+        return try Passcode(Leak.pattern(seed: seed))
     }
 }

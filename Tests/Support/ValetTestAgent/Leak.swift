@@ -43,7 +43,7 @@ enum Leak {
     static func handlePasscode() throws {
         _ = canary.withLock { $0.count }
         let store = ItemStore(try .ofThisProcess(), stretching: .lowest)
-        try store.keychain.setPasscode(KeychainPasscode(SecretBytes(takingOver: bytes(seed: 1))))
+        try store.keychain.setPasscode(Passcode(SecretBytes(takingOver: bytes(seed: 1))))
         try ValetKeychain.lock(all: true)
         try Application.finish { () async throws(KeychainFailure) in
             try await ValetKeychain.unlock(passcode: bytes(seed: 1))

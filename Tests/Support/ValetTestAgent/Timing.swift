@@ -15,7 +15,7 @@ enum Timing {
         let store = session.store
         let passcode = words.dropFirst().first.flatMap { $0 == "-" ? nil : $0 }
         let typed = try passcode.map { text throws(KeychainFailure) in
-            try KeychainPasscode(SecretBytes(copying: Array(text.utf8).span))
+            try Passcode(SecretBytes(copying: Array(text.utf8).span))
         }
         let clock = ContinuousClock()
         let start = clock.now

@@ -256,8 +256,8 @@ extension SecretValue {
 extension TestMember {
     private static let passcode = "correct"
 
-    private func typed() throws -> KeychainPasscode {
-        try KeychainPasscode(SecretBytes(copying: Array(Self.passcode.utf8).span))
+    private func typed() throws -> Passcode {
+        try Passcode(SecretBytes(copying: Array(Self.passcode.utf8).span))
     }
 
     /// Sets a passcode the first time, and locks the keychain.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetKeychainDatabase
 internal import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSealing
@@ -45,7 +44,7 @@ struct CommandUnlocking {
 
     /// Unlocks for whom the user at the terminal says: for this process alone, or for all programs
     /// that share opened keys, until they are locked or for a time.
-    private func unlock(_ passcode: KeychainPasscode) throws(KeychainFailure) {
+    private func unlock(_ passcode: Passcode) throws(KeychainFailure) {
         for _ in 0..<3 {
             guard let answer = try? console.askLine(Self.question),
                 !["", "n", "N", "q"].contains(answer)
@@ -62,13 +61,13 @@ struct CommandUnlocking {
     /// Runs `body` with the passcode. A person has three tries.
     private func withPasscode<R>(
         _ purpose: String, after failure: KeychainFailure,
-        _ body: (KeychainPasscode) throws(KeychainFailure) -> R
+        _ body: (Passcode) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
         var problem: String?
         var triesLeft = passcodes.isInteractive ? 3 : 1
         while true {
             triesLeft -= 1
-            let passcode = try KeychainPasscode(try ask(purpose, problem, failure))
+            let passcode = try Passcode(try ask(purpose, problem, failure))
             do {
                 return try body(passcode)
             } catch {

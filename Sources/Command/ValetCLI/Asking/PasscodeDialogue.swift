@@ -2,8 +2,7 @@
 
 // Asks for passcodes and other secrets, judges the answers, and asks again.
 
-package import ValetKeychainDatabase
-internal import ValetKeychainModel
+package import ValetKeychainModel
 package import ValetKeychainStore
 package import ValetSealing
 package import ValetSystem
@@ -27,14 +26,14 @@ package struct PasscodeDialogue {
     /// - Throws: ``ExitCode/denied`` for a wrong passcode.
     func withPasscode<R>(
         for purpose: String, insisting: Bool = false,
-        _ body: (KeychainPasscode) throws(KeychainFailure) -> R
+        _ body: (Passcode) throws(KeychainFailure) -> R
     ) throws(CLIError) -> R {
         try current.answer { problem in
             PasscodePrompt(description: purpose, previousError: problem)
         } _: { (answer) throws(CLIError) in
             do throws(KeychainFailure) {
                 return .accepted(
-                    try body(try KeychainPasscode(answer, insisting: insisting)))
+                    try body(try Passcode(answer, insisting: insisting)))
             } catch {
                 guard error.code == .authenticationFailed else { throw CLIError(error) }
                 return .refused(CLIError(.denied, error.message))
@@ -45,7 +44,7 @@ package struct PasscodeDialogue {
     /// The passcode of `store`, which has been checked; nil if it has none.
     package func passcode(
         of store: ItemStore, for purpose: String
-    ) throws(CLIError) -> KeychainPasscode? {
+    ) throws(CLIError) -> Passcode? {
         let status = try requesting(store.keychain.status())
         guard status.lockStateProvider != nil else { return nil }
         return try currentPasscode(of: store, for: purpose)
@@ -54,7 +53,7 @@ package struct PasscodeDialogue {
     /// The passcode of `store`, which has one. The passcode has been checked.
     func currentPasscode(
         of store: ItemStore, for purpose: String
-    ) throws(CLIError) -> KeychainPasscode {
+    ) throws(CLIError) -> Passcode {
         try withPasscode(for: purpose) { (passcode) throws(KeychainFailure) in
             try store.keychain.check(passcode)
             return passcode
@@ -64,7 +63,7 @@ package struct PasscodeDialogue {
     /// A new passcode. A person types it twice.
     ///
     /// - Throws: ``ExitCode/usage`` for a short passcode, unless `allowingWeak`.
-    func choose(allowingWeak: Bool, for purpose: String) throws(CLIError) -> KeychainPasscode {
+    func choose(allowingWeak: Bool, for purpose: String) throws(CLIError) -> Passcode {
         try new.answer { problem in
             prompt(
                 allowingWeak ? purpose : purpose + " It needs at least 8 characters.",
@@ -89,9 +88,9 @@ package struct PasscodeDialogue {
 
     private static func passcode(
         _ answer: consuming SecretBytes
-    ) throws(CLIError) -> KeychainPasscode {
+    ) throws(CLIError) -> Passcode {
         do {
-            return try KeychainPasscode(answer)
+            return try Passcode(answer)
         } catch {
             throw CLIError(error)
         }
@@ -153,6 +152,26 @@ extension SecretSource {
             }
         }
         throw last?.error ?? CLIError(.failure, "nobody was asked")
+    }
+}
+
+extension Context {
+    /// Asks for a secret that is not in the keychain, or reads it from the descriptor of
+    /// `option`.
+    package func answer<R: ~Copyable>(
+        naming name: String, _ description: String, _ option: OptionDeclaration,
+        in values: ParsedValues, _ judge: (consuming SecretBytes) throws(CLIError) -> Judgement<R>
+    ) throws(CLIError) -> R {
+        let secrets = otherSecrets(try KeyOptions.descriptor(option, values))
+        return try secrets.answer(naming: SecretName(text: name, option: option)) { problem in
+            var prompt = PasscodePrompt(
+                description: description, label: name.prefix(1).uppercased() + name.dropFirst(),
+                previousError: problem)
+            prompt.timeout = .seconds(300)
+            return prompt
+        } _: { (answer) throws(CLIError) in
+            try judge(answer)
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetKeychainDatabase
 package import ValetKeychainModel
 package import ValetKeychainServices
 package import ValetKeychainStore
@@ -34,9 +33,7 @@ package struct Context {
     /// The keychain as the command itself sees it, an application like any other.
     var own: () throws(KeychainFailure) -> KeychainSession = KeychainSession.current
     /// The keychain as a whole, for verbs that serve all its owners at once.
-    var store: () throws(KeychainFailure) -> ItemStore = { () throws(KeychainFailure) in
-        ItemStore(try .ofThisProcess())
-    }
+    var store: () throws(KeychainFailure) -> ItemStore = ItemStore.ofThisProcess
     /// The source of the keychain's passcode: the descriptor of an option, else that of
     /// `$VALET_PASSCODE_FD`, else the user.
     var passcodes: (PasscodeDescriptor?) -> any SecretSource = {

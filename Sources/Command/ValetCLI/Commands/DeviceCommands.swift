@@ -2,7 +2,6 @@
 
 // The verbs of `device`: status, bind and unbind.
 
-internal import ValetKeychainDatabase
 internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetKeychainStore
@@ -196,7 +195,7 @@ enum DeviceBindCommand {
     ) throws(CLIError) -> ItemStore {
         let store = try requesting(context.store())
         guard let path else { return store }
-        if let known = store.location.deviceKeyPath {
+        if let known = store.deviceKeyPath {
             guard known == path else {
                 throw .usage(
                     "VALET_DEVICE_KEY_FILE names \(quoted(known)), not \(quoted(path))",

@@ -2,7 +2,6 @@
 
 // The verbs of `recovery`: create, use and revoke.
 
-internal import ValetKeychainDatabase
 internal import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSealing
@@ -197,7 +196,7 @@ struct RecoveryUseCommand {
         try context.noteLockState("the keychain is recovered", of: store)
         guard self.place != nil else { return .success }
         let place = try requesting(store.keychain.status().deviceKeySource)
-        if let requirement = place?.requirement(path: store.location.deviceKeyPath) {
+        if let requirement = place?.requirement(path: store.deviceKeyPath) {
             context.console.hint(requirement)
         }
         return .success
@@ -235,7 +234,7 @@ struct RecoveryUseCommand {
 
     private func recover(_ store: ItemStore, _ context: Context) throws(CLIError) {
         let key = try recoveryKey(of: store, context.otherSecrets(keyDescriptor))
-        var passcode: KeychainPasscode?
+        var passcode: Passcode?
         if setsPasscode {
             passcode = try context.dialogue(options.newPasscode ?? keyDescriptor).choose(
                 allowingWeak: options.allowsWeak, for: "Choose a passcode for the keychain.")

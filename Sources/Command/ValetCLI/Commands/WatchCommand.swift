@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetKeychainDatabase
 internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetKeychainStore
@@ -88,12 +87,6 @@ private struct Watcher {
     /// When the keychain locks by itself.
     private var remaining: Duration?
 
-    /// How long to wait before looking again for changes that no program announces, and where the
-    /// system announces none.
-    private static let (longPause, shortPause) = (Duration.seconds(30), Duration.seconds(2))
-    /// How long changes are gathered at least, in nanoseconds.
-    private static let gathering: Int64 = 100_000_000
-
     init(
         store: ItemStore, context: Context, asJSON isJSON: Bool,
         _ note: @escaping (StoredItem) -> ListedItem?
@@ -103,22 +96,18 @@ private struct Watcher {
 
     /// - Parameter count: After how many changes to end; 0 for never.
     mutating func run(count: Int, until end: Deadline) throws(CLIError) {
-        let watch = try requesting(KeychainWatch(for: .items))
+        var watch = try requesting(ItemWatch(store))
         var left = count
         while true {
-            let canHear = watch.attend(to: [store.location])
-            store.keychain.awaitWriters(atMost: .seconds(1))
-            let (begin, isFirst) = (Deadline.now, state == nil)
+            watch.beginLook()
+            let isFirst = state == nil
             for line in try look() {
                 try context.console.write(line + "\n")
                 left -= isFirst ? 0 : 1
                 if count > 0, left == 0 { return }
             }
-            // A large keychain that changes all the time is looked at for a tenth of the time.
-            _ = end.sleep(atMost: max(Self.gathering, (Deadline.now &- begin) &* 9))
+            watch.wait(atMost: remaining, until: end)
             guard !end.hasPassed else { return }
-            let pause = canHear ? Self.longPause : Self.shortPause
-            watch.wait(atMost: min(pause, remaining ?? pause, end.remaining))
         }
     }
 

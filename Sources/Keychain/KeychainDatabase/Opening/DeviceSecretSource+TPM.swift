@@ -4,7 +4,7 @@ package import ValetKeychainModel
 package import ValetKeys
 package import ValetSealing
 package import ValetSystem
-package import ValetTPM
+internal import ValetTPM
 
 /// Device secrets and passcode secrets in a TPM: docs/FORMAT.md §4.8.
 extension DeviceSecretSource {
@@ -39,7 +39,7 @@ extension DeviceSecretSource {
     /// - Throws: ``KeychainFailure``: `authenticationFailed`, which says how many tries are left;
     ///   as ``unsealedSecret(of:until:)``; `outOfMemory`.
     package func protector(
-        of keybag: LockedKeybag, _ typed: KeychainPasscode, _ patience: Duration
+        of keybag: LockedKeybag, _ typed: Passcode, _ patience: Duration
     ) throws(KeychainFailure) -> Protector {
         let secret = try unsealedSecret(of: keybag, until: Deadline(after: patience))
         let stored = keybag.tpmPasscodeObject ?? []
@@ -54,10 +54,10 @@ extension DeviceSecretSource {
     }
 
     private func stretched(
-        _ typed: KeychainPasscode, _ keybag: LockedKeybag
+        _ typed: Passcode, _ keybag: LockedKeybag
     ) throws(KeychainFailure) -> StretchedRecord {
         do {
-            return try StretchedRecord(typed.passcode, opening: keybag)
+            return try StretchedRecord(typed, opening: keybag)
         } catch {
             throw error.unlessOfKeybag(Self.opening)
         }
@@ -86,7 +86,7 @@ extension DeviceSecretSource {
     func newPasscodeShare(_ next: NextEpoch) throws(KeychainFailure) -> TPMPasscodeShare? {
         guard let new = next.passcode else { return nil }
         let cost = try translating(next.stretching.cost(), during: Self.binding)
-        let passcode = try StretchedRecord(new.passcode, cost: cost)
+        let passcode = try StretchedRecord(new, cost: cost)
         let unsealed = TPMPasscodeSecret.random()
         let object = try asking(Self.binding) { () throws(SystemError) in
             try location.tpm.sealPasscodeSecret(
@@ -113,10 +113,15 @@ extension DeviceSecretSource {
         }
     }
 
-    /// The PCRs that the device secret of `keybag` is bound to; none without a TPM.
+    /// The PCRs that the device secret of `keybag` is bound to, in rising order; none without a
+    /// TPM.
     ///
     /// - Throws: ``KeychainFailure/Code/keychainDamaged``.
-    package func registers(of keybag: LockedKeybag) throws(KeychainFailure) -> PCRSelection {
+    package func pcrs(of keybag: LockedKeybag) throws(KeychainFailure) -> [Int] {
+        try registers(of: keybag).numbers
+    }
+
+    private func registers(of keybag: LockedKeybag) throws(KeychainFailure) -> PCRSelection {
         guard let object = keybag.tpmDeviceObject else { return .none }
         return try asking(Self.binding) { () throws(SystemError) in
             try SealedObject(parsing: object).pcrs

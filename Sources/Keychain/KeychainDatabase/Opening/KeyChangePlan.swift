@@ -1,37 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The values of a change of keys: its options, the wanted epoch, and the prepared change.
-// `KeyChange` makes the first two.
+// The values of a change of keys: the wanted epoch, which `KeyChange` makes, and the prepared
+// change.
 
 package import ValetKeychainModel
 package import ValetKeys
 internal import ValetSealing
 package import ValetTPM
 
-package struct EpochOptions {
-    /// Called with the number of rows that were sealed again, and the number of all rows.
-    package typealias Progress = (_ count: Int, _ total: Int) -> Void
-
-    /// Whether to set damaged rows aside. If false, a damaged row makes the change fail.
-    package var skipsDamaged: Bool
-    /// Called after each batch of rows.
-    package var progress: Progress
-
-    /// - Parameters:
-    ///   - skipsDamaged: Whether to set damaged rows aside, instead of failing.
-    ///   - progress: Called after each batch of rows.
-    package init(
-        skippingDamaged skipsDamaged: Bool = false, progress: @escaping Progress = { _, _ in }
-    ) {
-        self.skipsDamaged = skipsDamaged
-        self.progress = progress
-    }
-}
-
 /// The request for the next epoch.
 package struct NextEpoch {
     /// The passcode; nil for none.
-    let passcode: KeychainPasscode?
+    let passcode: Passcode?
     /// The work that one try of the passcode costs.
     let stretching: PasscodeStretching
     /// Whether the recovery key also opens the next epoch.
@@ -47,12 +27,28 @@ package struct NextEpoch {
 
     /// An epoch like the current one, with this passcode.
     package init(
-        passcode: KeychainPasscode?, stretching: PasscodeStretching,
+        passcode: Passcode?, stretching: PasscodeStretching,
         patience: Duration = .seconds(5)
     ) {
         self.passcode = passcode
         self.stretching = stretching
         self.patience = patience
+    }
+
+    /// The PCRs for a device secret that moves to `place`: those with the numbers, or none; nil
+    /// keeps those of the current epoch.
+    ///
+    /// - Throws: ``KeychainFailure/Code/invalidRequest`` for a PCR above 23, or without a TPM.
+    package static func registers(
+        _ numbers: [Int]?, at place: DeviceKeySource?
+    ) throws(KeychainFailure) -> PCRSelection? {
+        guard let numbers else { return place == .tpm ? PCRSelection.none : nil }
+        guard place == .tpm, let registers = PCRSelection(numbers) else {
+            throw KeychainFailure(
+                .invalidRequest, during: "change the keys",
+                message: "PCRs are numbers from 0 to 23, of a TPM that the key is bound to")
+        }
+        return registers
     }
 }
 

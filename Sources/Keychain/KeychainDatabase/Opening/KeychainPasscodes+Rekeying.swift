@@ -49,7 +49,7 @@ extension KeychainPasscodes {
         case .none: return Protector(secret)
         case .some(let new):
             let cost = try translating(next.stretching.cost(), during: operation)
-            return try Protector(secret, passcode: new.passcode, cost: cost)
+            return try Protector(secret, passcode: new, cost: cost)
         }
     }
 

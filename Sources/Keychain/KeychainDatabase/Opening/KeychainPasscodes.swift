@@ -92,7 +92,7 @@ package struct KeychainPasscodes {
     ///   `authenticationFailed`, `timedOut`, `inputOutput`; without one, this does not check the
     ///   passcode.
     package func protector(
-        of header: KeychainHeader, _ passcode: KeychainPasscode?
+        of header: KeychainHeader, _ passcode: Passcode?
     ) throws(KeychainFailure) -> Protector {
         guard header.keybag.protector != .device else {
             return Protector(try source.secret(of: header, until: deadline))
@@ -109,7 +109,7 @@ package struct KeychainPasscodes {
             }
         }
         let secret = try source.secret(of: header, until: deadline)
-        return try Protector(secret, passcode: typed.passcode, opening: header.keybag)
+        return try Protector(secret, passcode: typed, opening: header.keybag)
     }
 
     /// This moment. Take it before the passcode is checked: a lock after it wins.

@@ -139,6 +139,17 @@ package final class IndexHasher: Sendable {
 
     private static let plainKeyTag: UInt8 = 127
 
+    /// The tags of lookup attributes in the column `hashes`, one for each, in the order of their
+    /// names.
+    static let lookupTags = UInt8(128)...UInt8(127 + LookupAttributes.maximalCount)
+
+    /// The hashes of all lookup attributes, in the order of their names: docs/FORMAT.md §6.5.
+    func lookupHashes(_ attributes: LookupAttributes, group: AccessGroup) -> [IndexHash] {
+        attributes.values.sorted { $0.key < $1.key }.map { name, value in
+            lookupHash(name, value, group: group)
+        }
+    }
+
     /// The hash of one lookup attribute of a generic password in `group`: docs/FORMAT.md §6.5.
     func lookupHash(_ name: String, _ value: String, group: AccessGroup) -> IndexHash {
         var parts = LengthPrefixed(reservingByteCount: 192)

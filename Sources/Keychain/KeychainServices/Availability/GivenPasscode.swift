@@ -45,7 +45,7 @@ final class GivenPasscode: Sendable {
                 return try store.keychain.availability().openKeys == .all
             }
             do throws(KeychainFailure) {
-                try store.keychain.unlock(KeychainPasscode(Self.read(for: store)))
+                try store.keychain.unlock(Passcode(Self.read(for: store)))
                 progress = .read(nil)
                 return true
             } catch {

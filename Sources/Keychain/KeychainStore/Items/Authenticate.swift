@@ -21,7 +21,7 @@ extension ItemStore {
     package func presenceProof(
         passcode typed: borrowing SecretBytes
     ) throws(KeychainFailure) -> PresenceProof {
-        let passcode = try KeychainPasscode(typed.withBytes { SecretBytes(copying: $0) })
+        let passcode = try Passcode(typed.withBytes { SecretBytes(copying: $0) })
         return try changeKeys(Self.proving) { (keys, header) throws(KeychainFailure) in
             try header.requirePasscode()
             let protector = try keys.protector(of: header, passcode)

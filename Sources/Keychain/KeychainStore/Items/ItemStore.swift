@@ -44,6 +44,19 @@ package final class ItemStore: Sendable {
         slot = ProcessLocal { _ in KeychainRegistry.slot(for: location.folder) }
     }
 
+    /// The keychain of this process.
+    ///
+    /// - Throws: ``KeychainFailure`` if the environment names no usable folder.
+    package static func ofThisProcess() throws(KeychainFailure) -> ItemStore {
+        ItemStore(try .ofThisProcess())
+    }
+
+    /// The keychain's folder.
+    package var folder: String { location.folder }
+
+    /// The path of the device key that the environment names; nil if it names none.
+    package var deviceKeyPath: String? { location.deviceKeyPath }
+
     private init(_ store: ItemStore, ending end: Deadline) {
         location = store.location
         timeLimit = store.timeLimit

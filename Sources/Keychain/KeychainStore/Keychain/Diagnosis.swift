@@ -6,7 +6,6 @@ package import ValetKeychainModel
 internal import ValetKeys
 internal import ValetSealing
 internal import ValetSystem
-internal import ValetTPM
 
 // `valet doctor`: the examination of files, database, keys, readers and the TPM, and the discarding
 // of a damaged log. `RowExamination` examines the rows.
@@ -282,24 +281,22 @@ struct KeychainExamination {
     /// The findings about the TPM that a keychain is bound to.
     private func tpmFindings(_ header: KeychainHeader) -> [Finding] {
         guard header.isBoundToTPM else { return [] }
-        let path = keys.keychain.location.tpm.place.path
+        let path = keys.keychain.location.tpmPath
         do {
-            let tpm = TPMSummary(try keys.keychain.location.tpm.status(until: keys.deadline))
+            let tpm = try keys.keychain.location.tpmSummary(until: keys.deadline)
             let hasPasscode = header.keybag.level == .tpmAndPasscode
             return [
                 tpm.tries(path), tpm.lockout(path, hasPasscode: hasPasscode),
                 tpm.storageRootKey(path),
             ] + registers(header, path)
         } catch {
-            return [Finding(KeychainFailure(ofTPM: error, during: "look at the TPM", path: path))]
+            return [Finding(error)]
         }
     }
 
     private func registers(_ header: KeychainHeader, _ path: String) -> [Finding] {
-        guard let pcrs = try? keys.source.registers(of: header.keybag), !pcrs.isEmpty else {
-            return []
-        }
-        let numbers = pcrs.numbers.map(String.init).joined(separator: ", ")
+        guard let pcrs = try? keys.source.pcrs(of: header.keybag), !pcrs.isEmpty else { return [] }
+        let numbers = pcrs.map(String.init).joined(separator: ", ")
         return [
             Finding(.fine, "the device key is bound to PCRs of the TPM: \(numbers)", path: path)
         ]

@@ -5,7 +5,6 @@ internal import ValetKeychainDatabase
 package import ValetKeychainModel
 internal import ValetKeys
 internal import ValetSystem
-internal import ValetTPM
 
 // The values that `status` and `doctor` report: the status of a keychain, a finding, a TPM's
 // summary. The command prints them.
@@ -104,45 +103,12 @@ package struct Finding: Sendable {
     }
 }
 
-/// The state of a TPM, as far as it matters to a keychain that is bound to it.
-package struct TPMSummary: Hashable, Sendable {
-    /// Whether the TPM stores its storage root key. If not, it makes the key for each use, which
-    /// takes longer.
-    package let hasPersistentStorageRootKey: Bool
-    /// The number of wrong passcodes that are left before the TPM refuses all.
-    package let triesLeft: Int
-    /// The number of wrong passcodes that the TPM allows if none has been counted.
-    package let tryLimit: Int
-    /// The time after which it forgives one.
-    package let recoveryInterval: Duration
-    /// Whether it would refuse even the right passcode.
-    package let isLockedOut: Bool
-    /// Whether the TPM's lockout authorization is empty. If so, an attacker who can start another
-    /// system on the machine can reset the count of wrong passcodes.
-    package let isLockoutResettable: Bool
-
-    init(_ status: TPMStatus) {
-        hasPersistentStorageRootKey = status.hasPersistentStorageRootKey
-        triesLeft = status.dictionaryAttack.triesLeft
-        tryLimit = status.dictionaryAttack.limit
-        recoveryInterval = status.dictionaryAttack.recoveryInterval
-        isLockedOut = status.dictionaryAttack.isLockedOut
-        isLockoutResettable = !status.hasLockoutAuthorization
-    }
-}
-
 extension Keychain {
     /// The state of the TPM that the keychain is bound to, or could be bound to.
     ///
     /// - Throws: ``KeychainFailure``: `keyUnavailable` if it is missing or cannot be used,
     ///   `timedOut`, `inputOutput`.
     package func tpmSummary() throws(KeychainFailure) -> TPMSummary {
-        do {
-            return TPMSummary(
-                try store.location.tpm.status(until: Deadline(after: store.timeLimit)))
-        } catch {
-            throw KeychainFailure(
-                ofTPM: error, during: "look at the TPM", path: store.location.tpm.place.path)
-        }
+        try store.location.tpmSummary(until: Deadline(after: store.timeLimit))
     }
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import ValetKeychainDatabase
+internal import ValetKeychainDatabase
 package import ValetKeychainModel
 internal import ValetKeys
 internal import ValetSealing
 internal import ValetSystem
-internal import ValetTPM
 
 /// Setting, changing and removing the passcode, and new keys: spec/keys-and-states.md §5, §6. Each
 /// of these calls starts a new epoch. Unlocking is in Unlock.swift.
@@ -18,7 +17,7 @@ extension Keychain {
     ///   `timedOut`, `incomplete`, `keyUnavailable`.
     @discardableResult
     package func setPasscode(
-        _ new: KeychainPasscode, _ options: EpochOptions = EpochOptions()
+        _ new: Passcode, _ options: EpochOptions = EpochOptions()
     ) throws(KeychainFailure) -> Int {
         let operation = "set the passcode"
         let next = NextEpoch(passcode: new, stretching: store.stretching, patience: store.timeLimit)
@@ -43,7 +42,7 @@ extension Keychain {
     ///   passcode, and as ``setPasscode(_:_:)``.
     @discardableResult
     package func changePasscode(
-        _ old: KeychainPasscode, to new: KeychainPasscode,
+        _ old: Passcode, to new: Passcode,
         _ options: EpochOptions = EpochOptions()
     ) throws(KeychainFailure) -> Int {
         let change = KeyChange(store: store, operation: "change the passcode", options: options)
@@ -56,7 +55,7 @@ extension Keychain {
     /// - Throws: As ``changePasscode(_:to:_:)``.
     @discardableResult
     package func removePasscode(
-        _ old: KeychainPasscode, _ options: EpochOptions = EpochOptions()
+        _ old: Passcode, _ options: EpochOptions = EpochOptions()
     ) throws(KeychainFailure) -> Int {
         let change = KeyChange(store: store, operation: "remove the passcode", options: options)
         let count = try replacePasscode(old, by: nil, change)
@@ -65,7 +64,7 @@ extension Keychain {
     }
 
     private func replacePasscode(
-        _ old: KeychainPasscode, by new: KeychainPasscode?, _ change: KeyChange
+        _ old: Passcode, by new: Passcode?, _ change: KeyChange
     ) throws(KeychainFailure) -> Int {
         let next = NextEpoch(passcode: new, stretching: store.stretching, patience: store.timeLimit)
         return try change.run(to: { _ in next }) {
@@ -93,11 +92,11 @@ extension Keychain {
     ///   and as ``setPasscode(_:_:)``.
     @discardableResult
     package func rotateKeys(
-        _ passcode: KeychainPasscode?, revokingRecoveryKey: Bool = false,
+        _ passcode: Passcode?, revokingRecoveryKey: Bool = false,
         movingDeviceKeyTo place: DeviceKeySource? = nil, boundTo pcrs: [Int]? = nil,
         _ options: EpochOptions = EpochOptions()
     ) throws(KeychainFailure) -> Int {
-        let registers = try Self.registers(pcrs, at: place)
+        let registers = try NextEpoch.registers(pcrs, at: place)
         let change = KeyChange(store: store, operation: Self.rotating, options: options)
         return try change.run { header in
             var next = NextEpoch(
@@ -115,16 +114,4 @@ extension Keychain {
     }
 
     private static let rotating = "change the keys"
-
-    private static func registers(
-        _ numbers: [Int]?, at place: DeviceKeySource?
-    ) throws(KeychainFailure) -> PCRSelection? {
-        guard let numbers else { return place == .tpm ? PCRSelection.none : nil }
-        guard place == .tpm, let registers = PCRSelection(numbers) else {
-            throw KeychainFailure(
-                .invalidRequest, during: rotating,
-                message: "PCRs are numbers from 0 to 23, of a TPM that the key is bound to")
-        }
-        return registers
-    }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import ValetKeychainDatabase
+internal import ValetKeychainDatabase
 package import ValetKeychainModel
 internal import ValetKeys
 package import ValetSealing
@@ -25,7 +25,7 @@ extension Keychain {
     ///
     /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong passcode,
     ///   `passcodeNotSet`, `itemNotFound`, `incomplete`, `keyUnavailable`.
-    package func check(_ passcode: KeychainPasscode) throws(KeychainFailure) {
+    package func check(_ passcode: Passcode) throws(KeychainFailure) {
         let operation = "check the passcode"
         try store.workOnKeys(operation) { (keys) throws(KeychainFailure) in
             let header = try keys.header()

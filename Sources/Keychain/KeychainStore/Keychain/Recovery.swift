@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetDatabase
-package import ValetKeychainDatabase
+internal import ValetKeychainDatabase
 package import ValetKeychainModel
 internal import ValetKeys
 package import ValetSealing
 internal import ValetSystem
-internal import ValetTPM
 
 /// Making a recovery key, and recovering a keychain with it: docs/FORMAT.md §4.6.
 extension Keychain {
@@ -25,7 +24,7 @@ extension Keychain {
     /// - Throws: ``KeychainFailure``: `interactionNotAllowed` if a passcode is needed,
     ///   `authenticationFailed` for a wrong one, `timedOut`.
     package func createRecoveryKey(
-        _ passcode: KeychainPasscode?,
+        _ passcode: Passcode?,
         replacing check: (_ known: [UInt8]?) throws(KeychainFailure) -> Void = { _ in }
     ) throws(KeychainFailure) -> SecretBytes {
         let key = RecoveryKey.random()
@@ -82,7 +81,7 @@ extension Keychain {
     ///   ``itemsLostByRecovery(settingPasscode:)`` counts the lost ones.
     @discardableResult
     package func recover(
-        with text: borrowing SecretBytes, settingPasscode new: KeychainPasscode?,
+        with text: borrowing SecretBytes, settingPasscode new: Passcode?,
         deviceKeyFrom place: DeviceKeySource? = nil, _ options: EpochOptions = EpochOptions()
     ) throws(KeychainFailure) -> Int {
         let expected = try store.workOnKeys(Self.recovering) { (keys) throws(KeychainFailure) in
@@ -92,12 +91,13 @@ extension Keychain {
         }
         let change = KeyChange(
             store: store, operation: Self.recovering, options: options, expectedLoss: expected)
+        let registers = try NextEpoch.registers(nil, at: place)
         let count = try change.run { header in
             var next = NextEpoch(
                 passcode: new, stretching: store.stretching, patience: store.timeLimit)
             // The TPM may be lost, so the new key goes to a file.
             next.source = place ?? (header.isBoundToTPM ? .ownFile : nil)
-            next.registers = place == .tpm ? PCRSelection.none : nil
+            next.registers = registers
             return next
         } openedBy: { (keys, header) throws(KeychainFailure) in
             if place == .keyFile { try keys.source.checkGivenFileIsElsewhere() }

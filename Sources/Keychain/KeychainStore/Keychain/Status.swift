@@ -6,7 +6,6 @@ package import ValetKeychainModel
 internal import ValetKeys
 internal import ValetSealing
 internal import ValetSystem
-internal import ValetTPM
 
 // `valet status`.
 
@@ -74,7 +73,7 @@ extension KeychainPasscodes {
         status.level = keybag.level
         status.deviceKeyPath = source.path(of: keybag.deviceSource)
         status.deviceKeySource = keybag.deviceSource
-        status.pcrs = try source.registers(of: keybag).numbers
+        status.pcrs = try source.pcrs(of: keybag)
         try translating(operation) { () throws(SystemError) in
             try status.count(in: store.connection, hasPasscode: known.lockState != nil)
             status.fileByteCount = try byteCount()

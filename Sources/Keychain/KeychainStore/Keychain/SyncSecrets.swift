@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import ValetKeychainDatabase
+internal import ValetKeychainDatabase
 package import ValetKeychainModel
 internal import ValetKeys
 package import ValetSealing
@@ -22,7 +22,7 @@ extension Keychain {
     ///   `authenticationFailed` for a wrong one, `timedOut`, `readOnly`, `diskFull`.
     package func setSyncSecrets(
         _ first: borrowing SyncSecret, _ unlocked: borrowing SyncSecret,
-        passcode: KeychainPasscode?
+        passcode: Passcode?
     ) throws(KeychainFailure) {
         let operation = "store the secrets of sync"
         try store.changeKeys(operation, creating: true) {
@@ -41,7 +41,7 @@ extension Keychain {
     /// - Throws: As ``setSyncSecrets(_:_:passcode:)``; ``KeychainFailure/Code/itemNotFound`` if
     ///   there is no keychain.
     package func removeSyncSecrets(
-        passcode: KeychainPasscode?
+        passcode: Passcode?
     ) throws(KeychainFailure) {
         let operation = "delete the secrets of sync"
         try store.changeKeys(operation) { (keys, header) throws(KeychainFailure) -> Void? in

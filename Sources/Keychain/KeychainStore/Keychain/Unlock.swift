@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import ValetKeychainDatabase
+internal import ValetKeychainDatabase
 package import ValetKeychainModel
 internal import ValetKeys
 internal import ValetSealing
@@ -22,7 +22,7 @@ extension Keychain {
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain,
     ///   `authenticationFailed` for a wrong passcode, `incomplete`, `keyUnavailable`, `timedOut`.
     package func unlock(
-        _ passcode: KeychainPasscode, for duration: Duration? = nil, autoLock idle: Duration? = nil
+        _ passcode: Passcode, for duration: Duration? = nil, autoLock idle: Duration? = nil
     ) throws(KeychainFailure) {
         try store.changeKeys(Self.unlocking) { (keys, header) throws(KeychainFailure) -> Void? in
             guard header.lockState != nil else { return () }
@@ -44,7 +44,7 @@ extension Keychain {
     /// other thread may be using the keychain.
     ///
     /// - Throws: Like ``unlock(_:for:autoLock:)``.
-    package func unlockForThisProcess(_ passcode: KeychainPasscode) throws(KeychainFailure) {
+    package func unlockForThisProcess(_ passcode: Passcode) throws(KeychainFailure) {
         LockStates.keepInThisProcess()
         // An open keychain keeps the lock state that it was opened with.
         ItemStore.closeAll()

@@ -19,8 +19,6 @@ enum KeybagFault: Hashable {
     case wrongRecoveryKey
     case noRecoveryKey
     case mistyped(CheckedText.Mistake)
-    case emptyPasscode
-    case passcodeTooLong
     case outOfMemory
     /// The keybag needs a protector of another kind: its keychain has been locked, or its passcode
     /// was set or removed.
@@ -38,8 +36,6 @@ enum KeybagFault: Hashable {
         case .wrongRecoveryKey: "wrong recovery key"
         case .noRecoveryKey: "there is no recovery key"
         case .mistyped(let mistake): mistake.words
-        case .emptyPasscode: "a passcode cannot be empty"
-        case .passcodeTooLong: "a passcode has at most \(Passcode.maximalByteCount) bytes"
         case .outOfMemory: KeychainFailure.Code.outOfMemory.explanation
         case .needsProtector: KeychainFailure.Code.locked.explanation
         }
@@ -52,7 +48,6 @@ enum KeybagFault: Hashable {
         case .wrongDeviceSecret: .keyUnavailable
         case .wrongPasscode, .wrongRecoveryKey, .noRecoveryKey, .mistyped:
             .authenticationFailed
-        case .emptyPasscode, .passcodeTooLong: .invalidRequest
         case .outOfMemory: .outOfMemory
         case .needsProtector: .locked
         }
@@ -65,7 +60,7 @@ enum KeybagFault: Hashable {
         case .wrongDeviceSecret: "put this keychain's own device key back"
         case .needsProtector: "run `valet unlock`"
         case .wrongPasscode, .wrongRecoveryKey, .noRecoveryKey, .mistyped,
-            .emptyPasscode, .passcodeTooLong, .outOfMemory:
+            .outOfMemory:
             nil
         }
     }

@@ -58,7 +58,7 @@ package struct Protector: ~Copyable, Sendable {
     ///
     /// - Throws: ``KeychainFailure/Code/outOfMemory``.
     package init(
-        _ secret: consuming DeviceSecret, passcode: borrowing Passcode, cost: Argon2Cost
+        _ secret: consuming DeviceSecret, passcode: Passcode, cost: Argon2Cost
     ) throws(KeychainFailure) {
         try self.init(secret, passcode: StretchedRecord(passcode, cost: cost))
     }
@@ -71,7 +71,7 @@ package struct Protector: ~Copyable, Sendable {
     ///   it; `keyUnavailable`; `keychainDamaged`; `outOfMemory`. Only opening the keybag detects a
     ///   wrong passcode.
     package init(
-        _ secret: consuming DeviceSecret, passcode: borrowing Passcode,
+        _ secret: consuming DeviceSecret, passcode: Passcode,
         opening keybag: LockedKeybag
     ) throws(KeychainFailure) {
         guard keybag.protector == .passcode else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import ValetKeychainDatabase
+internal import ValetKeychainDatabase
 package import ValetKeychainModel
 package import ValetKeychainStore
 package import ValetSealing
@@ -41,7 +41,7 @@ package struct NewMember: ~Copyable {
     ///
     /// - Parameter passcode: The keychain's passcode, if it has one.
     package func keepSecrets(
-        in store: ItemStore, _ passcode: KeychainPasscode?
+        in store: ItemStore, _ passcode: Passcode?
     ) throws(KeychainFailure) {
         try store.keychain.setSyncSecrets(first, unlocked, passcode: passcode)
     }

@@ -64,7 +64,7 @@ package final class SyncedKeychain {
         guard done == nil else { return }
         throw KeychainFailure(
             .itemNotFound, during: operation, message: "there is no keychain yet",
-            path: store.location.folder)
+            path: store.folder)
     }
 
     /// Runs `body` in one read transaction. It needs no lock of sync.
@@ -157,7 +157,7 @@ package final class SyncedKeychain {
         guard let written else {
             throw KeychainFailure(
                 .itemNotFound, during: operation, message: "there is no keychain yet",
-                path: store.location.folder)
+                path: store.folder)
         }
         kept = written.kept
         if written.result == nil { _ = Deadline(after: .seconds(1)).sleep(atMost: Self.pause) }

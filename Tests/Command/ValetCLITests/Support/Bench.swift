@@ -85,8 +85,8 @@ final class Bench {
         return bench
     }
 
-    static func passcode(_ text: String) throws -> KeychainPasscode {
-        try KeychainPasscode(SecretBytes(copying: Array(text.utf8).span))
+    static func passcode(_ text: String) throws -> Passcode {
+        try Passcode(SecretBytes(copying: Array(text.utf8).span))
     }
 
     /// Runs a command line; descriptor 3 has `lines`. Without `input` that of the last one stays.

@@ -243,12 +243,12 @@ private struct ContextCalls {
         var person = try Person()
         person.reader = FingerScript(Self.enrolled, [nil])
         let calls = try ContextCalls(person, flags)
-        let passcode = try KeychainPasscode(.text(LockableKeychain.passcode))
+        let passcode = try Passcode(.text(LockableKeychain.passcode))
         if isRemoved {
             try person.keychain.store.keychain.removePasscode(passcode)
         } else {
             try person.keychain.store.keychain.changePasscode(
-                passcode, to: KeychainPasscode(.text("another")))
+                passcode, to: Passcode(.text("another")))
             try person.pinentry.answer(["PIN another"])
         }
         #expect(calls.read() == (isRemoved ? errSecItemNotFound : errSecSuccess))

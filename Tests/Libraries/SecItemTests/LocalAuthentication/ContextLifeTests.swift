@@ -47,8 +47,8 @@ import ValetTestValues
         let context = person.context
         #expect(person.outcome(.deviceOwnerAuthentication, context) == nil)
         try person.keychain.store.keychain.changePasscode(
-            KeychainPasscode(.text(LockableKeychain.passcode)),
-            to: KeychainPasscode(.text("another")))
+            Passcode(.text(LockableKeychain.passcode)),
+            to: Passcode(.text("another")))
         try person.pinentry.answer(["PIN another"])
         #expect(person.outcome(.deviceOwnerAuthentication, context) == nil)
         #expect(person.pinentry.questionCount == 2)

@@ -58,7 +58,7 @@ final class EnclaveSample {
         }
         if hasPasscode, backend != .fake {
             let passcode = SecretBytes(copying: Array("correct".utf8).span)
-            try store.keychain.setPasscode(KeychainPasscode(passcode))
+            try store.keychain.setPasscode(Passcode(passcode))
         }
     }
 
@@ -73,12 +73,12 @@ final class EnclaveSample {
 
     func unlock() throws {
         let passcode = SecretBytes(copying: Array("correct".utf8).span)
-        try store.keychain.unlock(KeychainPasscode(passcode))
+        try store.keychain.unlock(Passcode(passcode))
     }
 
     /// Takes the passcode away, and sets it again.
     func removePasscode() throws {
-        let passcode = { try KeychainPasscode(SecretBytes(copying: Array("correct".utf8).span)) }
+        let passcode = { try Passcode(SecretBytes(copying: Array("correct".utf8).span)) }
         try store.keychain.removePasscode(passcode())
         try store.keychain.setPasscode(passcode())
     }

@@ -1,34 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Synchronization
-package import ValetKeychainModel
-internal import ValetKeys
-package import ValetSealing
+internal import ValetKeychainModel
 internal import ValetSystem
-
-/// A passcode as the user typed it, 1 to 1,024 bytes, in guarded memory. Dropping the last
-/// reference wipes it. The calls on passcodes and unlocking take one.
-package final class KeychainPasscode: Sendable {
-    let passcode: Passcode
-    /// Whether a TPM tries the passcode even if few tries are left.
-    let isInsisting: Bool
-
-    /// Takes ownership of the typed bytes, without the end of the line.
-    ///
-    /// - Parameter insisting: Whether a TPM tries the passcode even if few tries are left. After
-    ///   too many wrong tries the TPM refuses all tries for a long time.
-    /// - Throws: ``KeychainFailure/Code/invalidRequest`` for an empty or too long passcode.
-    package init(
-        _ typed: consuming SecretBytes, insisting: Bool = false
-    ) throws(KeychainFailure) {
-        isInsisting = insisting
-        passcode = try Passcode(typed)
-    }
-
-    /// Whether it has fewer than eight characters: a thief of the disk soon guesses such a
-    /// passcode.
-    package var isShort: Bool { passcode.isShort }
-}
 
 /// Slows down guessing: after each wrong passcode for a keychain the process waits, longer each
 /// time, up to three seconds. ``KeychainPasscodes`` runs every try inside it.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSystem
 
@@ -61,18 +60,5 @@ extension Attribute {
             return false
         }
         return stored.contain(wanted)
-    }
-}
-
-extension IndexHasher {
-    /// The tags of lookup attributes in the column `hashes`, one for each, in the order of their
-    /// names.
-    static let lookupTags = UInt8(128)...UInt8(127 + LookupAttributes.maximalCount)
-
-    /// The hashes of all lookup attributes, in the order of their names: docs/FORMAT.md §6.5.
-    func lookupHashes(_ attributes: LookupAttributes, group: AccessGroup) -> [IndexHash] {
-        attributes.values.sorted { $0.key < $1.key }.map { name, value in
-            lookupHash(name, value, group: group)
-        }
     }
 }

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainModel
+package import ValetKeychainStore
+package import ValetSystem
+internal import ValetUserPresence
+
+/// A question to the person at the desktop, through pinentry, on behalf of another program.
+package struct DesktopQuestion: Sendable {
+    package enum Answer: Sendable {
+        case yes
+        /// The user does not want it, or the question has been cancelled.
+        case no
+        case failed(String)
+    }
+
+    private let lines: [String]
+    private let cancellation: Cancellation
+
+    /// A long line is cut at its end, and hides no other.
+    package init(lines: [String], _ cancellation: Cancellation) {
+        (self.lines, self.cancellation) = (lines, cancellation)
+    }
+
+    private func prompt(after problem: String? = nil) -> PasscodePrompt {
+        var prompt = PasscodePrompt(lines: lines, previousError: problem)
+        prompt.cancellation = cancellation
+        return prompt
+    }
+
+    /// Asks for a yes.
+    package func confirm(offering: String) -> Answer {
+        let prompt = prompt()
+        do {
+            try PasscodeAsker.forProcess().tell(
+                prompt, offering: offering, until: Deadline(after: prompt.timeout))
+            return .yes
+        } catch {
+            return error.code == .cancelled ? .no : .failed("\(error)")
+        }
+    }
+
+    /// Asks for the passcode, three times at most, and unlocks the keychain with it.
+    package func unlock(_ keychain: Keychain) -> Answer {
+        var problem: String?
+        for _ in 0..<3 {
+            let typed: Passcode
+            do {
+                typed = try Passcode(try PasscodeAsker.forProcess().ask(prompt(after: problem)))
+            } catch let error as SystemError where error.code == .cancelled {
+                return .no
+            } catch {
+                return .failed("\(error)")
+            }
+            do {
+                try keychain.unlock(typed, for: nil)
+                return .yes
+            } catch {
+                guard error.code == .authenticationFailed else { return .failed("\(error)") }
+                problem = error.message
+            }
+        }
+        return .no
+    }
+}

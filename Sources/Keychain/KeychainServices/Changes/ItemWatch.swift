@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainDatabase
+package import ValetKeychainModel
+package import ValetKeychainStore
+package import ValetSystem
+
+/// Tells a loop when to look at a keychain again, because any process may have changed its items:
+///
+///     while true {
+///         watch.beginLook()
+///         …
+///         watch.wait(until: deadline)
+///     }
+package struct ItemWatch: Sendable {
+    private let store: ItemStore
+    private let watch: KeychainWatch
+    private var canHear = false
+    private var begin = Deadline.now
+
+    /// How long to wait before looking again for changes that no program announces, and where the
+    /// system announces none.
+    private static let (longPause, shortPause) = (Duration.seconds(30), Duration.seconds(2))
+    /// How long changes are gathered at least, in nanoseconds.
+    private static let gathering: Int64 = 50_000_000
+
+    /// - Throws: ``KeychainFailure`` if the process can open no more files.
+    package init(_ store: ItemStore) throws(KeychainFailure) {
+        self.store = store
+        watch = try KeychainWatch(for: .items)
+    }
+
+    /// Ends the wait of another thread, or else the next one.
+    package func wake() { watch.wake() }
+
+    /// Watches from now on. A write is heard before it is complete: waits for it, for a second at
+    /// most.
+    package mutating func beginLook() {
+        canHear = watch.attend(to: [store.location])
+        store.keychain.awaitWriters(atMost: .seconds(1))
+        begin = Deadline.now
+    }
+
+    /// Waits for a change.
+    ///
+    /// - Parameter remaining: When the keychain locks by itself.
+    package func wait(atMost remaining: Duration?, until end: Deadline = .never) {
+        // A large keychain that changes all the time is looked at for a tenth of the time.
+        _ = end.sleep(atMost: max(Self.gathering, (Deadline.now &- begin) &* 9))
+        guard !end.hasPassed else { return }
+        let pause = canHear ? Self.longPause : Self.shortPause
+        watch.wait(atMost: min(pause, remaining ?? pause, end.remaining))
+    }
+}
