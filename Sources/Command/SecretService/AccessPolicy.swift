@@ -153,11 +153,11 @@ final class PolicyFile {
 
     private func contents() -> Contents {
         do throws(SystemError) {
-            let bytes = try SystemFile.contents(of: path, maxByteCount: Self.maximalByteCount)
-            if let bytes { return .bytes(bytes) }
             // In a folder that cannot be searched there may be one.
-            _ = try GivenFile.identity(of: path)
-            return .absent
+            guard try GivenFile.identity(of: path, followingLink: false) != nil,
+                let bytes = try SystemFile.contents(of: path, maxByteCount: Self.maximalByteCount)
+            else { return .absent }
+            return .bytes(bytes)
         } catch {
             return .unreadable("\(error)", error.hint)
         }

@@ -41,11 +41,16 @@ package enum GivenFile {
         return unsafe access(path, X_OK) == 0
     }
 
-    /// Identifies the file that `path` leads to, through symbolic links; nil if it leads nowhere.
+    /// Identifies the file that `path` leads to; nil if it leads nowhere. A symbolic link is
+    /// followed, or is the file.
     ///
     /// - Throws: ``SystemError`` if the kernel refuses to say.
-    package static func identity(of path: String) throws(SystemError) -> FileIdentity? {
-        if let status = FileStatus(at: path, followingLink: true) { return status.identity }
+    package static func identity(
+        of path: String, followingLink: Bool = true
+    ) throws(SystemError) -> FileIdentity? {
+        if let status = FileStatus(at: path, followingLink: followingLink) {
+            return status.identity
+        }
         if errno == ENOENT { return nil }
         throw SystemError(errno: errno, during: "examine a file", path: path)
     }

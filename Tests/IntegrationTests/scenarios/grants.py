@@ -231,6 +231,14 @@ def mistaken(world):
             os.chmod(place, before)
             settle(desktop)
     expect(desktop.lookup("service", "mail") == b"pass 1", "mended")
+    # A link to nowhere is not an absent file.
+    os.rename(path, path + ".old")
+    os.symlink("nowhere", path)
+    settle(desktop)
+    desktop.lookup("service", "mail", code=1)
+    os.rename(path + ".old", path)
+    settle(desktop)
+    expect(desktop.lookup("service", "mail") == b"pass 1", "mended again")
     # A service does not start with one.
     desktop.kill()
     write(desktop, "allow")

@@ -56,6 +56,8 @@ extension Attribute {
     /// is enough.
     package func finds(_ wanted: AttributeValue, in stored: AttributeValue) -> Bool {
         guard self == .lookupAttributes else { return matches(wanted, stored) }
+        // The same attributes have the same bytes.
+        if wanted == stored { return true }
         guard let wanted = LookupAttributes(wanted), let stored = LookupAttributes(stored) else {
             return false
         }

@@ -54,8 +54,8 @@ private struct AccountList {
             lists.append(list)
         }
         found.damage = found.damage ?? lists.compactMap(\.found.damage).first
-        guard lists.count > 1 else {
-            found.items += lists.first?.found.items ?? []
+        if lists.count == 1, found.items.isEmpty {
+            found.items = lists[0].found.items
             return
         }
         let all = zip(lists.flatMap(\.numbers), lists.flatMap(\.found.items))
@@ -126,8 +126,8 @@ private final class PlaceReading {
         throws(SystemError)
     {
         opening.add(piece)
-        for opened in failures + opening.finish().joined() {
-            try body(opened.number, opened.account)
+        for piece in [failures] + opening.finish() {
+            for opened in piece { try body(opened.number, opened.account) }
         }
     }
 }
