@@ -127,7 +127,7 @@ var products: [Product] = [
     sync.swiftSettings = strict + [.define("SYNC_RULES", .when(configuration: .debug))]
     let database = library(
         "KeychainDatabase", ["Database", "KeychainModel", "Keys", "Sealing", "System", "TPM"])
-    let sealing = library("Sealing", ["CLinux", "CSodium", "CWordList", "System"])
+    let sealing = library("Sealing", ["CSodium", "CWordList", "System"])
     // Tests set hundreds of passcodes, at a cost of their own. Releases, and builds of users, have
     // no such switch.
     if isStrict {
@@ -236,8 +236,8 @@ var products: [Product] = [
         program(
             "SyncCommand",
             [
-                "KeychainDatabase", "KeychainModel", "KeychainServices", "KeychainStore", "Keys",
-                "Sealing", "Sync", "SyncAgent", "SyncStores", "System", "UserPresence", "ValetCLI",
+                "KeychainModel", "KeychainServices", "KeychainStore", "Keys", "Sealing", "Sync",
+                "SyncAgent", "SyncStores", "System", "ValetCLI",
             ]),
         testSupport("CForkSupport"),
         testSupport("TestValues"),

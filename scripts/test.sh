@@ -7,8 +7,8 @@ usage() {
     cat <<'END'
 usage: scripts/test.sh [--help] [ARGUMENT …]
 Installs what tests need (scripts/bootstrap.sh --tests), builds with warnings as errors and runs
-every test. As root it also runs the tests of the kernel's keys as an ordinary user, at the same
-time.
+every test, scenarios beside the others. As root it also runs the tests of the kernel's keys as an
+ordinary user, at the same time.
 ARGUMENTs go to `swift test`, as in: scripts/test.sh --filter KeybagTests
 
 REQUIRE_ALL=1   tests that need more than a plain machine fail instead of being skipped
@@ -30,8 +30,8 @@ if [[ -z ${TMPDIR-} && -w /dev/shm ]] &&
     parent=/dev/shm
 fi
 folder="$(mktemp -d "$parent/valet-test.XXXXXX")"
-beside=
-trap '[[ -z $beside ]] || kill "$beside" || true; rm -rf -- "$folder"' EXIT
+beside=()
+trap '((${#beside[@]} == 0)) || kill "${beside[@]}" || true; rm -rf -- "$folder"' EXIT
 # Some tests run programs as another user.
 chmod 1777 "$folder"
 mkdir -m 700 "$folder/home"
@@ -73,24 +73,39 @@ as_ordinary_user() {
         "$(dirname "$VALET_TEST_COMMAND")/ValetPackageTests.xctest" \
         --testing-library swift-testing --filter '^ValetLockStateTests'
 }
+# Scenarios mostly wait for processes that they start. In one process with the other tests they
+# would begin when those have ended.
+scenarios() {
+    exec "$(dirname "$VALET_TEST_COMMAND")/ValetPackageTests.xctest" \
+        --testing-library swift-testing --filter '^ValetIntegrationTests'
+}
 if ((EUID == 0 && $# == 0)); then
     if "${ordinary[@]}" test -x "$VALET_TEST_COMMAND" -a -r Tests/Vectors; then
         as_ordinary_user >"$folder/log.ordinary" 2>&1 &
-        beside=$!
+        beside+=($!)
     else
         printf 'test: skipped tests of an ordinary user, which cannot read %s\n' "$PWD" >&2
         [[ ${REQUIRE_ALL-} != 1 ]] || exit 1
     fi
 fi
+if (($# == 0)); then
+    scenarios >"$folder/log.scenarios" 2>&1 &
+    beside+=($!)
+    set -- --skip '^ValetIntegrationTests'
+fi
 
 code=0
 swift test --skip-build --enable-all-traits "$@" 2>&1 | tee "$folder/log" || code=$?
-if [[ -n $beside ]]; then
-    wait "$beside" || code=$?
-    beside=
-    printf '\n== As an ordinary user:\n'
-    cat "$folder/log.ordinary"
-fi
+while ((${#beside[@]} > 0)); do
+    wait "${beside[0]}" || code=$?
+    beside=("${beside[@]:1}")
+done
+for log in "$folder"/log.*; do
+    if [[ -e $log ]]; then
+        printf '\n== Of the %s:\n' "${log##*.}"
+        cat "$log"
+    fi
+done
 # Repeated at the end, where readers of a long log look first.
 if ((code != 0)); then
     printf '\n== Failures:\n'

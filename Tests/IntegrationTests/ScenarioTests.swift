@@ -50,7 +50,7 @@ struct Scenario: Decodable, Sendable, CustomTestStringConvertible {
     }
 
     /// Most scenarios wait more than they compute; more of them at once would starve each other.
-    private static let turns = Turns(6)
+    private static let turns = Turns(5)
     private static let skipped: Int32 = 77
     private static let environment = ProcessInfo.processInfo.environment
 
