@@ -45,12 +45,12 @@ final class TransferSession: Sendable {
     private static func derivedKey(_ shared: consuming SecretBytes) -> SecretBytes? {
         let salt = [UInt8](repeating: 0, count: 32)
         let extracted = shared.withBytes { shared in
-            MessageCode.sha256.code(of: shared, key: salt.span)
+            HMAC.sha256.code(of: shared, key: salt.span)
         }
         guard let extracted else { return nil }
         let one: [UInt8] = [1]
         let expanded = extracted.withBytes { key in
-            MessageCode.sha256.code(of: one.span, key: key)
+            HMAC.sha256.code(of: one.span, key: key)
         }
         guard let expanded else { return nil }
         return expanded.withBytes { SecretBytes(copying: $0.extracting(0..<16)) }

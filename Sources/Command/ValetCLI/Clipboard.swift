@@ -158,7 +158,7 @@ struct CopiedValue {
     private let digest: SecretValue
 
     private static let keyByteCount = 32
-    private static let hash = MessageCode.sha256
+    private static let hash = HMAC.sha256
 
     init(_ value: SecretValue) {
         self.init(value, key: SecretValue(SecretBytes(randomByteCount: Self.keyByteCount)))

@@ -14,7 +14,7 @@ struct OneTimePassword {
         case counter(UInt64)
     }
 
-    private(set) var hash = MessageCode.sha1
+    private(set) var hash = HMAC.sha1
     private(set) var digitCount = 6
     private(set) var factor = Factor.time(period: 30)
     let key: SecretValue
@@ -29,7 +29,7 @@ struct OneTimePassword {
 
     /// A key in base32 with its parameters.
     init(
-        base32 text: SecretValue, _ hash: MessageCode = .sha1, digitCount: Int = 6,
+        base32 text: SecretValue, _ hash: HMAC = .sha1, digitCount: Int = 6,
         _ factor: Factor = .time(period: 30)
     ) throws(CLIError) {
         guard let key = Base32.decoded(text) else {
@@ -100,14 +100,14 @@ struct OneTimePassword {
     }
 
     /// The hash with that name, as issuers write it: `SHA1`, `sha-256`, `HmacSHA512`.
-    static func hash(_ word: String) -> MessageCode? {
+    static func hash(_ word: String) -> HMAC? {
         let letters = word.lowercased().filter { $0.isLetter || $0.isNumber }
         let name = letters.hasPrefix("hmac") ? String(letters.dropFirst(4)) : letters
-        return MessageCode.allCases.first { Self.word($0).lowercased() == name }
+        return HMAC.allCases.first { Self.word($0).lowercased() == name }
     }
 
     /// The word for a hash in a URI.
-    static func word(_ hash: MessageCode) -> String {
+    static func word(_ hash: HMAC) -> String {
         switch hash {
         case .sha1: "SHA1"
         case .sha256: "SHA256"

@@ -49,7 +49,7 @@ import ValetSealing
         _ seconds: Int64, _ sha1: String, _ sha256: String, _ sha512: String
     ) throws {
         for (key, hash, code) in [
-            (Self.key, MessageCode.sha1, sha1), (Self.key256, .sha256, sha256),
+            (Self.key, HMAC.sha1, sha1), (Self.key256, .sha256, sha256),
             (Self.key512, .sha512, sha512),
         ] {
             let text = SecretValue(copying: Array(key.utf8).span)

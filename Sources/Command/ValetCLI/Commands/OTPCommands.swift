@@ -120,7 +120,7 @@ enum OTPCommand {
 enum OTPAddCommand {
     private static let algorithm = OptionDeclaration(
         name: "algorithm", valueName: "HASH", help: "the hash for a key in base32",
-        defaultValue: "SHA1", choices: MessageCode.allCases.map(OneTimePassword.word))
+        defaultValue: "SHA1", choices: HMAC.allCases.map(OneTimePassword.word))
     private static let digits = OptionDeclaration(
         name: "digits", valueName: "N", help: "how many digits its codes have, 6 to 10",
         defaultValue: "6")

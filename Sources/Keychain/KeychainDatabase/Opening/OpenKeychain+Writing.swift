@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Write transactions, under the writers' lock: those of `ItemStore`, and those that replace
-// the keybag.
+// The write transactions of `ItemStore`, under the writers' lock.
 
 internal import ValetDatabase
 package import ValetKeychainModel
@@ -109,50 +108,5 @@ extension OpenKeychain {
                 path: directory.path, hint: "update this program")
         }
         try RequiredLevel.check(state.header, call.operation)
-    }
-}
-
-extension KeychainPasscodes {
-    /// Runs `body`, which replaces the keybag, in a transaction under the lock of writers, if the
-    /// keychain is still that of `header`.
-    ///
-    /// - Parameters:
-    ///   - afterCommit: Runs before any other process can write. Its failure undoes nothing.
-    ///   - onFailure: Runs if the transaction was not committed.
-    /// - Returns: Whether the keychain was that of `header`.
-    package func replaceKeys(
-        of header: KeychainHeader, afterCommit: (RowWriter) -> Void = { _ in },
-        _ body: (RowWriter) throws(KeychainFailure) -> Void,
-        onFailure: () throws(KeychainFailure) -> Void
-    ) throws(KeychainFailure) -> Bool {
-        let pool = keychain.pool
-        let held = try translating(pool.lockForWriting(deadline), during: operation)
-        let writer = try pool.writer(deadline, for: operation)
-        let transaction = try translating(
-            Transaction(on: writer.connection), during: operation)
-        let current = try keychain.currentHeader(writer.reading, for: operation)
-        guard current.settings == header.settings else { return false }
-        guard header.settings.isWritable else {
-            throw KeychainFailure(
-                .newerFormat, during: "change the keys", hint: "update this program")
-        }
-        do throws(KeychainFailure) {
-            try body(writer)
-            do {
-                try pool.checkPlace()
-                try pool.reserveRoom(writer)
-                try transaction.commit()
-            } catch {
-                throw KeychainFailure(error, during: operation)
-            }
-        } catch {
-            // The first error is the one to report.
-            try? onFailure()
-            throw error
-        }
-        try pool.confirmCommit("change the keys")
-        afterCommit(writer)
-        _ = consume held
-        return true
     }
 }

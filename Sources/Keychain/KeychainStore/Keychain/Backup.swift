@@ -7,7 +7,7 @@ package import ValetSealing
 internal import ValetSystem
 
 /// `valet backup create`: writes all items that may leave the device into one encrypted file
-/// (docs/FORMAT.md §11). The `Backup` module has the file format.
+/// (docs/FORMAT.md §11). The folder `Backup` has the file format.
 extension Keychain {
     fileprivate static let backingUp = "make a backup"
 

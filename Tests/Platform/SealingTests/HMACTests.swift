@@ -4,7 +4,7 @@ import Testing
 
 @testable import ValetSealing
 
-@Suite struct `HMAC` {
+@Suite struct `The HMAC of a message` {
     private static func bytes(_ hexadecimal: String) -> [UInt8] {
         Hexadecimal.bytes(hexadecimal) ?? []
     }
@@ -30,10 +30,10 @@ import Testing
         ),
     ]
 
-    @Test(arguments: MessageCode.libraries.filter { $0 != "libcrypto.so.1.1" }, 0..<3)
+    @Test(arguments: HMAC.libraries.filter { $0 != "libcrypto.so.1.1" }, 0..<3)
     func `SHA-1 comes from each of the libraries`(_ library: String, _ index: Int) {
         let vector = Self.sha1[index]
-        let code = MessageCode.sha1.code(
+        let code = HMAC.sha1.code(
             of: vector.message.span, key: vector.key.span, [library])
         #expect(Self.text(code) == vector.code)
     }
@@ -42,17 +42,17 @@ import Testing
         let key: [UInt8] = [1]
         // The second one is there, and has neither function.
         for library in ["libnone.so.1", "libm.so.6"] {
-            let code = MessageCode.sha1.code(of: key.span, key: key.span, [library])
+            let code = HMAC.sha1.code(of: key.span, key: key.span, [library])
             #expect(Self.text(code) == nil)
         }
-        let code = MessageCode.sha512.code(of: key.span, key: key.span, [])
+        let code = HMAC.sha512.code(of: key.span, key: key.span, [])
         #expect(Self.text(code)?.utf8.count == 128)
     }
 
     /// RFC 4231 §4.3 and §4.7: a short key, and one of 131 bytes, longer than a block.
     @Test(arguments: [
         (
-            MessageCode.sha256, "4a656665", "what do ya want for nothing?",
+            HMAC.sha256, "4a656665", "what do ya want for nothing?",
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
         ),
         (
@@ -73,7 +73,7 @@ import Testing
         ),
     ])
     func `SHA-256 and SHA-512 give the codes of the RFC`(
-        _ hash: MessageCode, _ key: String, _ message: String, _ code: String
+        _ hash: HMAC, _ key: String, _ message: String, _ code: String
     ) {
         let made = hash.code(of: Array(message.utf8).span, key: Self.bytes(key).span)
         #expect(Self.text(made) == code)

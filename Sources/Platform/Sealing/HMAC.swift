@@ -3,12 +3,12 @@
 internal import ValetCSodium
 internal import ValetSystem
 
-/// HMAC (RFC 2104) for one-time codes, whose issuers choose the hash. Nothing of ours is protected
-/// by it.
+/// HMAC (RFC 2104), for one-time codes, whose issuers choose the hash, and for what other programs
+/// require: the transfer of secrets to programs of the desktop. `valet copy` marks values with it.
 ///
 /// libsodium has SHA-256 and SHA-512. SHA-1 comes from libcrypto, else from libgcrypt, which are
 /// loaded when it is needed: docs/decisions/0073-one-time-codes.md.
-package enum MessageCode: CaseIterable, Sendable {
+package enum HMAC: CaseIterable, Sendable {
     case sha1, sha256, sha512
 
     /// How many bytes a code has.
