@@ -70,7 +70,7 @@ struct ExportVerb {
     private func items(
         ofOneValet isOne: Bool
     ) throws(CLIError) -> (items: [StoredItem], isDamaged: Bool) {
-        // To the command, the valets of one identifier are one.
+        // The command treats all valets of one identifier as one.
         let queries =
             isOne ? scope.chosenServices.map(\.query) : ItemClass.allCases.map { ItemQuery($0) }
         var items: [StoredItem] = []

@@ -58,8 +58,8 @@ struct Logins {
     ) throws(CLIError) -> (items: [StoredItem], isDamaged: Bool) {
         var query = ItemQuery(
             itemClass, attributes: attributes, accessGroup: group, synchronizable: .any)
-        // The store finds a whole primary key directly. Without one it would search by the account
-        // or by any attribute, which all items may have in common.
+        // The store finds a whole primary key directly. Without one it may search by an attribute
+        // that all items have in common, so it is asked for the server alone.
         if attributes[.server] != nil, attributes[.securityDomain] == nil {
             query.attributes = attributes.filter { $0.key == .server }
         }
@@ -90,7 +90,7 @@ struct Logins {
                     }
                 }
             } catch {
-                // Some can be read now, and a helper goes on with those.
+                // Items of the whole primary key may be readable: goes on without strays.
                 guard error.code == .locked else { throw error }
                 known = []
             }
@@ -185,8 +185,9 @@ struct Logins {
         return try self.value(of: item)?.isEqual(to: value) ?? false
     }
 
-    /// Gives an item that was found these attributes and this value; returns false if it was
-    /// deleted, or has other attributes now.
+    /// Sets the attributes and the value of a found item.
+    ///
+    /// - Returns: false if it was deleted, or has other attributes now.
     func change(
         _ item: StoredItem, _ attributes: ItemAttributes, value: SecretValue
     ) throws(CLIError) -> Bool {
@@ -278,7 +279,7 @@ struct Logins {
 }
 
 extension StoredItem {
-    /// The attributes that no two items have in common.
+    /// The attributes that together identify the item.
     fileprivate var primaryKey: ItemAttributes {
         attributes.filter { itemClass.primaryKeyAttributes.contains($0.key) }
     }

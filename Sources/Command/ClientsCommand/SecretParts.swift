@@ -7,14 +7,12 @@ internal import ValetSealing
 extension SecretValue {
     var isUTF8: Bool { withBytes { (try? UTF8Span(validating: $0)) != nil } }
 
-    /// A copy of a part.
     func part(_ range: Range<Int>) -> SecretValue {
         withBytes { SecretValue(copying: $0.extracting(range)) }
     }
 }
 
 extension Span<UInt8> {
-    /// Whether these are the bytes of `text`.
     func equals(_ text: String) -> Bool {
         count == text.utf8.count && zip(indices, text.utf8).allSatisfy { self[$0] == $1 }
     }
@@ -32,6 +30,5 @@ extension Span<UInt8> {
         return lines
     }
 
-    /// The first place of a byte.
     func firstIndex(of byte: UInt8) -> Int? { indices.first { self[$0] == byte } }
 }

@@ -6,7 +6,7 @@ internal import ValetKeychainStore
 internal import ValetSealing
 internal import ValetSystem
 
-// What each method does. Everything of a message is read here, on the thread of the bus.
+// What each method does. The thread of the bus reads the whole message here.
 
 extension SecretService {
     /// How a call is carried out.
@@ -45,7 +45,7 @@ extension SecretService {
         return .refuse(.unknownMethod, "there is no method \(call.member)")
     }
 
-    /// Objects above the service are only looked through.
+    /// Objects above the service support introspection alone.
     private func planOutside(_ call: borrowing BusMessage) -> Plan {
         let path = call.path
         let isAbove = path == "/" || (ObjectPath.root + "/").hasPrefix(path + "/")
@@ -92,7 +92,7 @@ extension SecretService {
 
     private func setAlias(_ alias: String, _ path: String) -> Plan {
         .asking { (holdings) throws(KeychainFailure) in
-            // What others store by the alias goes elsewhere then.
+            // The change redirects what other programs store by the alias.
             if let old = try holdings.list.target(ofAlias: alias) {
                 try holdings.checkChange(of: old)
             }
@@ -144,7 +144,7 @@ extension SecretService {
 
     /// Half of what a message of the bus can hold.
     private static let maximalReplyByteCount = 64 << 20
-    /// Each question has a thread, and one is open at a time.
+    /// Each question takes a thread. One is shown at a time; the others wait.
     private static let (maximalAskedCount, maximalAskedCountOfClient) = (8, 2)
     private static let maximalPathByteCount = 1 << 20
 
@@ -252,7 +252,6 @@ extension SecretService {
 
     static let noSession = Plan.refuse(.noSession, "there is no such session of this client")
 
-    /// A session of that client.
     func session(_ path: String, of client: String) -> TransferSession? {
         guard case .session(let number)? = ObjectPath(path) else { return nil }
         return clients[client]?.sessions[number]
@@ -311,8 +310,8 @@ extension SecretService {
 }
 
 extension Holdings {
-    /// Which of these objects are open, and the question that opens others. What a policy denies is
-    /// in neither.
+    /// Which of these objects are open, and the question that opens others. Leaves out what a
+    /// policy denies.
     func unlocking(_ paths: [String]) throws(KeychainFailure) -> ([String], UnlockPrompt?) {
         let isLocked = try list.session.isLocked()
         var (open, closed, asked): ([String], [String], Set<String>) = ([], [], [])
@@ -344,7 +343,9 @@ extension Holdings {
         try collectionName(object).flatMap { self.access?.access(to: $0) } ?? .allow
     }
 
-    /// The name of a new collection, or of the one that has the alias, which gets the label.
+    /// Makes a collection, or labels the one that has the alias.
+    ///
+    /// - Returns: Its name.
     func makeCollection(label: String, alias: String) throws(KeychainFailure) -> String {
         guard !alias.isEmpty, let name = try list.target(ofAlias: alias) else {
             let name = try list.newName(label)

@@ -6,7 +6,7 @@ internal import ValetKeychainStore
 internal import ValetSealing
 internal import ValetSystem
 
-/// Everything that the service gives out: what the threads that carry out calls share.
+/// The collections and items of the service, which the threads that carry out calls share.
 struct Holdings: Sendable {
     /// How many items or objects a quick call looks at.
     static let quickCount = 64
@@ -32,7 +32,7 @@ struct Holdings: Sendable {
         CollectionList.sharedPrefix + CollectionList.plain(group.rawValue)
     }
 
-    /// The same for the thread that must not wait.
+    /// A copy for the thread that must not wait.
     var quick: Holdings {
         var holdings = self
         (holdings.list, holdings.isQuick) = (
@@ -41,7 +41,7 @@ struct Holdings: Sendable {
         return holdings
     }
 
-    /// The same for a program.
+    /// A copy with the access of one program.
     func seen(by access: ClientAccess?) -> Holdings {
         var holdings = self
         holdings.access = access
@@ -61,7 +61,7 @@ struct Holdings: Sendable {
         return access == .allow ? items : ClosedItems(items: items, isHidden: access == .deny)
     }
 
-    /// Whether something is in memory that ends with the service.
+    /// Whether the collection in memory has items, which end with the service.
     var hasSessionItems: Bool { !sessionItems.ids(having: nil).isEmpty }
 
     /// - Throws: `timedOut` for a quick call with more objects than ``quickCount``.
@@ -91,7 +91,7 @@ struct Holdings: Sendable {
         return shared.first { $0.value == item.accessGroup }?.key
     }
 
-    /// What is told of an item that somebody has opened.
+    /// The record of an item that is already open.
     func record(of item: StoredItem) -> SecretRecord? {
         item.accessGroup == DesktopItem.group ? SecretRecord(item) : SharedItems.record(item)
     }

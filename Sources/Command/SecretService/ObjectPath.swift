@@ -52,7 +52,6 @@ enum ObjectPath: Hashable, Sendable {
     }
 }
 
-/// Where an item is.
 struct ItemPath: Hashable, Sendable {
     /// The name of its collection.
     let collection: String

@@ -3,7 +3,6 @@
 internal import ValetKeychainModel
 internal import ValetSystem
 
-/// The value of a property.
 enum PropertyValue: Sendable {
     case text(String)
     case flag(Bool)
@@ -139,7 +138,7 @@ extension Holdings {
         ]
     }
 
-    /// Of a locked item nothing but that is known.
+    /// A locked item shows only that it is locked.
     private func properties(of item: ItemPath) throws(KeychainFailure) -> [Property] {
         let items = items(of: item.collection)
         var record: SecretRecord?

@@ -4,7 +4,6 @@ internal import ValetSealing
 
 /// A JSON value to write. Members keep their order.
 package indirect enum JSON: Hashable, Sendable {
-    /// One member of an object.
     package struct Member: Hashable, Sendable {
         let name: String
         let value: JSON

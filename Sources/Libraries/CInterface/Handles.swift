@@ -43,7 +43,7 @@ final class HandleTable<Object: AnyObject & Sendable>: @unchecked Sendable {
     func remove(_ handle: OpaquePointer?) throws(KeychainFailure) {
         guard unsafe handle != nil else { return }
         let number = UInt(bitPattern: handle)
-        // The object goes after the lock: releasing it wipes its memory.
+        // Released outside the lock, because its release wipes memory.
         let object = ForkLock.withLock { objects.removeValue(forKey: number) }
         guard object != nil else {
             throw .invalid("the handle is not one of this kind, or was freed")

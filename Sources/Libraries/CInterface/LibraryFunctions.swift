@@ -151,7 +151,7 @@ package func valet_unlock(
     }
 }
 
-/// A period of the caller, at most 10^12 ms, which is beyond 31 years; nil for `VALET_NO_LIMIT`.
+/// The caller's period, or 31 years (10^12 ms) for a longer one; nil for `VALET_NO_LIMIT`.
 private func duration(_ milliseconds: UInt64) -> Duration? {
     milliseconds == 0 ? nil : .milliseconds(min(milliseconds, 1_000_000_000_000))
 }

@@ -7,7 +7,7 @@ internal import ValetSealing
 internal import ValetSystem
 
 /// The object behind a `valet_t`: the calls of a valet, on typed values. The functions in
-/// `ValueFunctions.swift` make them.
+/// `ValueFunctions.swift` call its methods.
 final class OpenValet: Sendable {
     let identity: ValetIdentity
     let items: PasswordService
@@ -131,7 +131,8 @@ extension CallOptions {
         return deadline.map { session.ending(at: $0) } ?? session
     }
 
-    /// Runs `body`, which may ask the user. If it may not, its failure says how to allow it.
+    /// Runs `body`, which may ask the user. If that is not allowed, the failure says how to allow
+    /// it.
     func explaining<R>(
         _ body: () throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {

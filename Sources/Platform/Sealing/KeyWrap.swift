@@ -75,7 +75,6 @@ package enum KeyWrap {
 ///
 /// Format: docs/FORMAT.md §1.
 package struct WrappedKey: Equatable, Sendable {
-    /// 121.
     package static let byteCount = 121
     static let version: UInt8 = 1
 
@@ -147,7 +146,6 @@ package struct WrapBinding: Equatable, Sendable {
         self.parameters = parameters
     }
 
-    /// The associated data of the wrap.
     func associatedData(keyID: KeyID) -> [UInt8] {
         var data = LengthPrefixed(reservingByteCount: 96 + parameters.count)
         data.append(DerivationContext.wrap.rawValue)

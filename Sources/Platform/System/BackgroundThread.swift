@@ -45,7 +45,7 @@ package struct ThreadLocal<Value>: Sendable {
         }
     }
 
-    /// nil where the process has used up the keys that the C library has.
+    /// nil if the process has no key for thread-specific data left.
     private let key: pthread_key_t?
 
     /// Makes a place in which every thread finds nil. It lives as long as the process.

@@ -51,9 +51,10 @@ package struct SyncReport: Hashable, Sendable {
     package struct Device: Hashable, Sendable {
         /// When it wrote the newest message that was read: milliseconds since 1970, by its clock.
         package var lastSeen: UInt64 = 0
-        /// The numbers up to which it has read the logs of this device.
+        /// The number of the last message that it has read, for each log of this device.
         package var reads: [LogID: UInt64] = [:]
-        /// By how many milliseconds its clock was ahead of this one when a message of it was new.
+        /// How many milliseconds its clock was ahead of this device's, by its last new message; 0
+        /// within ten minutes.
         package var clockDifference: Int64 = 0
     }
 
@@ -71,7 +72,7 @@ package struct SyncReport: Hashable, Sendable {
     /// Whether this device has read everything that its sponsor had read when it admitted this
     /// device.
     package var hasJoined = false
-    /// The sponsor's table at that time, in each scope in which the sponsor's message was read.
+    /// The sponsor's table when it admitted this device, in each scope whose message was read.
     var joinTargets: [KeyScope: LogTable] = [:]
     /// The positions that messages of others name, in this session.
     private(set) var claimed: [KeyScope: LogTable] = [:]
@@ -107,9 +108,9 @@ package struct SyncReport: Hashable, Sendable {
         }
     }
 
-    /// All logs of both scopes were read as far as possible. Ends the acceptance of each device,
-    /// unless one of its logs goes on. Files that never become messages do not count: they would
-    /// prolong it without end.
+    /// Call this when all logs of both scopes have been read as far as possible. Ends the
+    /// acceptance of each device, unless one of its logs goes on. Files that never become messages
+    /// do not count: they would prolong it without end.
     ///
     /// - Parameter waiting: The logs that have messages which cannot be read yet.
     mutating func endAcceptance(except waiting: some Sequence<LogPlace>) {
@@ -206,7 +207,7 @@ extension SyncReport.Trouble: ByteField, Comparable {
 
 /// Troubles that are reported only after an hour, because messages may be on their way.
 struct LastingTroubles {
-    /// Logs whose position a new reader, which begins with nothing, could not reach.
+    /// Logs that a new device could not read up to their position.
     var unreachable: [KeyScope: LastingStates<LogID>] = [:]
     var missing: [KeyScope: LastingStates<MessageName>] = [:]
     var unknown = LastingStates<LogPlace>()

@@ -3,8 +3,8 @@
 internal import ValetCLI
 internal import ValetSealing
 
-/// The passwords in docker's `config.json`, which podman's `auth.json` and secrets of Kubernetes
-/// have, too. The older `.dockercfg` is the object below "auths".
+/// The passwords in docker's `config.json`. podman's `auth.json` and secrets of Kubernetes have the
+/// same format. The older `.dockercfg` is the object below "auths".
 enum DockerConfig {
     /// The items: each registry becomes a password as `docker-credential-valet` stores it.
     static func items(in text: SecretValue) throws(CLIError) -> ImportedItems {

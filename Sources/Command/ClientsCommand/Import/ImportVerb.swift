@@ -122,10 +122,10 @@ struct ImportVerb {
         return steps
     }
 
-    /// A secret of the chosen valet, as the one that has its name already: a name is one secret,
-    /// of whatever accessibility, shared or not (docs/decisions/0065-one-name.md).
+    /// The item, in the place of the stored secret of its name, if there is one: a name is one
+    /// secret, of whatever accessibility, shared or not (docs/decisions/0065-one-name.md).
     ///
-    /// - Returns: nil if the options say that it is elsewhere, or do not choose among several.
+    /// - Returns: nil if the options exclude the stored secret, or match several.
     private func located(_ item: ImportedItem) throws(CLIError) -> ImportedItem? {
         guard item.accessibility == nil, item.isCloud == nil,
             let name = item.name(in: scope.service)

@@ -176,7 +176,7 @@ struct LoginItems {
         return isTaken
     }
 
-    /// Gives parts of one entry that have one name different names.
+    /// Makes the names of an entry's parts distinct.
     private static func distinct(
         _ secrets: [(suffix: String, value: SecretValue)]
     ) -> [(suffix: String, value: SecretValue)] {

@@ -14,9 +14,10 @@ enum LoginColumn: Hashable {
     case field
     /// A JSON array of objects with a label and a value.
     case fieldList
-    /// Here and behind it, a row has pairs of a label and a value; a last one alone is the notes.
+    /// From here on, a row has pairs of a label and a value. A last field without a pair is the
+    /// notes.
     case pairs
-    /// Text from which no reader gets the fields back.
+    /// All fields in one text, which cannot be taken apart.
     case fieldText
 
     /// The columns by their names in lower case.

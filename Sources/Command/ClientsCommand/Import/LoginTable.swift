@@ -9,7 +9,7 @@ internal import ValetSealing
 struct LoginTable {
     private let header: LoginHeader
     private var items: LoginItems
-    /// The columns that are not imported, and have something in some row, in their order.
+    /// For each column, whether it has values that are not imported.
     private var unknown: [Bool]
 
     /// The items of a table. The first row names the columns.

@@ -58,7 +58,7 @@ struct PassStore {
             let key = String(name.dropLast(".gpg".count))
             try found.add(ImportedItem(key, value.withoutOnlyNewline, in: scope, from: name))
         }
-        // A key that is missing altogether is no reason to leave out everything.
+        // If gpg can decrypt no file, the import fails: it would skip them all.
         if readCount == 0, let first = names.first { throw Self.unreadable(first) }
         return found
     }

@@ -56,8 +56,8 @@ extension Keychain {
         }
     }
 
-    /// The device keys, and files with names of device keys, that a change of keys could not erase
-    /// and that are useless or in the way.
+    /// Findings on device keys that a change of keys could not erase, and on other files with names
+    /// of device keys.
     package func strayDeviceKeys() -> [Finding] {
         do {
             return try store.workOnKeys(Self.diagnosing) { (keys) throws(KeychainFailure) in
@@ -248,7 +248,7 @@ struct KeychainExamination {
 
     // Device keys that nothing needs, and other files that have their names.
 
-    /// A finding for each of these files.
+    /// A finding for each device key that is not in use, and for each other file with such a name.
     func strayKeys(_ header: KeychainHeader) throws(SystemError) -> [Finding] {
         guard let folder = try DeviceKeyFolder(keys.keychain.location, header) else { return [] }
         let isFile = header.keybag.deviceSource == .ownFile
@@ -378,8 +378,8 @@ extension TPMSummary {
 }
 
 extension Finding {
-    /// Whether the memory for secrets stays out of the swap. A full arena is not reported: that
-    /// concerns only the one program.
+    /// Whether the memory for secrets stays out of the swap. A full arena is not reported: it
+    /// concerns this process alone.
     static var memory: Finding {
         guard let failure = SecretArena.failure, failure.code != .full else {
             return Finding(.fine, "the memory for secrets is guarded, and not swapped out")

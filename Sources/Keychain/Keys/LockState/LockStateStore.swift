@@ -7,7 +7,7 @@ internal import ValetSystem
 /// The lock state of one keychain with a passcode; safe to use from any thread.
 ///
 /// `KeychainStore` holds the lock of writers when it publishes or renews keys, so that two unlocks
-/// have an order. A lock waits for no other lock.
+/// have an order. Locking the keychain does not wait for the lock of writers.
 package final class LockStateStore: Sendable {
     package let keychainID: KeychainID
     private let choose: @Sendable () -> LockStateProvider
@@ -92,8 +92,8 @@ package final class LockStateStore: Sendable {
     /// Whether the keychain is unlocked and `keys`, from ``current(expecting:)``, are still its
     /// keys. Every read asks this. If false, read the state anew.
     ///
-    /// At most two system calls a millisecond: a lock waits for a millisecond before it answers
-    /// (docs/decisions/0013-kernel-keys.md).
+    /// Makes two system calls per millisecond at most, because locking waits for a millisecond
+    /// before it returns (docs/decisions/0013-kernel-keys.md).
     package func isUnlocked(with keys: OpenedKeys) -> Bool {
         guard isShared else { return process.isUnlocked(with: keys, now: now) }
         return shared.isUnlocked(with: keys, now: now)
@@ -206,7 +206,7 @@ package final class LockStateStore: Sendable {
         process.forget(before: epoch)
     }
 
-    /// Changes that others made to keys of this keychain in the kernel, in words.
+    /// Descriptions of changes that others made to this keychain's keys in the kernel.
     package func findings() -> [String] {
         isForSharing ? shared.findings(now) : []
     }
@@ -288,8 +288,8 @@ extension LockStateStore {
         }
     }
 
-    /// Replaces the keys of the scope `afterFirstUnlock` while the keychain is locked. Never undoes
-    /// a lock of all.
+    /// Replaces the keys of the scope `afterFirstUnlock` while the keychain is locked. Never opens
+    /// a keychain that was locked with all scopes.
     ///
     /// If they cannot be shared: as ``replaceKeys(with:)``.
     /// - Throws: ``KeychainFailure``: `notUnlocked` if the keychain was not unlocked since it was
@@ -308,8 +308,8 @@ extension LockStateStore {
     ///
     /// - Parameters:
     ///   - scope: The scope that must be open afterwards.
-    ///   - keepOwn: Stores the keys in this process, if they cannot be shared. Other processes lose
-    ///     theirs first, which belong to an epoch that is over.
+    ///   - keepOwn: Stores the keys in this process, if they cannot be shared. Before that,
+    ///     other processes lose their keys, which are of a past epoch.
     private func replace(
         _ payloads: [KeyPayload], stillOpen scope: KeyScope,
         _ keepOwn: (LockMarks?, KeychainFailure) throws(KeychainFailure) -> Void
