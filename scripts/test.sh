@@ -7,8 +7,8 @@ usage() {
     cat <<'END'
 usage: scripts/test.sh [--help] [ARGUMENT …]
 Installs what tests need (scripts/bootstrap.sh --tests), builds with warnings as errors and runs
-every test, scenarios beside the others. As root it also runs the tests of the kernel's keys as an
-ordinary user, at the same time.
+every test, in processes beside one another. As root it also runs the tests of the kernel's keys as
+an ordinary user, at the same time.
 ARGUMENTs go to `swift test`, as in: scripts/test.sh --filter KeybagTests
 
 REQUIRE_ALL=1   tests that need more than a plain machine fail instead of being skipped
@@ -73,15 +73,16 @@ as_ordinary_user() {
         "$(dirname "$VALET_TEST_COMMAND")/ValetPackageTests.xctest" \
         --testing-library swift-testing --filter '^ValetLockStateTests'
 }
-# Scenarios mostly wait for processes that they start. In one process with the other tests they
-# would begin when those have ended.
-scenarios() {
+# These run beside the others, in processes of their own: most tests wait, and in one process all of
+# them would wait for a few threads.
+apart=(IntegrationTests KeychainStoreTests)
+run_apart() {
     exec "$(dirname "$VALET_TEST_COMMAND")/ValetPackageTests.xctest" \
-        --testing-library swift-testing --filter '^ValetIntegrationTests'
+        --testing-library swift-testing --filter "^Valet$1"
 }
 if ((EUID == 0 && $# == 0)); then
     if "${ordinary[@]}" test -x "$VALET_TEST_COMMAND" -a -r Tests/Vectors; then
-        as_ordinary_user >"$folder/log.ordinary" 2>&1 &
+        as_ordinary_user >"$folder/log.ordinary-user" 2>&1 &
         beside+=($!)
     else
         printf 'test: skipped tests of an ordinary user, which cannot read %s\n' "$PWD" >&2
@@ -89,9 +90,11 @@ if ((EUID == 0 && $# == 0)); then
     fi
 fi
 if (($# == 0)); then
-    scenarios >"$folder/log.scenarios" 2>&1 &
-    beside+=($!)
-    set -- --skip '^ValetIntegrationTests'
+    for module in "${apart[@]}"; do
+        run_apart "$module" >"$folder/log.$module" 2>&1 &
+        beside+=($!)
+        set -- "$@" --skip "^Valet$module"
+    done
 fi
 
 code=0
@@ -102,7 +105,7 @@ while ((${#beside[@]} > 0)); do
 done
 for log in "$folder"/log.*; do
     if [[ -e $log ]]; then
-        printf '\n== Of the %s:\n' "${log##*.}"
+        printf '\n== %s:\n' "${log##*.}"
         cat "$log"
     fi
 done

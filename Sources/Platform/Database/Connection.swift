@@ -142,8 +142,15 @@ extension Connection {
         if [SQLITE_READONLY, SQLITE_CANTOPEN].contains(code & 0xff) {
             hint = Self.hintOnWriting(path)
         }
-        // The text of a wrong statement is our own and static: it contains no value.
-        if code == SQLITE_ERROR { hint = unsafe String(cString: sqlite3_errmsg(database)) }
+        if code == SQLITE_ERROR {
+            // The text of a wrong statement is our own and static: it contains no value.
+            hint = unsafe String(cString: sqlite3_errmsg(database))
+            // SQLite has no code of its own for a header with another format of the schema.
+            if hint == "unsupported file format" {
+                hasMetDamage = true
+                return SystemError(.corrupt, during: operation, path: path)
+            }
+        }
         return SystemError(
             sqlite: code, during: operation, path: path, systemError: systemError, hint: hint)
     }

@@ -104,7 +104,8 @@ def flipped_byte(world):
     expect(whole, "the sample is damaged")
     byte_count = os.path.getsize(world.path("keychain.db"))
     generator = random.Random(os.environ.get("VALET_TEST_SEED", "1"))
-    chosen = list(range(0, 100, 1 if world.is_thorough else 19))
+    # Of the header, always the schema's format, which SQLite reports as a wrong statement.
+    chosen = [*range(0, 100, 1 if world.is_thorough else 19), 44, 47]
     for page in range(1, byte_count // 4096):
         chosen += [4096 * page + offset for offset in (0, 3, 5, 9)]
     chosen += generator.sample(range(byte_count), 3_000 if world.is_thorough else 25)

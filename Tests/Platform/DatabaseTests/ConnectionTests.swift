@@ -86,6 +86,23 @@ import ValetTestValues
         #expect(error?.code == .corrupt)
     }
 
+    @Test func `A flipped bit of the database's header is damage, or changes nothing`() throws {
+        _ = try directory.makeDatabase().checkpoint(.truncate)
+        let whole = try folder.read("keychain.db")
+        var codes: Set<SystemError.Code> = []
+        for bit in 0..<800 {
+            var bytes = whole
+            bytes[bit / 8] ^= 1 << (bit % 8)
+            try folder.write(bytes, to: "keychain.db")
+            do {
+                _ = try directory.open().countRows()
+            } catch let error as SystemError {
+                codes.insert(error.code)
+            }
+        }
+        #expect(codes.isSubset(of: [.corrupt, .notADatabase]), "\(codes)")
+    }
+
     @Test func `Opening a database finds that the file was cut short`() throws {
         do {
             let connection = try directory.makeDatabase()
