@@ -11,9 +11,9 @@ package enum DesktopItem {
     /// The collection that is always there.
     package static let usualCollection = "login"
     package static let usualContentType = "text/plain"
-    /// The bytes of a label, and of a content type.
+    /// The most bytes of a label, and of a content type.
     package static let maximalLabelByteCount = 64 << 10
-    /// What an item cannot have, for messages.
+    /// The limits of an item, as text for messages.
     package static let limits =
         "an item has at most \(LookupAttributes.maximalCount) attributes with "
         + "\(LookupAttributes.maximalByteCount >> 10) KiB, and a label and a type with "
@@ -30,7 +30,7 @@ package enum DesktopItem {
         return String(service.dropFirst(servicePrefix.count))
     }
 
-    /// The attributes of a new item but its account; nil for what is beyond the ``limits``.
+    /// The attributes of a new item, except its account; nil if they exceed the ``limits``.
     package static func attributes(
         _ lookup: [String: String], label: String, contentType: String, service: String
     ) -> ItemAttributes? {
@@ -53,7 +53,6 @@ package enum DesktopItem {
         LookupAttributes(lookup)?.attributeValue
     }
 
-    /// The lookup attributes of an item.
     package static func lookup(_ attributes: ItemAttributes) -> [String: String] {
         LookupAttributes(attributes[.lookupAttributes])?.values ?? [:]
     }

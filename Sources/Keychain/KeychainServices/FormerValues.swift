@@ -49,12 +49,12 @@ extension KeychainSession {
         try session.perform(ItemTransfer(deletions: items.map(\.version)))
     }
 
-    /// The number of a setting of the keychain.
+    /// The value of a setting of the keychain; its usual value if it is not set.
     package func number(of setting: KeychainSetting) throws(KeychainFailure) -> Int {
         let item = setting.item
         do {
             var query = ItemQuery(item.itemClass, attributes: item.attributes)
-            // Others may be locked.
+            // Items of other protection classes may be locked.
             query.protectionClass = item.protectionClass
             let value = try session(in: item.accessGroup.map { [$0] } ?? []).value(of: query)
             return value.flatMap(setting.parse) ?? setting.usualValue

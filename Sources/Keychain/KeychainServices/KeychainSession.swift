@@ -10,8 +10,8 @@ internal import ValetUserPresence
 /// One application's view of one keychain. `Valet`, `KeychainSwift`, `SecItem` and the `valet`
 /// command make all their requests through it.
 ///
-/// Every call is synchronous, is safe from every thread and process, and ends by its deadline. It
-/// keeps its failure as ``KeychainFailure/last``.
+/// Every call is safe from every thread and process, and ends by its deadline. A
+/// call that fails keeps its failure as ``KeychainFailure/last``.
 package struct KeychainSession: Sendable {
     package let store: ItemStore
     package var caller: Caller
@@ -24,8 +24,9 @@ package struct KeychainSession: Sendable {
         self.script = script
     }
 
-    /// The same session for one call, which waits until `deadline` at most: for locks, for a person
-    /// and for readers. By default a call waits five seconds for locks, and a minute for a person.
+    /// The same session for one call, which waits for locks, a person and fingerprint readers until
+    /// `deadline` at most. By default a call waits five seconds for locks, and a minute for a
+    /// person.
     package func ending(at deadline: Deadline) -> KeychainSession {
         KeychainSession(store.ending(at: deadline), caller, script: script)
     }
@@ -33,7 +34,7 @@ package struct KeychainSession: Sendable {
     /// The session of this process: its keychain, its application identifier.
     ///
     /// Determined at first use and the same from then on, except inside a ``SessionOverride``.
-    /// - Throws: `noHome`; `invalidRequest` for a malformed variable; the failures of
+    /// - Throws: `noHome`; `invalidRequest` for a malformed environment variable; the failures of
     ///   ``ApplicationIdentity/current(environment:)``.
     package static func current() throws(KeychainFailure) -> KeychainSession {
         if let other = try SessionOverride.current() { return other }
@@ -60,8 +61,8 @@ package struct KeychainSession: Sendable {
         }
     }
 
-    /// Refuses malformed variables at first use. Otherwise a program with a mistyped
-    /// `VALET_INTERACTION` would ask its first question before the mistake shows.
+    /// Refuses malformed environment variables at first use. Otherwise a mistyped
+    /// `VALET_INTERACTION` would show only when a program asks its first question.
     private static func checkSettings(
         _ environment: Environment
     ) throws(KeychainFailure) {
@@ -95,8 +96,8 @@ package struct KeychainSession: Sendable {
         }
     }
 
-    /// Adds an item. If an item has the same primary key, gives that item the value, and the access
-    /// control of `item` if there is one, and keeps the rest. Does not ask the user.
+    /// Adds an item. If an item with the same primary key exists, sets its value, and its access
+    /// control if `item` has one, and keeps the rest of it. Does not ask the user.
     ///
     /// - Throws: `duplicateItem` if the existing item has another protection class.
     package func set(
@@ -109,8 +110,8 @@ package struct KeychainSession: Sendable {
         }
     }
 
-    /// Stores a value in the one of several services that `placement` chooses, and moves an item
-    /// there if it says so: all of it or nothing. Does not ask the user.
+    /// Stores a value in the service that `placement` chooses among several, and moves an item
+    /// there if `placement` says so: all of it or nothing. Does not ask the user.
     ///
     /// - Throws: Like ``set(_:value:_:)``.
     package func place(
@@ -122,8 +123,9 @@ package struct KeychainSession: Sendable {
         }
     }
 
-    /// Gives the item that `query` finds the value and the class of `item`, or adds `item`. Deletes
-    /// the other items that `query` finds. Does all of it or nothing.
+    /// Sets the value and the protection class of the item that `query` finds to those of `item`.
+    /// Deletes the other items that `query` finds; if it finds none, adds `item`. Does all of it or
+    /// nothing.
     ///
     /// - Throws: Like ``add(_:value:_:)``, except `duplicateItem`; `locked` if a match is locked.
     package func replace(
@@ -147,7 +149,7 @@ package struct KeychainSession: Sendable {
         }
     }
 
-    /// Stores an item in the place of one with the same lookup attributes:
+    /// Changes the item with the same service and lookup attributes, or adds `item`:
     /// ``KeychainStore/ItemStore/replaceByLookup(_:for:)``.
     package func replaceByLookup(
         _ item: NewItem, value: SecretValue
@@ -390,7 +392,7 @@ extension KeychainSession {
     }
 
     /// Whether there is an item of that name. Opens no value, and does not ask the user. An item
-    /// that is bound to fingers exists as long as these are enrolled.
+    /// that is bound to fingers counts as present as long as these fingers are enrolled.
     package func contains(
         _ name: PasswordName, _ policy: AuthenticationPolicy = AuthenticationPolicy()
     ) throws(KeychainFailure) -> Bool {

@@ -38,8 +38,8 @@ func remembering<R>(
 }
 
 extension FoundItems {
-    /// The items, for calls that have no other place to report damage: it becomes the thread's last
-    /// failure.
+    /// The items, for calls that have no other place to report damage. The damage becomes the
+    /// thread's last failure.
     package func itemsReportingDamage() -> [Item] {
         if let damage { KeychainFailure.last = damage }
         return items

@@ -12,7 +12,7 @@ internal import ValetSealing
 /// only code of this package that is linked into the program can. From the first override on, calls
 /// without one fail, so that no test reaches the user's keychain by mistake.
 package enum SessionOverride {
-    /// The rule for calls without an override. Most processes use none, and skip the look-up.
+    /// The rule for calls without an override. Most processes use no override and skip the look-up.
     private static let rule = Atomic<UInt8>(0)
     private static let unused: UInt8 = 0
     private static let required: UInt8 = 1

@@ -7,7 +7,7 @@ internal import ValetSealing
 internal import ValetSystem
 
 /// The subscriptions to changes of keychains, and the thread that serves them while there are any.
-/// ``AvailabilityWatcher`` and ``ItemWatcher`` have one each.
+/// ``AvailabilityWatcher`` and ``ItemWatcher`` each have one instance.
 final class Subscriptions<Element: Equatable & Sendable>: Sendable {
     private struct Subscription {
         let store: ItemStore
@@ -57,7 +57,7 @@ final class Subscriptions<Element: Equatable & Sendable>: Sendable {
             state.nextNumber += 1
             state.subscriptions[state.nextNumber] = Subscription(
                 store: store, continuation: continuation)
-            // Before this returns, so that no change after it is missed.
+            // Watches before `stream` returns, so that no later change is missed.
             _ = watch.attend(to: state.stores.map(\.location))
             return (state.nextNumber, watch)
         }
@@ -66,7 +66,8 @@ final class Subscriptions<Element: Equatable & Sendable>: Sendable {
         return stream
     }
 
-    /// Starts the thread, which first waits for the subscription that it is started for.
+    /// Starts the thread. The caller holds the lock of `state`, so the thread does not look for
+    /// subscriptions before the caller has added one.
     private func begin(
         _ serve: @escaping @Sendable (KeychainWatch, [ItemStore], Bool) -> Void
     ) throws(KeychainFailure) -> KeychainWatch {
@@ -98,7 +99,7 @@ final class Subscriptions<Element: Equatable & Sendable>: Sendable {
         }
     }
 
-    /// Sends `element` to the subscribers of `store` that got another one last.
+    /// Sends `element` to the subscribers of `store`, except those that got the same element last.
     ///
     /// - Parameter isRepeated: Whether to send it to all subscribers of `store`.
     func send(_ element: Element, to store: ItemStore, repeated isRepeated: Bool = false) {
@@ -158,7 +159,7 @@ final class AvailabilityWatcher: Sendable {
         }
     }
 
-    /// When to look again after a look that found this; `canHear` is false where changes go
+    /// How long to wait after a look that found `found`; `canHear` is false where changes go
     /// unnoticed.
     static func pause(after found: AvailabilityUpdates.Element, canHear: Bool) -> Duration {
         switch found {

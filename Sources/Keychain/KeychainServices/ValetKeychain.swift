@@ -102,17 +102,17 @@ extension ValetKeychain {
     /// where the kernel refuses keyrings, it unlocks the keychain only for this process.
     ///
     /// Blocks while it stretches the passcode (about a quarter of a second and up to 256 MiB), and
-    /// waits five seconds at most for a lock. Does nothing without a passcode.
+    /// waits five seconds at most for a lock. Does nothing if the keychain has no passcode.
     ///
     /// - Parameters:
-    ///   - passcode: The typed bytes, UTF-8 without the end of the line, 1 to 1,024. The call
-    ///     copies them to guarded memory and wipes the copy; wiping yours is up to you.
+    ///   - passcode: The typed text: 1 to 1,024 bytes of UTF-8, without the end of the line. The
+    ///     call copies them to guarded memory and wipes the copy; wiping yours is up to you.
     ///   - duration: How long the keychain stays unlocked, regardless of use; nil: until it is
     ///     locked.
-    ///   - autoLock: The time without use after which it locks; nil for never. A use is a call, of
-    ///     any process that shares the state, that needs an item of the accessibilities
-    ///     `whenUnlocked…` or `whenPasscodeSet…`; reading the state is not a use. It may lock up to
-    ///     an eighth of that time early: docs/decisions/0020-auto-lock.md.
+    ///   - autoLock: The time without use after which the keychain locks; nil for never. A use is a
+    ///     call, by any process that shares the state, that needs an item of the accessibilities
+    ///     `whenUnlocked…` or `whenPasscodeSet…`; reading the state is not a use. The keychain may
+    ///     lock up to an eighth of that time early: docs/decisions/0020-auto-lock.md.
     /// - Throws: ``ValetKeychainModel/KeychainFailure``: `authenticationFailed` for a wrong
     ///   passcode, `itemNotFound` if there is no keychain, `invalidRequest` for no bytes or too
     ///   many, `keyUnavailable`, `incomplete`, `timedOut`, `outOfMemory`.
@@ -143,7 +143,7 @@ extension ValetKeychain {
     /// Locks the keychain for all processes for which `unlock(passcode:)` unlocks it. Items of the
     /// accessibilities `afterFirstUnlock…` stay open.
     ///
-    /// - Parameter all: Whether to close these as well, like a restart of the machine.
+    /// - Parameter all: Whether to close those items as well, as a restart of the machine does.
     /// - Throws: ``ValetKeychainModel/KeychainFailure``: `passcodeNotSet` if it cannot be locked,
     ///   `itemNotFound` if there is no keychain, `inputOutput` if other processes may still have
     ///   the keys. If the keychain's files cannot be read, it first removes the keys, and then

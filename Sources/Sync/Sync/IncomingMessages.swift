@@ -9,9 +9,10 @@ package struct IncomingMessage: Sendable {
     package let hash: SyncHash
     /// The records that a batch brings, or the live records of a base.
     package let records: [Dot: RecordSummary]
-    /// Their dots, in order: sorting them takes too long for a transaction.
+    /// Their dots, sorted in advance, because sorting takes too long inside a transaction.
     let order: [Dot]
-    /// A record of a base whose dot is above the base's table: the base is invalid.
+    /// The dot of a base's record that is above the base's table; nil if there is none. With one,
+    /// the base is invalid.
     let recordAboveTable: Dot?
     /// The deleted records: covers of a batch, the cloud of a base.
     package let deleted: [Dot]
@@ -86,7 +87,7 @@ package struct JoinInProgress: Sendable {
     var candidates: ArraySlice<Dot>?
 }
 
-/// A change of the live records. The caller makes it in the records that it keeps.
+/// A change of the live records. The caller applies it to the records that it stores.
 package enum RecordChange: Hashable, Sendable {
     /// The record is live now: keep its bytes.
     case keep(Dot)
@@ -95,10 +96,10 @@ package enum RecordChange: Hashable, Sendable {
 }
 
 extension ScopeReplica {
-    /// Begins to join a message. No other message is joined, and none is built, before it is
+    /// Begins to join a message. No other message is joined, and none is built, before the join is
     /// finished.
     ///
-    /// - Parameter room: How many more values can be kept as replaced ones.
+    /// - Parameter room: How many more replaced values can be kept.
     /// - Returns: Why it cannot be joined; nil once the join has begun.
     package mutating func begin(
         _ message: IncomingMessage, room: Int = .max, limits: SyncLimits = SyncLimits()
@@ -121,7 +122,7 @@ extension ScopeReplica {
         return nil
     }
 
-    /// Drops a join that was broken off: its message is not joined any more.
+    /// Forgets an interrupted join, which then does not continue.
     package mutating func forgetBrokenJoin() {
         if join == nil { owesJoin = false }
     }
@@ -175,8 +176,8 @@ extension ScopeReplica {
 
     /// How many records a slice looks at for each one that it may change.
     private static let looksPerRecord = 64
-    /// At most this many records are sorted, which makes tests with a seed repeatable. Sorting more
-    /// takes too long.
+    /// Up to this number, records are sorted, so that tests with a seed are repeatable. Sorting
+    /// more takes too long.
     private static let sortedCount = 8_192
 
     private func removalCandidates(_ message: IncomingMessage) -> [Dot] {
@@ -206,7 +207,7 @@ extension ScopeReplica {
         renewRetired()
     }
 
-    /// Remembers what was read of a log that this device has left.
+    /// Remembers which messages of a retired log of this device were read.
     private mutating func noteRead(_ message: IncomingMessage) {
         guard retired[message.name.log] != nil else { return }
         retired[message.name.log]?.read.insert(message.hash.first)

@@ -42,7 +42,7 @@ package struct StoredMessage: Hashable, Sendable {
 package enum ReadChoice: Hashable, Sendable {
     case join(StoredMessage)
     case done
-    /// There are messages that do not fit: wait for a base.
+    /// There are messages, but none continues what was read: wait for a base.
     case waits
     case twoHistories
 }
@@ -91,7 +91,8 @@ extension ScopeReplica {
         return base.ownHashStart(of: position.number) != position.hash.first
     }
 
-    /// The logs whose position a new reader, which begins with nothing, could not reach.
+    /// The logs in which a new reader, which begins with nothing, could not get to the position of
+    /// this device.
     ///
     /// - Parameter messages: The messages of members, by log.
     package func unreachable(in messages: [LogID: [StoredMessage]]) -> [LogID] {
@@ -107,8 +108,8 @@ extension ScopeReplica {
         }.map(\.key).sorted()
     }
 
-    /// Whether the store has lost messages of the own log: its readers cannot get to the last one
-    /// that was confirmed.
+    /// Whether the store has lost messages of the own log, so that readers of the log cannot get to
+    /// its last confirmed message.
     ///
     /// - Parameter messages: The messages of the own log in the store.
     package func hasLost(from messages: [StoredMessage]) -> Bool {
@@ -136,7 +137,7 @@ extension ScopeReplica {
     package static let batchByteCountWithoutBase = 1 << 20
     package static let batchesWithoutBase = 1_000
 
-    /// Whether a base is due by the weight of the batches, or because one was promised.
+    /// Whether a base is due, by the number or size of the batches, or because one is owed.
     package var isBaseDue: Bool {
         own.owesBase || own.batchesSinceBase > Self.batchesWithoutBase
             || own.batchByteCount > max(Self.batchByteCountWithoutBase, own.baseByteCount / 2)
@@ -150,14 +151,14 @@ extension ScopeReplica {
     package mutating func oweBase() { own.owesBase = true }
 
     /// Whether the owner of a log with two histories does not know yet which history was read here.
-    /// It learns that from the table of a batch, and then begins a new log.
+    /// The owner learns that from the table of a batch, and then begins a new log.
     package func owesNews(of log: LogID) -> Bool {
         let position = position(of: log)
         return position.number > 0 && own.announced[log] != position && !own.owesBatch
     }
 
-    /// Makes a batch due whose table has all logs that were read. A new member learns from it how
-    /// far to read.
+    /// Makes a batch due. Its table has all logs that were read, and a new member learns from that
+    /// table how far to read.
     package mutating func oweTable() {
         own.announced = [:]
         own.owesBatch = true

@@ -42,7 +42,7 @@ package struct BatchDraft: Sendable {
     /// The covers, strictly rising.
     package var covers: [Dot] { entries.reduce(into: Set()) { $0.formUnion($1.covers) }.sorted() }
 
-    /// The batch, built at a time that is counted in milliseconds since 1970.
+    /// The batch, with the time at which it is built: milliseconds since 1970.
     package func batch(at milliseconds: UInt64) -> Batch {
         Batch(
             milliseconds: milliseconds, reads: MessageFormat.version, table: table,
@@ -60,7 +60,7 @@ package struct BaseDraft: Sendable {
     /// The deleted records of messages that were not read yet.
     package let cloud: Set<Dot>
 
-    /// The base with these parts, built at a time that is counted in milliseconds since 1970.
+    /// The base with these parts, and with the time at which it is built: milliseconds since 1970.
     package func base(at milliseconds: UInt64, parts: [SyncHash]) -> Base {
         Base(
             milliseconds: milliseconds, reads: MessageFormat.version, table: table, own: own,
@@ -76,7 +76,8 @@ extension ScopeReplica {
             && own.openBase == nil && hasRoomForLogs(adding: [])
     }
 
-    /// Whether a table of all logs, the own one and those of `table` is not too long.
+    /// Whether a table that has all known logs, the own log, and the logs of `table` stays within
+    /// the limit.
     func hasRoomForLogs(adding table: some Sequence<LogID>, limits: SyncLimits = SyncLimits())
         -> Bool
     {
@@ -85,7 +86,7 @@ extension ScopeReplica {
         return count <= limits.logs
     }
 
-    /// Whether a batch would say something: a new log begins with one.
+    /// Whether there is something to send in a batch, or ``OwnLog/owesBatch`` requires one.
     package var hasNews: Bool {
         own.owesBatch || latestNews.contains(where: isNews)
             || pending.changed.contains(where: isNews)
@@ -151,8 +152,8 @@ extension ScopeReplica {
         return draft
     }
 
-    /// What a batch may say of an item: the source of a record, unless it has covers alone, and the
-    /// message that brought the item to the other scope, if the record says that it moved.
+    /// What a batch may say of an item. `source` is nil if there are only covers. `moved` is the
+    /// message that brought the item to the other scope; nil unless the record is a *moved* one.
     private typealias News = (source: PendingSource?, moved: MessageName?, covers: Set<Dot>)
 
     private func news(of key: SyncItemID) -> [News] {
@@ -205,7 +206,8 @@ extension ScopeReplica {
         return renewal
     }
 
-    /// Remembers which message brought the items that have moved from this scope to the other one.
+    /// Remembers `draft`, a batch of the other scope, as the message that brought there the items
+    /// that have moved from this scope.
     mutating func awaitConfirmation(of draft: BatchDraft) {
         for entry in draft.entries where entry.summary?.moved == nil && entry.dot != nil {
             if case .moved(_, nil)? = pending[entry.key]?.record {
@@ -214,7 +216,9 @@ extension ScopeReplica {
         }
     }
 
-    /// The batch is in the store. Returns its name; nil if none was unconfirmed.
+    /// Notes that the unconfirmed batch is in the store.
+    ///
+    /// - Returns: The batch's name; nil if none was unconfirmed.
     mutating func confirmBatch() -> MessageName? {
         guard let name = own.unconfirmed?.name else { return nil }
         own.unconfirmed = nil
@@ -265,7 +269,7 @@ extension ScopeReplica {
     /// Whether a base may be begun: no pending change has to go into a batch first.
     ///
     /// A pending change that covers nothing is no obstacle: a base neither has its record nor
-    /// deletes anything for it. So an item that is too large to travel keeps no base from others.
+    /// deletes anything for it. So an item that is too large to travel does not prevent a base.
     package var mayBeginBase: Bool {
         guard mayBuildBatch, join == nil, !own.owesBatch else { return false }
         let hasCovers = pending.values.values.contains { !$0.covers.isEmpty || $0.coversItem }
@@ -280,7 +284,7 @@ extension ScopeReplica {
         own.openBase = name.number
         var table = positions
         table[own.id] = position(of: own.id)
-        // A deleted record may be of a log of which nothing was read, or was forgotten.
+        // A deleted record may belong to a log that was never read, or that was forgotten.
         for dot in cloud.dots where table[dot.log] == nil { table[dot.log] = .start }
         return BaseDraft(
             name: name, previous: position(of: own.id).hash, table: table,
@@ -304,8 +308,8 @@ extension ScopeReplica {
     }
 
     /// Gives up the open base: its number is used, and nothing else has changed. If it may have
-    /// been sent, a batch and another base follow: a device that has read the base can join no
-    /// later batch, and the list of own messages of a base ends with the message before it.
+    /// been sent, a batch and another base follow: a device that has read the first base can join
+    /// no later batch, and a base's list of own messages ends with the message before that base.
     package mutating func abandonBase() {
         guard let number = own.openBase else { return }
         own.openBase = nil

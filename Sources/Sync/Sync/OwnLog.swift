@@ -31,7 +31,8 @@ package struct OwnLog: Sendable {
     var awaited: [SyncItemID: MessageName] = [:]
     /// The records of this log that its own messages covered, by the message's number.
     var covers: [UInt64: [Dot]] = [:]
-    /// The number up to which each other device has read this log, by the first half of its id.
+    /// The number up to which each other device has read this log, by the first half of the
+    /// device's id.
     var named: [UInt64: UInt64] = [:]
     /// Whether the log still has to begin with a batch.
     package internal(set) var owesBatch: Bool
@@ -115,7 +116,8 @@ package struct OwnLog: Sendable {
     /// The last messages of this log, for a base.
     ///
     /// It includes bases of unknown outcome: otherwise a device that has read one would see two
-    /// histories in this log. The message before comes last, because a batch follows such a base.
+    /// histories in this log. A batch follows such a base, so the list still ends with the message
+    /// before the new base.
     func lastMessages(_ count: Int) -> [Base.OwnMessage] {
         built.merging(attempts) { built, _ in built }.sorted { $0.key < $1.key }.suffix(count)
             .map { Base.OwnMessage(number: $0.key, hashStart: $0.value.first) }
@@ -153,7 +155,7 @@ package struct RetiredLog: Sendable {
     /// The number after the last common message. From there on, this device does not read its own
     /// messages.
     package internal(set) var firstNotCommon: UInt64
-    /// Whether live records of the log from there on are brought anew.
+    /// Whether the live records of the log from ``firstNotCommon`` on are brought anew.
     package internal(set) var renews: Bool
     /// The foreign messages that were read, directly or as part of a base.
     var read: Set<UInt64> = []
@@ -164,9 +166,10 @@ package struct RetiredLog: Sendable {
 
 /// Why this device must take a new log.
 package enum Elsewhere: Sendable {
-    /// The store has messages in its log that it did not build.
+    /// The store has messages in this device's log that this device did not build.
     case foreign([StoredMessage])
-    /// A table of a device names a message of its log that it did not build.
+    /// The table of another device names a message of this device's log that this device did not
+    /// build.
     case named(by: UInt64)
 }
 
@@ -303,7 +306,7 @@ extension ScopeReplica {
         }
     }
 
-    /// The numbers of messages in a log that this device has left, and did not build.
+    /// The numbers of the messages that this device did not build, in a log that it has left.
     package func foreign(in log: LogID, _ messages: [StoredMessage]) -> Set<UInt64> {
         guard let old = retired[log] else { return [] }
         return Set(messages.filter { !old.own.isOwn($0) }.map(\.name.number))
@@ -313,7 +316,7 @@ extension ScopeReplica {
         retired[message.name.log]?.read.insert(message.hash.first)
     }
 
-    /// Makes what an unconfirmed message held pending again.
+    /// Makes the entries of an unconfirmed message pending again.
     private mutating func takeBack(_ message: OwnLog.Unconfirmed?, isShown: Bool) {
         guard let message, !isShown, applies(.unconfirmedIsTakenBack) else { return }
         for entry in message.entries {

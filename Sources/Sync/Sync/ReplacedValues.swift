@@ -40,8 +40,8 @@ package struct ReplacedValues: Sendable {
 
     package init() {}
 
-    /// How many more values fit, up to `maximalCount`. A join that removes more waits until a user
-    /// accepts it.
+    /// How many more values fit, up to `maximalCount` in all. A join that removes more values waits
+    /// until a user accepts it.
     package func room(_ maximalCount: Int) -> Int {
         byteCount < Self.maximalByteCount ? max(0, maximalCount - count) : 0
     }
@@ -61,7 +61,7 @@ package struct ReplacedValues: Sendable {
             })
     }
 
-    /// The expired values; of one item, unless it is nil.
+    /// The expired values of the item `key`, or of all items if it is nil.
     package func expired(of key: SyncItemID? = nil, at milliseconds: UInt64) -> [Entry] {
         var expired: [Entry] = []
         for (item, list) in entries where key == nil || item == key {
@@ -71,7 +71,7 @@ package struct ReplacedValues: Sendable {
             }
             let byAge = Self.byAge(Array(list.values))
             expired += byAge.filter(isOld)
-            // The oldest one stays.
+            // Of the others, the oldest stays, and so do the newest.
             expired += byAge.filter { !isOld($0) }.dropFirst().dropLast(Self.newestCount)
         }
         return expired.sorted { ($0.key, $0.dot) < ($1.key, $1.dot) }

@@ -5,8 +5,8 @@
 
 package import ValetKeychainModel
 
-/// The state of an item in the keychain, as a collection of local changes finds it. It is read
-/// without opening anything.
+/// The state of an item in the keychain, as a collection of local changes finds it. Reading it
+/// opens no row.
 package enum LocalState: Hashable, Sendable {
     /// There is no row, but a tombstone.
     case absent
@@ -74,8 +74,9 @@ package struct Replica: Sendable {
         self.unlocked = ScopeReplica(.whileUnlocked, log: unlocked)
     }
 
-    /// Starts a new circle with the live records of `old`. They are brought anew, in logs with
-    /// these ids, and nothing is known of other devices. Pending changes of `old` stay pending.
+    /// Starts a new circle with the live records of `old`. New messages bring them again, in logs
+    /// with these ids, and nothing is known of other devices. Pending changes of `old` stay
+    /// pending.
     package init(moving old: Replica, log firstUnlock: LogID, _ unlocked: LogID) {
         self.init(log: firstUnlock, unlocked)
         for scope in KeyScope.allCases {

@@ -30,7 +30,7 @@ package struct RecordSummary: Hashable, Sendable {
     }
 }
 
-/// A local change of an item that no message has brought yet.
+/// A local change of an item that is in no message yet.
 package struct PendingChange: Hashable, Sendable {
     package enum Record: Hashable, Sendable {
         /// The row, which is read when the message is built.
@@ -45,7 +45,7 @@ package struct PendingChange: Hashable, Sendable {
     /// The new record; nil for a deletion.
     package var record: Record?
     package var covers: Set<Dot> = []
-    /// Whether a record was covered that is not a *moved* one.
+    /// Whether the change covers a record that is not a *moved* one.
     var coversItem = false
 
     init(_ record: Record? = nil, covers: Set<Dot> = []) {
@@ -58,14 +58,14 @@ package struct Renewal: Hashable, Sendable {
     /// The dot under which the record's bytes are kept.
     package let source: Dot
     package let summary: RecordSummary
-    /// The dots that the new one covers; `source` is one of them.
+    /// The dots that the new record covers; `source` is one of them.
     package var covers: Set<Dot>
 }
 
 /// The live and the deleted records of one scope, as far as this device knows.
 ///
-/// It is a value: a caller changes a copy, writes the difference, and keeps the copy when that is
-/// committed.
+/// It is a value: a caller changes a copy, writes the difference in a transaction, and keeps the
+/// copy after the commit.
 package struct ScopeReplica: Sendable {
     package let scope: KeyScope
     /// The position in each log: V.
@@ -79,17 +79,17 @@ package struct ScopeReplica: Sendable {
     var pending = Tracked<SyncItemID, PendingChange>()
     /// The records that the next message brings again.
     var renewals = Tracked<SyncItemID, [Renewal]>()
-    /// The items of ``pending`` and ``renewals``, as batches look at them.
+    /// The items of ``pending`` and ``renewals``, in the order in which batches take them.
     var news = NewsQueue()
-    /// Those of them that are not in ``news`` yet.
+    /// The items of ``pending`` and ``renewals`` that are not in ``news`` yet.
     var latestNews: Set<SyncItemID> = []
     package internal(set) var join: JoinInProgress?
-    /// Whether a join was broken off: its message is begun again before anything else.
+    /// Whether a join was interrupted: its message is joined anew before anything else.
     package internal(set) var owesJoin = false
     package internal(set) var own: OwnLog { didSet { hasOwnChanged = true } }
-    /// The logs that it wrote before.
+    /// The logs that this device wrote before ``own``.
     var retired = Tracked<LogID, RetiredLog>()
-    /// The live records of those logs that will be brought anew.
+    /// The live records of ``retired`` logs that will be brought anew.
     var toRenew: Set<Dot> = []
     /// The records that became live or ceased to be live since this was last taken, with their
     /// items.
@@ -162,7 +162,7 @@ package struct ScopeReplica: Sendable {
         return summary
     }
 
-    /// Whether a live record or a renewal has the bytes of `dot`.
+    /// Whether a live record or a renewal of an item has the tag `tag`.
     func hasEqualRecord(of key: SyncItemID, tag: UInt64) -> Bool {
         dots(of: key).contains { $0.tag == tag }
             || renewals[key]?.contains { $0.source.tag == tag } == true
@@ -210,7 +210,7 @@ extension ScopeReplica {
 }
 
 /// The rules of the replica and of the logs that a test can leave out, to see that the model
-/// notices. Nothing but a test of this module can: ``ScopeReplica/omitted`` is internal, and a
+/// notices. Only a test of this module can omit one: ``ScopeReplica/omitted`` is internal, and a
 /// release has neither it nor these names (`scripts/check-libraries` looks).
 enum Rule {
     /// Deleted records of messages that were not read yet go into the cloud.
@@ -243,7 +243,7 @@ enum Rule {
     case unconfirmedIsTakenBack
     /// The position of a log that is left goes back to the last common message.
     case positionGoesBack
-    /// Records that were covered from there on go into the cloud.
+    /// Records that were covered after the last common message go into the cloud.
     case coversOfTheOldLog
     /// Live records of a log with two histories are brought anew.
     case bothHistoriesComeAnew

@@ -7,7 +7,7 @@ internal import ValetSystem
 package struct SyncError: Error, Hashable, Sendable {
     /// What the caller should do about it.
     package enum Code: Hashable, Sendable {
-        /// Bytes of another form, which may be half written: count them and leave them.
+        /// The bytes have another form, perhaps from a half-done write: count and leave them.
         case malformed
         /// Signed bytes of a later version: wait for a newer program.
         case newer
@@ -93,7 +93,7 @@ package struct SyncError: Error, Hashable, Sendable {
 }
 
 extension ByteReader<SyncError> {
-    /// Starts at the front of the bytes of a `subject`, which are `malformed` in another form.
+    /// Reads the bytes of a `subject` from the first on. Bytes of another form are `malformed`.
     package init(_ bytes: [UInt8], of subject: SyncError.Subject) {
         self.init(bytes, malformed: SyncError(.malformed, .form, in: subject))
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The values that all of sync speaks about: names of logs, messages and records, and decoded
-// messages (docs/SYNC.md §3). The replica and the logs work on them; `Bytes` reads and writes them.
+// The values that all parts of sync use: names of logs, messages and records, and decoded
+// messages (docs/SYNC.md §3). The replica and the logs work on them; the code in folder `Bytes`
+// parses and encodes them.
 
 package import ValetKeychainModel
 package import ValetSealing
@@ -50,7 +51,8 @@ package typealias CircleID = SyncBytes<SyncBytesName.Circle>
 package typealias DeviceID = SyncBytes<SyncBytesName.Device>
 /// Names a log: the first 8 bytes are those of its author's ``DeviceID``.
 package typealias LogID = SyncBytes<SyncBytesName.Log>
-/// Random, made with a record: it keeps guesses of the value from being tested by the tag.
+/// Random bytes made with a record. Because of them, the record's tag cannot test guesses of the
+/// value.
 package typealias RecordSalt = SyncBytes<SyncBytesName.RecordSalt>
 /// Names the place of an invitation's mails.
 package typealias MailboxID = SyncBytes<SyncBytesName.Mailbox>
@@ -178,7 +180,7 @@ package struct LogPosition: Hashable, Sendable, ByteField {
 /// The position in each log. A log that is absent was not read at all.
 package typealias LogTable = [LogID: LogPosition]
 
-/// An item as it travels. It keeps its bytes wherever it goes.
+/// An item in the form in which devices exchange it. Its bytes stay the same on every device.
 package struct SyncRecord: Sendable {
     package let time: UInt64
     /// Random, made with the record.
@@ -206,7 +208,7 @@ package struct RecordContent: Sendable {
     package enum Kind: Sendable {
         case noValue
         case value(SecretValue)
-        /// The item went to the other scope, by the message that is named.
+        /// The item is now in the other scope; the named message brought it there.
         case moved(MessageName)
     }
 
@@ -217,8 +219,8 @@ package struct RecordContent: Sendable {
     /// The attributes, in the form of a backup; in a *moved* record, only those that name the item.
     package let attributes: AttributeList
 
-    /// The content of any item, also of one that may not travel, for example because it is too
-    /// large.
+    /// The content of any item, even of one that cannot be synchronized, for example because it is
+    /// too large.
     package init(
         _ itemClass: ItemClass, _ protectionClass: ProtectionClass, kind: Kind,
         attributes: AttributeList
@@ -297,7 +299,7 @@ package struct BasePart: Sendable {
     /// A record that the author has seen.
     package struct Entry: Sendable {
         package let dot: Dot
-        /// The record; nil for one that is deleted, in the author's cloud.
+        /// The record; nil if it is deleted and its dot is in the author's cloud.
         package let record: SyncRecord?
 
         package init(_ dot: Dot, _ record: SyncRecord?) { (self.dot, self.record) = (dot, record) }

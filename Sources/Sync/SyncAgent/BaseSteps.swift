@@ -62,7 +62,8 @@ extension SyncSession {
 
     /// Puts the parts into the store, one by one, and builds the base.
     ///
-    /// - Returns: Nil if a live record cannot be read: `status` names its item.
+    /// - Returns: Nil if a live record cannot be read (`status` names its item), if the base has
+    ///   too many parts, or if the scope is closed.
     private func write(
         _ draft: BaseDraft, _ scope: KeyScope, _ key: CircleKeyring.Held,
         _ snapshot: HeldSnapshot
@@ -173,8 +174,7 @@ private struct PartWriter {
 
 // MARK: - Deleting
 
-/// When bases and the last messages of old logs were written, to delete files that they made
-/// unnecessary.
+/// Times that decide when unnecessary files may be deleted.
 struct LogTimes: Hashable {
     struct Base: Hashable, ByteField {
         let number: UInt64
@@ -203,7 +203,7 @@ struct LogTimes: Hashable {
 
     init() {}
 
-    /// Reads ``bytes``. Anything else is empty: then logs are deleted later.
+    /// Parses ``bytes``. If they are malformed, all times are empty, and logs are deleted later.
     init(parsing bytes: [UInt8]) {
         do {
             (bases, retired, removed, leftovers) = try bytes.fields(of: .message)
@@ -223,9 +223,9 @@ extension SyncSession {
         try keychain.set(.logTimes, bytes, during: "note when logs were written")
     }
 
-    /// Deletes, once, the logs of devices that were removed or have left: a day after
-    /// `milliseconds`, and not before bases of both scopes, written since then, contain what those
-    /// logs say.
+    /// Schedules one deletion of the logs of devices that were removed or have left. ``tidy()``
+    /// deletes them when a day has passed since `milliseconds`, and bases of both scopes that were
+    /// written since then contain the messages of these logs.
     package func deleteLogsLater(of devices: [DeviceID], since milliseconds: UInt64)
         throws(KeychainFailure)
     {
@@ -288,7 +288,8 @@ extension SyncSession {
         if !due.isEmpty { try keepTimes() }
         guard isDayOld(times.leftovers, now) else { return }
         times.leftovers = now
-        // Nothing depends on this, and a folder that others fill must not end rounds.
+        // Nothing depends on this cleanup, so its failure, such as in a folder that others fill,
+        // does not end the round.
         try? store.removeLeftovers(by: storeDeadline)
         var last: Int64? = 0
         while let number = last {
@@ -308,7 +309,8 @@ extension SyncSession {
         throws(KeychainFailure)
     {
         guard let base = times.bases[place.log] else { return }
-        // A store that was set back may have lost the base. One of this round is not on the shelf.
+        // A store that was set back may have lost the base. A base of this round is not on the
+        // shelf.
         let isThere = shelf.all.contains {
             $0.name.number == base.number && $0.base?.isComplete == true
         }
@@ -320,7 +322,7 @@ extension SyncSession {
         else { return }
         let old = shelf.names.filter { $0.number < base.number }
         guard !old.isEmpty else { return }
-        // Foreign messages of a copy of this keychain are not ours to delete.
+        // This device must not delete foreign messages, which a copy of this keychain has written.
         let foreign = try look { replica in
             Set(shelf.all.filter { !replica[place.scope].own.isOwn($0) }.map(\.name.number))
         }
@@ -347,7 +349,7 @@ extension SyncSession {
     }
 }
 
-// Joins a base, whose parts may have many records: they are all stored in the keychain before the
+// Joins a base. Its parts may have many records, so all parts are stored in the keychain before the
 // first slice, and each part is opened again when a slice needs its records.
 
 extension SyncSession {
@@ -435,7 +437,7 @@ private struct OpenedParts {
     private let key: CircleKeyring.Held
     private let scope: KeyScope
     private var reader: BasePartReader
-    /// The first dot of each part that was read, with a reader that reads the part next.
+    /// For each part that was read: its first dot, and the reader in its state before the part.
     private var starts: [(dot: Dot, reader: BasePartReader)] = []
     private var current: (index: Int, records: [Dot: SyncRecord])?
 
@@ -446,8 +448,8 @@ private struct OpenedParts {
 
     var isComplete: Bool { reader.isComplete }
 
-    /// The entries of the next part, with all checks: dots, with the summaries of their records,
-    /// and nil for those without one. There must be a next part.
+    /// Reads and checks the next part. Returns its dots, each with the summary of its record, or
+    /// with nil if it has none. There must be a next part.
     mutating func next(
         _ update: SyncUpdate
     ) throws(KeychainFailure) -> Result<[(dot: Dot, summary: RecordSummary?)], SyncError> {

@@ -11,7 +11,7 @@ internal import ValetSystem
 package struct CircleNote: Hashable, Sendable {
     package let circle: CircleID
     package let device: DeviceID
-    /// Whether this device founded it: its keys were made before the circle had an id.
+    /// Whether this device founded the circle: then its keys were made before the circle had an id.
     package let isFounder: Bool
 
     /// The circle that the keys of this device are made for: docs/SYNC.md §2.
@@ -23,7 +23,7 @@ package struct CircleNote: Hashable, Sendable {
 
     package var bytes: [UInt8] { [1] + [UInt8](fields: circle, device, isFounder) }
 
-    /// Reads ``bytes``. Others are `malformed`.
+    /// Parses ``bytes``. Any other bytes are `malformed`.
     package init(parsing bytes: [UInt8]) throws(SyncError) {
         var reader = ByteReader(bytes, of: .member)
         guard try reader.integer(UInt8.self) == 1 else { throw reader.malformed }
@@ -32,12 +32,12 @@ package struct CircleNote: Hashable, Sendable {
     }
 }
 
-/// This device's names for the others: a note in the keychain. A sponsor takes the name that a
-/// device gives itself; `valet sync devices rename` changes it.
+/// The names that this device uses for the other devices: a note in the keychain. A sponsor takes
+/// the name that a device gives itself; `valet sync devices rename` changes it.
 package typealias DeviceNames = [DeviceID: String]
 
 extension DeviceNames {
-    /// Reads the note; nil and anything else have no names.
+    /// Parses the note. A missing or malformed note gives no names.
     package init(parsing bytes: [UInt8]?) {
         var reader = ByteReader(bytes ?? [], of: .member)
         self = (try? DeviceNames(from: &reader)) ?? [:]
@@ -70,7 +70,7 @@ extension NoteName {
     static let move: NoteName = "move"
     /// The recovery member's id, and the public half of the recovery key that it was made from.
     package static let recovery: NoteName = "recovery"
-    /// Anything: a person has paused sync.
+    /// Sync is paused while this note exists, whatever it contains.
     package static let paused = NoteName(Keychain.SyncNote.paused.rawValue)
 }
 
@@ -126,7 +126,7 @@ extension KeychainFailure.Code {
 }
 
 extension KeychainFailure {
-    /// A change of the circle needs scope `u`.
+    /// The failure of a change of the circle if scope `u`, which the change needs, is locked.
     package static var lockedCircle: KeychainFailure {
         KeychainFailure(
             .locked, during: "change the circle", hint: "unlock the keychain with `valet unlock`")

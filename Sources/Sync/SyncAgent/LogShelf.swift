@@ -5,8 +5,8 @@ internal import ValetSealing
 internal import ValetSync
 internal import ValetSystem
 
-/// What the store shows of one log: the headers of its messages, verified, and which parts are
-/// there. A session keeps it, so that each message is fetched for its header once.
+/// What the store shows of one log: the verified headers of its messages, and the names of the
+/// parts. A session keeps it, so that it fetches each message only once for its header.
 struct LogShelf {
     /// A message whose header and signature are right.
     struct Shown {
@@ -36,7 +36,7 @@ struct LogShelf {
     private(set) var foreignNames: [String] = []
     /// Whether the store has more files than one round reads.
     var isTooLong = false
-    /// Bases whose parts did not fit when they were read.
+    /// Bases whose parts did not fit when they were read, with the names of these parts.
     var brokenBases: [SyncHash: Set<StoredName>] = [:]
 
     /// The messages to choose from: up to the first one that breaks a rule.
@@ -122,7 +122,7 @@ extension SyncSession {
                 shelves[place] = nil
             }
         }
-        // They may not pretend later that they did not know these entries.
+        // The authors of these messages cannot pretend later that they did not know these entries.
         if rosterShelf.hasNewNames { try keepNames() }
     }
 
@@ -265,7 +265,7 @@ extension LogShelf.Refusal {
 
 /// Messages that were just fetched for their headers, and will be joined next.
 struct RecentMessages {
-    /// 64 messages of the greatest size.
+    /// At most 16 MiB, because a message has at most 256 KiB.
     private static let limit = 64
 
     private var messages: [SyncHash: VerifiedMessage] = [:]

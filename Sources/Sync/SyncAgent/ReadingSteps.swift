@@ -82,9 +82,9 @@ extension SyncSession {
         }
     }
 
-    /// Makes a base bring back the messages of the own log that the store has lost. At most once a
-    /// minute: if a store loses everything again and again, each round would otherwise write all
-    /// items.
+    /// Makes a base due, at most once a minute, that restores the messages of the own log that the
+    /// store has lost. Without this limit, each round would write all items to a store that keeps
+    /// losing everything.
     private func putBackLost(_ scope: KeyScope) throws(KeychainFailure) {
         let now = machine.milliseconds()
         if let last = lossTimes[scope], now >= last, now - last < 60_000 {
@@ -95,7 +95,7 @@ extension SyncSession {
         }
     }
 
-    /// Takes a new log, because a copy of this keychain writes in the old one, or has written.
+    /// Begins a new log, because a copy of this keychain writes or has written in the old one.
     private func leaveLog(_ scope: KeyScope, because elsewhere: Elsewhere) throws(KeychainFailure) {
         var foreign: [SyncHash] = []
         if case .foreign(let messages) = elsewhere { foreign = messages.map(\.hash).sorted() }
@@ -160,7 +160,7 @@ extension SyncSession {
         try keychain.update(Self.reading) { $0.replica?[place.scope].oweTable() }
     }
 
-    /// The last message that counts in the log of a device that has left.
+    /// The number of the last message that counts in a log: no limit, unless its device has left.
     private func lastNumber(of place: LogPlace) -> UInt64 {
         guard case .left(let leaver) = roster.membership(of: place.device) else { return .max }
         return leaver.last.first { $0.scope == place.scope && $0.name.log == place.log }?
@@ -215,7 +215,8 @@ extension SyncSession {
         }
     }
 
-    /// Joins the records of a message whose join was begun. If it was not begun, its log waits.
+    /// Joins the records of a message, if `begun` says that its join was begun. Otherwise forgets
+    /// the message and returns `begun`.
     func finish(
         _ begun: Joined, _ message: VerifiedMessage, _ place: LogPlace,
         _ said: (milliseconds: UInt64, table: LogTable),
@@ -254,8 +255,8 @@ extension SyncSession {
         return .success(false)
     }
 
-    /// Joins the rest of the message that was begun, slice by slice. Local calls go first between
-    /// two slices.
+    /// Joins the rest of the message whose join was begun, in slices of one transaction each.
+    /// Between two slices, local calls go first.
     private func continueJoin(
         _ scope: KeyScope, _ record: (Dot, SyncUpdate) throws(KeychainFailure) -> SyncRecord?
     ) throws(KeychainFailure) {
@@ -305,7 +306,10 @@ extension SyncSession {
         }
     }
 
-    /// Takes a new log if the table of a message names the own log wrongly.
+    /// Begins a new log if the table of a message names a message of the own log that this device
+    /// has not built.
+    ///
+    /// - Returns: Whether it began one.
     func isOwnLogNamed(in table: LogTable, by place: LogPlace) throws(KeychainFailure) -> Bool {
         let elsewhere: Elsewhere? = try keychain.update(Self.reading) { update in
             update.replica?[place.scope].inspect(table, of: place.log.high)

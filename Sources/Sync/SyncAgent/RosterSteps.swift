@@ -6,12 +6,12 @@ package import ValetSync
 internal import ValetSystem
 
 // Reads the roster, puts back entries that the store has lost, and appends entries: docs/SYNC.md
-// §6. Every round begins with it, and the commands that change the circle append here.
+// §6. Every round begins with `readRoster()`; commands that change the circle call `append(_:)`.
 
 struct RosterShelf {
     enum File: Hashable {
         case entry(SyncHash)
-        /// It names an author that was no member then.
+        /// It names an author that was no member when the file was read.
         case unknownAuthor(DeviceID)
         case foreign
     }
@@ -39,7 +39,8 @@ struct RosterShelf {
         }
     }
 
-    /// Keeps entries for the next round, as many as a circle may have. The others are read again.
+    /// Keeps entries for the next round, within the limits of a circle and of ``ReadingLimits``.
+    /// The next round reads the others again.
     mutating func wait(for entries: some Sequence<RosterEntry>) {
         var room = ReadingLimits.byteCount
         waiting = []
@@ -74,7 +75,7 @@ struct RosterReader {
     var checkpoint: () throws(KeychainFailure) -> Void = {}
     private(set) var entries: [RosterEntry] = []
     private(set) var files: [StoredName: RosterShelf.File] = [:]
-    /// Whether files were left out, because there were too many.
+    /// Whether files were left out because of ``ReadingLimits``.
     private(set) var isCutShort = false
 
     init(_ store: any SyncStore, _ place: StorePlace) { (self.store, self.place) = (store, place) }
@@ -157,14 +158,14 @@ extension SyncSession {
         try reader.read(unread, of: own, through: &sieve) { storeDeadline }
         rosterShelf.known.merge(reader.files) { _, new in new }
         rosterShelf.isCutShort = reader.isCutShort
-        // Entries that waited for their parents come again with them.
+        // Entries that waited for their parents are added again, together with the new ones.
         let entries = Dictionary(
             (reader.entries + rosterShelf.waiting).map { ($0.hash, $0) },
             uniquingKeysWith: { first, _ in first })
         let reading = roster.add(Array(entries.values))
         rosterShelf.wait(for: reading.waiting.compactMap { entries[$0] })
         for (hash, error) in reading.refused where error.code == .invalid {
-            // Only an entry that the device has signed breaks a rule.
+            // The signature was checked before, so the signer made the entry that breaks a rule.
             guard let signer = entries[hash]?.head.signer else { continue }
             report.add(.refusedEntry, device: signer)
         }
@@ -190,7 +191,7 @@ extension SyncSession {
         try keepNames()
     }
 
-    /// Keeps the roster, of which no entry has changed, in the keychain.
+    /// Writes the roster to the keychain. If its entries have changed, call ``keepRoster()``.
     func keepNames() throws(KeychainFailure) {
         let bytes = roster.bytes
         try keychain.set(.roster, bytes, during: Self.changing)
@@ -199,8 +200,8 @@ extension SyncSession {
 
     /// Appends an entry that this device signs.
     ///
-    /// - Parameter make: Makes what the entry does after the state that it is given. It runs again
-    ///   if another device was quicker.
+    /// - Parameter make: Makes the operation of the entry, given the state that the entry changes.
+    ///   It runs again if another device has appended an entry first.
     /// - Throws: ``KeychainFailure``: `notAMember`, `undecidedRoster`, `circleIsFull`,
     ///   `rosterInMotion`, `locked`, and those of the store.
     @discardableResult
@@ -292,8 +293,8 @@ extension SyncSession {
 extension SyncSession.Machine {
     /// The keys of an entry in boxes for `members`.
     ///
-    /// - Throws: ``KeychainFailure``: `internalFault` for a member whose keys agree on nothing: no
-    ///   roster has one.
+    /// - Throws: ``KeychainFailure``: `internalFault` if the key agreement with a member fails. No
+    ///   roster has such a member.
     func wraps(
         _ keys: borrowing CircleKeys, for members: [Member], _ head: RosterEntry.Head
     ) throws(KeychainFailure) -> Wraps {

@@ -8,13 +8,13 @@ package import ValetSync
 package import ValetSystem
 
 /// The agent of a keychain: runs rounds of sync when something has changed here or in the store,
-/// and once a minute. `valet sync run` is one. docs/SYNC.md §8.
+/// and once a minute. `valet sync run` runs it. docs/SYNC.md §8.
 package final class SyncAgent {
     /// How long the agent waits for more local changes before it writes.
     private static let gathering = Duration.seconds(1)
     private static let interval = Duration.seconds(60)
-    /// In seconds: the longest pauses after failures. A store that is away may be back at any time;
-    /// one that refuses waits for a person.
+    /// In seconds: the longest pauses after failures. A store that is away may be back at any time.
+    /// A store that refuses does so until a person acts.
     private static let (longestPause, longestPauseAfterRefusals) = (30, 300)
 
     private typealias Outcome = (state: SyncState, failure: KeychainFailure?)
@@ -53,7 +53,7 @@ package final class SyncAgent {
 
     /// Runs until it is cancelled. Between two rounds it lets commands work on the replica.
     ///
-    /// - Throws: ``KeychainFailure``: `timedOut` if another agent runs.
+    /// - Throws: ``KeychainFailure``: `timedOut` if another agent runs; `inputOutput`.
     package func run() throws(KeychainFailure) {
         let watch = watch
         cancellation.listen { watch.wake() }
@@ -118,8 +118,8 @@ package final class SyncAgent {
 
     /// Waits for a change here or in the store, and then for more local changes.
     ///
-    /// After failures it waits longer each time, whatever changes here. It adds up to half of that
-    /// time at random, so that agents do not all come at the same moment.
+    /// After failures it waits longer each time, whatever changes here. It adds a random time of up
+    /// to half of that, so that agents do not all retry at the same moment.
     private func wait(after outcome: Outcome, _ session: SyncSession?, _ storeWatch: StoreWatch?) {
         let isFailing =
             [.unavailable, .denied, .full].contains(outcome.state)
@@ -160,7 +160,7 @@ private final class StoreWatch: Sendable {
 
     init(_ session: SyncSession, waking watch: KeychainWatch) {
         let (store, circle) = (session.store, session.circle.circle)
-        // Without a thread, the round of each minute finds what has changed.
+        // If the thread does not start, the round of each minute finds what has changed.
         try? BackgroundThread.start { [self] in
             while !stopping.isCancelled {
                 let limit = WaitLimit(until: Deadline(after: .seconds(600)), cancellation: stopping)
@@ -180,8 +180,8 @@ private final class StoreWatch: Sendable {
     func stop() { stopping.cancel() }
 }
 
-/// Makes one process at a time work on a keychain's replica: it holds `sync.lock`. The agent holds
-/// it for as long as it runs, and hands it to a command that asks for it by `sync.wish`.
+/// Lets one process at a time work on a keychain's replica: the one that holds `sync.lock`. The
+/// agent holds that lock while it runs. It hands the lock to a command that asks by `sync.wish`.
 package struct SyncLock {
     private static let waiting = "wait for the agent of sync"
 
@@ -195,9 +195,10 @@ package struct SyncLock {
         wish = FileLock("sync.wish", in: folder)
     }
 
-    /// Takes the lock for a command. Asks the agent for it, which gives it up between two rounds.
+    /// Takes the lock for a command. Asks the agent for it, which breaks off its round at the next
+    /// checkpoint.
     ///
-    /// - Throws: ``KeychainFailure``: `timedOut`.
+    /// - Throws: ``KeychainFailure``: `timedOut`, `inputOutput`.
     package func acquire(before deadline: Deadline) throws(KeychainFailure) -> HeldLock {
         do {
             let wish = try wish.acquire(before: deadline)

@@ -53,8 +53,8 @@ package struct SyncReport: Hashable, Sendable {
         package var lastSeen: UInt64 = 0
         /// The number of the last message that it has read, for each log of this device.
         package var reads: [LogID: UInt64] = [:]
-        /// How many milliseconds its clock was ahead of this device's, by its last new message; 0
-        /// within ten minutes.
+        /// How many milliseconds its clock was ahead of this device's, according to its last new
+        /// message; 0 if the clocks differed by ten minutes at most.
         package var clockDifference: Int64 = 0
     }
 
@@ -108,9 +108,9 @@ package struct SyncReport: Hashable, Sendable {
         }
     }
 
-    /// Call this when all logs of both scopes have been read as far as possible. Ends the
-    /// acceptance of each device, unless one of its logs goes on. Files that never become messages
-    /// do not count: they would prolong it without end.
+    /// Call this when all logs of both scopes have been read as far as possible. Removes each
+    /// device from ``accepted``, unless one of its logs has more to read. Files that never become
+    /// messages do not count: they would keep a device accepted for ever.
     ///
     /// - Parameter waiting: The logs that have messages which cannot be read yet.
     mutating func endAcceptance(except waiting: some Sequence<LogPlace>) {
@@ -119,7 +119,7 @@ package struct SyncReport: Hashable, Sendable {
         accepted.formIntersection(halves)
     }
 
-    /// The kinds that say that a log was not read to its end, and may be later.
+    /// The kinds that say that a log was not read to its end, but may be read further later.
     private static let unreadKinds: Set<Kind> = [
         .partial, .unknown, .replacedValuesAreFull, .logIsTooLong, .cloudIsFull, .tooManyLogs,
         .twoHistories,
@@ -154,7 +154,7 @@ package struct SyncReport: Hashable, Sendable {
 
     // MARK: Bytes
 
-    /// The bytes of the note: equal reports have equal bytes. The first one is the state, which
+    /// The bytes of the note: equal reports have equal bytes. The first byte is the state, which
     /// programs without sync read.
     package var bytes: [UInt8] {
         [UInt8](
@@ -207,7 +207,7 @@ extension SyncReport.Trouble: ByteField, Comparable {
 
 /// Troubles that are reported only after an hour, because messages may be on their way.
 struct LastingTroubles {
-    /// Logs that a new device could not read up to their position.
+    /// Logs that a new device could not read up to this device's position.
     var unreachable: [KeyScope: LastingStates<LogID>] = [:]
     var missing: [KeyScope: LastingStates<MessageName>] = [:]
     var unknown = LastingStates<LogPlace>()

@@ -26,15 +26,16 @@ package final class SyncSession {
     var shelves: [LogPlace: LogShelf] = [:]
     var recent = RecentMessages()
     var rosterShelf = RosterShelf()
-    /// The last message of each own log that is known to be in the store.
+    /// For each own log, the last message that is known to be in the store.
     var heads: [LogID: LogPosition] = [:]
-    /// When the last base was owed because the store had lost messages of the own log.
+    /// For each scope, when a base last became due because the store had lost messages of the own
+    /// log.
     var lossTimes: [KeyScope: UInt64] = [:]
     var lasting = LastingTroubles()
     /// The logs that have messages which cannot be read before a base comes.
     var waitingLogs: Set<LogPlace> = []
     var times = LogTimes()
-    /// Whether to break off the work, because the agent must end or a command waits for it.
+    /// Whether to break off the work, because the agent must end or a command waits for the lock.
     package var isInterrupted: () -> Bool = { false }
 
     /// Where time and random numbers come from: tests replace it.
@@ -178,8 +179,9 @@ extension CircleKey {
     }
 }
 
-/// The keys of a circle that this device can open in one scope: those of its boxes in the roster,
-/// and of the epochs before, which each change of keys seals under the new ones. docs/SYNC.md §3.4.
+/// The keys of a circle that this device can open in one scope: the keys in its boxes in the
+/// roster, and those of earlier epochs, which each change of keys seals under the new keys:
+/// docs/SYNC.md §3.4.
 ///
 /// It has the keys of lost branches, too: messages under them are still read.
 package struct CircleKeyring: Sendable {
@@ -192,7 +194,7 @@ package struct CircleKeyring: Sendable {
 
     /// The current key; nil if no member has given it to this device.
     package let newest: Held?
-    /// The signers of entries whose keys do not fit what the entries commit to.
+    /// The signers of entries whose keys do not match the entries' commitments.
     package let liars: Set<DeviceID>
     private let keys: [KeyID: Held]
 
@@ -216,7 +218,7 @@ private struct KeyOpening {
     private let entries: [RosterEntry]
     private let byHash: [SyncHash: RosterEntry]
     private let circle: CircleID
-    /// The key that an entry hands out.
+    /// The key that each entry hands out, by the entry's hash.
     private(set) var keys: [SyncHash: CircleKeyring.Held] = [:]
     private(set) var liars: Set<DeviceID> = []
 
@@ -281,8 +283,8 @@ private struct KeyOpening {
 extension SyncSession {
     /// Reads roster and logs, writes what is pending, and keeps the report in the keychain.
     ///
-    /// Failures of the store and of the keychain end the round and give its state; they are no
-    /// errors, because the next round goes on.
+    /// A failure of the store or of the keychain ends the round and determines its state. It is not
+    /// thrown, because the next round goes on.
     ///
     /// - Returns: The state, and why the round ended early.
     @discardableResult
@@ -296,14 +298,15 @@ extension SyncSession {
             state = try work(progress)
         } catch {
             guard error.code != .roundInterrupted else {
-                // What the round has found so far is half of the truth.
+                // The report of an interrupted round is incomplete.
                 report = keptReport
                 return (report.state, error)
             }
             failure = error
             state = SyncState(of: error)
             if error.code == .noCircleKeys { report.add(.noKeys) }
-            // Only what is open after the first unlock is closed before it.
+            // The lock state cannot be read before the first unlock. If it can, the keychain is
+            // only locked.
             let isLocked = try? keychain.read(Self.opening) { $0.isLocked }
             if state == .closed, isLocked != nil { state = .locked }
         }
@@ -336,7 +339,8 @@ extension SyncSession {
     }
 
     private func work(_ progress: () -> Void) throws(KeychainFailure) -> SyncState {
-        // Before the store is asked, which may take long: a locked keychain takes keys away.
+        // Drops the keyrings if the keychain has been locked. Comes before the store is asked,
+        // which may take long.
         _ = try openScopes()
         try store.check(circle.circle, by: storeDeadline)
         try readRoster()
@@ -380,8 +384,8 @@ extension SyncSession {
     }
 
     /// Whether this device has read everything that its sponsor had read when it admitted this
-    /// device: docs/SYNC.md §6, step 7. That is the table of the sponsor's first message that names
-    /// the admission or a later entry, in each open scope.
+    /// device: docs/SYNC.md §6, step 7. In each open scope, the table of the sponsor's first
+    /// message that names the admission or a later entry says what the sponsor had read.
     private func hasJoined(_ scopes: [KeyScope]) throws(KeychainFailure) -> Bool {
         if circle.isFounder || report.hasJoined { return true }
         let targets = report.joinTargets

@@ -6,11 +6,11 @@ internal import ValetSync
 internal import ValetSystem
 
 // Writes the local changes: docs/SYNC.md §4 "Build", §5 "Writing". A batch is built, numbered and
-// kept in one transaction, and then sent as it is until the store has it.
+// stored in one transaction. It is then sent unchanged until the store has it.
 
 extension SyncSession {
     private static let writing = "write for other devices"
-    /// The most batches that one round writes: after that, others are read again.
+    /// The most batches of a scope that one ``sendPending()`` writes: then others are read again.
     private static let batchLimit = 256
 
     /// Sends everything that is pending in the open scopes.
@@ -39,7 +39,7 @@ extension SyncSession {
 
     /// Builds the next batch of a scope.
     ///
-    /// - Returns: Whether there was anything to say.
+    /// - Returns: Whether it built one.
     private func build(_ scope: KeyScope) throws(KeychainFailure) -> Bool {
         let key = try newestKey(in: scope)
         guard try look({ $0[scope].mayBuildBatch }) else { return false }
@@ -81,7 +81,8 @@ extension SyncSession {
         return isBuilt
     }
 
-    /// The header of a message of this device, which has accepted the newest entry of the roster.
+    /// The header of a message of this device. It names the newest roster entry that the device has
+    /// accepted.
     func header(
         _ kind: MessageHeader.Kind, _ name: MessageName, after previous: SyncHash,
         _ scope: KeyScope, _ key: CircleKeyring.Held
@@ -95,7 +96,7 @@ extension SyncSession {
     /// Sends the batch that is not confirmed, if there is one.
     ///
     /// - Returns: false if another copy of this keychain may have written in the log: the next
-    ///   round reads it.
+    ///   round reads the log.
     private func send(_ scope: KeyScope) throws(KeychainFailure) -> Bool {
         let bytes: [UInt8]? = try keychain.update(Self.writing) { $0.outgoing[scope] }
         guard let bytes else { return true }
@@ -120,7 +121,7 @@ extension SyncSession {
         case .taken: return false
         case .otherHead(let head):
             guard try isOlderOfOurs(head, scope) else { return false }
-            // This batch comes with the base.
+            // The base will have the contents of this batch.
             heads[name.log] = head
             try putBack(scope)
         }
@@ -131,8 +132,8 @@ extension SyncSession {
         return true
     }
 
-    /// The store was set back, and has lost messages of the own log: makes a base bring back their
-    /// contents.
+    /// Makes a base due that restores the contents of messages of the own log, which the store lost
+    /// when it was set back.
     func putBack(_ scope: KeyScope) throws(KeychainFailure) {
         report.add(.storeWasSetBack, scope: scope)
         try keychain.update(Self.writing) { update in
@@ -141,7 +142,8 @@ extension SyncSession {
         }
     }
 
-    /// Whether a head that the store shows is a message that this device has built.
+    /// Whether the head that the store shows is a message that this device has built. Also true if
+    /// the store shows none.
     private func isOlderOfOurs(_ head: LogPosition?, _ scope: KeyScope) throws(KeychainFailure)
         -> Bool
     {

@@ -14,7 +14,6 @@ package struct DeviceKeyFile: ~Copyable {
 
     /// The keychain that the file names; nil for a bare secret, which names none.
     package let keychainID: KeychainID?
-    /// The secret itself.
     package let secret: DeviceSecret
 
     /// A file for one keychain, or for any if `keychainID` is nil.
@@ -67,12 +66,11 @@ package struct DeviceKeyFile: ~Copyable {
             .invalidEncoding, during: operation, message: "the file is not a device key")
     }
 
-    /// The first 26 bytes of every device key of a keychain. They contain nothing of the key.
+    /// The first 26 bytes of every device key of a keychain. They contain no part of the secret.
     package static func start(of keychainID: KeychainID) -> [UInt8] {
         magic + [0, version] + keychainID.bytes
     }
 
-    /// A copy.
     func copied() throws(KeychainFailure) -> DeviceKeyFile {
         try encoded.withBytes { bytes throws(KeychainFailure) in
             try DeviceKeyFile(parsing: bytes)

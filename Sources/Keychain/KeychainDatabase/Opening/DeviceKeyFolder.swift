@@ -186,7 +186,7 @@ extension DeviceKeyFolder {
         }
     }
 
-    /// - Returns: The name under which the device key was found, and stays.
+    /// - Returns: The name that the file of the device key has after the call.
     private func putInPlace(_ keyID: KeyID) throws(KeychainFailure) -> String {
         let usual = KeychainFile.deviceKey
         let own = DeviceSecretSource.name(ofKey: keyID)
@@ -202,7 +202,8 @@ extension DeviceKeyFolder {
         return usual
     }
 
-    /// - Returns: false if another keychain may be using the file. Ours can be found by its id.
+    /// - Returns: False if another keychain may be using the file. The device key in use then keeps
+    ///   the name that contains its id.
     private func makeWay(for usual: String, over inPlace: Entry?) throws(SystemError) -> Bool {
         switch inPlace {
         case nil: break

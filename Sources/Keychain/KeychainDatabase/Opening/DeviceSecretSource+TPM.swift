@@ -96,7 +96,7 @@ extension DeviceSecretSource {
         return TPMPasscodeShare(passcode: passcode, unsealed: unsealed, object: object)
     }
 
-    /// The protector for newly sealed secrets. Keeps the device secret in the cache.
+    /// The protector for newly sealed secrets. Passes the device secret to the cache.
     ///
     /// - Throws: Nothing in practice: newly sealed objects have the right form.
     package func protector(
@@ -196,7 +196,7 @@ package struct TPMPasscodeShare: ~Copyable {
 }
 
 /// Caches the device secret that a TPM released last, because asking the TPM takes long. For a
-/// keychain with a passcode it keeps only the id: only the next unlock needs the secret.
+/// keychain with a passcode it keeps only the secret's id: only the next unlock needs the secret.
 final class DeviceSecretCache: Sendable {
     private struct Contents: ~Copyable {
         var keyID: KeyID?
@@ -231,7 +231,8 @@ final class DeviceSecretCache: Sendable {
         }
     }
 
-    /// Keeps the secret of a keychain without a passcode, or only the id of another.
+    /// Keeps the secret of a keychain without a passcode; of any other keychain, only the secret's
+    /// id.
     func keep(_ secret: borrowing DeviceSecret, of protector: ProtectorKind) {
         contents.withLock { contents in
             contents.keyID = secret.id

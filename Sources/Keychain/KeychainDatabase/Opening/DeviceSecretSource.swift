@@ -49,7 +49,7 @@ package struct DeviceSecretSource {
         }
     }
 
-    /// Reads the device secret of a keychain. If a TPM has it, the first reading takes long.
+    /// Reads the device secret of a keychain. If a TPM holds it, the first read is slow.
     ///
     /// - Throws: ``KeychainFailure``: `incomplete` if `device.key` is missing, `keyUnavailable` if
     ///   another source is missing or the secret is another keychain's, `keychainDamaged`,
@@ -193,7 +193,6 @@ extension DeviceKeySource {
 }
 
 extension DeviceKeyFile {
-    /// Only the secret.
     consuming func intoSecret() -> DeviceSecret { secret }
 }
 

@@ -99,7 +99,7 @@ final class KeptRows: Sendable {
     /// Keeps the keys that a transaction has found, for reads after it.
     ///
     /// - Parameter commit: The last commit before the transaction began.
-    /// - Returns: `commit` if it still is the last one: only then does the transaction see it.
+    /// - Returns: `commit` if it still is the last one: then the transaction certainly sees it.
     func keep(_ keys: KeySet, at commit: LogIndex.Header?) -> LogIndex.Header? {
         guard let commit else { return nil }
         return contents.withLock { contents in

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The values of a change of keys: the wanted epoch, which `KeyChange` makes, and the prepared
-// change.
+// The values that `KeyChange` works with: the request for the next epoch, and the prepared change.
 
 package import ValetKeychainModel
 package import ValetKeys
@@ -35,8 +34,8 @@ package struct NextEpoch {
         self.patience = patience
     }
 
-    /// The PCRs for a device secret that moves to `place`: those with the numbers, or none; nil
-    /// keeps those of the current epoch.
+    /// The PCRs for a device secret that moves to `place`: those in `numbers`. If `numbers` is nil:
+    /// no PCRs for a TPM, otherwise nil, which keeps those of the current epoch.
     ///
     /// - Throws: ``KeychainFailure/Code/invalidRequest`` for a PCR above 23, or without a TPM.
     package static func registers(

@@ -190,8 +190,8 @@ struct KeychainCreation {
     ) throws(KeychainFailure) -> OpenKeychain {
         try translating(Self.creating) { () throws(SystemError) in
             // The checkpoint has emptied the new database's log and index, and SQLite would not
-            // find them under the new name. An earlier database's log would be taken for this
-            // one's.
+            // find them under the new name. SQLite would take the log of an earlier database for
+            // the log of this one.
             for database in [KeychainFile.newDatabase, KeychainFile.database] {
                 for name in [database + "-wal", database + "-shm"]
                 where try directory.check(file: name) != nil { try directory.remove(name) }
@@ -210,7 +210,6 @@ struct KeychainCreation {
 
 /// Settings and keybag of a keychain that is being created.
 struct NewKeybag {
-    /// The settings of the new keychain.
     package let settings: KeychainSettings
     let locked: LockedKeybag
 

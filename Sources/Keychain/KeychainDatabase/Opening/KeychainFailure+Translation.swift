@@ -29,7 +29,7 @@ package func translating<R: ~Copyable>(
 }
 
 extension KeychainFailure {
-    /// This failure, as one of `operation` if it only says that the keybag was not opened.
+    /// This failure; a failure to open the keybag becomes a failure of `operation`.
     func unlessOfKeybag(_ operation: String) -> KeychainFailure {
         self.operation == Self.openingKeybag ? KeychainFailure(self, during: operation) : self
     }
@@ -61,8 +61,9 @@ extension KeychainFailure {
             alternative: "set $VALET_PASSCODE_FD to a descriptor that supplies the passcode")
     }
 
-    /// This failure, with the advice for a locked keychain if it is one and has none. Rows cannot
-    /// give it: to find out who shares opened keys takes several system calls.
+    /// This failure, with the advice to unlock if its code is `locked` and it has no advice. Code
+    /// that reads rows does not add the advice: finding out who shares opened keys takes several
+    /// system calls.
     var withUnlockAdvice: KeychainFailure {
         guard code == .locked, advice == nil else { return self }
         return KeychainFailure(self, advice: Self.unlockAdvice)

@@ -22,7 +22,8 @@ package final class KeychainHeader: Sendable {
     /// Tells which keys are open; nil without a passcode.
     package let lockState: LockStateStore?
 
-    /// - Parameter lockState: Where keys are published; nil for the one of this process.
+    /// - Parameter lockState: Where keys are published; nil for the store that this process has for
+    ///   the keychain.
     package init(
         _ settings: KeychainSettings, _ keybag: LockedKeybag, at location: KeychainLocation,
         lockState given: LockStateStore? = nil
@@ -132,10 +133,10 @@ extension KeychainHeader {
     }
 }
 
-/// Publishing keys before a transaction that changes them commits: docs/FORMAT.md §4.4. The caller
-/// holds the writers' lock.
+/// A transaction that changes keys publishes the new ones before it commits: docs/FORMAT.md §4.4.
+/// The caller holds the writers' lock.
 extension KeychainHeader {
-    /// Which keys are open. A keychain without a passcode reads as before the first unlock.
+    /// Which keys are open. For a keychain without a passcode this is `beforeFirstUnlock`.
     package var lockStatus: LockStatus {
         lockState?.current(expecting: [mark]) ?? .beforeFirstUnlock(.notUnlocked)
     }

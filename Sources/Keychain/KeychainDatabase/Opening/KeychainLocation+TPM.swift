@@ -5,7 +5,7 @@ package import ValetSystem
 internal import ValetTPM
 
 extension KeychainLocation {
-    /// The device of the TPM, or the socket of its simulator.
+    /// The path of the TPM's device, or of its simulator's socket.
     package var tpmPath: String { tpm.place.path }
 
     /// The state of the TPM that the keychain is bound to, or could be bound to.

@@ -59,7 +59,6 @@ package struct KeychainLocation: Hashable, Sendable {
         try KeychainLocation(environment)
     }
 
-    /// Like ``ofThisProcess()``, for a given environment.
     init(_ environment: Environment) throws(KeychainFailure) {
         try Self.checkVariables(environment)
         let home = try Self.home(environment)
@@ -93,9 +92,9 @@ package struct KeychainLocation: Hashable, Sendable {
 
     /// The absolute path that a variable of this library names; nil if it is not set, or empty.
     ///
-    /// A relative path is an error, and does not count as unset. If it did, the caller would read,
-    /// or empty, the user's real keychain instead of `$VALET_HOME`, and a new keychain would have
-    /// weaker protection than `$VALET_DEVICE_KEY_FILE` was meant to give.
+    /// A relative path is an error. If it counted as unset, the caller would read, or empty, the
+    /// user's real keychain instead of `$VALET_HOME`, and a new keychain would have weaker
+    /// protection than `$VALET_DEVICE_KEY_FILE` was meant to give.
     /// - Throws: ``KeychainFailure/Code/invalidRequest`` for a relative path.
     private static func chosenPath(
         _ variable: String, _ environment: Environment, to operation: String

@@ -61,8 +61,8 @@ extension KeychainPasscodes {
 
     /// Makes the change that `plan` describes; `header` is the header it was prepared from.
     ///
-    /// - Returns: Whether it did; false, with nothing changed, if the keychain has changed since
-    ///   `header`.
+    /// - Returns: Whether the change was made; false, with nothing changed, if the keychain has
+    ///   changed since `header`.
     /// - Throws: ``KeychainFailure``: `damaged`, with the number of damaged items; `timedOut`,
     ///   `diskFull`, `readOnly`, `authenticationFailed`, `keychainDamaged`. Then nothing has
     ///   changed.
@@ -75,7 +75,7 @@ extension KeychainPasscodes {
         let erasure = OldKeyErasure(keychain)
         var before: LockStatus?
         let erase: (RowWriter) -> Void = { writer in
-            // The change is made. What cannot be erased now, later writes erase.
+            // The change is committed. Later writes erase what cannot be erased now.
             erasure.endChange()
             _ = try? erasure.erase(writer)
         }
@@ -132,8 +132,8 @@ extension KeychainPasscodes {
     ) throws(KeychainFailure) {
         let isUnlocked = if case .unlocked = header.lockStatus { true } else { false }
         var keys = [new.published(opened)]
-        // Without a passcode, keys are not published. A recovery may lack some: readers then wait
-        // for the commit.
+        // Without a passcode, keys are not published. A recovery may lack some of the former keys,
+        // so it publishes none of them: readers wait for the commit.
         if header.lockState != nil, !plan.isRecovery {
             keys.insert(header.published(former), at: 0)
         }
@@ -166,7 +166,7 @@ extension KeychainPasscodes {
                 try directory.availableByteCount()
             )
         }
-        // A file can have any size, with holes.
+        // A sparse file can have any size.
         let needed = 2 * Int(min(database, .max / 4)) + Self.spareByteCount
         guard available >= needed else {
             throw KeychainFailure(

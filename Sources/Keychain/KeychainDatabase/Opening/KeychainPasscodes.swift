@@ -6,10 +6,9 @@ package import ValetKeys
 internal import ValetSealing
 package import ValetSystem
 
-/// The operations on keys that one call may use; `ItemStore` makes it. Each step is a short
-/// transaction of its own, so that no other process waits for Argon2 or a TPM.
+/// The operations on keys that one call may use. `ItemStore` makes this value for the call. Each
+/// step is a short transaction of its own, so that no other process waits for Argon2 or a TPM.
 package struct KeychainPasscodes {
-    /// The keychain itself.
     package let keychain: OpenKeychain
     /// The name of the call in failures, such as "set the passcode".
     package let operation: String
@@ -112,7 +111,8 @@ package struct KeychainPasscodes {
         return try Protector(secret, passcode: typed, opening: header.keybag)
     }
 
-    /// This moment. Take it before the passcode is checked: a lock after it wins.
+    /// The present moment. Take it before the passcode is checked: if the keychain is locked after
+    /// this moment, the lock wins over the unlock.
     ///
     /// - Throws: ``KeychainFailure``: `inputOutput`.
     package func moment(of header: KeychainHeader) throws(KeychainFailure) -> LockMoment? {
@@ -182,7 +182,8 @@ package struct KeychainPasscodes {
     ///
     /// - Parameter change: Makes the new keybag from the current one, and from the settings beside
     ///   the new one.
-    /// - Returns: Whether it did; false if the keychain has changed since `header`.
+    /// - Returns: Whether the keybag was replaced; false if the keychain has changed since
+    ///   `header`.
     /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong passcode, `timedOut`,
     ///   `diskFull`, `readOnly`. Then nothing has changed.
     package func replaceKeybag(

@@ -50,8 +50,8 @@ package struct KeychainSettings: Hashable, Sendable {
         self.epoch = Epoch(epoch)
     }
 
-    /// A version, which has 32 bits. The MAC covers only 32 bits, so a larger number could pass for
-    /// another one.
+    /// A version, which has 32 bits. The MAC covers only the low 32 bits, so it would also fit a
+    /// larger number with the same low bits.
     private static func version(
         _ run: borrowing Statement.Run, _ column: Int32
     ) throws(SystemError) -> Int64 {

@@ -10,7 +10,7 @@ internal import ValetSystem
 /// Each change of the lock state touches `keychain.state` (docs/FORMAT.md §2). The kernel drops
 /// keys without notice, so callers also poll.
 package final class KeychainWatch: Sendable {
-    /// What may change.
+    /// The kind of change to wait for.
     package enum Subject: Sendable {
         case lockState, items
     }
@@ -45,7 +45,7 @@ package final class KeychainWatch: Sendable {
     /// Watches these keychains from now on, and no others. Call it before each reading, because
     /// folders can appear and disappear.
     ///
-    /// - Returns: Whether all are watched; if not, poll more often.
+    /// - Returns: Whether all the keychains are watched; if not, the caller should poll more often.
     package func attend(to locations: [KeychainLocation]) -> Bool {
         folders.watch(locations.flatMap(places))
     }

@@ -12,7 +12,7 @@ internal import ValetSystem
 package final class LockStates: Sendable {
     private static let current = ProcessLocal<LockStates> { _ in LockStates() }
 
-    /// A keychain and its folder, whose path is resolved: different spellings of it are equal.
+    /// A keychain and the resolved path of its folder, so that different spellings are equal.
     private struct Name: Hashable {
         let keychainID: KeychainID
         let folder: String
@@ -25,8 +25,8 @@ package final class LockStates: Sendable {
     /// Whether this process unlocks keychains for itself alone.
     static var areOfProcess: Bool { chosenProvider().place == .process }
 
-    /// From now on keeps opened keys in this process alone. Keychains that are open do not notice
-    /// it before they are opened again.
+    /// Makes this process share no opened keys from now on. Keychains that are open notice this
+    /// only when they are opened again.
     package static func keepInThisProcess() {
         current.value.isAlone.store(true, ordering: .relaxed)
         current.value.stores.withLock { $0 = [:] }
@@ -57,7 +57,8 @@ package final class LockStates: Sendable {
                 + "or unset it")
     }
 
-    /// The result of a lock if the keychain's files cannot be read.
+    /// What ``lock(_:at:all:orEveryKeychain:)`` locked: the one keychain, every keychain of the
+    /// user, or none that had opened keys.
     package enum Locked {
         case one, every, none
     }
@@ -66,7 +67,7 @@ package final class LockStates: Sendable {
     ///
     /// - Parameters:
     ///   - keychainID: The keychain; nil if it is not known.
-    ///   - all: Whether to remove also the keys that stay open from the first unlock on.
+    ///   - all: Whether to remove also the keys of the scope `afterFirstUnlock`.
     ///   - isSweeping: Whether to lock all keychains of the user if `keychainID` is nil or has no
     ///     opened keys.
     package static func lock(
@@ -106,7 +107,6 @@ package final class LockStates: Sendable {
 }
 
 extension SharingPlaces {
-    /// The places of the keychain at `location`.
     init(_ location: KeychainLocation) {
         self.init(folder: location.folder, deviceFolder: location.deviceFolder)
     }

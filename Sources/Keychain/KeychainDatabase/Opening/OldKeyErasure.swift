@@ -18,8 +18,8 @@ struct OldKeyErasure {
     static let markerName = "erase.pending"
     /// The empty file that says that a change of keys is under way, for programs that wait for it.
     private static let changeName = "keys.changing"
-    /// A larger database is not rewritten, because other writers would wait for it. SQLite has
-    /// overwritten its deleted rows with zeros.
+    /// The largest database that is rewritten: in a larger one, other writers would wait for it.
+    /// There SQLite has overwritten the deleted rows with zeros.
     private static let largestRewrite = 64 << 20
     private static let patience = Duration.seconds(1)
     private static let rewritePatience = Duration.seconds(30)
@@ -63,8 +63,8 @@ struct OldKeyErasure {
 
     // Erasing. The caller holds the lock of writers.
 
-    /// Erases at the first write of a process, and once a minute while a reader prevents it. A
-    /// failure is no failure of the write: a later one tries again.
+    /// Erases old keys at the first write of a process, and at most once a minute while a reader
+    /// prevents it. If this fails, the write still succeeds, and a later write tries again.
     func eraseIfDue(_ writer: RowWriter) {
         let next = keychain.nextErasure
         guard next < .max else { return }
@@ -72,7 +72,8 @@ struct OldKeyErasure {
         guard now >= next else { return }
         let (later, isNever) = now.addingReportingOverflow(Self.interval)
         keychain.nextErasure = isNever ? .max : later
-        // The holder of the lock is not changing keys: a killed program has left the file.
+        // This process holds the lock and is not changing keys, so a killed program has left the
+        // file.
         if isChangeUnderWay { endChange() }
         // If the marker cannot be checked now, a later write checks again.
         guard let isPending = try? keychain.isErasePending() else { return }

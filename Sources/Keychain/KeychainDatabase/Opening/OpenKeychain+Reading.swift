@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The two ways in which `ItemStore` reads: in a transaction, and by name without one. Each checks
-// that its keys belong to the rows that it sees, and the level that the process requires.
+// that its keys belong to the rows that it sees, and that the keychain has the protection level
+// that the process requires.
 
 internal import ValetDatabase
 package import ValetKeychainModel
@@ -117,8 +118,9 @@ extension OpenKeychain {
         }
     }
 
-    /// Waits for the running write if the keys do not fit, and for the TPM if the keychain waits
-    /// for it. Returns at once if another look is enough. Call it outside of transactions.
+    /// Waits for the TPM if it has to release the device secret, otherwise for the running write if
+    /// the keys do not fit. Returns at once if another look is enough. Call it outside of
+    /// transactions.
     ///
     /// - Throws: ``KeychainFailure``: `timedOut`, also if the keychain was replaced; as
     ///   ``unseal(_:_:)``.
@@ -134,7 +136,7 @@ extension OpenKeychain {
         }
         look.sealed = nil
         try unseal(header, deadline)
-        // Asking the TPM takes long.
+        // Asking the TPM takes long. Meanwhile the keychain may have been replaced.
         try translating(pool.checkPlace(), during: operation)
     }
 
@@ -181,7 +183,7 @@ package final class HeldSnapshot {
         }
     }
 
-    /// Whether the keys are still open: a lock after the beginning counts.
+    /// Whether the keys are still open. A lock since the transaction began closes them, too.
     package var isOpen: Bool { keychain.isOpen(keys) }
 
     /// Ends the transaction.

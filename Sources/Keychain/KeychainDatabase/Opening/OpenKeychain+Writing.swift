@@ -35,7 +35,8 @@ extension OpenKeychain {
                 try unseal(header, call.deadline)
                 continue
             }
-            // No other process changes keys under the lock, so keys that do not fit now never will.
+            // No other process changes keys while this one holds the lock, so keys that do not fit
+            // now never will.
             let state = try settled(keys)
             let result = try run(call, writer, state, body)
             try batch?.run(on: writer.connection, while: { isOpen(state) }) {

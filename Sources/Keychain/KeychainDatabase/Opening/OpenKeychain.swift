@@ -76,7 +76,7 @@ package final class OpenKeychain: Sendable {
         kept.forgetKeys { $0.isOpened(by: keys) }
     }
 
-    /// When to look again whether old keys have to be erased, as ``Deadline/nanoseconds``: at the
+    /// When to check again whether old keys have to be erased, as ``Deadline/nanoseconds``: at the
     /// first write, and after the keys have changed.
     var nextErasure: Int64 {
         get { erasure.load(ordering: .relaxed) }
@@ -171,8 +171,8 @@ package final class OpenKeychain: Sendable {
         return lockStatus(state.header, of: lockState).keys === state.opened
     }
 
-    /// The lock state at this moment. This process forgets all other keys, except in calls that are
-    /// using them: a locked process keeps no keys.
+    /// The lock state at this moment. Unless it is `unlocked`, this process forgets all keys that
+    /// are not part of it, except in calls that are using them.
     package func lockStatus(_ header: KeychainHeader, of lockState: LockStateStore) -> LockStatus {
         let reading = lockState.current(expecting: [header.mark])
         if case .unlocked = reading { return reading }
@@ -202,7 +202,7 @@ package final class OpenKeychain: Sendable {
     {
         if let known = lastKnownState, known.header === header { return .certain(known) }
         let lockState = header.sharedLockState
-        // There may have been a passcode, and keys that ended with it.
+        // If a passcode was removed, the keys of its epoch may remain.
         lockState.forget(before: header.keybag.epoch)
         if header.isBoundToTPM, !source.kept.has(header.keybag.deviceKeyID) {
             // Another process may have asked the TPM already.

@@ -5,7 +5,7 @@ package import ValetSystem
 
 /// The cost of one try of a passcode.
 package enum PasscodeStretching: Sendable {
-    /// About 250 ms of this machine's processor, measured when the passcode is set.
+    /// About 250 ms of processor time on this machine, measured when the passcode is set.
     case calibrated
     /// The least that is ever used: 64 MiB and 3 passes.
     case lowest

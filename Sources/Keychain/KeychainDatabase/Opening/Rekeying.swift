@@ -30,8 +30,8 @@ struct Rekeying {
 
     /// Seals everything again.
     ///
-    /// - Returns: The number of rows that do not open. Unless these are set aside, a caller that
-    ///   gets another number than 0 must not commit.
+    /// - Returns: The number of rows that do not open. Unless these are set aside, a caller must
+    ///   not commit if the number is not 0.
     func run() throws(KeychainFailure) -> Int {
         try translating(sealPrograms(), during: rows.operation)
         var (damagedCount, count) = (0, 0)
@@ -53,7 +53,7 @@ struct Rekeying {
         // Rows that were set aside may have left places behind.
         try translating(
             rows.writer.deleteEmptyPlaces.start().finish(), during: rows.operation)
-        // Rows come first: entries say nothing of the names of items that have rows.
+        // Rows come first, because an entry does not contain the names of an item that has a row.
         try rows.sealSyncEntriesAnew(from: former)
         return damagedCount
     }
@@ -99,8 +99,8 @@ struct Rekeying {
         }
     }
 
-    /// Seals the records of programs. An unreadable one is written again when its program next
-    /// writes.
+    /// Seals the records of programs, and drops unreadable ones. A program writes its record again
+    /// when it next writes.
     private func sealPrograms() throws(SystemError) {
         var records: Set<ProgramRecord> = []
         let all = Statement("SELECT id, sealed FROM program", on: connection)
@@ -123,9 +123,8 @@ extension RowWriter {
         try header.keybag.insert(into: connection)
     }
 
-    /// Deletes the items that exist only with a passcode: those of the class
-    /// `whenPasscodeSetThisDeviceOnly`, and those sealed to presence pairs, which exist only with a
-    /// passcode.
+    /// Deletes the items that cannot exist without a passcode: those of the class
+    /// `whenPasscodeSetThisDeviceOnly`, and those sealed to presence pairs.
     func deleteItemsOfPasscode() throws(SystemError) {
         let number = Int64(ProtectionClass.whenPasscodeSetThisDeviceOnly.rawValue)
         // 768 is the mask of the presence kind in ``RowFlags``.

@@ -6,7 +6,7 @@ package import ValetKeys
 internal import ValetSealing
 package import ValetSystem
 
-/// A set of rows, given by protection classes and presence pairs. Both are visible in a row
+/// A set of rows, given by protection classes and presence pairs. Both can be read from a row
 /// without any key. Counts of items and epoch changes use it.
 package struct RowKinds {
     private let classes: [Int64]

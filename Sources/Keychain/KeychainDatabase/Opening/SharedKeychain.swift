@@ -13,7 +13,6 @@ package import ValetSystem
 package struct StoreCall {
     /// The name of the call in failures, such as "set the passcode".
     package let operation: String
-    /// Where the keychain is.
     package let location: KeychainLocation
     /// When all waiting of the call ends.
     package let deadline: Deadline
@@ -27,8 +26,9 @@ package struct StoreCall {
     /// or write items. A read may see the old keychain for another tenth of a second. All other
     /// calls check at each attempt that the keychain is still in its place.
     package var isRepeated = true
-    /// Whether the call writes items. It fails if it finds that the keychain's log was removed or
-    /// replaced; all others open the keychain anew.
+    /// Whether the call writes items. Such a call fails if it finds that the keychain's log was
+    /// removed or replaced. Other calls fail only if changes are lost; otherwise they open the
+    /// keychain anew.
     package var isWriting = false
     /// How many bytes of values the call writes, if it may share its commit with other calls.
     package var byteCount: Int?
@@ -179,7 +179,7 @@ package final class SharedKeychain: Sendable {
 /// The attempts of one call: the loop of `ItemStore.attempt`.
 ///
 /// If an attempt fails because the keychain was replaced, its error says nothing about the keychain
-/// at the path. Then this drops the open keychain, and may repeat the call.
+/// at the path. ``repeatUnlessFinal(_:)`` then drops the open keychain, and may repeat the call.
 package struct CallAttempts: ~Copyable {
     private let slot: SharedKeychain
     private let call: StoreCall
@@ -203,7 +203,7 @@ package struct CallAttempts: ~Copyable {
         return current
     }
 
-    /// Decides whether to repeat the call after a failed attempt: returns if so.
+    /// Returns if the call is to be repeated after a failed attempt, and throws otherwise.
     ///
     /// - Throws: The ``KeychainFailure`` of the call, if it is final.
     package func repeatUnlessFinal(_ error: KeychainFailure) throws(KeychainFailure) {
@@ -271,8 +271,8 @@ package final class KeychainRegistry: Sendable {
 
     /// Closes the connections of every keychain. No call may be running.
     ///
-    /// - Parameter isAtExit: Whether the process ends now, so that the kernel may close what needs
-    ///   nothing else.
+    /// - Parameter isAtExit: Whether the process ends now. Then this skips the keychains whose
+    ///   files need nothing but to be closed by the kernel.
     package static func closeAll(atExit isAtExit: Bool = false) {
         let slots = current.value.slots.withLock { $0.values.compactMap(\.slot) }
         for slot in slots where !(isAtExit && slot.isClosedByExit) { slot.close() }

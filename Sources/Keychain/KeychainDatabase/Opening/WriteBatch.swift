@@ -57,8 +57,8 @@ private final class Box<Value>: @unchecked Sendable {
 }
 
 /// A call that waits for its turn to write.
-// Sendable because one thread at a time uses it: that of the leader from when it takes the call out
-// of the queue until it wakes its thread.
+// Sendable because one thread at a time uses it: the leader's thread from taking the call out of
+// the queue until waking the call's thread, and otherwise the call's thread.
 final class WaitingWrite: @unchecked Sendable {
     /// The outcome of the call.
     enum Outcome {
@@ -119,7 +119,7 @@ final class WriteQueue: Sendable {
 
     /// Puts a call into the queue.
     ///
-    /// - Returns: nil if it leads: there was no leader.
+    /// - Returns: nil if the call leads, because there was no leader.
     func enter(_ write: @autoclosure () -> WaitingWrite) -> WaitingWrite? {
         state.withLock { state in
             guard state.hasLeader else {
@@ -132,8 +132,8 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// Waits until the call leads or has been carried out; until its deadline, unless a leader has
-    /// taken it by then.
+    /// Waits until the call leads or has been carried out. Stops waiting at the deadline of the
+    /// call, unless a leader has taken it by then.
     func outcome(of write: WaitingWrite) -> WaitingWrite.Outcome {
         if write.waiter.wait(until: write.call.deadline) { return write.outcome }
         let isTaken = state.withLock { state in
@@ -156,7 +156,7 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// Makes the call lead that has waited longest.
+    /// Makes the call that has waited longest the leader.
     fileprivate func handOn() {
         state.withLock { state in
             guard let next = state.first(where: { _ in true }) else {
@@ -172,7 +172,7 @@ final class WriteQueue: Sendable {
 package final class WriteBatch {
     /// The most calls that share a commit, including the leader's.
     static let largestCount = 256
-    /// The most bytes that they write together.
+    /// The most bytes that these calls write together.
     static let largestByteCount = 1 << 20
 
     private let queue: WriteQueue
@@ -193,7 +193,7 @@ package final class WriteBatch {
     /// Runs the waiting calls, each in a savepoint: a failed call is undone alone.
     ///
     /// - Parameter isOpen: Whether the keys of the transaction are still open. A call takes part
-    ///   only if they are still open after it has arrived: a lock before it counts.
+    ///   only if they are open after its arrival, so that an earlier lock counts.
     /// - Throws: The error of a call that has ended the transaction.
     func run(
         on connection: Connection, while isOpen: () -> Bool,
@@ -237,7 +237,7 @@ package final class WriteBatch {
     ///
     /// If one call has ended the transaction for all, or the disk was full, each runs again alone:
     /// the others may succeed without it.
-    /// - Returns: Whether this holds for the leader, too.
+    /// - Returns: Whether the leader must run again alone, too.
     func fail(with error: KeychainFailure) -> Bool {
         let isRepeated = isBroken || (error.code == .diskFull && !taken.isEmpty)
         for (write, _) in taken {

@@ -5,7 +5,7 @@ internal import ValetKeychainModel
 internal import ValetSystem
 
 /// Slows down guessing: after each wrong passcode for a keychain the process waits, longer each
-/// time, up to three seconds. ``KeychainPasscodes`` runs every try inside it.
+/// time, up to three seconds. ``KeychainPasscodes`` runs every try in ``counting(_:)``.
 final class WrongPasscodes: Sendable {
     /// The number of wrong passcodes in a row.
     let count = Atomic<Int>(0)
@@ -26,7 +26,7 @@ final class WrongPasscodes: Sendable {
         }
     }
 
-    /// The wait after `count` wrong passcodes in a row, at least 1, in nanoseconds.
+    /// The wait in nanoseconds after `count` wrong passcodes in a row. `count` is at least 1.
     static func pause(after count: Int) -> Int64 {
         min(longest, first << Int64(min(count, 6) - 1))
     }

@@ -5,7 +5,7 @@ package import ValetKeychainModel
 internal import ValetSealing
 package import ValetSystem
 
-/// A walk over the rows of a service's items in one group; opens names alone.
+/// A walk over the rows of a service's items in one group; opens only their names.
 package struct AccountScan: Sendable {
     /// The keys that open names.
     package let state: RowKeys
@@ -13,7 +13,6 @@ package struct AccountScan: Sendable {
     private let protectionClass: ProtectionClass
     private let isSynchronizable: Bool
 
-    /// A walk over the items of `service` in `group`.
     package init(_ service: PasswordService, _ group: AccessGroup, _ state: RowKeys) {
         self.state = state
         hashes = state.hasher.place(of: service, in: group).hashes
@@ -58,7 +57,8 @@ package struct AccountScan: Sendable {
         return run
     }
 
-    /// The header of the row that `run` is at; nil for a row that names another place.
+    /// The header of the row that `run` is at; nil if the protection class or the flags of the row
+    /// are not those of the service.
     package func header(
         _ run: borrowing Statement.Run, _ place: ScannedPlace
     ) throws(SystemError) -> RowHeader? {
@@ -69,8 +69,8 @@ package struct AccountScan: Sendable {
         return header
     }
 
-    /// Makes sure that a row without a ``header(_:_:)`` is not an item of the service. The row's
-    /// columns count once its names have opened, or while its key is locked.
+    /// Makes sure that a row for which ``header(_:_:)`` is nil is not an item of the service. The
+    /// row's columns are trusted if its names open, or if its key is locked.
     ///
     /// - Throws: ``SystemError`` if it was changed.
     package func checkStranger(
@@ -121,14 +121,14 @@ package struct SealedNames: Sendable {
 
 /// A place that a service's rows may be in.
 package struct ScannedPlace {
-    /// Its id; good for one transaction.
+    /// Its id; valid for one transaction.
     let id: Int64
     /// Its hash, to which the rows are bound.
     let hash: IndexHash
 }
 
 extension [Int64] {
-    /// The ranges of consecutive numbers in a rising list. Repeated numbers count once.
+    /// The ranges of consecutive numbers in a sorted list. Repeated numbers count once.
     fileprivate var ranges: [ClosedRange<Int64>] {
         var ranges: [ClosedRange<Int64>] = []
         for number in self {

@@ -32,11 +32,11 @@ extension RowTransaction {
         return PresenceDemand(demands)
     }
 
-    /// The bytes in the value's place in the row of an updated item: the value, its box, or
+    /// The bytes that the row of an updated item stores as its value: the value, its box, or
     /// nothing.
     ///
-    /// - Throws: ``KeychainFailure``: `interactionNotAllowed` without the password of the box that
-    ///   is there.
+    /// - Throws: ``KeychainFailure``: `interactionNotAllowed` without a password that the update
+    ///   needs; `outOfMemory`.
     package func stored(
         _ match: OpenedRow, _ changes: ItemChanges, value: SecretValue?
     ) throws(KeychainFailure) -> SecretValue? {
@@ -79,7 +79,7 @@ extension RowTransaction {
         return PasswordBox.seal(value, of: item, with: password)
     }
 
-    /// decision 56, the table.
+    /// The password that an update needs: the table of decision 56.
     private func need(
         _ match: OpenedRow, _ changes: ItemChanges, hasNewValue: Bool
     ) throws(KeychainFailure) -> Need {
@@ -114,8 +114,8 @@ extension OpenedRow {
     }
 }
 
-/// An application's password, stretched with one salt at one cost: docs/FORMAT.md §5.5. Wiped with
-/// its last owner.
+/// An application's password, stretched with one salt at one cost: docs/FORMAT.md §5.5. It is wiped
+/// when the last reference to it is released.
 ///
 /// Making one costs the memory and the time of Argon2id: never do so in a transaction or under the
 /// writers' lock.
@@ -167,7 +167,7 @@ package final class StretchedPassword: Sendable {
         try self.init(typed, Argon2Record(salt: .random(), cost: cost))
     }
 
-    /// Whether this password, stretched as the lock says, opens the lock's box.
+    /// Whether this password has the salt and cost of the lock, and opens the lock's box.
     package func opens(_ lock: PassphraseBox) -> Bool {
         argon2 == lock.argon2 && key(of: lock.item).commitment == lock.commitment
     }
@@ -189,15 +189,15 @@ struct BoxedItem: Hashable, Sendable {
     let itemID: [UInt8]
 }
 
-/// The box of one item's value, as far as a password needs it: salt, cost and commitment.
+/// The part of a value's box that shows whether a password opens it, and the item of the value.
 package struct PassphraseBox: Hashable, Sendable {
     let item: BoxedItem
     let argon2: Argon2Record
     let commitment: Digest
 }
 
-/// A value that is sealed under an application's password: docs/FORMAT.md §5.5. The row seals it in
-/// the value's place.
+/// A value that is sealed under an application's password: docs/FORMAT.md §5.5. The row seals the
+/// box in place of the value.
 package struct PasswordBox {
     /// How much longer a box is than its value.
     static let overhead = headByteCount + AEAD.overhead
@@ -205,7 +205,7 @@ package struct PasswordBox {
     private static let version: UInt8 = 1
     private static let headByteCount = 1 + Argon2Record.byteCount + 32
 
-    /// The part that opens it.
+    /// The part that shows whether a password opens the box.
     package let lock: PassphraseBox
     private let head: [UInt8]
     private let stored: SecretValue
@@ -281,7 +281,7 @@ package struct PasswordBox {
 }
 
 extension ItemCipher {
-    /// The box that a row holds in its value's place.
+    /// The box that a row holds in place of its value.
     ///
     /// - Throws: ``SystemError``: `damagedContent`.
     package func box(
@@ -291,7 +291,7 @@ extension ItemCipher {
             stored, of: item(header), valueByteCount: content.valueByteCount)
     }
 
-    /// The item to which a password's box in a row with that header is bound.
+    /// The item to which the box in a row with that header is bound.
     func item(_ header: RowHeader) -> BoxedItem {
         BoxedItem(keychainID: keychainID, itemID: header.itemID)
     }

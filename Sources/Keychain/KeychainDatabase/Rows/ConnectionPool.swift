@@ -211,8 +211,8 @@ package final class ConnectionPool: Sendable {
 
     // Closing.
 
-    /// Whether the end of the process does all that ``close()`` does: this process has only read,
-    /// and there is nothing to do for the log.
+    /// Whether the process can exit without ``close()``: it has only read, and the log needs no
+    /// checkpoint.
     package var isClosedByExit: Bool {
         writer.withLock { $0 == nil } && (try? wasInPlaceRecently()) == true && !hasLongLog
     }
@@ -243,10 +243,10 @@ package final class ConnectionPool: Sendable {
         logFiles.withLock { $0 = nil }
     }
 
-    /// Checkpoints the log at the end. If that fails, the next writer does it.
+    /// Checkpoints the log when the pool closes. If that fails, the next writer does it.
     ///
-    /// On a disk that is nearly full, the log keeps its frames and thus its room: a file may not
-    /// get back the room that it has released, on some file systems not even at once.
+    /// On a disk that is nearly full, does not truncate the log: a file may not get back the space
+    /// that it has released, on some file systems not even at once.
     private func empty(_ last: Connection) {
         guard !hasTightSpace else {
             _ = try? last.checkpoint(.passive)
@@ -291,7 +291,7 @@ extension ConnectionPool {
     /// The log is checkpointed when it has this many pages. With a larger number, more pages that
     /// changed several times are written to the database only once.
     private static let checkpointFrameCount = 1000
-    /// A write of fewer pages does not need the room.
+    /// While the log has fewer frames, its file is not lengthened for cheap commits.
     private static let busyFrameCount = 16
     /// With less free space, the log gets only the room that it needs.
     private static let spaceForLog = 64 << 20
@@ -301,8 +301,8 @@ extension ConnectionPool {
     private static let tightSpace = 8 << 20
 
     /// Restarts the log if the disk is full or nearly full. The room in its file then serves this
-    /// transaction, which may be one that removes items. The pages of a large item are not
-    /// overwritten there, because the log would get each of them.
+    /// transaction, which may be one that removes items. Freed pages are then not overwritten with
+    /// zeros, because each of them would go into the log.
     ///
     /// Asks the file system ten times a second at most, and again after each write that has failed
     /// or has made the database longer.
@@ -337,8 +337,8 @@ extension ConnectionPool {
         let growth = try writer.connection.reserveRoom(forPages: pageCount)
         guard growth > 0 else { return }
         writer.ampleSpace = nil
-        // On such file systems a program needs room to open the keychain. The log grows as much as
-        // the database.
+        // Where blocks are small, a program needs free space to open the keychain. The log grows as
+        // much as the database.
         if directory.hasSmallBlocks,
             try directory.availableByteCount() - growth < Self.spaceToOpen
         {
@@ -375,7 +375,9 @@ extension ConnectionPool {
 }
 
 extension Array {
-    /// The elements, leaving none.
+    /// Empties the array.
+    ///
+    /// - Returns: The former elements.
     fileprivate mutating func take() -> [Element] {
         defer { self = [] }
         return self

@@ -7,7 +7,7 @@ package import ValetSystem
 
 /// Computes the hashes by which rows are found: docs/FORMAT.md §6.
 ///
-/// The keyed states are made once per keybag; a hash then costs what its own bytes cost.
+/// The key is hashed once per keybag, so that each hash costs only its own bytes.
 package final class IndexHasher: Sendable {
     private let places: KeyedHash
     private let attributes: KeyedHash
@@ -51,12 +51,12 @@ package final class IndexHasher: Sendable {
         return attributes.indexHash(appending: parts)
     }
 
-    /// Where the row of the item of that name in `group` is.
+    /// The place of the item of that name in `group`.
     package func place(of name: PasswordName, in group: AccessGroup) -> ItemPlace {
         place(of: name.service, in: group).place(of: name.account)
     }
 
-    /// Where the row of the item with these attributes is.
+    /// The place of the item with these attributes.
     package func place(
         _ itemClass: ItemClass, _ attributes: ItemAttributes, group: AccessGroup,
         isSynchronizable: Bool
@@ -65,7 +65,7 @@ package final class IndexHasher: Sendable {
             case .text(let account)? = attributes[.account],
             attributes[.syncViewHint] == nil, attributes[.tokenID] == nil
         {
-            // The class has no part in it.
+            // The place does not depend on the protection class.
             let service = PasswordService(
                 service: service, accessGroup: group, isSynchronizable: isSynchronizable,
                 protectionClass: .whenUnlocked)
@@ -88,7 +88,7 @@ package final class IndexHasher: Sendable {
         attribute(.account, attributes[.account] ?? .text(""), itemClass, group: group)
     }
 
-    /// Where the rows of the items of a service in `group` are.
+    /// The place of a service in `group`, from the cache if it is there.
     package func place(of service: PasswordService, in group: AccessGroup) -> ServicePlace {
         services.place(of: service, in: group) {
             let itemClass = ItemClass.genericPassword
@@ -115,7 +115,7 @@ package final class IndexHasher: Sendable {
     /// The hash that finds an item with a view hint or a token if a query names its whole primary
     /// key except these two: docs/FORMAT.md §6.4.
     ///
-    /// - Parameter attributes: Their hint and token do not count.
+    /// - Parameter attributes: The attributes; a view hint and a token are ignored.
     func plainKey(
         _ itemClass: ItemClass, _ attributes: ItemAttributes, group: AccessGroup,
         isSynchronizable: Bool
@@ -126,7 +126,7 @@ package final class IndexHasher: Sendable {
             place(itemClass, plain, group: group, isSynchronizable: isSynchronizable))
     }
 
-    /// Like `plainKey` for attributes with neither.
+    /// The same hash, for a place that was computed without view hint and token.
     func plainKey(_ itemClass: ItemClass, group: AccessGroup, _ place: ItemPlace) -> IndexHash {
         var parts = LengthPrefixed(reservingByteCount: 192)
         parts.append(itemClass.rawValue)
@@ -284,7 +284,7 @@ package struct ServiceHashes: Hashable, Sendable {
 package final class ServicePlace: Sendable {
     /// The hashes of the place.
     package let hashes: ServiceHashes
-    /// The state of an account's hash before its last part, the account.
+    /// The state of an account's hash before the account itself is appended.
     private let accounts: KeyedHash
 
     /// The place of a service whose hashes are known.
@@ -293,7 +293,7 @@ package final class ServicePlace: Sendable {
         self.accounts = accounts
     }
 
-    /// Where the row of the item with that account is.
+    /// The place of the item with that account.
     package func place(of account: String) -> ItemPlace {
         ItemPlace(
             service: hashes,
@@ -301,10 +301,10 @@ package final class ServicePlace: Sendable {
     }
 }
 
-/// Remembers the services that a process uses: most of a primary key is the same in every call.
+/// Caches the places of services: most of a primary key is the same in every call of a process.
 ///
-/// Its contents follow from names and the index key alone, so they stay valid as long as the key
-/// is. It holds the first 64 services and no others.
+/// Its contents follow from names and the index key alone, so they stay valid as long as that key
+/// does. It holds the first 64 services and no others.
 final class ServiceCache: Sendable {
     private struct Key: Hashable {
         let service: PasswordService

@@ -25,7 +25,7 @@ package struct ItemContent: Hashable {
         self.valueByteCount = valueByteCount
     }
 
-    /// The plaintext of part N: access group, all attributes and the value's size.
+    /// The plaintext of part N: access group, attributes other than defaults, and the value's size.
     package var list: AttributeList {
         var list = AttributeList(reservingCapacity: attributes.count + 2)
         list.set(.text(accessGroup.rawValue), for: Attribute.accessGroup.tag)
@@ -68,21 +68,21 @@ package struct ItemContent: Hashable {
 }
 
 extension AccessControl {
-    /// The pair of keys to which values of such items are sealed; nil for items that need no
-    /// presence. docs/FORMAT.md §5.4.
+    /// The key pair to which the value of an item with this access control is sealed; nil if the
+    /// item needs no presence. docs/FORMAT.md §5.4.
     package var presencePair: PresencePair? {
         if demand.isNothing { return nil }
         return demand.needsPasscode ? .passcode : .person
     }
 
-    /// The attribute of an item that has it.
+    /// The value that an item with this access control has for attribute `accessControl`.
     package var attributeValue: AttributeValue { .accessControl(encoded) }
 }
 
 extension ItemContent {
     /// The access control; nil for an item without one.
     ///
-    /// - Throws: ``SystemError``: `damagedContent` for other bytes.
+    /// - Throws: ``SystemError``: `damagedContent` if the attribute is no valid access control.
     package var accessControl: AccessControl? {
         get throws(SystemError) {
             guard let value = attributes[.accessControl] else { return nil }

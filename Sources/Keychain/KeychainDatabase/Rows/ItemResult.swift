@@ -38,7 +38,7 @@ package enum PresenceDemand: Hashable, Sendable {
     /// A password for values that are not sealed under one yet.
     case newPassword
 
-    /// The part of `demands` to meet first; nil without demands.
+    /// The part of `demands` to meet first; nil if `demands` is empty.
     ///
     /// Proofs come first, because only they show which boxes there are. A new password comes last,
     /// so that the user is not asked for one in vain.

@@ -40,7 +40,7 @@ package struct LogDamage {
     /// Continues without the commits that a damaged or replaced log has lost, and keeps the log
     /// unchanged.
     ///
-    /// - Parameter lock: The lock of writers.
+    /// - Parameter lock: The writers' lock.
     /// - Returns: The path of the kept log; nil, with nothing done, if the log is not damaged.
     package func discard(_ lock: FileLock, _ deadline: Deadline) throws(KeychainFailure) -> String?
     {

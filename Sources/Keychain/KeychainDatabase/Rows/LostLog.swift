@@ -5,8 +5,8 @@ package import ValetKeychainModel
 package import ValetSystem
 
 /// The log or its index was removed or replaced while this process had it open: by a program that
-/// cleans up, a restore, a copy (docs/decisions/0047-replaced-folders.md). ``SharedKeychain`` asks
-/// before it opens the keychain anew.
+/// cleans up, a restore, a copy (docs/decisions/0047-replaced-folders.md). ``SharedKeychain``
+/// checks for this before it opens the keychain anew.
 package struct LostLog: Sendable {
     /// Whether commits are lost that were only in the log.
     package let areChangesLost: Bool
@@ -32,8 +32,8 @@ package struct LostLog: Sendable {
 }
 
 extension ConnectionPool {
-    /// If the log or its index is not in its place any more: checkpoints the log, to save changes
-    /// that only processes with the old files open can still read. The keychain must then be opened
+    /// If the log or its index is no longer in its place, checkpoints the log, to save changes that
+    /// only processes with the old files open can still read. The keychain must then be opened
     /// anew.
     ///
     /// - Returns: nil if both are in their place, or the whole folder was replaced.
@@ -49,7 +49,7 @@ extension ConnectionPool {
         return LostLog(files.path(of: part), areChangesLost: areChangesLost)
     }
 
-    /// Under the lock of writers.
+    /// The caller holds the lock of writers.
     ///
     /// - Returns: false if changes are lost.
     private func saveChanges(
@@ -61,7 +61,7 @@ extension ConnectionPool {
             return try files.isLogInPlace()
         }
         guard try files.isIndexInPlace() else {
-            // Others have opened a new index, and may have written since.
+            // Other processes have opened a new index, and may have written since.
             return try files.isLogInPlace() || !files.hasChangesOfItsOwn
         }
         if try withIdleConnection({ (own) throws(SystemError) in
@@ -120,7 +120,7 @@ extension ConnectionPool {
             let part = try files.lost()
         else { throw replacement }
         // A program that has opened another index in between may not have found the commit in the
-        // log. With a new index all of them find it.
+        // log. With a new index, all programs find it.
         if try !files.isIndexInPlace(), try files.isLogInPlace() { try files.removeIndex() }
         return files.path(of: part)
     }

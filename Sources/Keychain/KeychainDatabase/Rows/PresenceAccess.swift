@@ -32,12 +32,11 @@ package struct PresenceAccess: Sendable {
     package var enrolment: Enrolment
     /// Passwords, each stretched for a box that it opens.
     package var passwords: [StretchedPassword] = []
-    /// The password for values that this call seals under one for the first time.
+    /// The password for values that this call seals under a password for the first time.
     package var newPassword: StretchedPassword?
     /// Whether the call leaves out items whose passwords it does not have.
     package var skipsPasswords = false
 
-    /// By default without a proof and without knowledge of the fingers.
     package init(
         _ rule: Rule, proof: PresenceProof? = nil, enrolment: Enrolment = .unknown
     ) {
@@ -53,7 +52,7 @@ extension PresenceAccess {
         passwords.first { $0.opens(lock) }
     }
 
-    /// Judges whether this opens an item with `accessControl`, the value of which is sealed to
+    /// Judges whether this opens an item with `accessControl`, whose value is sealed to
     /// `recipient`.
     ///
     /// An item is absent if it is bound to fingers that are no longer enrolled, and nothing else

@@ -37,15 +37,15 @@ package final class PresenceProof: Sendable {
             keys: newer.keys + keys)
     }
 
-    /// Notes that this proof suffices for the value with that seal, until the value is written
-    /// again.
+    /// Notes that this proof suffices for the value whose part V has this tag, until the value is
+    /// written again.
     package func grant(_ tag: PartTag) {
         granted.withLock { granted in
             if granted.count < Self.grantedCapacity { granted.insert(tag) }
         }
     }
 
-    /// Whether this proof is known to suffice for the value with that seal.
+    /// Whether this proof is known to suffice for the value whose part V has this tag.
     package func hasGranted(_ tag: PartTag) -> Bool {
         granted.withLock { $0.contains(tag) }
     }

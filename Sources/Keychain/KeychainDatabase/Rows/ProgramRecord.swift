@@ -48,8 +48,8 @@ package struct ProgramRecord: Hashable, Sendable {
 }
 
 extension RowTransaction {
-    /// Puts a program on record, unless it is known to be there. After the commit,
-    /// ``RowKeys/remember(_:)`` saves later writes this search.
+    /// Inserts the row of a program, unless it exists. After the commit, ``RowKeys/remember(_:)``
+    /// saves later writes this search.
     package func record(_ record: ProgramRecord) throws(KeychainFailure) {
         guard !state.hasRecorded(record) else { return }
         let id = state.hasher.program(record.applicationIdentifier, path: record.path)
@@ -62,7 +62,7 @@ extension RowTransaction {
 }
 
 extension RowWriter {
-    /// Puts a program that is not there on record.
+    /// Inserts the row of a program that has none.
     package func insert(_ record: ProgramRecord, _ state: RowKeys) throws(SystemError) {
         let id = state.hasher.program(record.applicationIdentifier, path: record.path)
         let insertion = try insertProgram.start()

@@ -7,7 +7,6 @@ internal import ValetSystem
 /// One connection with the statements of the store, each compiled at its first use.
 // Sendable because one thread at a time has it: the pool hands it out and takes it back.
 package final class RowConnection: @unchecked Sendable {
-    /// The connection to the database.
     package let connection: Connection
 
     /// The stamp of the settings.
@@ -22,7 +21,7 @@ package final class RowConnection: @unchecked Sendable {
     let byNumber: Statement
     let byAccount: Statement
     let byAttribute: Statement
-    /// Finds a written row as a reader would.
+    /// Finds a row that was just written, through the indexes that readers use.
     let written: Statement
     /// Whether a search entry exists.
     package let entry: Statement
@@ -188,9 +187,10 @@ package final class RowWriter: @unchecked Sendable {
     var lastAmpleSpace: Int64?
     /// The value of ``lastAmpleSpace`` after the commit.
     var ampleSpace: Int64?
-    /// Rows that were updated without another size since ``mayHaveGrown()`` was last asked.
+    /// How many rows were updated without a change of their size since the last call of
+    /// ``mayHaveGrown()``.
     var sameSizeCount: Int64 = 0
-    /// The connection's count of changed rows then.
+    /// The connection's count of changed rows at that call.
     private var askedChangeCount: Int64 = 0
     let place: Statement
     let addPlace: Statement
@@ -202,12 +202,11 @@ package final class RowWriter: @unchecked Sendable {
     package let insert: Statement
     let update: Statement
     let updateSealed: Statement
-    /// Deletes a row.
     package let delete: Statement
     /// Adds a search entry.
     package let insertAttribute: Statement
     let deleteAttribute: Statement
-    /// Scans the whole table: for damaged rows.
+    /// Deletes the search entries of a damaged row. Scans the whole table.
     package let deleteAttributes: Statement
     /// How many pages the database has, with the changes of the open transaction.
     let pageCount: Statement
@@ -219,7 +218,6 @@ package final class RowWriter: @unchecked Sendable {
     package let program: Statement
     let insertProgram: Statement
 
-    /// The connection to the database.
     package var connection: Connection { reading.connection }
 
     /// The statements of a connection, none of them compiled yet.
@@ -248,16 +246,16 @@ package final class RowWriter: @unchecked Sendable {
             "INSERT INTO program (id, sealed) VALUES (?1, ?2)", on: connection)
     }
 
-    /// Whether changes since the last call may have made the database longer: not if each of them
-    /// has left its row as long as it was. To ask SQLite costs as much as finding a row.
+    /// Whether changes since the last call may have enlarged the database. Updates that keep the
+    /// size of their rows cannot. Asking SQLite costs as much as finding a row.
     func mayHaveGrown() -> Bool {
         let changeCount = connection.changedRowCount
         defer { (askedChangeCount, sameSizeCount) = (changeCount, 0) }
         return changeCount - askedChangeCount != sameSizeCount
     }
 
-    // Without the mark, the number of the newest item would be used again after its deletion, and
-    // sync would not see the change.
+    // Without the mark, deleting the item with the greatest change number would free that number
+    // for the next change, and sync would not see that change.
     private static let greatestChange: StaticString = """
         SELECT max(
             ifnull((SELECT max(change_number) FROM item WHERE change_number IS NOT NULL), 0),

@@ -12,7 +12,6 @@ package struct RowKind: Sendable {
     /// What sort of row it is.
     package var flags: RowFlags
 
-    /// A row of that class, with those flags.
     package init(protectionClass: ProtectionClass, flags: RowFlags) {
         self.protectionClass = protectionClass
         self.flags = flags
@@ -108,7 +107,6 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
     private static let presenceShift: UInt32 = 8
     private static let presenceMask: UInt32 = 0b11 << presenceShift
 
-    /// The flags whose bits are set.
     package init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
@@ -145,13 +143,11 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
     /// Whether the value needs more than the key of its class.
     package var isGuarded: Bool { rawValue & (Self.presenceMask | Self.password.rawValue) != 0 }
 
-    /// The flags of an item.
     package init(isSynchronizable: Bool, presence: PresencePair?) {
         self = isSynchronizable ? .synchronizable : []
         self.presence = presence
     }
 
-    /// The flags of an item with that access control.
     package init(isSynchronizable: Bool, guardedBy accessControl: AccessControl?) {
         self.init(isSynchronizable: isSynchronizable, presence: nil)
         setGuard(accessControl)
@@ -181,7 +177,7 @@ extension Attribute {
 }
 
 extension ItemClass {
-    /// The attribute that, with the account, identifies an item's use; its hash is a column.
+    /// The attribute that, with the account, says what an item is for. A column holds its hash.
     var placeAttribute: Attribute {
         switch self {
         case .genericPassword: .service

@@ -30,7 +30,7 @@ package final class RowKeys: Sendable {
     /// Hashes the names by which rows are found.
     package var hasher: IndexHasher { epoch.hasher }
 
-    /// What seals rows of `protectionClass`.
+    /// The cipher that seals rows of `protectionClass`.
     ///
     /// - Parameter isUse: Whether this counts as use of the keychain; items of other devices do
     ///   not.
@@ -45,7 +45,7 @@ package final class RowKeys: Sendable {
         return ItemCipher(keychainID: keychainID, keys: keys, recipients: epoch.recipients)
     }
 
-    /// What opens the row of `header`.
+    /// The cipher that opens the row of `header`.
     ///
     /// - Throws: ``SystemError``: `damagedSeal` for a row that names no key of this keychain,
     ///   `lockedRow` for one whose key is not open.
@@ -62,8 +62,9 @@ package final class RowKeys: Sendable {
         return ItemCipher(keychainID: keychainID, keys: keys, recipients: epoch.recipients)
     }
 
-    /// A copy of the sync secret of a scope; nil if it is not open, or if the keychain has none. It
-    /// does not count as use of the keychain: an agent must not keep it from locking itself.
+    /// A copy of the sync secret of a scope; nil if it is not open, or if the keychain has none.
+    /// Reading it does not count as use of the keychain, so that an agent does not keep the
+    /// keychain from locking itself.
     package func syncSecret(_ scope: KeyScope) -> SyncSecret? { epoch.keys.syncSecret(scope) }
 
     /// Keeps an unlocked keychain from locking itself: docs/decisions/0020-auto-lock.md.
@@ -88,7 +89,7 @@ package struct KeychainEpoch: Sendable {
     package let keys: UnlockedKeybag
     /// Hashes names under this epoch's index key.
     package let hasher: IndexHasher
-    /// The public halves of the presence pairs; empty without pairs.
+    /// The public keys of the presence pairs; empty without pairs.
     package let recipients: [PresencePair: Recipient]
     /// The classes that have a key.
     private let classes: Set<ProtectionClass>

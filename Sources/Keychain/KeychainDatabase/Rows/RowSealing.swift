@@ -62,7 +62,7 @@ package struct ItemCipher {
         return content
     }
 
-    /// Opens part N in place: the encoded list of attributes.
+    /// Opens part N: the encoded list of attributes, without its padding.
     func openNames(
         _ data: FixedFields, _ nonce: RowNonce, _ names: [UInt8]
     ) throws(SystemError) -> ArraySlice<UInt8> {
@@ -85,7 +85,8 @@ package struct ItemCipher {
         _ parts: ValueParts, _ secret: Span<UInt8>, _ proof: PresenceProof? = nil
     ) throws(SystemError) -> SecretValue {
         let padded = try openPadded(parts, secret, proof)
-        // Up to 1,024 bytes a value ends by 1,056, and above it 2,048 is the least.
+        // A value of at most 1,024 bytes is padded to at most 1,056 bytes, and a longer one to at
+        // least 2,048.
         let step = padded.byteCount <= 1056 ? 32 : 1024
         guard
             let byteCount = try? padded.withBytes({ try Padding.unpaddedByteCount($0, step: step) }
@@ -116,7 +117,8 @@ extension RowHeader {
     }
 }
 
-/// The tag of a sealed part. It identifies the part: it is as hard to forge.
+/// The authentication tag of a sealed part. It identifies the part, because it is as hard to forge
+/// as the part.
 package typealias PartTag = FixedBytes<16, PartTagName>
 
 /// Tells ``PartTag`` from other bytes.
@@ -205,7 +207,7 @@ extension ItemCipher {
         }
     }
 
-    /// Opens part V, padding and all.
+    /// Opens part V, and leaves its padding.
     func openPadded(
         _ parts: ValueParts, _ secret: Span<UInt8>, _ proof: PresenceProof?
     ) throws(SystemError) -> SecretBytes {

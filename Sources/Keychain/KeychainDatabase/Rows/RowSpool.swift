@@ -7,8 +7,9 @@ package import ValetSystem
 
 /// All rows of one moment, still sealed, read in one short transaction.
 ///
-/// So slow work afterwards, even a stopped program, keeps no transaction open. An open transaction
-/// would keep every process from shortening the log (https://www.sqlite.org/wal.html, §6).
+/// Slow work on the rows afterwards, even in a stopped program, thus keeps no transaction open. An
+/// open transaction would keep every process from shortening the log
+/// (https://www.sqlite.org/wal.html, §6).
 package final class RowSpool {
     /// The bytes that stay in memory; the rest is in a file without a name.
     private static let memoryByteCount = 32 << 20
@@ -51,7 +52,7 @@ package final class RowSpool {
 }
 
 extension FoundRow {
-    /// Everything about the row, in a form of this process.
+    /// All fields of the row, in an encoding that only this process reads.
     fileprivate var record: [UInt8] {
         var bytes: [UInt8] = []
         bytes.append(bigEndian: number)

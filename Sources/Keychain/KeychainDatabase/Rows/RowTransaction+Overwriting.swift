@@ -7,7 +7,7 @@ internal import ValetSystem
 // times of a tombstone. Additions, updates and restores use it.
 
 extension RowTransaction {
-    /// Clears the place of a row that is about to be written: of a tombstone or a damaged row.
+    /// Removes a tombstone or a damaged row from the place of a row that is about to be written.
     ///
     /// - Returns: The tombstone that was there. The new row must have a later time.
     /// - Throws: ``KeychainFailure/Code/duplicateItem`` if a sound item is there.

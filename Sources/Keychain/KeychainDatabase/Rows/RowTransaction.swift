@@ -64,7 +64,7 @@ package struct RowTransaction {
         }
     }
 
-    /// Opens everything in a row, except a value that needs more than ``access`` brings.
+    /// Opens everything in a row, except a value that needs a proof that ``access`` does not have.
     package func open(_ row: SealedRow) throws(KeychainFailure) -> OpenedRow {
         try translating(state.open(row, access.proof), during: operation)
     }
@@ -80,7 +80,7 @@ package struct RowTransaction {
 
     // Writing.
 
-    /// Content with its hashes, in a place that may be known.
+    /// Content with its hashes. `place` is the item's place, if that has been computed.
     package func hashed(
         _ content: ItemContent, _ itemClass: ItemClass, _ flags: RowFlags,
         at place: ItemPlace? = nil
@@ -91,8 +91,8 @@ package struct RowTransaction {
                 itemClass, content, isSynchronizable: flags.contains(.synchronizable), at: place))
     }
 
-    /// Adds a row. Its flags say to which pair of keys the value is sealed, and whether it is
-    /// sealed under the call's password.
+    /// Adds a row. The flags of `kind` say to which presence pair the value is sealed, and whether
+    /// the value is sealed under the call's password.
     package func insert(
         _ itemClass: ItemClass, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?,
         after logicalTime: Int64 = 0
@@ -121,8 +121,8 @@ package struct RowTransaction {
         return row
     }
 
-    /// Writes an item over the row from which it was read, under its next version. For a value
-    /// under a password, it writes the box.
+    /// Overwrites the row `old` with the next version of its item. For a value under a password,
+    /// `value` is the box.
     ///
     /// - Parameter isFoundByName: Whether ``row(_:)`` has just found the row, as readers would.
     package func replace(
@@ -139,8 +139,8 @@ package struct RowTransaction {
         }
     }
 
-    /// Seals a row that the keys of the former epoch have opened, for a change of keys. Nothing
-    /// about the item changes, so that no watcher has to be notified.
+    /// For a change of keys: seals a row that the keys of the former epoch have opened. The item
+    /// does not change, so no watcher has to be notified.
     package func sealAnew(_ opened: OpenedRow) throws(KeychainFailure) {
         let old = opened.row
         let item = hashed(opened.content, old.header.itemClass, old.header.flags)
@@ -151,13 +151,12 @@ package struct RowTransaction {
         }
     }
 
-    /// What seals rows of that kind.
     private func cipher(_ kind: RowKind) throws(KeychainFailure) -> ItemCipher {
         try translating(
             state.cipher(kind.protectionClass, isUse: synced == nil), during: operation)
     }
 
-    /// The next version of a row; times and numbers of changes are the old one's.
+    /// The next version of a row, with the logical time and the change number of `old`.
     private func seal(
         _ item: IndexedContent, over old: SealedRow, _ kind: RowKind, value: SecretValue?
     ) throws(KeychainFailure) -> SealedRow {
@@ -183,7 +182,7 @@ package struct RowTransaction {
         _ row: SealedRow, over old: SealedRow, _ item: IndexedContent
     ) throws(SystemError) {
         if row.isIndexedAs(old) {
-            // Naming a column makes SQLite write all its indexes anew, and a page for each.
+            // SQLite rewrites every index of a column that an UPDATE names, at a page for each.
             let run = try writer.updateSealed.start()
             try row.bindSealed(to: run)
             try run.finish()
@@ -200,7 +199,7 @@ package struct RowTransaction {
         }
     }
 
-    /// Makes sure that readers find the written row: with a damaged index, they may not.
+    /// Checks that readers find the written row: a damaged index may hide it.
     ///
     /// - Throws: ``SystemError``: `damagedIndex`.
     private func checkIsFound(_ row: SealedRow, _ item: IndexedContent) throws(SystemError) {
@@ -267,8 +266,8 @@ package struct RowTransaction {
 
     /// The id of the place with these hashes, which is added if it is missing.
     ///
-    /// Negative ids are for groups with many places: a search by an account alone looks into every
-    /// place with a positive one.
+    /// A group with many places has negative ids for the later ones: a search by an account alone
+    /// looks into every place with a positive id.
     private func placeID(_ hashes: ServiceHashes) throws(SystemError) -> Int64 {
         let run = try writer.place.start()
         try run.bind(hashes)
@@ -353,10 +352,10 @@ package struct RowTransaction {
 package struct SyncedTimes: Sendable {
     /// The time of the record.
     let logicalTime: Int64
-    /// At most the mark, so that the row does not count as a local change.
+    /// At most the mark of `sync_mark`, so that the row does not count as a local change.
     let changeNumber: Int64
 
-    /// The time of a record, and a change number that was collected.
+    /// The time of a record, and a change number at or below the mark of `sync_mark`.
     package init(logicalTime: Int64, changeNumber: Int64) {
         self.logicalTime = logicalTime
         self.changeNumber = changeNumber

@@ -5,8 +5,8 @@ package import ValetSystem
 
 /// The tables of version 1: docs/FORMAT.md §5.1, §7.
 package enum Schema {
-    /// The statements that make an empty keychain; the database keeps their text to the letter,
-    /// and one whose text differs is not opened.
+    /// The statements that make an empty keychain. SQLite keeps their exact text, and a database
+    /// whose text differs is not opened.
     package static let statements: [StaticString] = [
         keychain, keybag, place, placeByHash, placeByGroup, item, byPlace, byAccount, byChange,
         attribute, quarantine, program, syncMark, syncItem, syncItemByKey, syncEntry, syncEntryByID,
@@ -71,13 +71,13 @@ package enum Schema {
         ) STRICT
         """
 
-    /// All items of a place, and the one of an account there: each index costs a page in every
-    /// commit that adds an item.
+    /// Finds all items of a place, and the item of one account there. One index serves both: each
+    /// index costs a page in every commit that adds an item.
     private static let byPlace: StaticString = """
         CREATE UNIQUE INDEX item_by_place ON item (place, account_hash)
         """
 
-    /// Items of groups that have too many places to search each.
+    /// Finds items by account in places with negative ids, which are too many to search each.
     private static let byAccount: StaticString = """
         CREATE INDEX item_by_account ON item (account_hash) WHERE place < 0
         """
@@ -135,7 +135,7 @@ package enum Schema {
         ) STRICT
         """
 
-    /// The numbers of items, which stay the same when the hashes of a new epoch differ.
+    /// The numbers of items, which stay the same when a new epoch changes the hashes.
     private static let syncItem: StaticString = """
         CREATE TABLE sync_item (
             id INTEGER PRIMARY KEY,
@@ -174,8 +174,8 @@ package enum Schema {
         "INSERT OR IGNORE INTO sync_mark VALUES (1, 0, 0)",
     ]
 
-    /// The columns of `item`, in the order in which `SELECT *` gives them; behind them those of its
-    /// place that statements select as well.
+    /// The columns of `item`, in the order in which `SELECT *` gives them, and after them the
+    /// columns of its place that statements select as well.
     package enum Column {
         /// The row's number.
         package static let number: Int32 = 0

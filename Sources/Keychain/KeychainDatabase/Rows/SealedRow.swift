@@ -15,7 +15,7 @@ package struct SealedRow: Sendable {
     package var groupHash: IndexHash
     /// The hash of the service or the server.
     package var serviceHash: IndexHash
-    /// As in the column; empty for NULL.
+    /// The bytes of column `hashes`; empty for NULL.
     package var hashes: [UInt8]
     /// The source of the nonces of both parts.
     package var nonce: RowNonce
@@ -38,8 +38,8 @@ package struct SealedRow: Sendable {
 }
 
 extension SealedRow {
-    /// Reads the row that `run` is at, of a statement that selects all columns of `item` and the
-    /// hashes of its place.
+    /// Reads the current row of `run`, whose statement selects all columns of `item` and the hashes
+    /// of the row's place.
     ///
     /// - Throws: ``SystemError``: `damagedColumn` if a column holds a value that no writer writes.
     init(_ run: borrowing Statement.Run) throws(SystemError) {
@@ -50,7 +50,7 @@ extension SealedRow {
         try self.init(run, in: hashes)
     }
 
-    /// Reads the row that `run` is at, of a statement that selects all columns of `item`.
+    /// Reads the current row of `run`, whose statement selects all columns of `item`.
     ///
     /// - Parameter place: The assumed hashes of the row's place.
     /// - Throws: ``SystemError``: `damagedColumn`.
@@ -70,12 +70,13 @@ extension SealedRow {
         logicalTime = run.int64(Schema.Column.logicalTime)
     }
 
-    /// Whether both are found by the same searches.
+    /// Whether the same searches find both rows.
     func isIndexedAs(_ other: SealedRow) -> Bool {
         placeID == other.placeID && place == other.place && hashes == other.hashes
     }
 
-    /// Whether SQLite stores both in as many bytes, if both are found by the same searches.
+    /// Whether SQLite stores both rows in the same number of bytes, provided that the same searches
+    /// find both.
     func isAsLong(as other: SealedRow) -> Bool {
         var header = header
         header.version = other.header.version
@@ -87,7 +88,7 @@ extension SealedRow {
             && logicalTime.bitCount == other.logicalTime.bitCount
     }
 
-    /// Binds the number and the columns to write if no hash of the row changes.
+    /// Binds the row number, and the columns that an update writes when no hash of the row changes.
     func bindSealed(to run: borrowing Statement.Run) throws(SystemError) {
         try run.bind(header.number, at: 1)
         try run.bind(header.version, at: 2)
@@ -126,10 +127,9 @@ extension Int64 {
 }
 
 extension Epoch {
-    /// As in the column: the same 64 bits.
+    /// The value of column `epoch`: the same 64 bits as a signed integer.
     package var column: Int64 { Int64(bitPattern: rawValue) }
 
-    /// The epoch of a column.
     init(column: Int64) { self.init(UInt64(bitPattern: column)) }
 }
 
@@ -160,7 +160,7 @@ extension RowHeader {
 }
 
 extension Statement.Run {
-    /// The blob, which must have the length of its kind.
+    /// The blob in a column, which must have the length of the requested type.
     package func fixedBytes<let byteCount: Int, Name>(
         _ column: Int32
     ) throws(SystemError) -> FixedBytes<byteCount, Name> {
@@ -204,7 +204,7 @@ extension Statement.Run {
 }
 
 extension RowHeader {
-    /// Reads the header of the row that `run` is at, of ``RowConnection/value``.
+    /// Reads the header of the current row of `run`, a run of ``RowConnection/value``.
     package init(
         value run: borrowing Statement.Run, _ place: ItemPlace
     ) throws(SystemError) {

@@ -118,9 +118,10 @@ package struct Search {
     private let state: RowKeys
     private let groupHash: IndexHash
     private let hashed: [(attribute: Attribute, value: AttributeValue, hash: IndexHash)]
-    /// Of the lookup attributes that the query names.
+    /// The hashes of the lookup attributes that the query names.
     private let lookups: [IndexHash]
-    /// Set when the query names all of a primary key; two when it asks for both kinds of items.
+    /// The hashes of the primary key, for each requested value of the synchronizable flag; empty
+    /// unless the query names all of a primary key.
     private let keys: [(place: ItemPlace, plain: IndexHash)]
 
     init(
@@ -156,8 +157,8 @@ package struct Search {
     ///
     /// - Parameter hasItem: Whether the one requested item was found before. Then it can be read
     ///   even if the indexes to other items are damaged.
-    /// - Returns: Rows in the order of their numbers, but ranked: all of one array come before
-    ///   those of the next. Searches of one query have equally many arrays in every epoch.
+    /// - Returns: Ranked arrays, each in the order of row numbers: all rows of one array come
+    ///   before those of the next. For one query, every epoch has the same number of arrays.
     func rankedRows(
         _ store: RowConnection, hasItem: Bool
     ) throws(SystemError) -> [[FoundRow]] {
@@ -185,8 +186,8 @@ package struct Search {
         return ranked
     }
 
-    /// The row with that primary key. If its columns name another item, it or the index that led
-    /// there was changed.
+    /// The row with that primary key. If the row's columns name another item, the row or the index
+    /// that led to it was changed.
     private func named(
         _ place: ItemPlace, _ store: RowConnection
     ) throws(SystemError) -> [FoundRow] {
@@ -256,14 +257,14 @@ package struct Search {
             let run = try Route(store.byAttribute, store.numbersByAttribute, [hash])
                 .start(store.numbersByAttribute)
             var count = 0
-            // It need not be counted beyond what another one has.
+            // Counting stops at the lowest count so far.
             while count < rarest?.count ?? .max, try run.step() { count += 1 }
             if count < rarest?.count ?? .max { rarest = (hash, count) }
         }
         return rarest?.hash
     }
 
-    /// A way to rows, and to their numbers alone.
+    /// A statement that reads rows, one that reads only their numbers, and the parameters of both.
     private struct Route {
         let rows: Statement
         let numbers: Statement
@@ -360,8 +361,8 @@ package enum FoundRow {
 
     /// Reads the row that `run` is at.
     ///
-    /// - Throws: ``SystemError/Code/outOfMemory`` if too little is left to open its value and hand
-    ///   it out.
+    /// - Throws: ``SystemError/Code/outOfMemory`` if too little memory is left to open the row's
+    ///   value and return it.
     package init(_ run: borrowing Statement.Run) throws(SystemError) {
         // A value under a password is opened twice.
         let flags = RowFlags(column: run.int64(Schema.Column.flags))

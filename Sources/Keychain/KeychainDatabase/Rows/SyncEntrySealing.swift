@@ -10,7 +10,7 @@ package import ValetSystem
 package struct SyncEntryHead: Hashable, Sendable {
     /// What the entry is about: docs/FORMAT.md §12.2.
     package let kind: UInt8
-    /// Which one of its kind.
+    /// The entry's id within its kind.
     package let id: [UInt8]
     /// The number of the item; 0 for none.
     package let item: Int64

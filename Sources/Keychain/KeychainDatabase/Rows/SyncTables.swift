@@ -6,11 +6,12 @@ internal import ValetKeys
 internal import ValetSealing
 package import ValetSystem
 
-/// The tables of sync on one connection: docs/FORMAT.md §12. The module KeychainSync reads and
-/// writes them; this module keeps them fitting when the keys change.
+/// The tables of sync on one connection: docs/FORMAT.md §12. The module SyncAgent reads and writes
+/// them. When the keys change, this module seals the entries again and replaces the hashes of
+/// items.
 // Sendable because one thread at a time has its connection: see ``RowConnection``.
 package final class SyncTables: @unchecked Sendable {
-    /// The kind of the entries that are notes of the agent, each under its name.
+    /// The kind of the entries that hold notes of the agent. The id of each is the note's name.
     package static let noteKind: UInt8 = 13
 
     private let mark: Statement
@@ -113,8 +114,9 @@ package final class SyncTables: @unchecked Sendable {
     }
 
     /// The synchronizable rows and tombstones with change numbers above `mark`, the oldest change
-    /// first: some `count`, and those with the number of the last one. Rows that sync has written
-    /// share a number; a caller that collects a part of them would miss the others.
+    /// first: at most `count`, and then all others that have the change number of the last one.
+    /// Rows that sync has written share a change number; a caller that collects only a part of them
+    /// would miss the others.
     package func changedRows(
         above mark: Int64, count: Int
     ) throws(SystemError) -> [(row: FoundRow, change: Int64)] {
@@ -233,7 +235,7 @@ package final class SyncTables: @unchecked Sendable {
         try run.finish()
     }
 
-    /// Deletes the entries of a kind whose ids begin with a byte below 0xFF.
+    /// Deletes the entries of a kind whose ids begin with `byte`, which must be below 0xFF.
     package func deleteAll(_ kind: UInt8, beginningWith byte: UInt8) throws(SystemError) {
         let run = try deleteIDs.start()
         try run.bind(Int64(kind), at: 1)
@@ -248,8 +250,9 @@ package final class SyncTables: @unchecked Sendable {
 extension RowTransaction {
     private static let batchByteCount = 4 << 20
 
-    /// Seals every entry that the keys of the former epoch open, for a change of keys. One that
-    /// does not open stays as it is: sync reports it. Holds 4 MiB of entries at most.
+    /// For a change of keys: seals every entry again that the keys of the former epoch open. An
+    /// entry that does not open stays as it is, and sync reports it. Holds about 4 MiB of entries
+    /// in memory.
     package func sealSyncEntriesAnew(from former: RowKeys) throws(KeychainFailure) {
         var last: Int64? = .min
         while let number = last {
@@ -309,7 +312,7 @@ extension RowTransaction {
 
 extension SyncTables {
     /// - Parameter body: Returns whether to go on.
-    /// - Returns: Whether there are no more.
+    /// - Returns: true after the last entry; false if `body` stopped before.
     fileprivate func forEachFormerEntry(
         above number: Int64, than epoch: Epoch, _ body: (SealedSyncEntry) -> Bool
     ) throws(SystemError) -> Bool {
@@ -353,7 +356,7 @@ extension RowKeys {
         epoch.hasKey(of: .whenUnlocked) && epoch.keys.keys(of: .whenUnlocked) == nil
     }
 
-    /// Opens everything in a row, which does not count as use of the keychain.
+    /// Opens everything in a row. This does not count as use of the keychain.
     ///
     /// - Throws: ``SystemError``.
     package func openUnused(_ row: SealedRow) throws(SystemError) -> OpenedRow {

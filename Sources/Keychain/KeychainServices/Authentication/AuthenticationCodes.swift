@@ -4,8 +4,8 @@ package import ValetKeychainModel
 package import ValetSystem
 internal import ValetUserPresence
 
-/// Why an authentication failed, beside the codes of questions and fingers. `LAError` is made from
-/// the cause of the failure (spec/secitem.md §10.6).
+/// The reasons why an authentication failed, in addition to the codes for questions and fingers.
+/// `LAError` is made from the cause of the failure (spec/secitem.md §10.6).
 extension SystemError.Code {
     /// Three passcodes, passwords or fingers were wrong, or the application's credential was.
     package static let wrongAnswer = Self("wrongAnswer", "authentication failed")
@@ -26,7 +26,7 @@ extension SystemError.Code {
         "biometryNotEnrolled", "no finger is enrolled")
     package static let biometryLockout = Self(
         "biometryLockout", "there were too many tries with a wrong finger")
-    /// It needs another device, which Linux does not support.
+    /// The authentication needs another device, which Linux does not support.
     package static let otherDeviceNeeded = Self(
         "otherDeviceNeeded", "other devices are not supported")
 
@@ -54,7 +54,7 @@ extension KeychainFailure {
         return KeychainFailure(failure, cause: .notInteractive)
     }
 
-    /// The failure of an authentication for an asker's error.
+    /// The failure of an authentication after an asker has thrown `error`.
     ///
     /// - Parameter isEnded: Whether the application ended the question.
     static func refused(_ error: SystemError, isEnded: Bool) -> KeychainFailure {
@@ -77,7 +77,7 @@ extension KeychainFailure {
         }
     }
 
-    /// Whether the passcode may replace the finger that failed so.
+    /// Whether the user may enter the passcode instead, after a finger has failed with this cause.
     var leavesPasscode: Bool {
         switch cause {
         case .wrongAnswer, .biometryNotAvailable, .biometryNotEnrolled, .biometryLockout,

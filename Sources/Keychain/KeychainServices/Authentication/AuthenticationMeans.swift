@@ -74,7 +74,8 @@ package enum BiometryState: Hashable, Sendable {
     case notEnrolled
     /// There were too many tries; only the passcode is left.
     case lockedOut
-    /// Fingers are enrolled on these readers, at least one. Each has 1 to 255 bytes that differ
-    /// after every change (docs/FORMAT.md §5.4). The reader that is used first comes first.
+    /// Fingers are enrolled on at least one reader. The array has an element for each such reader:
+    /// 1 to 255 bytes that differ after every change (docs/FORMAT.md §5.4). The reader that is used
+    /// first comes first.
     case enrolled([[UInt8]])
 }

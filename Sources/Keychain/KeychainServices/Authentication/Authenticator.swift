@@ -20,9 +20,9 @@ package protocol Authenticator: Sendable {
     ///   - store: The keychain, which makes the proof:
     ///     ``ItemStore/presenceProof(passcode:)`` and ``ItemStore/presenceProof(fingerprint:)``.
     ///   - deadline: When to give up asking.
-    /// - Returns: The proof. An earlier proof that still counts may be in it.
-    /// - Throws: ``KeychainFailure``: `userCancelled`; `authenticationFailed` if it did not
-    ///   succeed, or cannot succeed here; `interactionNotAllowed` if the user cannot be asked;
+    /// - Returns: The proof, which may include an earlier proof that still counts.
+    /// - Throws: ``KeychainFailure``: `userCancelled`; `authenticationFailed` if authentication did
+    ///   not succeed, or cannot succeed here; `interactionNotAllowed` if the user cannot be asked;
     ///   `timedOut`.
     func proof(
         for demands: [AccessControl], reason: String?, store: ItemStore?, deadline: Deadline
@@ -42,15 +42,17 @@ package protocol Authenticator: Sendable {
     /// Gets the passwords that open the boxes of items, from the application or else from the user.
     ///
     /// - Parameters:
-    ///   - locks: At least one.
+    ///   - locks: The locks of the boxes, at least one.
     ///   - isComplete: Whether all locks must be opened. If not, the user is not asked.
     /// - Returns: Each password stretched for a box that it opens.
-    /// - Throws: Like ``proof(for:reason:store:deadline:)``; wrong ones: `authenticationFailed`.
+    /// - Throws: Like ``proof(for:reason:store:deadline:)``; `authenticationFailed` for wrong
+    ///   passwords.
     func passwords(
         opening locks: [PassphraseBox], isComplete: Bool, _ inquiry: PasswordInquiry
     ) throws(KeychainFailure) -> [StretchedPassword]
 
-    /// Gets a password for new values, from the application or else from the user, twice.
+    /// Gets a password for new values from the application, or else from the user, who enters it
+    /// twice.
     ///
     /// - Throws: Like ``proof(for:reason:store:deadline:)``.
     func newPassword(
@@ -73,8 +75,8 @@ package struct PasswordInquiry: Sendable {
 /// An object that an application made and keeps: the value of `kSecUseAuthenticationContext`
 /// (spec/secitem.md §10.5).
 package protocol AuthenticationContext: AnyObject, Sendable {
-    /// The authenticator that the object holds. Once the object is invalidated it remembers
-    /// nothing, and its calls throw `authenticationFailed`.
+    /// The authenticator that the object holds. Once the object is invalidated, the authenticator
+    /// remembers nothing, and the authenticator's calls throw `authenticationFailed`.
     var asking: any Authenticator { get }
 }
 

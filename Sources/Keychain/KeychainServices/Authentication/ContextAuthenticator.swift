@@ -18,7 +18,7 @@ package final class ContextAuthenticator: Authenticator {
         package var fallbackTitle: String?
         package var cancelTitle: String?
         package var mayAsk = true
-        /// For how many seconds an earlier finger counts.
+        /// What `touchIDAuthenticationAllowableReuseDuration` returns; it has no other effect.
         package var reuseDuration: Double = 0
         package var passcode: SecretValue?
         package var password: SecretValue?
@@ -82,7 +82,7 @@ package final class ContextAuthenticator: Authenticator {
         }
     }
 
-    /// Throws why `demands` are neither proved nor provable now. Does not ask the user.
+    /// Throws if `demands` are not proved and cannot be proved now. Does not ask the user.
     package func check(_ demands: [AccessControl]) throws(KeychainFailure) {
         let store = try store()
         let known = try knownProof().flatMap { store.keychain.isCurrent($0) ? $0 : nil }
@@ -110,7 +110,7 @@ package final class ContextAuthenticator: Authenticator {
         }
     }
 
-    /// The earlier proof; nil for none, and once this is invalidated.
+    /// The earlier proof; nil if there is none, or after ``invalidate()``.
     package var rememberedProof: PresenceProof? { try? knownProof() }
 
     /// The passwords that open `locks`: remembered, the application's, or typed now.

@@ -9,7 +9,7 @@ internal import ValetUserPresence
 package struct DesktopQuestion: Sendable {
     package enum Answer: Sendable {
         case yes
-        /// The user does not want it, or the question has been cancelled.
+        /// The user declined, the question was cancelled, or three passcodes were wrong.
         case no
         case failed(String)
     }
@@ -28,7 +28,6 @@ package struct DesktopQuestion: Sendable {
         return prompt
     }
 
-    /// Asks for a yes.
     package func confirm(offering: String) -> Answer {
         let prompt = prompt()
         do {

@@ -9,8 +9,8 @@ internal import ValetUserPresence
 /// ``PresenceAuthentication`` shows it.
 ///
 /// It appears once the reader waits, and again after each failed try. It runs on a thread of its
-/// own, because the caller's thread waits for the reader. If one of the two ends, it ends the
-/// other.
+/// own, because the caller's thread waits for the reader. When the notice ends, it ends the
+/// reader's waiting, and the other way round.
 final class FingerNotice: Sendable {
     enum Outcome {
         case passcode
@@ -74,7 +74,7 @@ final class FingerNotice: Sendable {
         }
     }
 
-    /// Ends the notice and the reader's waiting. Does not wait for their ends.
+    /// Ends the notice and the reader's waiting. Returns before they have ended.
     func cancel() {
         takeAway()
         waiting.cancel()
@@ -104,7 +104,7 @@ final class FingerNotice: Sendable {
                 try asker.tell(prompt, offering: offer, until: deadline)
                 note(.passcode)
             } catch {
-                // `tell` or `takeAway` has ended it: there is a new line to show, or none.
+                // `tell` or `takeAway` has ended the prompt: there is a new line to show, or none.
                 if prompt.cancellation?.isCancelled == true { continue }
                 note(.failed(error))
             }

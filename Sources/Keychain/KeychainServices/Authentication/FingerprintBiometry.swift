@@ -15,7 +15,8 @@
             self.reader = reader
         }
 
-        /// What fprintd answers, in five seconds at most.
+        /// The state that fprintd reports. Waits for it until `deadline`, or for five seconds at
+        /// most.
         package func state(until deadline: Deadline) -> BiometryState {
             let limit = min(deadline.remaining, Self.patience)
             do {
@@ -61,7 +62,7 @@
     }
 
     enum ProcessReader {
-        /// The machine's reader. There may be none, and it may not work.
+        /// The machine's reader, which may be absent or broken.
         static let value: (any BiometryReader)? = FingerprintBiometry(FingerprintReader())
     }
 #endif

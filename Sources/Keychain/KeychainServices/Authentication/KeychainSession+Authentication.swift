@@ -8,7 +8,7 @@ internal import ValetSystem
 /// The loop between the store and the user: the store names an item's demand, an ``Authenticator``
 /// gets the proof from the user outside of every transaction, and the store is asked again.
 extension KeychainSession {
-    /// How often a call asks, at most (spec/secitem.md §10.5).
+    /// The highest number of demands that one call answers (spec/secitem.md §10.5).
     private static var roundCount: Int { 20 }
     /// How long the user may take for all questions of a call.
     private static var patience: Duration { .seconds(60) }
@@ -108,8 +108,8 @@ private struct PresenceInquiry {
         } else {
             access.proof = proof
         }
-        // Fingers may have been enrolled during the question. They are looked at again only if the
-        // proof does not suffice.
+        // Fingers may have been enrolled during the question. The enrolled fingers are read again
+        // only if the proof does not suffice.
         access.enrolment = .unknown
     }
 }

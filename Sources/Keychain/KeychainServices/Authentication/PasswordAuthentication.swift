@@ -13,8 +13,8 @@ struct PasswordAuthentication {
     let question: SecretQuestion
     let credential: SecretValue?
 
-    /// The passwords among `known`, and the credential, that open one of `locks`. Does not ask the
-    /// user.
+    /// The passwords that open one of `locks`: those of `known`, and the credential. Does not ask
+    /// the user.
     func given(
         opening locks: [PassphraseBox], known: [StretchedPassword]
     ) throws(KeychainFailure) -> [StretchedPassword] {
@@ -26,7 +26,8 @@ struct PasswordAuthentication {
 
     /// Passwords that open all of `locks`, typed by the user.
     ///
-    /// Each password is tried on all of them. After three that open nothing the call fails.
+    /// Each password is tried on all locks that are still closed. The call fails after three
+    /// passwords in a row that open nothing.
     func typed(
         opening locks: [PassphraseBox]
     ) throws(KeychainFailure) -> [StretchedPassword] {

@@ -10,10 +10,10 @@ internal import ValetUserPresence
 /// One authentication: asks the user for the demanded proofs that are still missing.
 /// ``ContextAuthenticator`` makes one for each question.
 ///
-/// Fingers come first if they help. The passcode replaces a finger, where the item allows it, if
-/// the finger fails, does not come in half of the time, or the user prefers the passcode. The user
-/// has three tries with each; the reader counts those with fingers. All of it ends by the deadline,
-/// or two seconds later if a pinentry has to be ended.
+/// Asks for a finger first, if one helps. If the item allows it, the passcode replaces the finger
+/// when the finger fails, when it does not come in half of the time, or when the user prefers the
+/// passcode. The user has three tries with each; the reader counts those with fingers. The
+/// authentication ends by the deadline, or two seconds later if a pinentry has to be ended.
 struct PresenceAuthentication {
     let question: SecretQuestion
     let fallbackTitle: String?
@@ -24,7 +24,7 @@ struct PresenceAuthentication {
     var deadline: Deadline { question.deadline }
     var cancellation: Cancellation { question.cancellation }
 
-    /// Gets proof of everything that `demands` need beside `known`, the earlier proof.
+    /// Gets proof of everything that `demands` need in addition to `known`, the earlier proof.
     ///
     /// - Returns: The new proof, with `known` in it.
     func prove(
@@ -73,9 +73,10 @@ struct PresenceAuthentication {
         throw .refused(.wrongAnswer)
     }
 
-    /// The fingers that were enrolled when one of them matched.
+    /// Waits for an enrolled finger.
     ///
     /// - Parameter hasOther: Whether the user may choose the passcode instead.
+    /// - Returns: The fingers that were enrolled when one of them matched.
     private func enrolmentOfFinger(
         _ enrolment: [UInt8]?, orPasscode hasOther: Bool, until deadline: Deadline
     ) throws(KeychainFailure) -> [UInt8] {
@@ -156,7 +157,8 @@ struct Way {
 extension PresenceAuthentication {
     /// What to ask for: the easiest factors that suffice beside `known`.
     ///
-    /// If items are bound to several readers, the factors are for the first of them.
+    /// If no factors suffice for all items, because they are bound to several readers, the factors
+    /// are for the first item that still needs proof.
     /// - Throws: ``KeychainFailure``: why there is no way, or why the user cannot be asked.
     func way(
         to demands: [AccessControl], beside known: PresenceProof?

@@ -17,7 +17,7 @@ struct SecretQuestion {
     let deadline: Deadline
     let cancellation: Cancellation
 
-    /// The application's own words, quoted, so that they cannot imitate a line of ours.
+    /// The application's own words, quoted, so that they cannot imitate Valet's own lines.
     var saidReason: [String] { reason.isEmpty ? [] : ["\u{201C}\(reason)\u{201D}"] }
 
     func checkThatSomebodyIsThere() throws(KeychainFailure) {
@@ -34,7 +34,7 @@ struct SecretQuestion {
     /// - Parameters:
     ///   - line: The first line: which application asks for what.
     ///   - label: The label of the field.
-    ///   - problem: The fault of the previous answer.
+    ///   - problem: What was wrong with the previous answer; nil for the first question.
     ///   - isNew: Whether the user types the secret twice.
     func ask(
         _ line: String, label: String, problem: String? = nil, isNew: Bool = false

@@ -7,8 +7,9 @@ internal import ValetSealing
 internal import ValetSystem
 internal import ValetUserPresence
 
-/// The passcode from `$VALET_PASSCODE_FD`, for a process that unlocks only for itself. The first
-/// call that meets a locked keychain reads it, once; ``KeychainSession`` then repeats the call.
+/// The passcode from `$VALET_PASSCODE_FD`, for a process that unlocks the keychain only for itself.
+/// The first call that finds the keychain locked reads the passcode, once; ``KeychainSession`` then
+/// repeats the call.
 final class GivenPasscode: Sendable {
     private enum Progress {
         case unread
@@ -20,7 +21,7 @@ final class GivenPasscode: Sendable {
         GivenPasscode(inherited.map { $0.progress.withLockIfAvailable { $0 } ?? .read(nil) })
     }
 
-    /// Whether the variable names a descriptor, read or not.
+    /// Whether the variable is set, even if its descriptor has been read.
     static var isThere: Bool { PasscodeDescriptor.variableText() != nil }
 
     private let progress: Lock<Progress>
@@ -30,7 +31,8 @@ final class GivenPasscode: Sendable {
     }
 
     /// Unlocks the keychain of `store`, if the lock state is this process's own. Concurrent callers
-    /// wait for the one that unlocks: five seconds for the descriptor, and the time of the unlock.
+    /// wait for the one that unlocks: up to five seconds for the descriptor, and then for the
+    /// unlock.
     ///
     /// - Returns: Whether repeating the call that met a locked keychain can succeed.
     /// - Throws: ``KeychainFailure`` once, if the passcode cannot be read or is wrong. There is no
@@ -40,7 +42,7 @@ final class GivenPasscode: Sendable {
         guard found.isOfProcess else { return false }
         return try progress.withLock { (progress) throws(KeychainFailure) in
             guard case .unread = progress else {
-                // Another thread may have unlocked it since the caller's call.
+                // Another thread may have unlocked the keychain since the caller's call.
                 guard found.openKeys != .all else { return false }
                 return try store.keychain.availability().openKeys == .all
             }
@@ -55,7 +57,8 @@ final class GivenPasscode: Sendable {
         }
     }
 
-    /// Runs `body` again, which found the keychain of `store` locked, if the passcode unlocks it.
+    /// Repeats `body`, which found the keychain of `store` locked, if the passcode unlocks that
+    /// keychain.
     @inline(never)
     func repeating<R>(
         _ body: () throws(KeychainFailure) -> R, after failure: KeychainFailure,

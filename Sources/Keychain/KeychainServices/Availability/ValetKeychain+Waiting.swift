@@ -36,8 +36,7 @@ extension ValetKeychain {
 }
 
 extension KeychainSession {
-    /// Waits like the asynchronous call of that name, on the calling thread. It needs no other
-    /// thread, so that it also works in a child of `fork`.
+    /// Waits like ``ValetKeychain/waitUntilAvailable(for:deadline:)``.
     package func waitUntilAvailable(
         for protectionClass: ProtectionClass, deadline: ContinuousClock.Instant
     ) async throws(KeychainFailure) {
@@ -45,8 +44,8 @@ extension KeychainSession {
             .run(until: deadline)
     }
 
-    /// Waits like the asynchronous call of that name, on the calling thread. It needs no other
-    /// thread, so that it also works in a child of `fork`.
+    /// Waits like the asynchronous call of that name, but on the calling thread. It needs no other
+    /// thread, so it also works in a child of `fork`.
     package func waitUntilAvailable(
         for protectionClass: ProtectionClass, blockingUntil deadline: Deadline
     ) throws(KeychainFailure) {

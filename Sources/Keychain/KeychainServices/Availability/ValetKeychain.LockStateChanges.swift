@@ -77,8 +77,9 @@ extension ValetKeychain {
                 return nil
             }
 
-            /// The state of the latest update; nil for none, and if the keychain was busy. One
-            /// update can bring several states, because a test may script another one each time.
+            /// The state of the latest update; nil without an update, and if the keychain was busy.
+            /// One update can give several states, because a test may script another state for
+            /// each call.
             private func state(
                 in session: KeychainSession
             ) throws(KeychainFailure) -> LockState? {

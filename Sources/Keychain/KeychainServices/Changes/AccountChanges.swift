@@ -71,7 +71,7 @@ package struct AccountChanges: Sendable {
                 self.snapshot = snapshot
                 found = changes.reversed()
             } catch {
-                // Busy, or not unlocked since the start: the next signal tries again.
+                // The keychain is busy, or before its first unlock: look again at the next signal.
                 guard ![.timedOut, .locked].contains(error.code) else { return }
                 hasFailed = true
                 throw error

@@ -18,10 +18,10 @@ package struct ItemWatch: Sendable {
     private var canHear = false
     private var begin = Deadline.now
 
-    /// How long to wait before looking again for changes that no program announces, and where the
-    /// system announces none.
+    /// How long to wait before looking again: the long pause for changes that no program announces,
+    /// the short one where the system announces none.
     private static let (longPause, shortPause) = (Duration.seconds(30), Duration.seconds(2))
-    /// How long changes are gathered at least, in nanoseconds.
+    /// The shortest time for which changes are gathered, in nanoseconds.
     private static let gathering: Int64 = 50_000_000
 
     /// - Throws: ``KeychainFailure`` if the process can open no more files.
@@ -33,8 +33,8 @@ package struct ItemWatch: Sendable {
     /// Ends the wait of another thread, or else the next one.
     package func wake() { watch.wake() }
 
-    /// Watches from now on. A write is heard before it is complete: waits for it, for a second at
-    /// most.
+    /// Watches from now on. The system announces a write before it is complete, so this call waits
+    /// until writers are done, for a second at most.
     package mutating func beginLook() {
         canHear = watch.attend(to: [store.location])
         store.keychain.awaitWriters(atMost: .seconds(1))
@@ -45,7 +45,8 @@ package struct ItemWatch: Sendable {
     ///
     /// - Parameter remaining: When the keychain locks by itself.
     package func wait(atMost remaining: Duration?, until end: Deadline = .never) {
-        // A large keychain that changes all the time is looked at for a tenth of the time.
+        // Sleeps nine times as long as the look took, so that looks take at most a tenth of the
+        // time, even in a large keychain that changes all the time.
         _ = end.sleep(atMost: max(Self.gathering, (Deadline.now &- begin) &* 9))
         guard !end.hasPassed else { return }
         let pause = canHear ? Self.longPause : Self.shortPause

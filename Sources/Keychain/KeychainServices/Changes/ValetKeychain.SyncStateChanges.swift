@@ -14,7 +14,7 @@ extension ValetKeychain {
     /// The state after the last round of sync: `off` if the keychain is in no circle, `closed`
     /// before the first unlock.
     ///
-    /// Rounds are run by `valet sync run`; while that is not running, the state does not change.
+    /// `valet sync run` runs the rounds; while it is not running, the state does not change.
     /// Creates nothing, does not ask the user, and reaches no store.
     /// - Throws: Like ``lockState``.
     public static var syncState: SyncState {
@@ -35,7 +35,7 @@ extension ValetKeychain {
     /// watches for the whole process while any task waits.
     ///
     /// The sequence ends when the task that reads it is cancelled. It fails like
-    /// ``ValetKeychain/syncState``, except that it asks a busy keychain again.
+    /// ``ValetKeychain/syncState``, except that it retries while the keychain is busy.
     public struct SyncStateChanges: AsyncSequence, Sendable {
         /// A state.
         public typealias Element = SyncState

@@ -26,15 +26,15 @@ package struct ApplicationIdentity: Hashable, Sendable {
 
     /// The identity of this process: determined at first use, and the same from then on.
     ///
-    /// - Parameter environment: The environment's variables by name. It returns nil for all of them
-    ///   where they cannot be trusted (AT_SECURE, or a real user id other than the effective one).
+    /// - Parameter environment: Returns an environment variable by name; nil for all of them where
+    ///   they cannot be trusted (AT_SECURE, or a real user id other than the effective one).
     /// - Throws: `insecureFiles`, `invalidRequest` or `inputOutput` for an unusable declaration.
     ///   The next call looks again.
     package static func current(
         environment: (String) -> String?
     ) throws(KeychainFailure) -> ApplicationIdentity {
         if let known = state.withLock({ $0.use(nil) }) { return known }
-        // Not under the lock, because a child that is forked now would wait for it without end.
+        // Not under the mutex: a child that is forked meanwhile would wait for it forever.
         let found = try IdentityResolver.ofThisProcess(environment).resolve()
         return state.withLock { $0.use(found) } ?? found
     }
@@ -86,7 +86,9 @@ enum IdentityState: Hashable, Sendable {
         return identity
     }
 
-    /// Declares `identity`, unless another one is in use.
+    /// Declares `identity`.
+    ///
+    /// - Throws: `invalidRequest` if the identity of another caller is in use.
     mutating func configure(_ identity: ApplicationIdentity) throws(KeychainFailure) {
         guard case .inUse(let used) = self else { return self = .configured(identity) }
         if used.caller != identity.caller {

@@ -5,12 +5,12 @@ package import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSystem
 
-/// The declarations of an application about itself in the `Info.plist` from which Foundation makes
+/// What an application declares about itself in the `Info.plist` from which Foundation makes
 /// `Bundle.main`. ``IdentityResolver`` reads it; `valet entitlements init` writes it.
 package struct BundleInformation: Hashable, Sendable {
     package var identifier: String?
-    /// `CFBundleExecutable`: the only program that the list is about; nil for every program beside
-    /// it.
+    /// `CFBundleExecutable`: the only program that the list is about; nil if it is about every
+    /// program beside the list.
     package var executable: String?
     package var name: String?
     /// `CFBundleVersion` and `CFBundleShortVersionString`.
@@ -57,7 +57,7 @@ package struct BundleInformation: Hashable, Sendable {
         return program
     }
 
-    /// The file that names `program` now; nil if no file does.
+    /// The first of ``paths(ofProgram:)`` at which a file exists; nil if there is none.
     package static func existingPath(ofProgram program: String) -> String? {
         paths(ofProgram: program).first(where: GivenFile.exists)
     }

@@ -5,12 +5,12 @@ internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSystem
 
-/// A property list that declares something about an application, and what is wrong with it.
+/// A property list that declares something about an application, with checks of what it declares.
 struct DeclarationFile {
     private let values: [String: PropertyList]
     private let path: String
 
-    /// - Throws: `invalidRequest` unless `bytes` are a property list with a dictionary.
+    /// - Throws: `invalidRequest` unless `bytes` are a property list whose root is a dictionary.
     init(_ bytes: [UInt8], path: String) throws(KeychainFailure) {
         self.path = path
         do throws(SystemError) {
@@ -53,7 +53,7 @@ struct DeclarationFile {
         }
     }
 
-    /// Throws `invalidRequest` for a name that names nothing.
+    /// Throws `invalidRequest` for an empty name, or one with a variable that was not replaced.
     func check(_ name: String) throws(KeychainFailure) {
         if name.isEmpty { throw Self.invalid("a name is empty", path) }
         // As in `$(AppIdentifierPrefix)`, which Apple's tools replace when they sign.
@@ -94,8 +94,8 @@ struct DeclarationFile {
         }
     }
 
-    /// Writes a property list, all of it or nothing. Everybody may read it, whatever the umask, and
-    /// only the user may write it: programs refuse a list that others can write.
+    /// Writes a property list atomically. Everybody may read it, whatever the umask, and only the
+    /// user may write it: programs refuse a list that others can write.
     ///
     /// - Returns: Whether it was written: false if there is a file and `replacing` is false.
     /// - Throws: ``KeychainFailure``: `inputOutput`, `readOnly`, `diskFull`, `insecureFiles` for

@@ -12,13 +12,13 @@ struct Entitlements: Hashable {
     var associatedIdentifiers: [String] = []
     var applicationGroups: [String] = []
 
-    /// The groups in the order that makes the first the default (spec/secitem.md §5.1).
+    /// The groups in order: the first is the default (spec/secitem.md §5.1).
     func accessGroups(applicationIdentifier: String) -> [AccessGroup] {
         Self.ordered(
             keychainGroups + associatedIdentifiers + [applicationIdentifier] + applicationGroups)
     }
 
-    /// The groups without repetition, and the group of tokens last.
+    /// The groups without duplicates, and the group of tokens last.
     static func ordered(_ names: [String]) -> [AccessGroup] {
         var seen: Set<AccessGroup> = []
         let groups = names.map { AccessGroup($0) }.filter { seen.insert($0).inserted }
@@ -27,7 +27,7 @@ struct Entitlements: Hashable {
 }
 
 extension Entitlements {
-    /// Reads a property list. Keys that are not about the keychain do not matter.
+    /// Reads a property list. Keys that are not about the keychain are ignored.
     ///
     /// - Throws: `invalidRequest` if it is not a property list, or if a value has a wrong type, is
     ///   empty, or contains a build setting that was not replaced.

@@ -27,15 +27,15 @@ package struct EntitlementsFile {
         resolver = .ofProgram(program ?? IdentityResolver.executablePath(), environment)
     }
 
-    /// The identity of the program, unless its code declares one.
+    /// The identity of the program if its code declares none.
     ///
     /// - Throws: `insecureFiles`, `invalidRequest` or `inputOutput` for a file that is unusable.
     package func identity() throws(KeychainFailure) -> ApplicationIdentity {
         try resolver.resolve()
     }
 
-    /// The files that exist and could name the program's groups, the one that counts first. The
-    /// others are not read.
+    /// The files that exist and could name the program's groups. Only the first one takes effect;
+    /// the others are not read.
     package var existingPaths: [String] {
         resolver.entitlementsPaths.filter(GivenFile.exists)
     }
@@ -63,8 +63,8 @@ package struct EntitlementsFile {
         return path
     }
 
-    /// Adds groups, and an identifier, to the file at `path`, or makes it. Everything else in the
-    /// file stays, byte for byte.
+    /// Adds groups and an identifier to the file at `path`; creates the file if it is missing.
+    /// Everything else in the file stays, byte for byte.
     ///
     /// - Returns: Whether there was anything to add.
     /// - Throws: `invalidRequest` for a file with another identifier, or that cannot be completed;
@@ -87,12 +87,12 @@ package struct EntitlementsFile {
         let new = try PropertyListEdit(bytes, path).adding(
             identifier: known.applicationIdentifier == nil ? identifier : nil,
             groups: Array(wanted.keychainGroups.dropFirst(known.keychainGroups.count)))
-        // What a program would read now.
+        // A program that reads the new text must get exactly `wanted`.
         guard try Entitlements(propertyList: new, path: path) == wanted else {
             throw PropertyListEdit.failure(path)
         }
         try makeFolder(of: path)
-        // Another program may have made it since.
+        // Another program may have created the file since it was read.
         guard try DeclarationFile.write(new, to: path, replacing: old != nil) else {
             throw KeychainFailure(
                 .invalidRequest, during: operation, message: "another program has just made it",
@@ -103,7 +103,7 @@ package struct EntitlementsFile {
 
     fileprivate static let operation = "complete the entitlements"
 
-    /// Makes the last three folders of a path that are missing.
+    /// Creates those of the last three folders above a file that are missing.
     private static func makeFolder(of path: String) throws(KeychainFailure) {
         var folders = [BundleInformation.folder(of: path)]
         for _ in 0..<2 { folders.append(BundleInformation.folder(of: folders[folders.count - 1])) }
@@ -146,7 +146,8 @@ private struct PropertyListEdit {
         let strings = groups.map { "\t\t<string>\(DeclarationFile.escaped($0))</string>\n" }
             .joined()
         let array = places.values["keychain-access-groups"]
-        // From the end to the start, so that places stay.
+        // The edits run from the end of the text to its start, so that the places of later edits
+        // stay valid.
         var text = ""
         if let identifier {
             text +=
@@ -171,7 +172,7 @@ private struct PropertyListEdit {
         return edit.bytes
     }
 
-    /// The start of the line of a tag that only blanks precede; else the tag itself.
+    /// The start of a tag's line if only blanks precede the tag; otherwise the place of the tag.
     private func lineStart(before place: Int) -> Int {
         var start = place
         while start > 0, [0x20, 0x09].contains(bytes[start - 1]) { start -= 1 }

@@ -14,8 +14,8 @@ struct IdentityResolver {
     /// Reads a file; returns nil if it does not exist, throws if it cannot be trusted or read.
     let readFile: (String) throws(KeychainFailure) -> [UInt8]?
 
-    /// The identity from the first of these: entitlements, Flatpak, Snap, `Info.plist`, the
-    /// executable's name.
+    /// The identity from the first of these sources that gives one: entitlements, Flatpak, Snap,
+    /// `Info.plist`, the executable's name.
     func resolve() throws(KeychainFailure) -> ApplicationIdentity {
         let declared = try entitlements()
         let (identifier, source) = try identifier(declared?.entitlements)
@@ -108,7 +108,8 @@ struct IdentityResolver {
         for path in BundleInformation.paths(ofProgram: executablePath) {
             guard let bytes = try readFile(path) else { continue }
             let information = try BundleInformation(propertyList: bytes, path: path)
-            // Programs often share a folder, and a list for one of them does not name the others.
+            // Programs often share a folder, and the `Info.plist` of one does not identify the
+            // others.
             guard let identifier = information.identifier,
                 [nil, executableName].contains(information.executable)
             else { return nil }
@@ -133,7 +134,7 @@ struct IdentityResolver {
         ofProgram(executablePath(), environment)
     }
 
-    /// - Parameter path: Without symbolic links; nil where the system does not say.
+    /// - Parameter path: The program's path without symbolic links; nil if it is unknown.
     static func ofProgram(
         _ path: String?, _ environment: (String) -> String?
     ) -> IdentityResolver {
@@ -160,7 +161,7 @@ struct IdentityResolver {
     /// The user to whom files of the host's root seem to belong in a Flatpak sandbox.
     private static let unknownUser: UInt32 = 65534
 
-    /// The contents of a file that says something about this program; nil if it does not exist.
+    /// The contents of a file that describes this program; nil if it does not exist.
     ///
     /// - Throws: `insecureFiles` unless it is a regular file of root or of the user that nobody
     ///   else may write; `invalidRequest` if it is larger than 1 MiB; `inputOutput`.

@@ -3,7 +3,7 @@
 internal import ValetSealing
 internal import ValetSystem
 
-/// A property list in XML, as far as it can name an application.
+/// An XML property list, reduced to the values that can name an application.
 ///
 /// ``Entitlements`` and ``BundleInformation`` read it. Foundation has a reader, too, but a program
 /// that links Foundation takes twice as long to start, and its decoders recurse without a bound.
@@ -27,7 +27,7 @@ enum PropertyList: Hashable, Sendable {
         self = try Self.withPlaces(bytes).list
     }
 
-    /// Reads all of `bytes`, and says where the entries of the list's own dictionary are in them.
+    /// Reads all of `bytes`. Also returns where in them the entries of the root dictionary are.
     static func withPlaces(
         _ bytes: [UInt8]
     ) throws(SystemError) -> (list: PropertyList, places: Places) {
@@ -38,7 +38,7 @@ enum PropertyList: Hashable, Sendable {
 
     /// Where the parts of a dictionary are.
     struct Places: Hashable {
-        /// Each value with its tags.
+        /// The range of each key's value, with the value's tags.
         var values: [String: Range<Int>] = [:]
         /// The start of the tag that closes the dictionary; nil for `<dict/>`.
         var end: Int?
@@ -158,7 +158,7 @@ private struct XMLPropertyList {
         return string
     }
 
-    /// The character for the name between `&` and `;`.
+    /// Reads the rest of a character or entity reference, from the name behind `&` through `;`.
     private mutating func reference() throws(SystemError) -> Unicode.Scalar {
         let start = position
         try skip(past: ";")
@@ -180,7 +180,7 @@ private struct XMLPropertyList {
         }
     }
 
-    /// XML has no other control characters.
+    /// Below U+0020, XML allows only these three characters.
     private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value >= 0x20 || ["\t", "\n", "\r"].contains(scalar)
     }
@@ -219,7 +219,7 @@ private struct XMLPropertyList {
         if take("<!DOCTYPE") {
             let start = position
             try skip(past: ">")
-            // A document type of its own could define entities.
+            // An internal subset, in brackets, could define entities.
             guard !bytes[start..<position].contains(UInt8(ascii: "[")) else {
                 throw .propertyList(.malformed)
             }

@@ -4,10 +4,11 @@ internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSystem
 
-/// What is wrong with a backup, or with an item for one. ``KeychainFailure`` carries its words.
+/// What is wrong with a backup, or with an item to put into one. The raw value is part of the
+/// message of a ``KeychainFailure``.
 ///
-/// A backup is a stream of sealed records: docs/FORMAT.md §11. The module knows no SQLite; its
-/// callers supply the items and store them.
+/// A backup is a stream of sealed records: docs/FORMAT.md §11. The code for backups does not use
+/// SQLite; its callers supply the items and store them.
 enum BackupFault: String, CaseIterable {
     case wrongPassphrase = "wrong passphrase"
     case emptyPassphrase = "the passphrase is empty"

@@ -83,7 +83,7 @@ enum CostBounds {
 }
 
 extension BackupHeader {
-    /// Reads the header from the first bytes of a file, at most 236.
+    /// Reads the header from the first 236 bytes of a file, or from all bytes of a shorter one.
     ///
     /// - Throws: ``KeychainFailure``: `damaged`, `newerFormat`.
     init(
@@ -110,7 +110,7 @@ extension BackupHeader {
         }
     }
 
-    /// Reads the fields of 236 bytes with the right checksum.
+    /// Reads the fields of a header whose length and checksum are right.
     private init(checked bytes: [UInt8], costs: CostBounds) throws(SystemError) {
         var reader = ByteReader(
             Array(bytes.dropFirst(10)),
@@ -133,7 +133,6 @@ package struct BackupOrigin: Hashable, Sendable {
     /// When it was made, in milliseconds since 1970.
     package let milliseconds: Int64
 
-    /// Names a keychain and a moment.
     package init(keychainID: KeychainID, milliseconds: Int64) {
         self.keychainID = keychainID
         self.milliseconds = milliseconds

@@ -3,8 +3,8 @@
 package import ValetKeychainModel
 package import ValetSealing
 
-/// An item in a backup. Only items that may leave their device can be one. ``BackupWriter`` takes
-/// such items, and ``BackupItems`` returns them.
+/// An item in a backup. Only an item that may leave its device can be in a backup. ``BackupWriter``
+/// takes such items, and ``BackupItems`` returns them.
 package struct BackupItem: Sendable {
     /// The most bytes that a value, and all attributes of one item together, may have: 16 MiB.
     package static let maximalByteCount = 16 << 20
@@ -49,7 +49,7 @@ package struct BackupItem: Sendable {
 }
 
 extension Attribute {
-    /// Whether backups store it as an attribute of items of `itemClass`.
+    /// Whether backups store this attribute in the list of attributes of an item of `itemClass`.
     fileprivate func isInBackup(of itemClass: ItemClass) -> Bool {
         switch self {
         case .accessGroup, .synchronizable, .accessible, .accessControl: false

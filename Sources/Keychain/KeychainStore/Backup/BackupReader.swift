@@ -99,7 +99,8 @@ package final class BackupReader: Sendable {
 
 /// One reading of a backup, item by item, with one chunk and one item in memory.
 ///
-/// Every returned item was written at its place. Only ``end()`` checks that the file is complete.
+/// Every returned item is authenticated with its place in the file. Only ``end()`` checks that the
+/// file is complete.
 package struct BackupItems: ~Copyable {
     private var chunks: ChunkReader
     private var itemCount: UInt64 = 0
@@ -111,7 +112,8 @@ package struct BackupItems: ~Copyable {
 
     /// The next item; nil after the last one, once the whole file has been authenticated.
     ///
-    /// - Throws: ``KeychainFailure``, from then on always: `damaged`, `inputOutput`.
+    /// - Throws: ``KeychainFailure``: `damaged`, `inputOutput`. After a failure, every call throws
+    ///   it again.
     package mutating func next() throws(KeychainFailure) -> BackupItem? {
         switch outcome {
         case .success: return nil
@@ -262,7 +264,7 @@ struct ChunkReader: ~Copyable {
         return ending
     }
 
-    /// The error for a record of another form.
+    /// The error for a malformed record.
     var damaged: KeychainFailure {
         KeychainFailure(
             .damaged, during: .read, path: file.path, at: .chunk(max(0, chunkCount - 1)))

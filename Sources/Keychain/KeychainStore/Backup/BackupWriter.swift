@@ -12,8 +12,8 @@ package struct BackupWriter: ~Copyable {
     private var chunks: ChunkWriter
     private var itemCount: UInt64 = 0
 
-    /// Starts a backup, which will be at `path` once it is finished. The path "-" stands for
-    /// standard output, which gets the backup then.
+    /// Starts a backup, which appears at `path` once it is finished. If `path` is "-", the finished
+    /// backup goes to standard output.
     ///
     /// Takes the memory and time of `cost`. `path` must not name a file of a keychain: the caller
     /// checks that, because this module does not know those files.
@@ -99,7 +99,6 @@ package struct BackupWriter: ~Copyable {
 ///
 /// Two readings with equal summaries have read the same bytes: docs/FORMAT.md §11.4.
 package struct BackupSummary: Hashable, Sendable {
-    /// The number of items.
     package let itemCount: UInt64
     /// The last 16 bytes of the last chunk, which depend on the header and on all chunks.
     package let ending: [UInt8]
@@ -126,7 +125,8 @@ struct ChunkWriter: ~Copyable {
 
     /// Appends content.
     ///
-    /// - Throws: ``KeychainFailure``: `diskFull`, `inputOutput`; from then on always.
+    /// - Throws: ``KeychainFailure``: `diskFull`, `inputOutput`. Once it has thrown, every later
+    ///   call throws too.
     mutating func append(_ bytes: Span<UInt8>) throws(KeychainFailure) {
         var done = 0
         while done < bytes.count {
@@ -176,8 +176,8 @@ struct ChunkWriter: ~Copyable {
 
 /// The sizes of a chunk.
 enum Chunk {
-    /// Of its content: 64 KiB.
+    /// The size of a chunk's content: 64 KiB.
     static let contentByteCount = 64 << 10
-    /// In the file.
+    /// The size of a sealed chunk in the file.
     static let byteCount = contentByteCount + SealedStream.overhead
 }

@@ -34,7 +34,8 @@ extension ItemStore {
 /// The accounts that a search has found so far.
 private struct AccountList {
     var found = FoundItems<AttributeValue>()
-    /// The numbers of the rows: a service may be in several places, as with view hints.
+    /// The row numbers of the accounts. They give the order if a service is in several places, as
+    /// with view hints.
     private var numbers: [Int64] = []
 
     /// Adds the accounts of one group, in the order of adding.
@@ -85,7 +86,7 @@ private final class PlaceReading {
     private var piece: [SealedNames] = []
     private var failures: [Opened] = []
 
-    /// Opening so many names takes ten times as long as starting a thread.
+    /// Opening the names of this many rows takes ten times as long as starting a thread.
     private static let pieceCount = 128
 
     init(_ scan: AccountScan, _ place: ScannedPlace) {
@@ -99,7 +100,7 @@ private final class PlaceReading {
         }
     }
 
-    /// Reads rows whose numbers follow one another.
+    /// Reads the rows whose numbers are in `range`.
     func read(_ range: ClosedRange<Int64>, _ store: RowConnection) throws(SystemError) {
         let run = try store.namesByNumbers.start()
         try run.bind(range.lowerBound, at: 1)
@@ -121,7 +122,8 @@ private final class PlaceReading {
         }
     }
 
-    /// Passes on the accounts of all rows that were read, in their order, and why some are missing.
+    /// Passes to `body` the failure of each row that could not be read. Then passes the account of
+    /// each other row, or why it does not open, in the order of reading.
     func finish(_ body: (Int64, Result<AttributeValue, SystemError>) throws(SystemError) -> Void)
         throws(SystemError)
     {

@@ -11,7 +11,6 @@ package struct Addition: Sendable {
     /// At most ``ItemStore/maximalValueByteCount`` bytes; nil for an item without a value.
     package let value: SecretValue?
 
-    /// An item to add.
     package init(_ item: NewItem, value: SecretValue?) {
         self.item = item
         self.value = value
@@ -51,7 +50,7 @@ extension ItemStore {
     }
 
     /// Adds an item. If an item with its primary key exists, changes only the value of that item,
-    /// and its access control if the addition has one. Needs no proof: nothing is given out.
+    /// and its access control if the addition has one. Needs no proof, because it reveals nothing.
     ///
     /// - Throws: As ``add(_:for:_:)``; `duplicateItem` if that item has another protection class.
     package func set(
@@ -68,13 +67,14 @@ extension ItemStore {
 extension ItemTransaction {
     /// Adds an item.
     ///
-    /// - Returns: The item, or what the user has to provide first: then nothing has been written.
+    /// - Returns: The item, or what the user has to provide first. In the second case nothing has
+    ///   been written.
     func add(_ addition: Addition) throws(KeychainFailure) -> ItemResult<StoredItem> {
         let prepared = try prepare(addition, in: check(addition))
         return try add(addition, prepared, over: rows.row(prepared.index.place))
     }
 
-    /// - Parameter existing: The row in its place.
+    /// - Parameter existing: The row in the item's place; nil if there is none.
     private func add(
         _ addition: Addition, _ prepared: IndexedContent, over existing: FoundRow?
     ) throws(KeychainFailure) -> ItemResult<StoredItem> {
@@ -179,7 +179,7 @@ extension ItemTransaction {
             content, item.itemClass, item.isSynchronizable ? .synchronizable : [], at: place)
     }
 
-    /// The password of the new value, if the call lacks it and the addition is no duplicate.
+    /// The demand for the password of the new value; nil if it needs none, or the call has one.
     ///
     /// - Throws: ``KeychainFailure/Code/duplicateItem``.
     private func demandedPassword(

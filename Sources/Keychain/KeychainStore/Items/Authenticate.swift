@@ -31,11 +31,11 @@ extension ItemStore {
         }
     }
 
-    /// The proof of a user whose finger has just matched. The caller has to make sure of that,
-    /// because no key depends on a finger.
+    /// The proof of a user whose finger has just matched. The caller must verify the match, because
+    /// no key depends on a finger.
     ///
-    /// - Parameter enrolment: The fingers that were enrolled then, as ``Authenticator``s report
-    ///   them.
+    /// - Parameter enrolment: The fingers that were enrolled at the match, as ``Authenticator``s
+    ///   report them.
     /// - Throws: ``KeychainFailure``: `locked` unless the keychain is unlocked, `passcodeNotSet`,
     ///   `itemNotFound` if there is no keychain, `keyUnavailable`, `incomplete`, `timedOut`.
     package func presenceProof(
@@ -77,7 +77,7 @@ extension KeychainHeader {
 extension RowKeys {
     /// The pair `person`; none if the keychain has no pairs.
     ///
-    /// - Throws: ``KeychainFailure``: `locked`; another one if the pair is not that of its keybag.
+    /// - Throws: ``KeychainFailure``: `locked`; another code if the pair is not that of the keybag.
     fileprivate func personKeys(of header: KeychainHeader) throws(KeychainFailure) -> [PresenceKeys]
     {
         guard try header.keybag.publicKey(of: .person) != nil else { return [] }

@@ -7,15 +7,15 @@ package import ValetKeychainModel
 package struct Caller: Hashable, Sendable {
     /// The name of the application, and of its own group.
     package let applicationIdentifier: String
-    /// The groups that it may use. By default new items go to the first one.
+    /// The groups that it may use. By default new items go to the first one that is not `token`.
     package let accessGroups: [AccessGroup]
     /// The program's path, recorded with the identifier so that `doctor` can report another program
     /// with the same name. Nil if the caller acts for another program.
     package let executablePath: String?
-    /// The advice after a call that needs a group which the caller lacks.
+    /// The advice in the failure of a call that needs a group that the caller lacks.
     package var groupAdvice: Advice?
-    /// Whether the values that the caller's writes replace or delete become former values. Only the
-    /// verbs of a person keep them: what a program deletes is gone.
+    /// Whether values that the caller replaces or deletes become former values. Only commands that
+    /// a person runs keep them: what a program deletes is gone.
     package var keepsHistory = false
 
     /// A caller. Without `accessGroups` it has one group, named like the application.

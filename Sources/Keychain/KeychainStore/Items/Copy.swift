@@ -10,9 +10,10 @@ extension ItemStore {
 
     /// The items that match: at least one, at most the query's limit.
     ///
-    /// They come group by group, in the order of the caller's groups; in each in the order of
-    /// adding. If the query names all of a primary key, the local item comes before the
-    /// synchronized one, and each before those that have a view hint or a token, too.
+    /// They come group by group, in the order of the caller's groups; within a group, in the order
+    /// in which they were added. If the query names a whole primary key, the local item comes
+    /// before the synchronized one, and each comes before those that also have a view hint or a
+    /// token.
     ///
     /// Values of items that require the user's presence are not given out under
     /// ``PresenceAccess/Rule/naming``: do not ask for them.
@@ -43,7 +44,7 @@ extension ItemStore {
     /// Whether an item matches; opens only what it must, and does not ask the user.
     ///
     /// An item that is bound to fingers counts as present until `enrolment` says that others are
-    /// enrolled. If the caller does not know, the result is a demand to find out.
+    /// enrolled. If `enrolment` is unknown, the result is a demand to find out.
     package func contains(
         _ query: ItemQuery, for caller: Caller, enrolment: PresenceAccess.Enrolment
     ) throws(KeychainFailure) -> ItemResult<Bool> {
@@ -72,7 +73,7 @@ extension ItemStore {
     private static let readingSeveral = "read several items"
     private static let settingSeveral = "set several items"
 
-    /// The values of the items of these names, all of one moment.
+    /// The values of the items with these accounts, all from one snapshot.
     ///
     /// - Returns: By account; items that do not exist or have no value are left out.
     /// - Throws: ``KeychainFailure``: `damaged` if one of them cannot be read, `locked`,
@@ -181,7 +182,7 @@ struct RowOpener {
         if row.header.flags.presence != nil, access.rule == .demanding,
             let tag = try? PartTag(of: secret)
         {
-            // Only here a sufficient proof leads to giving out the value.
+            // Only here does a sufficient proof release the value.
             access.proof?.grant(tag)
         }
         return .found(item(row, content, value: stored))

@@ -77,7 +77,7 @@ extension ItemTransaction {
 
     /// Deletes a row that `query` has found, if it matches.
     ///
-    /// - Returns: Whether it does.
+    /// - Returns: Whether the row was deleted.
     func delete(_ found: FoundRow, _ query: ItemQuery) throws(KeychainFailure) -> Bool {
         // A row whose columns are damaged may belong to any application: `doctor` deals with it.
         guard case .row(let row) = found else { return false }
@@ -126,7 +126,7 @@ extension ItemTransaction {
 }
 
 extension ItemQuery {
-    /// Whether the query names an item in each group, so that few rows come into question.
+    /// Whether the query names an item in each group, so that only few rows can match.
     var namesOneItem: Bool { reference != nil || namesPrimaryKey }
 
     /// Whether a row must be opened to decide whether it matches.
@@ -161,7 +161,8 @@ extension ItemQuery {
 ///
 /// Reasons: docs/decisions/0051-many-items.md.
 struct MassDeletion {
-    /// At most this many rows are deleted in one transaction, all or none.
+    /// If at most this many rows may match, one transaction deletes all matches or none. The first
+    /// batch has this size, too.
     static let wholeCount = 1000
     private static let largestBatch = 20_000
     /// How long a batch should keep others from writing, in nanoseconds.
@@ -230,7 +231,7 @@ struct MassDeletion {
     }
 
     private func fits(_ row: SealedRow, _ state: RowKeys) throws(SystemError) -> Bool {
-        // Its key seals the tombstone.
+        // The key that opens the row also seals the tombstone.
         if row.header.flags.contains(.synchronizable) { _ = try state.cipher(opening: row.header) }
         guard query.hasUnindexedFilter else { return true }
         let content = try state.cipher(opening: row.header).openContent(row)

@@ -57,7 +57,7 @@ extension ItemStore {
     }
 
     /// A walk over the items of every application, for programs that show a person the whole
-    /// keychain. ``next(of:)`` takes the steps, and leaves out what is the keychain's own.
+    /// keychain. ``next(of:)`` takes the steps, and leaves out the keychain's own items.
     package func walkEverything() throws(KeychainFailure) -> ItemWalk {
         let numbers = try readRows(Self.walking) { (snapshot) throws(KeychainFailure) in
             try translating(
@@ -68,9 +68,9 @@ extension ItemStore {
     }
 
     /// The next items with their attributes and without their values, in the order of
-    /// ``copy(_:_:for:_:)``. A step may find none before the walk's end. Does not ask the user: the
-    /// items include those that require the user's presence, and those that are bound to other
-    /// fingers.
+    /// ``copy(_:_:for:_:)``. A step may find no items although the walk is not at its end. Does not
+    /// ask the user: the items include those that require the user's presence, and those that are
+    /// bound to other fingers.
     ///
     /// - Throws: ``KeychainFailure/Code/locked`` if an item is locked. The step may be repeated.
     package func next(
@@ -89,7 +89,7 @@ extension ItemStore {
         return found
     }
 
-    /// Takes a step: calls `body` with the rows, after the transaction that has read them. Returns
+    /// Takes a step: reads the rows, ends the transaction, and calls `body` with the rows. Returns
     /// nil if there is no keychain.
     func step<R>(
         of walk: inout ItemWalk, _ operation: String,

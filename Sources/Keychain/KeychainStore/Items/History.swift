@@ -10,9 +10,9 @@ internal import ValetSystem
 
 extension ItemTransaction {
     /// Keeps the value of an item that is about to be replaced or deleted, in the transaction of
-    /// that change, and drops the oldest ones that are too many.
+    /// that change, and deletes the oldest former values above the limit.
     ///
-    /// Not kept are values that need a proof or a password: a copy would have to ask for it.
+    /// Values that need a proof or a password are not kept: a copy would have to ask for it.
     ///
     /// - Parameter new: The value that replaces it; nil for a deletion.
     func keepFormerValue(
@@ -90,7 +90,7 @@ extension ItemTransaction {
         guard let slot = FormerValueSlot(match.content.accessGroup), let value = match.value else {
             throw KeychainFailure(.itemNotFound, during: operation)
         }
-        // First, because the present value takes its slot.
+        // Deleted first, because the present value takes its slot.
         try rows.delete(match.row)
         var content = match.content
         content.accessGroup = try caller.group(writing: slot.group, during: operation)
@@ -163,7 +163,7 @@ extension ItemStore {
 }
 
 extension RowKeys {
-    /// - Throws: ``SystemError``: a locked class; a damaged row is none.
+    /// - Throws: ``SystemError`` for a locked class. A damaged row is no former value.
     fileprivate func isFormerValue(_ row: SealedRow) throws(SystemError) -> Bool {
         let content = try unlessDamaged { () throws(SystemError) in
             try cipher(opening: row.header).openContent(row)

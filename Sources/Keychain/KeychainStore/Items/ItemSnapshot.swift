@@ -4,7 +4,7 @@ internal import ValetKeychainDatabase
 package import ValetKeychainModel
 internal import ValetSystem
 
-/// What became of an item between two looks at a keychain, by what its watcher notes of it.
+/// A change of an item between two looks at a keychain, with the watcher's note of the item.
 package enum ItemChange<Note: Sendable>: Sendable {
     case added(Note)
     /// Its value or an attribute was written.
@@ -17,7 +17,7 @@ package enum ItemChange<Note: Sendable>: Sendable {
 package struct ItemSnapshot<Note: Sendable>: Sendable {
     fileprivate struct Seen: Sendable {
         let salt: Int64
-        /// Rises with every write, and stays when an item only gets other keys.
+        /// Rises with every write, but not when an item is only sealed under other keys.
         let logicalTime: Int64
         /// nil for an item that could not be opened yet, or does not matter.
         let note: Note?
@@ -38,11 +38,11 @@ package struct ItemSnapshot<Note: Sendable>: Sendable {
 }
 
 extension ItemStore {
-    /// The changes since the last look; none for the first one. Opens the names only of items that
-    /// were written: watching is no use of the keys, and keeps no keychain unlocked. A locked item
-    /// is reported once it can be read, and a damaged one never.
+    /// The changes since the last look; none at the first look. Opens the attributes of written
+    /// items alone: watching does not count as use of the keys, and keeps no keychain unlocked. A
+    /// locked item is reported once it can be read, and a damaged one never.
     ///
-    /// - Parameter note: What the watcher keeps of an item; nil if it does not care for it.
+    /// - Parameter note: What the watcher keeps of an item; nil to ignore the item.
     /// - Throws: Any failure of the keychain itself; the snapshot is then unchanged.
     package func changes<Note>(
         since snapshot: inout ItemSnapshot<Note>, noting note: @escaping (StoredItem) -> Note?

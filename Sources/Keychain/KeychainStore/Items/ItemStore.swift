@@ -6,15 +6,15 @@ internal import ValetKeys
 internal import ValetSealing
 package import ValetSystem
 
-/// Keeps items: the rules of spec/secitem.md over sealed rows. ``Keychain`` has the calls about the
-/// keychain as a whole.
+/// Stores items as sealed rows, by the rules of spec/secitem.md. ``Keychain`` has the calls about
+/// the keychain as a whole.
 ///
 /// A process needs one object per keychain, and more do no harm. The files are closed when the last
 /// object is dropped. Every thread may make every call, and each call ends by its deadline.
 package final class ItemStore: Sendable {
     /// Where the keychain's files are.
     package let location: KeychainLocation
-    /// How long a call waits for other processes, all in all.
+    /// How long a call waits for other processes in total.
     package let timeLimit: Duration
     /// The deadline of all calls; nil if each call has its own.
     package let end: Deadline?
@@ -73,7 +73,7 @@ package final class ItemStore: Sendable {
         ItemStore(self, ending: deadline)
     }
 
-    /// When a wait ends for which there is usually this time.
+    /// The deadline of all calls; if there is none, the moment `duration` from now.
     package func deadline(after duration: Duration) -> Deadline {
         end ?? Deadline(after: duration)
     }
@@ -87,8 +87,8 @@ package final class ItemStore: Sendable {
 
     /// Like ``close()``, for every keychain that this process has open.
     ///
-    /// - Parameter isAtExit: Whether the process ends now, so that the kernel may close what needs
-    ///   nothing else.
+    /// - Parameter isAtExit: Whether the process is exiting. Then keychains that need nothing but
+    ///   closing are left to the kernel.
     package static func closeAll(atExit isAtExit: Bool = false) {
         KeychainRegistry.closeAll(atExit: isAtExit)
     }
@@ -194,13 +194,13 @@ extension ItemStore {
     ///
     /// - Parameters:
     ///   - isCreating: Whether to make a keychain that does not exist.
-    ///   - body: Returns nil if the keychain is not the one that it was given.
+    ///   - body: Returns nil if the keychain has changed since the header that it was given.
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `timedOut`.
     func changeKeys<R>(
         _ operation: String, creating isCreating: Bool = false,
         _ body: (KeychainPasscodes, KeychainHeader) throws(KeychainFailure) -> R?
     ) throws(KeychainFailure) -> R {
-        // The call does not wait for a program that changes the keys each time.
+        // The number of attempts is limited, because a program may change the keys each time.
         for _ in 0..<3 {
             var call = call(operation)
             call.isRepeated = false

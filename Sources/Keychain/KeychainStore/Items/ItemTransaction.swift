@@ -5,8 +5,8 @@ internal import ValetKeychainModel
 internal import ValetSealing
 
 /// The changes of a caller's items inside a write transaction, by the rules of spec/secitem.md.
-/// `Add`, `Update`, `Delete` and `Transfer` have one kind of change each. This file has the checks
-/// that they share.
+/// The files `Add`, `Update`, `Delete` and `Transfer` each make one kind of change. This file has
+/// the checks that they share.
 struct ItemTransaction {
     /// The rows, and the call's proofs for items that require the user's presence.
     let rows: RowTransaction
@@ -44,7 +44,7 @@ struct ItemTransaction {
     /// Checks that an item may get an access control (spec/secitem.md §10.3, §10.6).
     ///
     /// - Throws: ``KeychainFailure``: `invalidRequest` for a synchronizable item,
-    ///   `passcodeNotSet`, `authenticationFailed` if it can never be met.
+    ///   `passcodeNotSet`, `authenticationFailed` if the access control can never be met.
     func check(
         _ accessControl: AccessControl, isSynchronizable: Bool
     ) throws(KeychainFailure) {
@@ -73,8 +73,8 @@ struct ItemTransaction {
         }
     }
 
-    /// The proof without which no item is reported as a duplicate of `existing`:
-    /// spec/secitem.md §10.4.
+    /// The proof that is required before an item is reported as a duplicate of `existing`; nil if
+    /// none is required: spec/secitem.md §10.4.
     func demandedProof(for existing: FoundRow?) throws(KeychainFailure) -> PresenceDemand? {
         guard case .row(let row)? = existing, row.header.flags.presence != nil,
             !row.header.flags.contains(.tombstone)

@@ -7,11 +7,11 @@ internal import ValetSealing
 // Items that programs find by lookup attributes: the Secret Service's.
 
 extension ItemStore {
-    /// Stores an item in the place of one that has exactly the lookup attributes of `addition` and
-    /// its service; adds it if there is none. The item that was there keeps its name, its reference
-    /// and its date of creation, and gets the other attributes and the value.
+    /// Changes the item that has exactly the lookup attributes and the service of `addition`; adds
+    /// an item if there is none. A changed item keeps its name, its reference and its date of
+    /// creation, and gets the other attributes and the value of `addition`.
     ///
-    /// - Returns: The item's reference, and whether it was there.
+    /// - Returns: The item's reference, and whether the item was there before.
     /// - Throws: As ``add(_:for:_:)``, except `duplicateItem`; `locked`.
     package func replaceByLookup(
         _ addition: Addition, for caller: Caller
@@ -26,8 +26,8 @@ extension ItemStore {
         return stored
     }
 
-    /// The references of the items that match by their hashes, without opening any: a locked
-    /// keychain has them as well. At most `limit`.
+    /// The references of the items that match by their hashes, at most `limit`. Opens no item, so
+    /// it also works while the keychain is locked.
     ///
     /// - Throws: `missingEntitlement`, and any failure of the keychain itself.
     package func references(

@@ -26,9 +26,9 @@ package struct Placement: Sendable {
     package enum Choice: Sendable {
         /// Change nothing.
         case nothing
-        /// Add the item to a service, or give the one there the value.
+        /// Add the item to a service, or set the value of the item that is there.
         case set(PasswordService)
-        /// Give the item of one service the value, and move it to another one.
+        /// Set the value of the item of one service, and move the item to another service.
         case move(from: PasswordService, to: PasswordService)
     }
 
@@ -39,7 +39,6 @@ package struct Placement: Sendable {
     /// Chooses, inside the transaction.
     package let choose: @Sendable ([Occupied]) -> Choice
 
-    /// A value for `account` in one of `services`.
     package init(
         _ account: String, _ value: SecretValue, among services: [PasswordService],
         _ choose: @escaping @Sendable ([Occupied]) -> Choice
@@ -52,8 +51,8 @@ package struct Placement: Sendable {
 }
 
 extension ItemStore {
-    /// Looks into all services of `placement`, lets it choose, and does what it chooses: all in one
-    /// transaction. Needs no proof: nothing is given out.
+    /// Searches all services of `placement`, lets `placement` choose, and does what it chooses: all
+    /// in one transaction. Needs no proof, because no value is given out.
     ///
     /// An item that is moved keeps its attributes and its persistent reference.
     /// - Returns: The found items, and the choice.
@@ -92,7 +91,8 @@ extension ItemTransaction {
         return (found, choice)
     }
 
-    /// The row of an item; nil for none, and for an item that was deleted.
+    /// The row of an item; nil if there is none, if only a tombstone is there, or if the item has
+    /// another protection class.
     private func row(of account: String, in service: PasswordService) throws(KeychainFailure)
         -> FoundRow?
     {

@@ -22,7 +22,7 @@ extension ItemStore {
 
     /// Those of `services` that have an item of that account, whether or not it can be read.
     ///
-    /// Sees the items that are found by their whole primary key. Opens nothing, and needs no user.
+    /// Finds items only by their whole primary key. Opens nothing, and does not need the user.
     package func services(
         having account: String, among services: [PasswordService], for caller: Caller
     ) throws(KeychainFailure) -> [PasswordService] {
@@ -49,14 +49,14 @@ extension ItemStore {
         return found
     }
 
-    /// The value of the item of that name, nil for an item without one: the fast path, one
-    /// statement and one opening, mostly without a transaction.
+    /// The value of the item of that name; nil if `opening` is false. This is the fast path: one
+    /// statement and one decryption, usually without a transaction.
     ///
     /// - Parameters:
     ///   - opening: Whether to open the value, or only to tell whether it is there.
     ///   - proof: Opens a value that it has opened before.
-    /// - Returns: `absent` and `needsPerson` only say that the item is to be searched for: it may
-    ///   have a view hint or a token, or may need a person.
+    /// - Returns: `absent` and `needsPerson` mean only that the caller has to search for the item:
+    ///   it may have a view hint or a token, have no value, or need the user.
     /// - Throws: As ``copy(_:_:for:_:)``.
     package func lookUp(
         _ name: PasswordName, opening: Bool = true, for caller: Caller, _ proof: PresenceProof?
@@ -103,8 +103,8 @@ private struct ValueLookup {
         self.proof = proof
     }
 
-    /// For an item without a value, and one that needs proofs or a password: a search opens the
-    /// part that says so.
+    /// The result for an item that has no value, or that needs proofs or a password. A search then
+    /// opens the part that tells which.
     private static var unopened: ItemResult<SecretValue?> { .needsPerson(.proofs([])) }
 
     /// - Returns: nil if something was committed since the keys were read.
@@ -158,7 +158,7 @@ private struct ValueLookup {
             let isThere = try run.step()
             guard read.isCurrent else { return nil }
             guard isThere else { return false }
-            // Reading it says that such a row is damaged.
+            // A row with damaged columns counts as an item; reading it reports the damage.
             guard let header = try? RowHeader(value: run, place) else { return true }
             return fits(header)
         } catch {
@@ -177,7 +177,7 @@ private struct ValueLookup {
         opening && proof != nil && !header.flags.contains(.password)
     }
 
-    /// An item that is not opened still has to be one that could be.
+    /// Checks that the item could be opened, without opening it.
     private func check(_ header: RowHeader) throws(SystemError) -> SecretValue? {
         _ = try state.cipher(opening: header)
         return nil

@@ -7,8 +7,8 @@ internal import ValetSystem
 // What sync may do, beside `readRows` and `writeRows`.
 
 extension ItemStore {
-    /// Runs `body` in one write transaction, all or nothing, and begins to read after the commit,
-    /// before any other process writes; nil if there is no keychain.
+    /// Runs `body` in one write transaction. After the commit, and before any other process writes,
+    /// opens a snapshot. Returns nil if there is no keychain.
     package func writeRowsHoldingSnapshot<R>(
         _ operation: String, _ body: (RowTransaction) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> (R, HeldSnapshot)? {

@@ -20,7 +20,7 @@ package enum AccountChange: Hashable, Sendable {
 package struct ServiceSnapshot: Sendable {
     fileprivate struct Item: Sendable {
         var salt: Int64
-        /// Rises with every write, and stays when an item only gets other keys.
+        /// Rises with every write. A change of keys leaves it as it is.
         var logicalTime: Int64
         /// nil while it could not be opened.
         var account: AttributeValue?
@@ -43,7 +43,7 @@ package struct ServiceSnapshot: Sendable {
             guard let account = item.account else {
                 return item.isTold && next[number] == nil ? .removedUnknown : nil
             }
-            // Another item may have got the number, and an item may have another name.
+            // The number may belong to another item now, and an item may have been renamed.
             return present.contains(account) ? nil : .removed(account)
         }
         items = next
@@ -120,7 +120,7 @@ extension AccountScan {
     ) throws(SystemError) {
         let run = try start(place, store)
         while try run.step() {
-            // A damaged row is no change: reading it, or all keys, reports it.
+            // A damaged row is not a change. Reading the item, or all keys, reports the damage.
             guard let header = try? header(run, place) else { continue }
             let known = snapshot.items[header.number].flatMap { $0.salt == header.salt ? $0 : nil }
             let time = run.int64(Schema.Column.logicalTime)

@@ -10,7 +10,6 @@ package struct StoredItem: Sendable {
     package let itemClass: ItemClass
     /// The 20-byte name that outlives changes of attributes.
     package let reference: PersistentReference
-    /// The group that the item is in.
     package let accessGroup: AccessGroup
     /// Whether other devices may get the item.
     package let isSynchronizable: Bool
@@ -26,7 +25,7 @@ package struct StoredItem: Sendable {
     package let value: SecretValue?
 }
 
-/// What of an item a call wants to see.
+/// The parts of an item that a call requests.
 package struct ItemParts: OptionSet, Sendable {
     /// One bit for each part.
     package let rawValue: UInt8
@@ -38,7 +37,7 @@ package struct ItemParts: OptionSet, Sendable {
 
     /// All attributes and the value's size.
     package static let attributes = ItemParts(rawValue: 1)
-    /// The value, which has to be opened apart.
+    /// The value, which is opened separately.
     package static let value = ItemParts(rawValue: 2)
 }
 

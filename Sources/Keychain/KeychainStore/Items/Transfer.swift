@@ -9,10 +9,9 @@ internal import ValetSystem
 package struct ItemVersion: Hashable, Sendable {
     /// Names the item.
     package let reference: PersistentReference
-    /// Every change of an item changes it.
+    /// Every change of the item changes this date.
     package let modificationDate: Double?
 
-    /// The version that has this date.
     package init(_ reference: PersistentReference, modificationDate: Double?) {
         self.reference = reference
         self.modificationDate = modificationDate
@@ -24,13 +23,13 @@ package struct ItemTransfer: Sendable {
     /// An item that gets another name, place or access control.
     package struct Change: Sendable {
         package let version: ItemVersion
-        /// What the item becomes. Attributes that this leaves out stay, and the date of creation.
+        /// The new state of the item. Attributes that it leaves out stay, and so does the date of
+        /// creation.
         package let item: NewItem
         /// The value that was read. It is written only if opening the item's own value needs a
         /// proof or a password.
         package let value: SecretValue?
 
-        /// A change of that version.
         package init(_ version: ItemVersion, to item: NewItem, value: SecretValue?) {
             self.version = version
             self.item = item
@@ -42,20 +41,17 @@ package struct ItemTransfer: Sendable {
                 attributes: item.attributes, accessGroup: item.accessGroup,
                 isSynchronizable: item.isSynchronizable)
             changes.accessControl = item.accessControl
-            // A class alone takes the place of class and access control.
+            // A protection class alone replaces both the old class and the old access control.
             if item.accessControl == nil { changes.protectionClass = item.protectionClass }
             return changes
         }
     }
 
-    /// Items to add.
     package var additions: [Addition]
-    /// Items to change where they are.
+    /// Items to change in place.
     package var changes: [Change]
-    /// Items to delete.
     package var deletions: [ItemVersion]
 
-    /// The changes to make.
     package init(
         additions: [Addition] = [], changes: [Change] = [], deletions: [ItemVersion] = []
     ) {
@@ -79,7 +75,7 @@ extension ItemStore {
         _ = try writeRows(operation, creating: true, for: caller) {
             (rows) throws(KeychainFailure) in
             let items = ItemTransaction(rows, caller)
-            // First, because another item may take the name of one that goes.
+            // Deletions come first, because another item may take the name of a deleted one.
             for version in transfer.deletions {
                 try items.deleteItem(try items.open(version).row)
             }
@@ -112,16 +108,16 @@ extension ItemTransaction {
         guard match.isClosed || match.isBoxed else {
             return try update(match, change.changes, value: nil)
         }
-        // The value was opened with a proof or a password before this call. Without it the item
-        // would lose it.
+        // The value was opened with a proof or a password before this call. Without that value, the
+        // item would lose its own.
         guard let value = change.value else {
             throw KeychainFailure(.row(.needsPerson), during: operation)
         }
         try update(match, change.changes, value: value)
     }
 
-    /// Opens an item that has not changed since it was read. So a value that another process has
-    /// stored since then is neither deleted nor overwritten.
+    /// Opens an item, but only if it has not changed since it was read. So a value that another
+    /// process has stored since then is neither deleted nor overwritten.
     func open(_ version: ItemVersion) throws(KeychainFailure) -> OpenedRow {
         let groups = try caller.groups(changing: nil, during: operation)
         let query = ItemQuery(version.reference)

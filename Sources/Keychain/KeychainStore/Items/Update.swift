@@ -38,7 +38,6 @@ package struct ItemUpdate: Sendable {
     /// The new value; nil keeps the value of each item.
     package let value: SecretValue?
 
-    /// An update of what `query` finds.
     package init(query: ItemQuery, changes: ItemChanges, value: SecretValue?) {
         self.query = query
         self.changes = changes
@@ -66,7 +65,7 @@ extension ItemTransaction {
         return matches.rows.isEmpty ? .absent : .found(matches.rows.count)
     }
 
-    /// Opens all rows that match, and collects what the others demand.
+    /// Opens all rows that match, and collects the demands of those that need the user.
     ///
     /// - Throws: ``KeychainFailure`` if one of them is damaged.
     private func openMatches(
@@ -84,7 +83,7 @@ extension ItemTransaction {
             switch try rows.judge(opened) {
             case .found where !opened.isClosed: matches.append(opened)
             case .found:
-                // Without its value an item would lose it.
+                // The value is closed. An update without it would lose the value.
                 if let demand = try translating(
                     opened.content.accessControl, during: operation)
                 {
@@ -133,7 +132,7 @@ extension ItemTransaction {
         if !keepsKey { try markDeletion(match) }
     }
 
-    /// The access control, which decides how the value is sealed, of a row with `flags`.
+    /// The access control of a row with `flags`. It decides how the value is sealed.
     private func accessControl(
         of content: ItemContent, in flags: RowFlags
     ) throws(KeychainFailure) -> AccessControl? {

@@ -7,7 +7,7 @@ internal import ValetSealing
 internal import ValetSystem
 
 // Which items can be read now, and at which protection level the keychain is. `ValetKeychain` and
-// its watchers ask, without opening an item.
+// its watchers ask for this. The answer opens no item.
 
 extension Keychain {
     /// The name of ``availability()`` in failures.
@@ -125,7 +125,7 @@ package struct KeychainAvailability: Hashable, Sendable {
     package var openKeys: Set<KeyScope>
     /// Why the device key is missing, in the states `keyUnavailable` and `incomplete`.
     package var fault: KeychainFailure?
-    /// Whether the process unlocks only for itself.
+    /// Whether this process unlocks the keychain only for itself.
     package var isOfProcess = false
     /// Whether changes of the state can be announced: false in a read-only folder.
     package var isAnnounced = true

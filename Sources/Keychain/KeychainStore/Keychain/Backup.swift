@@ -36,9 +36,9 @@ extension Keychain {
     /// passphrase. The file has the items of one moment, or is not made.
     ///
     /// Copies all rows, sealed, to a spool in one read transaction, and then works on the spool. So
-    /// writers need not wait, and the log can be shortened, which an open read transaction would
-    /// prevent. Opens every row: otherwise an attacker could hide an item from the backup by
-    /// changing its class or marking it as deleted.
+    /// writers need not wait, and SQLite can reset the write-ahead log, which an open read
+    /// transaction would prevent. Opens every row: otherwise an attacker could hide an item from
+    /// the backup by changing its class or marking it as deleted.
     ///
     /// - Parameter passphrase: At least 1 byte. Every byte counts.
     /// - Throws: ``KeychainFailure``: `locked` unless all classes that may leave the device are
@@ -176,7 +176,8 @@ extension BackupRequest {
         }
         let log = try? directory.check(file: KeychainFile.database + "-wal")
         let database = try? directory.check(file: KeychainFile.database)
-        // Twice the size of both. Files can have any size, with holes.
+        // Requires room for twice the size of both, but halves the room instead: doubling the size
+        // of a sparse file could overflow.
         let needed = [database, log].map { UInt64(clamping: $0?.byteCount ?? 0) }.reduce(0, +)
         let room = (try? directory.availableByteCount()) ?? 0
         return UInt64(clamping: room) / 2 > needed
@@ -204,7 +205,7 @@ package struct BackupRequest: Sendable {
     package var isReplacing = false
     /// Whether to leave damaged items out. If false, a damaged item makes the backup fail.
     package var skipsDamaged = false
-    /// The cost of one guess of the passphrase; nil for the highest that this machine can bear.
+    /// The Argon2 cost of the passphrase; nil for the cost that is calibrated on this machine.
     package var cost: Argon2Cost?
 
     /// A backup of every item that may leave the device, in a new file.

@@ -170,7 +170,8 @@ struct KeychainExamination {
 
     // Keys: docs/FORMAT.md §4.4.
 
-    /// The place of opened keys, and the remains of an interrupted change of keys.
+    /// Examines the place of opened keys, the recovery key, the remains of an interrupted change of
+    /// keys, the TPM and the device key.
     private func examineKeys() throws(KeychainFailure) -> [Finding] {
         let header = try keys.header()
         var findings: [Finding] = []
@@ -246,7 +247,7 @@ struct KeychainExamination {
             path: path + "-wal", hint: "\(advice) or end it, `kill \(reader.process)`")
     }
 
-    // Device keys that nothing needs, and other files that have their names.
+    // Device keys that nothing needs, and other files with names of device keys.
 
     /// A finding for each device key that is not in use, and for each other file with such a name.
     func strayKeys(_ header: KeychainHeader) throws(SystemError) -> [Finding] {
@@ -278,7 +279,6 @@ struct KeychainExamination {
 
     // The TPM.
 
-    /// The findings about the TPM that a keychain is bound to.
     private func tpmFindings(_ header: KeychainHeader) -> [Finding] {
         guard header.isBoundToTPM else { return [] }
         let path = keys.keychain.location.tpmPath

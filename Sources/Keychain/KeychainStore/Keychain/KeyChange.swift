@@ -5,8 +5,8 @@ internal import ValetKeychainModel
 internal import ValetSystem
 
 /// One call that changes the keys: it prepares the next epoch, and begins it in one transaction,
-/// which seals every row again (docs/FORMAT.md §4.4). Each change of the passcode is one, and so
-/// is a recovery.
+/// which seals every row again (docs/FORMAT.md §4.4). Each passcode change and each recovery is
+/// such a call.
 struct KeyChange {
     let store: ItemStore
     /// The name of the call in failures.
@@ -20,7 +20,7 @@ struct KeyChange {
     /// - Parameters:
     ///   - next: Describes the next epoch.
     ///   - open: Returns the protector or recovery key that opens the current epoch.
-    /// - Returns: The number of damaged rows that it has set aside.
+    /// - Returns: The number of damaged rows that the change has moved into quarantine.
     func run(
         creating isCreating: Bool = false, to next: (KeychainHeader) -> NextEpoch,
         openedBy open: (KeychainPasscodes, KeychainHeader) throws(KeychainFailure) -> KeychainOpener

@@ -29,7 +29,6 @@ package struct Keychain: Sendable {
 }
 
 extension ItemStore {
-    /// The keychain that has the items.
     package var keychain: Keychain { Keychain(store: self) }
 }
 
@@ -51,8 +50,8 @@ extension Keychain {
         } ?? 0
     }
 
-    /// The failure of a call that found no item. Its hint reminds of damaged items that were set
-    /// aside, which cannot be found either.
+    /// The failure of a call that found no item. Its hint gives the number of damaged items that
+    /// were set aside: the missing item may be among them.
     package func notFound(_ operation: String) -> KeychainFailure {
         let missing = KeychainFailure(.itemNotFound, during: operation)
         // If the quarantine cannot be read, the failure has no hint.

@@ -42,10 +42,11 @@ package struct KeychainStatus: Sendable {
     package var lockStateReason: String?
     /// How another program has changed opened keys in the kernel, in words; nil if it has not.
     package var lockStateWarning: String?
-    /// The time until the keychain locks even if it is in use; nil for no limit, and unless the
-    /// keychain is unlocked.
+    /// The time until the keychain locks even if it is in use; nil if there is no limit, or if the
+    /// keychain is not unlocked.
     package var remaining: Duration?
-    /// The time without use after which it locks itself; nil for never, and unless it is unlocked.
+    /// The time without use after which the keychain locks itself; nil for never, or if the
+    /// keychain is not unlocked.
     package var autoLock: Duration?
     /// Live rows, tombstones excluded; nil while there is no keychain.
     package var itemCount: Int?
@@ -92,7 +93,6 @@ package struct Finding: Sendable {
     /// The remedy.
     package var hint: String?
 
-    /// One finding.
     package init(
         _ severity: Severity, _ message: String, path: String? = nil, hint: String? = nil
     ) {

@@ -84,8 +84,8 @@ extension Keychain {
     ///   - passcode: The current passcode; nil if none is set.
     ///   - revokingRecoveryKey: Whether the recovery key no longer opens the keychain.
     ///   - place: The new source of the device secret; nil keeps the current one.
-    ///   - pcrs: With a move to a TPM, the PCRs whose present values it requires to release the
-    ///     device secret; nil for none.
+    ///   - pcrs: For a move to a TPM, the PCRs that must have their present values before the TPM
+    ///     releases the device secret; nil for none.
     /// - Returns: The number of damaged rows that were set aside.
     /// - Throws: ``KeychainFailure``: `invalidRequest` for a PCR above 23, or without a TPM;
     ///   `interactionNotAllowed` if a passcode is needed, `authenticationFailed` for a wrong one;

@@ -72,8 +72,8 @@ extension Keychain {
     /// - Parameters:
     ///   - text: The recovery key as the user typed it.
     ///   - new: The new passcode; nil for none.
-    ///   - place: The source of the new device secret; nil for that of the old one, or for
-    ///     `device.key` if that was a TPM.
+    ///   - place: The source of the new device secret; nil for the source of the old secret, or for
+    ///     `device.key` if that source is a TPM.
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain;
     ///   `authenticationFailed` for a mistyped text, or the key of another keychain;
     ///   `keyUnavailable` if the source has no device secret; `diskFull`, `timedOut`.

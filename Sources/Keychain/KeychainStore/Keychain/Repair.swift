@@ -12,7 +12,7 @@ internal import ValetSystem
 package struct IndexRepair: Hashable, Sendable {
     /// The number of rows that the indexes were rebuilt from.
     package var rowCount = 0
-    /// The number of older rows of items that had been stored again. They are set aside.
+    /// The number of rows moved to quarantine because their item had a second row.
     package var supersededCount = 0
     /// The number of unreadable records of programs. They are dropped.
     package var lostProgramCount = 0
@@ -129,7 +129,7 @@ extension KeychainFailure {
 
 /// Builds a sound database from the rows of a damaged one: docs/FORMAT.md §7.1.
 ///
-/// It reads only the tables, and the indexes only to find rows that a table has lost. The caller
+/// It reads the tables, and reads an index only to find rows that its table has lost. The caller
 /// holds the writers' lock and one read transaction of the damaged database.
 struct DatabaseRebuild {
     private let source: RowConnection
@@ -243,7 +243,7 @@ struct DatabaseRebuild {
         let run = try items.start()
         while try run.step() {
             let copied = try self.row(run, &places)
-            // Rows that come twice mean that one page has replaced another.
+            // A row number that does not rise means that one page has replaced another.
             if let last = numbers.last, copied.number <= last {
                 throw SystemError(.corrupt, during: KeychainFailure.repairing)
             }
@@ -256,9 +256,9 @@ struct DatabaseRebuild {
         return numbers
     }
 
-    /// The row that `run` is at, in the first of its place's versions in which part N opens. That
-    /// part is bound to every hash of the row and of its place, so the indexes are made only of
-    /// unchanged hashes.
+    /// Reads the row that `run` is at under the first version of its place in which part N opens.
+    /// Part N is bound to every hash of the row and of its place, so if it opens, none of these
+    /// hashes was changed.
     ///
     /// - Throws: ``SystemError``: `lockedRow`.
     private func row(
@@ -287,8 +287,8 @@ struct DatabaseRebuild {
     }
 
     /// Adds the row that `run` is at. While an index was damaged, an item may have been added a
-    /// second time. Then the row that was written last is the item, unless only it is damaged; the
-    /// other row goes into quarantine.
+    /// second time. Then the row that was written last is kept, unless only that row is damaged;
+    /// the other row goes into quarantine.
     ///
     /// - Returns: Whether nothing went into quarantine.
     private func insert(
@@ -361,7 +361,7 @@ struct DatabaseRebuild {
 
     // Places.
 
-    /// What table `place` and the index that has the same columns say of each place.
+    /// The versions of each place in table `place` and in the index with the same columns.
     ///
     /// - Throws: ``SystemError/Code/corrupt`` if neither can be read.
     private func knownPlaces() throws(SystemError) -> PlaceVersions {
@@ -398,9 +398,9 @@ struct DatabaseRebuild {
 
     // Rows that a damaged table does not show any more.
 
-    /// A row that its table has lost is still named by its index. An entry with the name of a row
-    /// that the table has under another number is the index's own damage, and so is an entry
-    /// without a whole name.
+    /// Checks that index `item_by_place` names no row that the table has lost. An entry proves no
+    /// loss, because the entry itself is damaged, if the table has its name under another number or
+    /// if its name is incomplete.
     ///
     /// - Parameter numbers: The numbers of all rows in the table, in rising order.
     private func checkNothingIsLost(_ numbers: [Int64]) throws(SystemError) {
@@ -460,7 +460,7 @@ struct DatabaseRebuild {
     }
 }
 
-/// What index `item_by_place` has of a row.
+/// The name of a row in index `item_by_place`.
 private struct RowName: Hashable {
     let place: Int64
     let account: IndexHash
@@ -484,7 +484,7 @@ private struct PlaceVersions {
     private var ids: [ServiceHashes: Int64] = [:]
     private var usedIDs: Set<Int64> = []
 
-    /// What the place with that id may be.
+    /// The known versions of the place with that id.
     subscript(id: Int64) -> [ServiceHashes] { versions[id] ?? [] }
 
     /// The places in the table that no row has proved.

@@ -46,7 +46,7 @@ package struct OpenedBackup: Sendable {
     /// The id of the keychain that the backup was made from: 32 hexadecimal digits.
     package var keychainID: String { reader.origin.keychainID.description }
 
-    /// When it was made, in seconds since 2001-01-01 00:00 UTC.
+    /// When the backup was made, in seconds since 2001-01-01 00:00 UTC.
     package var date: Double { Double(reader.origin.milliseconds) / 1000 - 978_307_200 }
 
     /// Reads the file to its end, which authenticates all of it.
@@ -77,7 +77,6 @@ package struct OpenedBackup: Sendable {
 package struct BackedUpItem: Sendable {
     /// Class, attributes with both dates, synchronizable flag and protection class.
     package let properties: NewItem
-    /// The access group of the item.
     package let accessGroup: AccessGroup
     /// The value's size in bytes; nil for an item without a value.
     package let valueByteCount: Int?
@@ -94,12 +93,12 @@ extension Keychain {
     /// So memory holds one item at a time, and the log grows by the size of the restored items.
     /// Other writers wait until their deadlines.
     ///
-    /// Items keep the dates of the backup. An item that replaces another one keeps the persistent
-    /// reference of that one.
+    /// Items keep the dates of the backup. An item that replaces another one takes over that one's
+    /// persistent reference.
     ///
     /// - Parameters:
-    ///   - policy: The treatment of items that the keychain has already; nil refuses all if there
-    ///     are any.
+    ///   - policy: The treatment of items that the keychain has already; nil refuses the whole
+    ///     restore if there are any.
     ///   - isDryRun: Whether only to report what a restore would do.
     /// - Throws: ``KeychainFailure``: `damaged` for a damaged backup; `locked` unless all classes
     ///   that may leave the device are open; `duplicateItem` without a policy; `timedOut`,

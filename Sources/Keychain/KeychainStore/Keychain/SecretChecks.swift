@@ -5,8 +5,8 @@ package import ValetKeychainModel
 internal import ValetKeys
 package import ValetSealing
 
-// Checks of a passcode, a recovery key and the device key without a change, which a command makes
-// before it asks the user further questions. An unlock checks the passcode in the same way:
+// Read-only checks of a passcode, a recovery key and the device key. A command makes them before it
+// asks the user further questions. An unlock checks the passcode in the same way:
 // `KeychainPasscodes.protector` stretches it, and `LockedKeybag.unlock` opens the keys with the
 // result.
 

@@ -106,7 +106,7 @@ extension KeychainPasscodes {
         }
     }
 
-    /// The size of the database and its log.
+    /// The size of the database and its write-ahead log.
     private func byteCount() throws(SystemError) -> Int64 {
         let log = try keychain.directory.check(file: KeychainFile.database + "-wal")
         let database = try keychain.directory.check(file: KeychainFile.database)

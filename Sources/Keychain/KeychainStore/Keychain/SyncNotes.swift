@@ -7,7 +7,7 @@ internal import ValetSystem
 /// The state of sync, which its agent has noted in the keychain. `ValetKeychain.syncState` gives it
 /// to applications, which do not link sync.
 extension Keychain {
-    /// The notes of the agent that say so: docs/FORMAT.md §12.
+    /// The notes of the agent that contain the state: docs/FORMAT.md §12.
     package enum SyncNote: String, CaseIterable {
         /// Which circle the keychain is in.
         case circle

@@ -7,11 +7,11 @@ package import ValetSealing
 internal import ValetSystem
 
 /// The secrets that this device's keys in a circle are made from: docs/SYNC.md §2. `valet sync`
-/// sets new ones when a device creates or joins a circle. Transactions on rows find them in
+/// sets new ones when a device creates or joins a circle. Row transactions get them from
 /// `RowKeys.syncSecret`.
 extension Keychain {
-    /// Stores new sync secrets, in place of those that the keychain has. Creates a keychain that
-    /// does not exist. Finishes an interrupted change of keys first. A locked keychain stays
+    /// Stores new sync secrets, in place of those that the keychain has. Creates the keychain if
+    /// there is none. Finishes an interrupted change of keys first. A locked keychain stays
     /// locked, with the new secret of the scope `afterFirstUnlock` if that scope is open.
     ///
     /// - Parameters:

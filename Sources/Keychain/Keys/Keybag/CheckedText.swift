@@ -3,10 +3,11 @@
 package import ValetKeychainModel
 package import ValetSealing
 
-/// A secret that a person types: two characters of kind and version, the payload, and six of check.
+/// A secret that a person types: two characters for kind and version, the payload, and six check
+/// characters.
 ///
-/// The form of docs/FORMAT.md §4.6, in Crockford's base32, for recovery keys and for invitations to
-/// a circle.
+/// Recovery keys and invitations to a circle have this form, in Crockford's base32:
+/// docs/FORMAT.md §4.6.
 package struct CheckedText: Sendable {
     /// `V1`, and 32 characters.
     static let recoveryKey = CheckedText(
@@ -15,7 +16,7 @@ package struct CheckedText: Sendable {
     package static let invitation = CheckedText(
         kind: [18, 1], payloadCount: 26, checksumName: "valet-invitation", noun: "invitation")
 
-    /// Why a text is refused, without any of the text.
+    /// Why a text is refused. Contains no part of the text.
     enum Mistake: Hashable {
         /// A character that no such text has. `position` counts all characters from 1.
         case character(position: Int)
@@ -145,7 +146,7 @@ package enum Base32 {
 /// The checksum of BIP 350 (Bech32m): six values that fit the values before them.
 ///
 /// It is a BCH code over GF(32). Among up to 89 values it finds every change of up to four of them
-/// (BIP 173, "Checksum design"), hence each pair that changed places.
+/// (BIP 173, "Checksum design"), so it also finds every swap of two values.
 struct Bech32Checksum {
     static let count = 6
     private static let generator: InlineArray<5, UInt32> = [

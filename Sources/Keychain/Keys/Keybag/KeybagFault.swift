@@ -6,7 +6,7 @@ internal import ValetSystem
 
 /// Why a keybag does not open. ``KeychainFailure`` carries its words.
 ///
-/// The key hierarchy is that of docs/FORMAT.md §4. The module knows bytes and keys only; its
+/// The key hierarchy is that of docs/FORMAT.md §4. This module handles only bytes and keys; its
 /// callers store keybags and secrets.
 enum KeybagFault: Hashable {
     case malformed
@@ -67,7 +67,7 @@ enum KeybagFault: Hashable {
 }
 
 extension KeychainFailure {
-    /// What is being done when a keybag does not open. Callers name their own operation instead.
+    /// The operation of a failure for which none is given. Callers replace it by their own.
     package static let openingKeybag = "open the keybag"
 
     init(
@@ -79,8 +79,8 @@ extension KeychainFailure {
 
     /// The failure for a failed unwrap.
     ///
-    /// - Parameter wrongKey: What is wrong if the given key is not the wrapping key. That means a
-    ///   changed keybag, unless the user typed the key.
+    /// - Parameter wrongKey: The fault if the given key is not the wrapping key: a changed keybag,
+    ///   unless the user typed the key.
     init(_ error: SystemError, wrongKey: KeybagFault = .tampered) {
         let fault: KeybagFault =
             switch error.code {

@@ -110,7 +110,8 @@ package struct Argon2Record: Hashable, Sendable {
 /// A sealed object of a TPM, in records 0x0120 and 0x0121 (docs/FORMAT.md §4.8). Only a TPM can
 /// check the content of its areas; this checks the outer form.
 enum TPMObjectRecord {
-    /// Four parts, 34 bytes of name, no or ten bytes of registers.
+    /// Checks that there are four parts, that the name has 34 bytes, and that the registers have
+    /// none or ten.
     ///
     /// - Throws: ``KeychainFailure/Code/keychainDamaged``.
     static func check(_ body: [UInt8]) throws(KeychainFailure) {
@@ -129,7 +130,8 @@ enum TPMObjectRecord {
         guard registers.isEmpty || isOneBank(registers) else { throw .malformedKeybag }
     }
 
-    /// One bank, SHA-256, three bytes of bits that are not all zero.
+    /// Whether the registers are of one bank, SHA-256, with a bitmap of three bytes that is not
+    /// zero.
     private static func isOneBank(_ registers: [UInt8]) -> Bool {
         registers.count == 10 && registers.starts(with: [0, 0, 0, 1, 0, 0x0b, 3])
             && registers.suffix(3).contains { $0 != 0 }

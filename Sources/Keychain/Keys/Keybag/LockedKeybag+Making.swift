@@ -21,7 +21,7 @@ extension LockedKeybag {
     /// Makes the keybag of the epoch after that of `old`, with random keys, and with the sync
     /// secrets of `old`.
     ///
-    /// Does not check the MAC of `old`: a change of keys also unlocks `old`, which does.
+    /// Does not check the MAC of `old`. A change of keys also unlocks `old`, which checks the MAC.
     /// - Parameters:
     ///   - new: Where the device secret comes from, and which recovery key will open the keybag. To
     ///     keep the recovery key of `old`, pass the one of a keybag that was unlocked. Nil revokes
@@ -37,8 +37,8 @@ extension LockedKeybag {
         try self.init(succeeding: old, oldKeys, as: new, protector, settings)
     }
 
-    /// As ``init(succeeding:openedBy:as:protector:settings:)``, with a recovery key. Without the
-    /// device secret of `old`, its sync secrets are lost.
+    /// As ``init(succeeding:openedBy:as:protector:settings:)``, with a recovery key. If `opener`
+    /// lacks the device secret of `old`, the sync secrets of `old` are lost.
     package init(
         succeeding old: LockedKeybag, recoveredBy opener: borrowing RecoveryProtector,
         as new: KeybagPlace, protector: borrowing Protector, settings: [UInt8]
@@ -51,7 +51,8 @@ extension LockedKeybag {
         succeeding old: LockedKeybag, _ oldKeys: borrowing WrappingKeys, as new: KeybagPlace,
         _ protector: borrowing Protector, _ settings: [UInt8]
     ) throws(KeychainFailure) {
-        // The database counts in 63 bits, and a keybag that a recovery key opens may be forged.
+        // The database stores epochs in 63 bits. A keybag that a recovery key opens may be forged,
+        // and have any epoch.
         guard old.epoch.rawValue < UInt64(Int64.max) else {
             throw KeychainFailure(.malformed)
         }
@@ -109,7 +110,6 @@ extension LockedKeybag {
 
 /// Where a keybag's device secret comes from, and which recovery key opens it.
 package struct KeybagPlace: Sendable {
-    /// Where the device secret comes from.
     package let deviceSource: DeviceKeySource
     /// The public half of the recovery key; nil for none.
     package let recovery: PublicKey?

@@ -83,8 +83,8 @@ extension LockedKeybag {
         }
     }
 
-    /// Identifies this keybag and the settings beside it to code that has seen them authenticated.
-    /// It proves nothing: anyone can compute it.
+    /// The digest of this keybag and the settings beside it, by which code that has authenticated
+    /// them recognizes them. The digest itself proves nothing: anyone can compute it.
     package func digest(settings: [UInt8]) -> Digest {
         let bytes = authenticatedBytes
         var parts = LengthPrefixed(reservingByteCount: 8 + bytes.count + settings.count)
@@ -116,8 +116,8 @@ extension LockedKeybag {
 
     /// The same keybag, opened also by the recovery key with this public half.
     ///
-    /// An earlier recovery key no longer opens it, but still opens earlier copies: only a new epoch
-    /// revokes it.
+    /// An earlier recovery key does not open the new keybag, but still opens earlier copies: only a
+    /// new epoch revokes that key.
     /// - Throws: As ``unlock(with:settings:)``; ``KeychainFailure/Code/keychainDamaged`` for a
     ///   public key that nothing can be sealed to.
     package func addingRecoveryKey(
@@ -146,11 +146,12 @@ extension LockedKeybag {
     }
 
     /// Opens the keybag with a recovery key: the classes that may migrate, and the index key. With
-    /// the device secret also the classes of this device only, but never the one that needs the
-    /// passcode.
+    /// the device secret, it also opens the classes of this device only, except the one that needs
+    /// the passcode.
     ///
-    /// Use the keys only to reseal items in a new epoch, never to write: without the device secret,
-    /// anyone could have made this keybag for the same public key.
+    /// Use the keys only to reseal items in a new epoch, never to write. Without the device secret,
+    /// the MAC proves only that the keybag is whole: a writer of the database can make another
+    /// keybag for the same public key.
     /// - Parameter settings: The bytes beside the keybag that its MAC covers: docs/FORMAT.md §4.3.
     /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong recovery key, or if there
     ///   is none; `keyUnavailable` for the device secret of another keychain; `keychainDamaged`;
@@ -191,7 +192,7 @@ extension LockedKeybag {
     }
 }
 
-/// The keys that the keys of one epoch are wrapped under: docs/FORMAT.md §4.2.
+/// The keys from which the wrapping keys of one epoch are derived: docs/FORMAT.md §4.2.
 struct WrappingKeys: ~Copyable {
     let root: RootKey
     let device: DeviceKEK?
@@ -213,7 +214,8 @@ struct WrappingKeys: ~Copyable {
         passcode = protector.passcodeKEK(for: keychainID)
     }
 
-    /// What wraps the key of `protectionClass`; nil if a key for that is missing.
+    /// The key that wraps the key of `protectionClass`; nil if it cannot be derived because the
+    /// device's or the passcode's key is missing.
     func kek(of protectionClass: ProtectionClass) -> ClassKEK? {
         guard protectionClass.isThisDeviceOnly else {
             return KeyedHash.derive(from: root, .classKEK) { $0.append(protectionClass.code) }
@@ -233,7 +235,8 @@ struct WrappingKeys: ~Copyable {
         return hash.derive()
     }
 
-    /// What wraps the secret half of a presence pair; nil if a key for that is missing.
+    /// The key that wraps the secret half of a presence pair; nil if it cannot be derived because
+    /// the device's or the passcode's key is missing.
     func kek(of pair: PresencePair) -> PresenceKEK? {
         var hash = KeyedHash(root, pair == .passcode ? .presencePasscode : .presencePerson)
         switch device {
@@ -248,6 +251,6 @@ struct WrappingKeys: ~Copyable {
         return hash.derive()
     }
 
-    /// What wraps the index key.
+    /// The key that wraps the index key.
     var indexKEK: IndexKEK { KeyedHash.derive(from: root, .indexKEK) }
 }

@@ -20,10 +20,10 @@ package struct LockedKeybag: Sendable {
     package let deviceKeyID: KeyID
     /// The body of each record by its tag: wrapped keys and their parameters.
     package internal(set) var records: [KeybagTag: [UInt8]]
-    /// The code that authenticates the keybag with the settings beside it.
+    /// The MAC over the keybag and the settings that are stored with it.
     package internal(set) var mac: Digest
 
-    /// Checks by its id that the keybag was made with `secret`.
+    /// Checks that the keybag was made with `secret`, by comparing the ids of the device secrets.
     ///
     /// - Throws: ``KeychainFailure/Code/keyUnavailable``.
     func check(
@@ -60,7 +60,8 @@ extension LockedKeybag {
     /// The stored TPM object of the passcode's secret; nil if none is needed.
     package var tpmPasscodeObject: [UInt8]? { records[.tpmPasscodeObject] }
 
-    /// The protection level of the keychain: recorded in the keybag, not in the environment.
+    /// The protection level of the keychain, as the keybag records it; the environment has no
+    /// influence.
     package var level: ProtectionLevel {
         switch (protector, deviceSource) {
         case (.device, .ownFile): .file

@@ -32,8 +32,8 @@ package final class PresenceKeys: Sendable {
     package let passcode: KeyAgreementPair?
     /// The pair `person`; nil if it is not open.
     package let person: KeyAgreementPair?
-    /// Keys agreed on before: agreeing costs twenty times as much as opening a value, and programs
-    /// read the same few values repeatedly.
+    /// A cache of agreed keys: a key agreement costs twenty times as much as opening a value, and
+    /// programs read the same few values repeatedly.
     private let agreed = Lock<[Agreement: AgreedKey]>([:])
 
     private static let agreedCapacity = 1024
@@ -122,8 +122,8 @@ package final class PresenceKeys: Sendable {
 extension LockedKeybag {
     /// The public half of a pair, to which items are sealed; nil if the keybag lacks the pair.
     ///
-    /// Trust it only if the keybag was unlocked, or has the digest of one that was: a writer of the
-    /// database could have put another one here.
+    /// Trust it only if the keybag was unlocked, or has the digest of one that was: a program that
+    /// writes the database could have put another key here.
     /// - Throws: ``KeychainFailure/Code/keychainDamaged`` unless the record has 153 bytes;
     ///   ``KeychainFailure/Code/newerFormat`` for a wrap of a later version.
     package func publicKey(of pair: PresencePair) throws(KeychainFailure) -> PublicKey? {
@@ -160,11 +160,12 @@ extension LockedKeybag {
             person: try open(.person, with: keys))
     }
 
-    /// The pair `person`, which is open while the keychain is unlocked; nil if `opened`, the opened
-    /// keys of this keybag, lack it.
+    /// The pair `person`, which is open while the keychain is unlocked.
     ///
-    /// - Throws: ``KeychainFailure/Code/keychainDamaged`` if the secret is not that of the public
-    ///   half.
+    /// - Parameter opened: The opened keys of this keybag.
+    /// - Returns: nil if the keybag or `opened` lacks the pair.
+    /// - Throws: ``KeychainFailure/Code/keychainDamaged`` if the secret half does not belong to the
+    ///   public half.
     package func personKeys(of opened: UnlockedKeybag) throws(KeychainFailure) -> PresenceKeys? {
         guard let record = try presenceRecord(.person) else { return nil }
         switch opened.person {

@@ -95,7 +95,7 @@ package struct Protector: ~Copyable, Sendable {
     /// - Parameters:
     ///   - unsealed: The secret that the TPM released for ``StretchedRecord/authorization``; for a
     ///     new keybag, the secret that was sealed under it.
-    ///   - object: The TPM's object of that, as it is stored.
+    ///   - object: The TPM's object of that secret, as keybags store it.
     ///   - deviceObject: The TPM's object of the device secret, to make keybags of source `tpm`.
     /// - Throws: ``KeychainFailure/Code/keychainDamaged`` for an object of another form.
     package init(
@@ -143,17 +143,18 @@ package struct Protector: ~Copyable, Sendable {
         }
     }
 
-    /// The keys that the keys of `keybag` are wrapped under.
+    /// The keys under which the keys of `keybag` are wrapped.
     ///
     /// - Throws: As ``rootKey(of:)``.
     func wrappingKeys(of keybag: LockedKeybag) throws(KeychainFailure) -> WrappingKeys {
         WrappingKeys(root: try rootKey(of: keybag), self, keychainID: keybag.keychainID)
     }
 
-    /// The key that the keys of this device only are bound to.
+    /// The key that binds other keys to this device, such as `ThisDeviceOnly` class keys.
     func deviceKEK(for keychainID: KeychainID) -> DeviceKEK { secret.kek(for: keychainID) }
 
-    /// The key that the keys of items which need a passcode are bound to; nil without a passcode.
+    /// The key that binds other keys to the passcode, such as the key of the class
+    /// `whenPasscodeSetThisDeviceOnly`; nil without a passcode.
     func passcodeKEK(for keychainID: KeychainID) -> PasscodeKEK? {
         switch share {
         case .none: nil

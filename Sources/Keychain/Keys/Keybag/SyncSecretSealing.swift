@@ -6,7 +6,6 @@ package import ValetSealing
 /// The two secrets from which a device's keys in a circle are made: docs/SYNC.md §2, and
 /// docs/FORMAT.md §4.2, records 0x0501 and 0x0502. A new epoch wraps the same secrets again.
 extension LockedKeybag {
-    /// Whether the keybag has the sync secrets.
     package var hasSyncSecrets: Bool { records[.syncSecret(.afterFirstUnlock)] != nil }
 
     /// The same keybag with new sync secrets, in place of those that it has.
@@ -77,7 +76,7 @@ extension LockedKeybag {
 }
 
 extension WrappingKeys {
-    /// What wraps the sync secret of a scope; nil without the device secret.
+    /// The key that wraps the sync secret of a scope; nil without the device secret.
     func syncKEK(_ scope: KeyScope) -> SyncKEK? {
         switch device {
         case .none: return nil

@@ -40,7 +40,7 @@ enum KernelKeyring {
         return KeySerial(rawValue: Int32(try check(result, during: .publish)))
     }
 
-    /// Whether the key is still good: not revoked, expired or collected, and open to us.
+    /// Whether the key is still good: not revoked, expired or collected, and open to this process.
     ///
     /// Uses the cheapest call that finds this out: docs/decisions/0013-kernel-keys.md.
     static func isGood(_ key: KeySerial) -> Bool {
@@ -123,7 +123,7 @@ enum KernelKeyring {
         try control(KEYCTL_SETPERM, key, permissions, during: .publish)
     }
 
-    /// Makes the kernel drop the key after `seconds`, by a clock that can be set; 0 for never.
+    /// Makes the kernel drop the key after `seconds` of a clock that can be set; 0 for never.
     static func setTimeout(_ seconds: UInt32, of key: KeySerial) throws(KeychainFailure) {
         try control(KEYCTL_SET_TIMEOUT, key, Int64(seconds), during: .publish)
     }
@@ -186,7 +186,8 @@ enum KernelKeyring {
         switch keyring {
         case .user: return body(KEY_SPEC_USER_KEYRING)
         case .persistent:
-            // Linked into the thread's keyring, this thread possesses it.
+            // This thread possesses the keyring, because it is linked into the thread's own
+            // keyring.
             let serial = valet_persistent_keyring()
             guard serial > 0 else { return nil }
             defer { dropFromThread(KeySerial(rawValue: Int32(serial))) }

@@ -7,7 +7,6 @@ internal import ValetSystem
 /// The keys of one scope, of one or two epochs, as the kernel stores them: docs/FORMAT.md §10.4.
 /// ``SharedLockState`` publishes and reads payloads; ``ProcessLockState`` keeps them unsealed.
 final class KeyPayload: Sendable {
-    /// The most bytes of a payload.
     static let maximumByteCount = 1024
 
     let keychainID: KeychainID
@@ -143,8 +142,8 @@ extension KeyScope {
         classes.filter { $0 != .whenPasscodeSetThisDeviceOnly }
     }
 
-    /// The prefixes of the names of a keychain's payloads, or of all keychains'. The second prefix
-    /// belongs to an earlier form, whose payloads are only removed.
+    /// The name prefixes of the payloads of a keychain, or of all keychains if `keychainID` is nil.
+    /// The second prefix belongs to an earlier form, whose payloads are only removed.
     static func namePrefixes(of keychainID: KeychainID?) -> [String] {
         ["valet:2:", "valet:1:"].map { prefix in keychainID.map { "\(prefix)\($0):" } ?? prefix }
     }

@@ -82,7 +82,7 @@ struct LockPage: Sendable {
     }
 
     /// Changes the mark of the scope `whileUnlocked`, or with `all` both marks. Once this returns,
-    /// keys that were bound to an old mark open nothing.
+    /// keys that were bound to a replaced mark open nothing.
     func change(all: Bool) throws(SystemError) {
         let isPage = (try? marks()) != nil
         let new = LockMarks.random()
@@ -96,13 +96,13 @@ struct LockPage: Sendable {
     }
 }
 
-/// The page of one keychain's folder as a process knows it: an open file, whose name is checked
-/// again from time to time.
+/// The page of one keychain's folder as a process knows it: an open file. At intervals, the process
+/// checks that the file's path still leads to it.
 final class PageWatch: Sendable {
     /// The path of the keychain's folder.
     let folder: String
     private let path: String
-    /// A child of `fork` begins with nothing: a thread of its parent may have held the mutex.
+    /// Empty in a child of `fork`, because a thread of the parent may have held the mutex.
     private let memory = ProcessLocal<Memory> { _ in Memory() }
 
     init(folder: String) {
@@ -112,7 +112,7 @@ final class PageWatch: Sendable {
 
     private struct Held {
         let page: LockPage
-        /// When the name last led to this file.
+        /// When the path was last seen to lead to this file.
         var lastLook: BootTime
     }
 
@@ -120,11 +120,11 @@ final class PageWatch: Sendable {
         let held = Lock<Held?>(nil)
     }
 
-    /// For how many milliseconds the name is assumed to lead to the open file.
+    /// For how many milliseconds the path is assumed to lead to the open file.
     static let lookInterval: UInt64 = 100
 
     /// The marks at this moment, by one system call; nil if there is no page. Checks every 100 ms
-    /// which file the name leads to.
+    /// which file the path leads to.
     ///
     /// - Throws: ``KeychainFailure``: `inputOutput` if the marks cannot be read.
     func marks(at now: BootTime) throws(KeychainFailure) -> LockMarks? {

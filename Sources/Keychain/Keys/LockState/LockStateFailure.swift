@@ -4,9 +4,9 @@ internal import Glibc
 package import ValetKeychainModel
 internal import ValetSystem
 
-// Failures of the module, which keeps the opened keys of an unlocked keychain where every process
-// of the user finds them. None contains bytes of a key. The states are in docs/ARCHITECTURE.md,
-// "Lock states"; the bytes in docs/FORMAT.md §10.
+// Failures of this module, which shares the opened keys of an unlocked keychain among the
+// processes of the user. No failure contains bytes of a key. The states are in
+// docs/ARCHITECTURE.md, "Lock states"; the bytes in docs/FORMAT.md §10.
 
 extension KeychainFailure.Code {
     static let keyNotFound = kernel("keyNotFound", "they are missing")
@@ -20,12 +20,12 @@ extension KeychainFailure.Code {
     package static let kernelRefuses = kernel("kernelRefuses", "not allowed here")
     /// The keychain is not unlocked, so nothing can be renewed or replaced.
     package static let notUnlocked = kernel("notUnlocked", "the keychain is not unlocked")
-    /// The kernel's key does not open: another program changed it.
+    /// The payload of the kernel's key does not open: another program changed it.
     static let changedByOthers = kernel("changedByOthers", "another program changed them")
     /// The keychain's folder cannot be written, or no folder belongs to the user alone. Keys are
     /// not shared then, because a lock could not remove them.
     static let cannotShare = kernel("cannotShare", "the folder for them cannot be used")
-    /// The bytes are not a payload, or a damaged one.
+    /// The bytes are no payload, or the payload is damaged.
     static let payloadDamaged = kernel("payloadDamaged", "they are damaged")
     static let payloadNewer = kernel("payloadNewer", "a newer version made them")
     /// The keys handed over are not those of one or two epochs of this keychain.

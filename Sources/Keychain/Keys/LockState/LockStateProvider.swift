@@ -7,11 +7,10 @@ internal import ValetSystem
 
 /// The place of a keychain's opened keys, and the reason for it.
 ///
-/// Keys are shared only if a person is logged in. Services and containers keep their own: the
-/// kernel's keyrings distinguish neither, so a container would share the keys of the user with the
-/// same number.
+/// Keys are shared only if a person is logged in. Services and containers keep keys of their own.
+/// The kernel's keyrings distinguish neither, so a container would share the keys of the user with
+/// the same user id.
 package struct LockStateProvider: Hashable, Sendable {
-    /// The two places.
     package enum Place: String, Hashable, Sendable {
         /// The kernel's user keyring: all processes of the user share the state.
         case kernel
@@ -19,12 +18,10 @@ package struct LockStateProvider: Hashable, Sendable {
         case process
     }
 
-    /// Where the keys are.
     package let place: Place
     /// Why, in words for `valet status` and `valet doctor`.
     package let reason: String
 
-    /// Keys in `place`, for that reason.
     package init(_ place: Place, _ reason: String) {
         self.place = place
         self.reason = reason
@@ -44,7 +41,7 @@ package struct LockStateProvider: Hashable, Sendable {
         package var isElevated = false
         /// Why the kernel refuses keyrings; nil if it does not.
         package var refusal: KeychainFailure?
-        /// Whether the kernel gives an id of this run of the machine.
+        /// Whether the kernel gives a boot id.
         package var hasBootID = true
         /// The sign that this is a container; nil outside of one.
         package var container: String?
@@ -52,7 +49,7 @@ package struct LockStateProvider: Hashable, Sendable {
         package var hasOwnUserIDs = false
         /// Whether the clock differs from the machine's (time_namespaces(7)).
         package var hasOwnClock = false
-        /// The control groups of cgroups(7): of version 2, and of systemd's own tree.
+        /// The paths of this process in cgroups(7): of version 2, and of systemd's own hierarchy.
         package var groups: [String] = []
         /// The login user of audit(8).
         package var login = Login.absent
@@ -69,7 +66,8 @@ package struct LockStateProvider: Hashable, Sendable {
             case absent
         }
 
-        /// Describes an ordinary process of no user.
+        /// Describes an ordinary process outside of containers, for which the kernel keeps no login
+        /// user.
         package init() {}
     }
 
@@ -182,7 +180,7 @@ extension LockStateProvider.Circumstances {
         }
     }
 
-    /// The paths of version 2 and of systemd's own tree, without the leading slash.
+    /// The cgroup paths of version 2 and of systemd's own hierarchy, without the leading slash.
     private static func groups(_ text: String) -> [String] {
         text.split(whereSeparator: \.isNewline).compactMap { line in
             let fields = line.split(

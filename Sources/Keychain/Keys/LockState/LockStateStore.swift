@@ -45,8 +45,7 @@ package final class LockStateStore: Sendable {
 
     private var isForSharing: Bool { chosen.place == .kernel }
 
-    /// Where the keys are: in this process instead of the chosen place once they could not be
-    /// shared.
+    /// Where the keys are: in the chosen place, or in this process if they could not be shared.
     package var provider: LockStateProvider {
         guard let fallback = process.fallback else { return chosen }
         let room = fallback.code == .quotaExceeded ? KernelKeyring.room().map { " (\($0))" } : nil
@@ -58,8 +57,8 @@ package final class LockStateStore: Sendable {
 
     /// The state at this moment.
     ///
-    /// Two system calls and no allocation while the last reading is still valid. The first process
-    /// that sees keys past their deadline ends them.
+    /// Makes two system calls and no allocation while the last reading is still valid. The first
+    /// process that sees keys past their deadline ends them.
     ///
     /// - Parameter marks: The one or two epochs of the database. Keys that do not cover all of them
     ///   are ignored.
@@ -221,15 +220,15 @@ package final class LockStateStore: Sendable {
     }
 }
 
-/// The marks at one moment, which a lock changes.
+/// The marks at one moment. A lock changes the marks.
 package struct LockMoment: Sendable {
     let marks: LockMarks?
 }
 
 /// Auto-lock: docs/decisions/0020-auto-lock.md.
 extension LockStateStore {
-    /// Notes a use of keys of the scope `whileUnlocked`. One comparison; with an idle time, also a
-    /// reading of the clock.
+    /// Notes a use of keys of the scope `whileUnlocked`. Costs one comparison and, with an idle
+    /// time, a reading of the clock.
     package func noteUse() { use.note(now) }
 
     /// Whether a use was noted that extends the period: ``renew()`` is due.
@@ -291,7 +290,7 @@ extension LockStateStore {
     /// Replaces the keys of the scope `afterFirstUnlock` while the keychain is locked. Never opens
     /// a keychain that was locked with all scopes.
     ///
-    /// If they cannot be shared: as ``replaceKeys(with:)``.
+    /// Keys that cannot be shared stay in this process, as with ``replaceKeys(with:)``.
     /// - Throws: ``KeychainFailure``: `notUnlocked` if the keychain was not unlocked since it was
     ///   locked with all; ``KeychainFailure``: `wrongKeys`, `inputOutput`.
     package func replaceFirstUnlockKeys(with epochs: [EpochKeys]) throws(KeychainFailure) {

@@ -3,7 +3,8 @@
 package import ValetKeychainModel
 package import ValetSealing
 
-/// Whether a keychain with a passcode is unlocked, and which keys are open (keys and states, 1.5).
+/// Whether a keychain with a passcode is unlocked, and which keys are open:
+/// spec/keys-and-states.md §5.
 package enum LockStatus: Sendable {
     /// State U: the keys of all classes are open.
     case unlocked(OpenedKeys)
@@ -126,24 +127,20 @@ package struct EpochKeys: Sendable {
     /// The digest of the keybag with the settings beside it, as the database has them.
     package let digest: Digest
 
-    /// Combines both.
     package init(_ keybag: UnlockedKeybag, digest: Digest) {
         self.keybag = keybag
         self.digest = digest
     }
 
-    /// The identity of the epoch.
     package var mark: EpochMark { EpochMark(epoch: keybag.epoch, digest: digest) }
 }
 
 /// The identity of an epoch of keys.
 package struct EpochMark: Hashable, Sendable {
-    /// The number of the epoch.
     package let epoch: Epoch
     /// The digest of its keybag with the settings beside it, as the database has them.
     package let digest: Digest
 
-    /// Names an epoch.
     package init(epoch: Epoch, digest: Digest) {
         self.epoch = epoch
         self.digest = digest

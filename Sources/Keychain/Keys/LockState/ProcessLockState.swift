@@ -8,7 +8,7 @@ internal import ValetSystem
 /// shared.
 ///
 /// A lock that ends shared keys also ends these, because both are bound to the marks in the
-/// keychain's folder. A child of `fork` begins before the first unlock.
+/// keychain's folder. A child of `fork` starts in the state before the first unlock.
 final class ProcessLockState: Sendable {
     private let held = ProcessLocal<Held> { _ in Held() }
     private let page: PageWatch
@@ -26,7 +26,7 @@ final class ProcessLockState: Sendable {
         var unlockedKeys: OpenedKeys?
         /// The marks from before the passcode was checked; nil if the folder had none.
         var marks: LockMarks?
-        /// When these were last compared with the folder's.
+        /// When ``marks`` were last compared with the marks in the folder.
         var lastCheck: BootTime?
         /// Why nothing is unlocked.
         var cause = LockCause.notUnlocked
@@ -41,13 +41,11 @@ final class ProcessLockState: Sendable {
     /// Why the stored keys could not be shared; nil if none are stored.
     var fallback: KeychainFailure? { held.value.state.withLock { $0.fallback } }
 
-    /// Whether keys are stored.
     var hasKeys: Bool { held.value.state.withLock { $0.lockedKeys != nil } }
 
     /// The period of the stored keys; nil if they are not unlocked.
     var period: UnlockPeriod? { held.value.state.withLock { $0.unlocked?.period } }
 
-    /// The state at this moment.
     func current(expecting marks: [EpochMark], now: () -> BootTime) -> LockStatus {
         do {
             return try followingLocks(at: .now) { state in
@@ -69,8 +67,8 @@ final class ProcessLockState: Sendable {
         }
     }
 
-    /// Drops keys that a lock has ended since they were opened, then calls `body` on the rest
-    /// before another thread can change it.
+    /// Drops the keys that a lock has ended since they were opened, and calls `body` on the
+    /// remaining state under the same mutex.
     ///
     /// - Throws: ``KeychainFailure``: `inputOutput` if the marks cannot be read.
     private func followingLocks<R>(
@@ -152,7 +150,7 @@ final class ProcessLockState: Sendable {
         }
     }
 
-    /// Extends the period after a use; does nothing once it is over.
+    /// Extends the period after a use; does nothing once the period is over.
     func renew(now: BootTime) {
         let period: UnlockPeriod? = held.value.state.withLock { state in
             guard let unlocked = state.unlocked, !unlocked.period.hasEnded(at: now) else {

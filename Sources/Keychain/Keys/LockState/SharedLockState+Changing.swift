@@ -7,7 +7,7 @@ internal import ValetSystem
 
 /// Unlocking, and replacing open keys: docs/FORMAT.md §10.6.
 ///
-/// The caller holds the lock of writers. ``lock(all:)`` does not, and may run at any time.
+/// The caller holds the writers' lock, except for ``lock(all:)``, which may run at any time.
 extension SharedLockState {
     /// The payloads to publish, and whether they only replace open keys.
     struct Publication {
@@ -22,15 +22,15 @@ extension SharedLockState {
         let entry: SharingEntry
     }
 
-    /// Replaces everything published by these payloads.
+    /// Publishes these payloads in place of everything that was published.
     ///
     /// A kill at any moment leaves the old keys or the new ones.
     ///
     /// - Returns: The scopes that are open now, without those that a concurrent lock has ended.
     /// - Throws: ``KeychainFailure``: `quotaExceeded` if there was no room for half a second (the
-    ///   kernel frees room with a delay); `kernelRefuses`; `cannotShare`. The old keys stay
-    ///   published then. `inputOutput`, with nothing published, if an unlock cannot read the page
-    ///   of locks afterwards.
+    ///   kernel frees room with a delay); `kernelRefuses`; `cannotShare`. After each of these, the
+    ///   old keys stay published. `inputOutput`, with nothing published, if an unlock cannot read
+    ///   the page of locks afterwards.
     func publish(
         _ publication: Publication, now: BootTime
     ) throws(KeychainFailure) -> Set<KeyScope> {
@@ -274,10 +274,10 @@ extension SharedLockState {
     }
 }
 
-/// Locking, which waits for no other lock: docs/FORMAT.md §10.6.
+/// Locking, which does not wait for the writers' lock: docs/FORMAT.md §10.6.
 extension SharedLockState {
-    /// Removes keys from every process: those of the scope `whileUnlocked`, or with `all` of both
-    /// scopes.
+    /// Removes keys from every process: those of the scope `whileUnlocked`, or with `all` those of
+    /// both scopes.
     ///
     /// - Throws: ``KeychainFailure``: `inputOutput` if the marks could not be changed. Shared
     ///   keys are gone nevertheless.
@@ -319,8 +319,8 @@ extension SharedLockState {
         }
     }
 
-    /// Waits until earlier checks of other threads and processes no longer count: a millisecond, or
-    /// for a new page the time after which its name is looked up again.
+    /// Waits until no thread or process relies on an earlier check: a millisecond, or for a new
+    /// page the interval at which processes look up its name again.
     static func awaitChecks(isNew: Bool = false) {
         BootTime.wait(milliseconds: isNew ? PageWatch.lookInterval : 1)
     }
@@ -345,7 +345,7 @@ extension SharedLockState {
         }
     }
 
-    /// Changes that others made to keys of this keychain in the kernel, in words.
+    /// Descriptions of changes that others made to this keychain's keys in the kernel.
     func findings(_ now: () -> BootTime) -> [String] {
         var findings: [String] = []
         for scope in [KeyScope.whileUnlocked, .afterFirstUnlock] {

@@ -5,8 +5,9 @@ internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSystem
 
-/// The opened keys of one keychain where every process of the user finds them: sealed in the
-/// kernel, under a key from a file of the user's and a mark in the keychain's folder.
+/// The opened keys of one keychain, shared by the processes of the user. They are sealed in the
+/// kernel's keyring, under a key derived from the user's sharing file and from a mark in the
+/// keychain's folder.
 ///
 /// docs/FORMAT.md §10.5 has the bytes and the steps. The last reading is remembered, and valid as
 /// long as mark and key stay the same.
@@ -53,7 +54,7 @@ final class SharedLockState: Sendable {
 
     var remembered: Remembered? { memory.value.remembered.withLock { $0 } }
 
-    /// Forgets the last reading; the keys are wiped with their last user.
+    /// Forgets the last reading; the keys are wiped when nothing refers to them any more.
     func forget() { remember(nil) }
 
     func remember(_ remembered: Remembered?) {
@@ -81,7 +82,7 @@ final class SharedLockState: Sendable {
 
     /// The data to which sharing keys are bound in this process.
     ///
-    /// - Throws: ``KeychainFailure``: `kernelRefuses` if the kernel gives no id of this run.
+    /// - Throws: ``KeychainFailure``: `kernelRefuses` if the kernel gives no boot id.
     func binding() throws(KeychainFailure) -> SharingBinding {
         guard let bootID = BootID.current else {
             throw KeychainFailure(.kernelRefuses, during: .probe)
@@ -151,8 +152,8 @@ extension SharedLockState {
 
     /// Whether the sharing files name the keys of `last`, and no others that would open.
     ///
-    /// - Parameter marks: Those of now. A lock that this process slept through has changed the mark
-    ///   that the keys of a later unlock are bound to.
+    /// - Parameter marks: The current marks, not those of `last`: a lock that this process missed
+    ///   has changed the mark that the keys of a later unlock are bound to.
     private func areNamed(
         _ last: Remembered, under marks: LockMarks
     ) throws(KeychainFailure) -> Bool {
@@ -185,7 +186,7 @@ extension SharedLockState {
 
     /// Reads marks, sharing files and keys of one moment.
     ///
-    /// - Throws: ``KeychainFailure``: `inputOutput` if one could not be read.
+    /// - Throws: ``KeychainFailure``: `inputOutput` if any of them cannot be read.
     private func read(
         expecting epochs: [EpochMark], _ now: () -> BootTime
     ) throws(KeychainFailure) -> LockStatus {
@@ -289,7 +290,7 @@ extension SharedLockState {
         var cause = LockCause.notUnlocked
         for file in seen.files {
             guard let entry = file.contents?[scope],
-                // Another id means a lock since then.
+                // A different id means that the keychain was locked after the entry was written.
                 seen.binding.sharingID(entry.key, scope, seen.marks[scope]) == entry.id
             else { continue }
             switch try open(entry, scope, seen) {

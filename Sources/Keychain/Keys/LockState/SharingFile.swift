@@ -39,8 +39,8 @@ struct SharingBinding: Sendable {
     }
 }
 
-/// The entry of one scope in a sharing file: the kernel's key with the payload, and the key that
-/// opens it.
+/// The entry of one scope in a sharing file: the serial number of the kernel's key that holds the
+/// payload, and the sharing key that opens the payload.
 final class SharingEntry: Sendable {
     let serial: KeySerial
     let key: SharingKey
@@ -162,8 +162,7 @@ struct OpenSharingFile: Sendable {
         }
     }
 
-    /// Overwrites the entries of `scopes` with zeros, in the open file, even if it has lost its
-    /// name.
+    /// Overwrites the entries of `scopes` with zeros in the open file, even an unlinked one.
     func empty(_ scopes: [KeyScope]) throws(SystemError) {
         for scope in scopes {
             let range = SharingContents.range(of: scope)
@@ -302,7 +301,7 @@ package struct SharingPlaces: Hashable, Sendable {
 
     /// Overwrites the entries of `scopes` in the sharing files of every keychain.
     ///
-    /// - Returns: The kernel's keys that they named.
+    /// - Returns: The serial numbers of the kernel's keys that these entries named.
     func emptyEveryFile(_ scopes: [KeyScope]) -> [KeySerial] {
         guard let bootID = BootID.current else { return [] }
         var serials: [KeySerial] = []

@@ -8,7 +8,7 @@ internal import ValetSystem
 
 /// How long a keychain is unlocked: its limits and the present deadline. docs/FORMAT.md §10.4.
 package struct UnlockPeriod: Hashable, Sendable {
-    /// Until a lock.
+    /// The period that only a lock ends.
     static let unlimited = UnlockPeriod(.none, from: BootTime(milliseconds: 0))
 
     package let limits: UnlockLimits
@@ -58,7 +58,7 @@ package struct UnlockPeriod: Hashable, Sendable {
         return deadline.milliseconds - idle
     }
 
-    /// Whether its last renewal is in the future, which no honest writer makes.
+    /// Whether its last renewal is later than `now`. No honest writer stores such a period.
     func isRenewedLater(than now: BootTime) -> Bool {
         guard let lastRenewal else { return false }
         return lastRenewal > now.milliseconds
@@ -86,10 +86,10 @@ package struct UnlockLimits: Hashable, Sendable {
 
     /// When the unlock ends even if the keychain is used; nil for never.
     package let end: BootTime?
-    /// The idle time after which it ends, at least one millisecond; nil for never.
+    /// The idle time after which the unlock ends, at least one millisecond; nil for never.
     let idleMilliseconds: UInt64?
 
-    /// - Parameter idle: The idle time after which it ends, at least one millisecond.
+    /// - Parameter idle: The idle time after which the unlock ends, at least one millisecond.
     package init(end: BootTime? = nil, idle: Duration? = nil) {
         self.init(
             end: end,
@@ -104,7 +104,7 @@ package struct UnlockLimits: Hashable, Sendable {
         self.idleMilliseconds = idleMilliseconds
     }
 
-    /// The idle time after which it ends; nil for never.
+    /// The idle time after which the unlock ends; nil for never.
     package var idle: Duration? { idleMilliseconds.map { .milliseconds($0) } }
 
     /// The time until the end; nil for no end.
@@ -127,13 +127,14 @@ final class IdleUse: Sendable {
 
     var isDue: Bool { due.load(ordering: .relaxed) }
 
-    /// Waits for a use that renews `period`; for none if use does not extend it.
+    /// From now on, only a use that renews `period` counts; no use counts if use does not extend
+    /// `period`.
     func follow(_ period: UnlockPeriod?) {
         moment.store(period?.renewalMoment?.milliseconds ?? .max, ordering: .relaxed)
         due.store(false, ordering: .relaxed)
     }
 
-    /// Waits for a use after `later`, because the period could not be renewed now.
+    /// Only a use from `later` on counts, because the period could not be renewed now.
     func postpone(until later: BootTime) {
         moment.store(later.milliseconds, ordering: .relaxed)
         due.store(false, ordering: .relaxed)
@@ -173,7 +174,7 @@ package struct BootTime: Hashable, Comparable, Sendable {
         return BootTime(milliseconds: isTooLate ? .max : later)
     }
 
-    /// Waits at least `count` milliseconds, also if signals arrive.
+    /// Waits at least `count` milliseconds, even if signals arrive.
     static func wait(milliseconds count: UInt64) {
         let end = now.advanced(byMilliseconds: count + 1)
         while now < end { usleep(1000) }

@@ -10,13 +10,15 @@ extension Batch {
     package static let maximalRecordCount = 4096
     package static let maximalCoverCount = 8192
 
-    /// How many bytes the plaintext has. At most ``MessageFormat/maximalPlaintextByteCount`` fit.
+    /// The length of the plaintext in bytes. A message holds at most
+    /// ``MessageFormat/maximalPlaintextByteCount``.
     package var byteCount: Int {
         8 + 2 + EncodedTable.byteCount(table.count) + 2 + covers.count * EncodedTable.dotByteCount
             + 2 + records.reduce(0) { $0 + $1.byteCount }
     }
 
-    /// Builds the message that `header` begins. Lists may have any order, without repetitions.
+    /// Builds the message that `header` begins. The lists may be in any order, but must not repeat
+    /// an element.
     package func built(
         _ header: MessageHeader, under key: borrowing CircleKey,
         signedBy pair: borrowing SigningPair, random: HedgeBytes
@@ -68,8 +70,8 @@ extension VerifiedMessage {
         for _ in 0..<(try reader.count(upTo: Batch.maximalCoverCount)) {
             let dot = try table.readDot(from: &reader)
             guard covers.last.map({ $0 < dot }) ?? true else { throw reader.refusal(.order) }
-            // An author may cover records of its own logs above its table: it may have had to set
-            // its position back.
+            // An author may cover records of its own logs above the positions in its table, because
+            // it may have set such a position back.
             let isRead = dot.number <= table.table[dot.log]?.number ?? 0
             guard isRead || dot.log.belongs(to: header.device) else { throw reader.refusal(.dot) }
             covers.append(dot)
@@ -90,7 +92,7 @@ extension VerifiedMessage {
     }
 }
 
-/// A table with the order in which dots name its logs.
+/// A table of logs, with the index by which dots refer to each log.
 struct EncodedTable {
     static let dotByteCount = 2 + 8 + 8
 
@@ -107,7 +109,7 @@ struct EncodedTable {
         indices = Dictionary(uniqueKeysWithValues: logs.enumerated().map { ($1, UInt16($0)) })
     }
 
-    /// Reads a table, in which the log of the message stands with the message before.
+    /// Reads a table. Its position in the log of the message must be that of the previous message.
     init(from reader: inout OpenedReader, of header: MessageHeader) throws(SyncError) {
         var table: LogTable = [:]
         var last: LogID?
@@ -158,7 +160,8 @@ extension Base {
         8 + 2 + EncodedTable.byteCount(table.count) + 2 + own.count * 16 + 4 + 2 + parts.count * 32
     }
 
-    /// Builds the message that `header` begins. ``own`` must rise; parts are in their order.
+    /// Builds the message that `header` begins. The numbers of ``own`` must rise; ``parts`` are in
+    /// the order of their indexes.
     package func built(
         _ header: MessageHeader, under key: borrowing CircleKey,
         signedBy pair: borrowing SigningPair, random: HedgeBytes
@@ -196,7 +199,7 @@ extension VerifiedMessage {
         let own = try readOwn(from: &reader, table)
         let dotCount = try reader.integer(UInt32.self)
         let partCount = try reader.count(upTo: Base.maximalPartCount)
-        // Each part has a dot.
+        // Each part has at least one dot.
         guard (dotCount == 0) == (partCount == 0), Int(dotCount) >= partCount else {
             throw reader.refusal(.count)
         }
@@ -218,7 +221,7 @@ extension VerifiedMessage {
             guard message.number > own.last?.number ?? 0 else { throw reader.refusal(.order) }
             own.append(message)
         }
-        // The last one is the message before, which the table has.
+        // The last one is the previous message, whose position is in the table.
         let before = table[header.name.log] ?? .start
         guard own.last?.number ?? 0 == before.number,
             own.last?.hashStart ?? 0 == before.hash.first
@@ -246,7 +249,7 @@ extension BasePart {
         }
     }
 
-    /// Builds the part at `place`. `table` is the base's; the entries must rise.
+    /// Builds the part at `place`. `table` is the base's; the dots of the entries must rise.
     package func built(
         _ place: Place, table: LogTable, under key: borrowing CircleKey, random: HedgeBytes
     ) -> BuiltPart {
@@ -290,7 +293,7 @@ package struct BuiltPart: Sendable {
     }
 }
 
-/// Opens the parts of a base, which must come in their order.
+/// Opens the parts of a base. They must come in the order of their indexes.
 package struct BasePartReader: Sendable {
     private let header: MessageHeader
     private let base: Base
@@ -350,7 +353,7 @@ package struct BasePartReader: Sendable {
             guard last.map({ $0 < dot }) ?? true else { throw reader.refusal(.order) }
             last = dot
             let record = try readRecord(of: dot, from: &reader)
-            // A cover of such a record would make the reader's own batch invalid.
+            // A reader that covered a record above the table would build an invalid batch.
             let isRead = dot.number <= base.table[dot.log]?.number ?? 0
             guard record == nil || isRead else { throw reader.refusal(.dot) }
             entries.append(BasePart.Entry(dot, record))

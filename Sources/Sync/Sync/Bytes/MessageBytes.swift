@@ -19,12 +19,12 @@ package enum MessageFormat {
     static let smallStep = 512
     static let headByteCount = 8 + 2 + 16 + 1 + 16 + 16 + 8 + 32 + 32 + 16 + 4
 
-    /// To a multiple of what a plaintext of `byteCount` bytes is padded.
+    /// The step for a plaintext of `byteCount` bytes, which is padded to a multiple of the step.
     static func step(ofPlaintext byteCount: Int) -> Int {
         byteCount < 2 * largeStep ? smallStep : largeStep
     }
 
-    /// To a multiple of what `byteCount` bytes were padded.
+    /// The step of a padded plaintext, which has `byteCount` bytes with its padding.
     static func step(ofPadded byteCount: Int) -> Int {
         byteCount <= 2 * largeStep ? smallStep : largeStep
     }
@@ -149,7 +149,7 @@ private func messageDigest(_ bytes: Span<UInt8>) -> Digest {
     UnkeyedHash.digest(.syncMessage) { $0.append(bytes) }
 }
 
-// Plaintexts of messages. Fields of another form are refused as what the reader reads.
+// Plaintexts of messages. The error for a malformed field names the subject of the reader.
 
 typealias OpenedReader = SecretReader<SyncError>
 
@@ -187,14 +187,14 @@ extension SecretReader<SyncError> {
         SyncError(malformed.code, rule, in: malformed.subject)
     }
 
-    /// A count of 2 bytes, of at most `limit`.
+    /// A 2-byte count that is at most `limit`.
     mutating func count(upTo limit: Int) throws(SyncError) -> Int {
         let count = Int(try integer(UInt16.self))
         guard count <= limit else { throw refusal(.limit) }
         return count
     }
 
-    /// A length of 4 bytes, of at most `limit`.
+    /// A 4-byte length that is at most `limit`.
     mutating func length(upTo limit: Int) throws(SyncError) -> Int {
         let length = try integer(UInt32.self)
         guard length <= UInt32(limit) else { throw refusal(.limit) }

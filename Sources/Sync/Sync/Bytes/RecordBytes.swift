@@ -55,7 +55,7 @@ extension RecordContent {
         case moved = 2
     }
 
-    /// Requires that an item of this content may travel in `scope`.
+    /// Checks that an item of this content may travel in `scope`.
     ///
     /// - Throws: ``SyncError``: `protection`, `content`, `moved`, `number`; `limit` if it is too
     ///   large.
@@ -110,7 +110,7 @@ extension RecordContent {
         try check(in: scope)
     }
 
-    /// No field of a content is longer: a keychain keeps no larger values.
+    /// The most bytes of a field of a content: a keychain keeps no larger values.
     private static let longestField = 32 << 20
 
     /// Reads the content of any item, also of one that may not travel, for example because it is

@@ -36,8 +36,8 @@ package struct Sponsoring: ~Copyable, Sendable {
 
     /// Reads P2. Mails that are refused as `malformed` or `tampered` change nothing.
     ///
-    /// - Throws: ``SyncError``: `malformed`, `tampered`; `invalid`, `ended`, at and after a second
-    ///   and different request, which ends the invitation.
+    /// - Throws: ``SyncError``: `malformed`, `tampered`; `invalid`, `ended`, once a second and
+    ///   different request has ended the invitation.
     package mutating func receiveRequest(_ mail: [UInt8]) throws(SyncError) -> InvitationRequest {
         let plaintext = try Mail.open(mail, .request, invitation)
         let request = try InvitationRequest(parsing: plaintext, circle: circle)
@@ -51,13 +51,13 @@ package struct Sponsoring: ~Copyable, Sendable {
         return Mail.sealed(opening, .opening, invitation, random: random)
     }
 
-    /// What this side shows; nil before a request was read, and after the end.
+    /// The four words that the sponsor shows; nil before it has read a request, and after the end.
     package var words: [String]? {
         guard let request, !isEnded else { return nil }
         return invitation.words(offer, request, opening)
     }
 
-    /// Reads P4: whether the joiner saw the same words. No ends the invitation.
+    /// Reads P4: whether the joiner saw the same words. If not, the invitation ends.
     ///
     /// - Throws: ``SyncError``: `malformed`, `tampered`; `invalid`, `ended`.
     package mutating func receiveAnswer(_ mail: [UInt8]) throws(SyncError) -> Bool {
@@ -129,7 +129,7 @@ package struct Joining: ~Copyable, Sendable {
         }
     }
 
-    /// What this side shows; nil before all mails are there, and after the end.
+    /// The four words that the joiner shows; nil before P1, P2 and P3 are known, and after the end.
     package var words: [String]? {
         guard let offer, let request, let opening, !isEnded else { return nil }
         return invitation.words(offer, request, opening)
@@ -148,7 +148,7 @@ package struct Joining: ~Copyable, Sendable {
             parsing: plaintext, after: transcript(offer, request, opening), signedBy: sponsor)
     }
 
-    /// The mail of P4: whether the person saw the same words. No ends the invitation.
+    /// The mail of P4: whether the person saw the same words. If not, the invitation ends.
     package mutating func answerMail(isSame: Bool, random: HedgeBytes) -> [UInt8] {
         precondition(words != nil, "an answer follows the words")
         if !isSame { isEnded = true }
@@ -156,7 +156,7 @@ package struct Joining: ~Copyable, Sendable {
     }
 }
 
-/// Keeps the plaintext of a step. A second and different one ends the invitation.
+/// Keeps the plaintext of a step. A second, different plaintext of that step ends the invitation.
 private func keep(
     _ plaintext: [UInt8], as step: inout [UInt8]?, or isEnded: inout Bool
 ) throws(SyncError) {
@@ -179,8 +179,8 @@ private func transcript(_ offer: [UInt8], _ request: [UInt8], _ opening: [UInt8]
 }
 
 extension Invitation {
-    /// Four words for the first 44 bits of a hash of all mails. After the sponsor's commitment,
-    /// neither the joiner nor the store can change them.
+    /// Four words for the first 44 bits of a hash of P1, P2 and P3. After the sponsor's commitment,
+    /// neither the joiner nor the store can choose them.
     fileprivate borrowing func words(
         _ offer: [UInt8], _ request: [UInt8], _ opening: [UInt8]
     ) -> [String] {
@@ -196,7 +196,7 @@ extension Invitation {
 /// It follows the joiner's yes, and nothing depends on it. The sponsor signs it together with the
 /// mails before it: otherwise anybody who has seen the invitation could seal names.
 package struct InvitationNames: Hashable, Sendable {
-    /// The most bytes of a plaintext: that of the longest mail, with its padding.
+    /// The most bytes of a plaintext: with its padding, it fills the longest mail.
     private static let maximalByteCount = 2 * 256 - 1
 
     package let names: [DeviceID: String]
@@ -266,7 +266,7 @@ package struct Invitation: ~Copyable, Sendable {
     let key: InvitationKey
     package let mailbox: MailboxID
 
-    /// Makes an invitation of 26 random bytes, of which five bits each count.
+    /// Makes an invitation from the low five bits of each of 26 random bytes.
     package init(random: borrowing SecretBytes) {
         precondition(
             random.byteCount == CheckedText.invitation.payloadCount, "130 bits in 26 bytes")
@@ -321,7 +321,7 @@ package enum Mail {
         case names = 5
     }
 
-    /// The most bytes of a mail: that of the longest name.
+    /// The most bytes of a mail: a P2 with the longest name has as many.
     package static let maximalByteCount = headByteCount + 2 * paddingStep + HedgedSeal.overhead
     private static let magic = Array("VALETINV".utf8)
     private static let version: UInt16 = 1
@@ -407,7 +407,7 @@ package struct InvitationRequest: Hashable, Sendable {
     package let member: Member
     package let name: String
 
-    /// Puts the two together. A longer name is cut.
+    /// Cuts the name to ``maximalNameByteCount`` bytes at most.
     package init(_ member: Member, name: String) {
         self.member = member
         var name = name

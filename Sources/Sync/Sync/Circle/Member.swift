@@ -86,8 +86,8 @@ package struct Member: Hashable, Sendable {
 }
 
 extension LogID {
-    /// A new log of `device`: `random` is new, and `foreign` are the hashes of the messages that
-    /// made it necessary, if any (docs/SYNC.md §5).
+    /// A new log of `device`: `random` is new, and `foreign` has the hashes of the messages that
+    /// made a new log necessary, if any (docs/SYNC.md §5).
     package init(of device: DeviceID, random: HedgeBytes, foreign: [SyncHash]) {
         let digest = UnkeyedHash.digest(.syncLog) { hash in
             hash.append(random)
@@ -101,7 +101,8 @@ extension LogID {
 /// docs/SYNC.md §2.
 ///
 /// While the keychain is locked, a device has its identity of scope `f` only. The device that
-/// founds a circle makes its pairs before there is an id, and keeps them: its circle is zero.
+/// founds a circle makes its pairs before the circle has an id, and keeps them. Their ``circle`` is
+/// zero.
 package struct ScopeIdentity: ~Copyable, Sendable {
     package let scope: KeyScope
     /// The circle that the pairs were made for; zero for the founder's.

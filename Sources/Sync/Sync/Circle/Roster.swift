@@ -8,12 +8,12 @@ internal import ValetSealing
 /// Two children of one entry begin two branches. `RosterForks.swift` chooses between them, in the
 /// same way on all devices. An entry is kept only if it follows a kept one by the rules.
 package struct Roster: Sendable {
-    /// The result for entries that were read together.
+    /// The result of ``add(_:)``.
     package struct Reading: Hashable, Sendable {
         package var added: [SyncHash] = []
         /// Entries whose parent was not read yet.
         package var waiting: [SyncHash] = []
-        /// Entries that break a rule, and which. They are not kept.
+        /// Entries that are not kept, each with the rule that it breaks.
         package var refused: [SyncHash: SyncError] = [:]
     }
 
@@ -35,7 +35,7 @@ package struct Roster: Sendable {
         var parent: SyncHash { entry.head.parent }
     }
 
-    /// How many lost siblings are kept for each entry.
+    /// The number of lost children that are kept of each entry.
     package static let maximalLostSiblings = 64
 
     package let circle: CircleID
@@ -125,11 +125,11 @@ package struct Roster: Sendable {
 
     /// Takes entries in, and then chooses the accepted branch anew.
     ///
-    /// All entries that the store shows must come together. Otherwise the store could choose by
-    /// their order which of two branches this device accepts first, and stays with.
+    /// One call must add all entries that the store shows. Otherwise the store could choose, by
+    /// their order, which of two branches this device accepts first and then stays with.
     ///
-    /// The rules are those of ``RosterState/after(_:isUsed:)``; `backdated`; and `limit` for a
-    /// sibling that lost when there are 64 of them.
+    /// An entry is refused if it breaks a rule of ``RosterState/after(_:isUsed:)``, if it is
+    /// `backdated`, and with `limit` if it is a lost sibling beyond the first 64.
     package mutating func add(_ entries: [RosterEntry]) -> Reading {
         var reading = Reading()
         // Among siblings with one author, only the smallest hash can win. So the rest of a flood
@@ -204,8 +204,8 @@ package struct Roster: Sendable {
         }
     }
 
-    /// Keeps at most 64 lost siblings for each entry, the ones that were read first. So a flood of
-    /// entries pushes out no earlier entry.
+    /// Keeps at most 64 lost children of each entry, those that were read first. So a flood of
+    /// entries does not displace an earlier entry.
     private mutating func dropSurplus(of reading: inout Reading) {
         let path = Set(acceptedPath.map(\.hash))
         for parent in Set(reading.added.compactMap { nodes[$0]?.parent }) {
@@ -242,7 +242,7 @@ package struct Roster: Sendable {
 }
 
 extension Roster {
-    /// The kept entry `hash`, which there must be.
+    /// The kept entry with this hash, which must exist.
     func node(_ hash: SyncHash) -> Node {
         guard let node = nodes[hash] else { preconditionFailure("an entry is kept") }
         return node
@@ -264,7 +264,7 @@ extension Roster {
     }
 }
 
-/// Sorts the roster files of a store before ``Roster/add(_:)`` takes entries in.
+/// Classifies the roster files of a store before ``Roster/add(_:)`` takes entries in.
 ///
 /// Any program that can write in the store can put bytes there, and name any member as their
 /// author. So the cheapest checks come first, and bytes that no member has signed are dropped
@@ -292,8 +292,8 @@ package struct RosterSieve: Sendable {
 
     package func knows(_ author: DeviceID) -> Bool { members[author] != nil }
 
-    /// Looks at the bytes of a file. Files must come by rising numbers: an entry that adds a member
-    /// comes before those that the new member signs.
+    /// Classifies the bytes of a file. The caller must pass files in the order of their numbers: an
+    /// entry that adds a member comes before those that the new member signs.
     package mutating func sift(_ bytes: [UInt8]) -> Finding {
         guard let shown = try? ShownEntry(parsing: bytes) else { return .foreign }
         // The first entry has no circle, because its hash names the circle.

@@ -25,7 +25,7 @@ package struct RosterEntry: Hashable, Sendable {
         case create(salt: Digest, Member, Wraps)
         case add(Member, Wraps)
         case remove([DeviceID], Wraps, FormerKeys)
-        /// Removes the signer, whose messages up to these count.
+        /// Removes the signer. Its messages up to these still count.
         case leave([LastMessage])
         case rotate(Wraps, FormerKeys)
 
@@ -129,8 +129,8 @@ extension Signature {
     }
 }
 
-/// An entry of a roster as a store shows it. Reading its head costs little, whatever its body has.
-/// So the signature is checked before anything else.
+/// A roster entry from a store, of which only the head is parsed. Parsing the head costs little,
+/// whatever the body contains, so the signature can be checked before the body is parsed.
 package struct ShownEntry: Sendable {
     package let head: RosterEntry.Head
     package let hash: SyncHash
@@ -248,7 +248,8 @@ extension RosterEntry.Operation {
             let message = RosterEntry.LastMessage(scope, name, hash: hash)
             guard name.number > 0 else { throw .entry(.malformed, .number) }
             guard name.log.belongs(to: signer) else { throw .entry(.malformed, .log) }
-            // Rising by scope and log alone, so that no log occurs twice.
+            // Strictly ascending by scope and log, whatever the number, so that no log occurs
+            // twice.
             if let last = messages.last {
                 guard
                     (last.scope.rawValue, last.name.log) < (scope.rawValue, name.log)

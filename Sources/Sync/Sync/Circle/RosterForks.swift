@@ -14,11 +14,12 @@ struct RosterForks {
     }
 
     private let roster: Roster
-    /// The entry at which rule 3 leaves this device.
+    /// The entry that this device had accepted. Rule 3 keeps the branch that has it.
     private let accepted: SyncHash
     private(set) var continuations: [SyncHash: Continuation] = [:]
 
-    /// Decides every fork, the latest ones first, because the continuation of a branch counts.
+    /// Decides every fork, the latest first, because each decision depends on how the branches go
+    /// on.
     init(_ roster: Roster, staying accepted: SyncHash) {
         (self.roster, self.accepted) = (roster, accepted)
         let nodes = roster.nodes.values.sorted { $0.number > $1.number }
@@ -63,7 +64,7 @@ struct RosterForks {
         case (false, true): return .second
         case (true, true): return .neither
         case (false, false):
-            // Both are members at the fork, and no entry adds two.
+            // Both are members at the fork, and no entry adds two members, so the ages differ.
             let (age, otherAge) = (fork.members[author]?.number, fork.members[other]?.number)
             return (age ?? 0) < (otherAge ?? 0) ? .first : .second
         }
@@ -90,7 +91,7 @@ struct RosterForks {
 extension Roster {
     /// The changes of lost branches that the accepted branch lacks: docs/SYNC.md §6.
     package struct Outstanding: Hashable, Sendable {
-        /// Members that lost branches removed, or that left there: the first unlocked member
+        /// The members that a lost branch removes, or that left in one. The first unlocked member
         /// removes them before its next message.
         package var removals: Set<DeviceID> = []
         /// Whether the first unlocked member makes new keys, if it has no member to remove.
@@ -106,7 +107,7 @@ extension Roster {
         }
         var gone: Set<DeviceID> = []
         for node in nodes.values where !path.contains(node.entry.hash) && !isVoid(node) {
-            // Not if another branch removes the signer.
+            // The entry does not count if another branch removes its signer.
             let isOverruled = removals.contains { removal in
                 guard case .remove(let devices, _, _) = removal.entry.operation else {
                     return false
@@ -116,7 +117,7 @@ extension Roster {
             }
             if isOverruled { continue }
             switch node.entry.operation {
-            // A device that was added there is invited again, if it is still wanted.
+            // A device that a lost branch added is invited again, if it is still wanted.
             case .create, .add: break
             case .remove(let devices, _, _): gone.formUnion(devices)
             case .leave: gone.insert(node.signer)
@@ -233,7 +234,7 @@ package struct RosterState: Sendable {
         }
     }
 
-    /// New keys, of the next epoch and for all members.
+    /// Takes new keys, which must be of the next epoch and for all members.
     private mutating func take(_ wraps: Wraps) throws(SyncError) {
         guard wraps.epoch == epoch + 1 else { throw .entry(.invalid, .epoch) }
         guard wraps.devices == members.keys.sorted() else { throw .entry(.invalid, .members) }

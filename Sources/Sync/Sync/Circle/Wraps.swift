@@ -20,7 +20,7 @@ package struct Wraps: Hashable, Sendable {
     private let ephemeral: PublicKey
     private let boxes: [Box]
 
-    /// The members that have a box, by their bytes.
+    /// The members that have a box, in the order of their ids.
     package var devices: [DeviceID] { boxes.map(\.device) }
 
     /// Seals the keys for `members`. `ephemeral` is made for this entry and wiped after it;
@@ -47,8 +47,9 @@ package struct Wraps: Hashable, Sendable {
         self.boxes = boxes
     }
 
-    /// The key of `scope` from the box of `device`, whose identity it is.
+    /// The key in the box of `device`, for the scope of `identity`.
     ///
+    /// - Parameter identity: The identity of `device`.
     /// - Throws: ``SyncError``, all `invalid`: `members` without a box; `agreement`, `seal`;
     ///   `commitment`. The signer of the entry is named.
     package func key(
@@ -87,7 +88,7 @@ package struct Wraps: Hashable, Sendable {
     }
 }
 
-/// X, under which one box is sealed.
+/// The key X of docs/SYNC.md §3.4, under which one box is sealed.
 private struct BoxKey: ~Copyable {
     private let key: SymmetricKey<Purpose.SyncBox>
 
@@ -102,7 +103,7 @@ private struct BoxKey: ~Copyable {
             (ephemeral.publicKey, recipient))
     }
 
-    /// The key for the member, which has its own secret half.
+    /// The key for the member, which has the secret half of its own pair.
     init(
         _ identity: borrowing ScopeIdentity, _ device: DeviceID, _ entry: RosterEntry.Head,
         _ ephemeral: PublicKey
@@ -151,7 +152,7 @@ package struct FormerKeys: Hashable, Sendable {
     private let f: [UInt8]
     private let u: [UInt8]
 
-    /// Seals `former` under `keys`, which follow them. `random` is called twice.
+    /// Seals `former` under `keys`, the keys of the next epoch. `random` is called twice.
     package init(
         _ former: borrowing CircleKeys, under keys: borrowing CircleKeys, circle: CircleID,
         random: () -> HedgeBytes
@@ -161,10 +162,11 @@ package struct FormerKeys: Hashable, Sendable {
         u = former.u.sealed(.syncFormer, associatedData: data.span, under: keys.u, random())
     }
 
-    /// The key of `scope` of the epoch before `epoch`, whose key is given.
+    /// The key of `scope` in the epoch before `epoch`.
     ///
+    /// - Parameter key: The key of `epoch`.
     /// - Throws: ``SyncError``, all `invalid`: `seal`; `commitment` if the key does not fit
-    ///   `commitments`. The signer of the entry is named.
+    ///   `commitments`.
     package func key(
         of scope: KeyScope, under key: borrowing CircleKey, circle: CircleID, epoch: UInt32,
         commitments: KeyCommitments

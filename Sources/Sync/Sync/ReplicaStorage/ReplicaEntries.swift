@@ -6,13 +6,13 @@ package import ValetSealing
 // A replica as entries. A transaction writes the changed ones, and the next process restores the
 // replica from them: docs/FORMAT.md §12.2. `SyncedKeychain` keeps them.
 
-/// One fact of a replica. The records themselves are entries, too, which the keychain makes: of
-/// kind ``Kind/record``, with ``RecordSummary/encoded`` as their facts.
+/// One fact of a replica. Each record is an entry, too: the keychain makes it, with kind
+/// ``Kind/record`` and ``RecordSummary/encoded`` as its facts.
 package struct ReplicaEntry: Hashable, Sendable {
     package enum Kind: UInt8, CaseIterable, Sendable {
         /// A record that is kept: scope · dot.
         case record = 1
-        /// The state of an item that is not the usual one: its number.
+        /// The state of an item, if it is not the usual state: number of the item.
         case item = 2
         /// How far the logs of a scope were read: scope.
         case scope = 3
@@ -39,8 +39,8 @@ package struct ReplicaEntry: Hashable, Sendable {
 }
 
 extension Replica {
-    /// Hands `write` the entries that have changed since the last call; all of them at the first.
-    /// Entries of records are among them only to delete them.
+    /// Hands `write` the entries that have changed since the last call; the first call hands it all
+    /// entries. An entry of a record is handed to `write` only to delete the entry.
     package mutating func takeChanges<E>(_ write: (ReplicaEntry) throws(E) -> Void) throws(E) {
         var keys = shown.takeChanged().union(staying.takeChanged())
         keys.formUnion(deferred.takeChanged())
@@ -162,7 +162,8 @@ package struct ReplicaRestoration {
 
     /// Adds an entry.
     ///
-    /// - Parameter key: The item, of a record.
+    /// - Parameter key: The item that a record belongs to. Only entries of kind
+    ///   ``ReplicaEntry/Kind/record`` use it.
     /// - Throws: ``SyncError/Rule/form``.
     package mutating func add(
         _ kind: ReplicaEntry.Kind, id: [UInt8], of key: SyncItemID, facts: [UInt8]
@@ -199,7 +200,8 @@ package struct ReplicaRestoration {
 
     /// Puts the entries together.
     ///
-    /// - Parameter owesJoin: The scopes whose join was interrupted: their message is still kept.
+    /// - Parameter owesJoin: The scopes whose join was interrupted: the message that was being
+    ///   joined is still kept.
     /// - Returns: nil if there is no replica.
     /// - Throws: ``SyncError/Rule/form`` for entries that do not belong together.
     package consuming func finish(owesJoin: Set<KeyScope>) throws(SyncError) -> Replica? {
@@ -255,8 +257,8 @@ package struct ReplicaRestoration {
     }
 }
 
-// The parts of a replica as the bytes in which a keychain keeps them: docs/FORMAT.md §12.3.
-// `ReplicaEntries` says which entry holds what.
+// The encoding of the parts of a replica in a keychain: docs/FORMAT.md §12.3. `ReplicaEntry.Kind`
+// says which entry holds what.
 
 extension KeyScope: ByteField, Comparable {
     package init<E>(from reader: inout ByteReader<E>) throws(E) {
@@ -497,7 +499,7 @@ struct Cloud: Sendable {
 
 /// The items that a batch may have to send, in the order of their changes.
 ///
-/// With many items pending, each batch takes items from the front, and none looks at all of them.
+/// Each batch takes items from the front, so no batch has to look at all pending items.
 struct NewsQueue: Sendable {
     private var keys: [SyncItemID] = []
     private var head = 0

@@ -28,8 +28,8 @@ package enum StoreNames {
         }
     }
 
-    /// The name of a file in its place: `<number>`, `<number>.<index>`, with `-<hash>` if it has
-    /// one.
+    /// The name of a file in its place: `<number>` or `<number>.<part>`, followed by `-<hash>` if
+    /// the name has a hash.
     package static func text(_ name: StoredName) -> String {
         var text = digits(name.number)
         if let part = name.part { text += "." + digits(UInt64(part)) }
@@ -106,8 +106,8 @@ package enum StoreNames {
     }
 }
 
-/// Where the circle of this keychain keeps its bytes: a note in the keychain, which `valet sync
-/// create` and `join` write. The program opens the store that it names.
+/// The address of the store of this keychain's circle. It is a note in the keychain, which `valet
+/// sync create` and `join` write.
 package enum StoreAddress: Hashable, Sendable {
     /// A folder, by its absolute path.
     case folder(String)
@@ -123,7 +123,7 @@ package enum StoreAddress: Hashable, Sendable {
         }
     }
 
-    /// The user at the servers, whose password is an item.
+    /// The name of the etcd user, whose password is an item.
     package var user: String? {
         if case .etcd(let place) = self { place.user } else { nil }
     }
@@ -136,7 +136,7 @@ package enum StoreAddress: Hashable, Sendable {
         }
     }
 
-    /// Reads ``bytes``. Others are `malformed`.
+    /// Reads ``bytes``. Throws `malformed` for other bytes.
     package init(parsing bytes: [UInt8]) throws(SyncError) {
         var reader = ByteReader(bytes, of: .member)
         switch try reader.fields(UInt8.self, UInt8.self) {
@@ -153,18 +153,18 @@ package enum StoreAddress: Hashable, Sendable {
 package struct EtcdPlace: Hashable, Sendable, ByteField {
     /// The addresses of the servers, as given, with commas between them.
     package var list: String
-    /// The certificates of authorities that may vouch for the servers. With it, those of the system
-    /// do not count; without it, they do.
+    /// The file with the certificates of the authorities that may sign the servers' certificates.
+    /// They replace those of the system; nil for those of the system.
     package var authority: String?
     /// The certificate of this device, if the cluster asks for one.
     package var certificate: String?
     /// The private key of that certificate.
     package var key: String?
     package var user: String?
-    /// Whether addresses that protect nothing are accepted.
+    /// Whether plain HTTP to another machine is accepted.
     package var allowsPlainText = false
 
-    /// Servers without files and users.
+    /// Servers without certificates, key and user.
     package init(list: String) { self.list = list }
 
     package init<E>(from reader: inout ByteReader<E>) throws(E) {

@@ -20,10 +20,10 @@ package protocol SyncStore: Sendable {
     /// Makes the place of a circle with its mark. Does nothing if the circle is here.
     func create(_ circle: CircleID, by deadline: Deadline) throws(KeychainFailure)
 
-    /// Throws `unavailable` where the mark of the circle is missing. Makes nothing.
+    /// Throws `unavailable` where the mark of the circle is missing. Creates nothing.
     func check(_ circle: CircleID, by deadline: Deadline) throws(KeychainFailure)
 
-    /// The logs of some devices that have anything in the store, in rising order; at most
+    /// The logs of `devices` that are not empty in the store, in ascending order; at most
     /// ``StoreLimits/logCount`` for each device and scope.
     func logs(
         of devices: [DeviceID], in circle: CircleID, by deadline: Deadline
@@ -41,16 +41,17 @@ package protocol SyncStore: Sendable {
         _ names: [StoredName], in place: StorePlace, by deadline: Deadline
     ) throws(KeychainFailure) -> [StoredBytes]
 
-    /// Writes the next message of a log of ours, or the next entry of a roster.
+    /// Writes the next message of a log of this device, or the next entry of a roster.
     ///
-    /// A store with a head (etcd) writes only if the head is `head`; if it is `position` already,
-    /// that counts as stored. A folder always writes. No store writes over other bytes. If it is
-    /// not known whether a server has made the change, this asks until the deadline, and then
-    /// throws `outcomeUnknown`: the same call may be made again, and has one effect.
+    /// A store with a head (etcd) writes only if the head is `head`; if the head is `position`
+    /// already, the bytes count as stored. A folder always writes. No store overwrites other bytes.
+    /// While it is not known whether a server has made the change, this asks the server until the
+    /// deadline, and then throws `outcomeUnknown`. The call is idempotent: the caller may repeat
+    /// it.
     ///
     /// - Parameters:
     ///   - position: The number and the hash of the message or of the entry.
-    ///   - head: The last one that the caller knows to be in the store; nil for none.
+    ///   - head: The last position that the caller knows to be in the store; nil for none.
     func append(
         _ bytes: [UInt8], at position: LogPosition, to place: StorePlace, after head: LogPosition?,
         by deadline: Deadline
@@ -65,7 +66,8 @@ package protocol SyncStore: Sendable {
         _ files: [StoreFile], in place: StorePlace, by deadline: Deadline
     ) throws(KeychainFailure) -> AppendOutcome
 
-    /// Deletes messages and parts of a log of ours. Names that do not exist count as deleted.
+    /// Deletes messages and parts of a log of this device. Names that do not exist count as
+    /// deleted.
     func delete(
         _ names: [StoredName], in log: LogPlace, by deadline: Deadline
     ) throws(KeychainFailure)
@@ -94,8 +96,8 @@ package protocol SyncStore: Sendable {
     func removeLeftovers(by deadline: Deadline) throws(KeychainFailure)
 
     /// Waits until something may have changed since the circle was last listed, or until `limit`
-    /// ends the wait, and returns which. It is only a hint. At times it says so without a change,
-    /// so a caller that follows it misses nothing for long.
+    /// ends the wait, and returns true in the first case. The result is only a hint. At times it is
+    /// true without a change, so a caller that follows it misses no change for long.
     ///
     /// A caller that waits for other things, too, runs this on a thread of its own, or ends it by
     /// the cancellation in `limit`. A wait that cannot reach the store ends only with `limit`, or
@@ -119,10 +121,11 @@ package enum StoreLimits {
     package static let nameCount = 100_000
     /// The most logs of a device in one scope that are listed. A circle may have fewer.
     package static let logCount = 4096
-    /// The most mails of one step of an invitation that are read. An honest one has one; anybody
-    /// can put others beside it, which do not open.
+    /// The most mails of one step of an invitation that are read. An honest invitation has one mail
+    /// of a step; anybody can add others, which do not open.
     package static let mailCount = 256
-    /// The mails of a step that are read. Nobody can choose which of too many are left out.
+    /// The mails of a step that are read. If there are too many, the choice is random, so that
+    /// nobody can decide which are left out.
     package static func chosen(of names: [StoredName]) -> [StoredName] {
         guard names.count > mailCount else { return names.sorted() }
         return names.shuffled().prefix(mailCount).sorted()
@@ -168,8 +171,8 @@ package struct StoredName: Hashable, Comparable, Sendable {
     package let number: UInt64
     /// The index of a part; nil for the message itself.
     package let part: UInt32?
-    /// Half of the hash of the bytes, where names have it. In a folder, files of one number may
-    /// differ in it alone.
+    /// Half of the hash of the bytes; nil in a store whose names have no hash. In a folder, the
+    /// names of files of one number may differ only in this hash.
     package let hash: FileHash?
 
     package init(number: UInt64, part: UInt32?, hash: FileHash?) {
@@ -188,18 +191,19 @@ package struct StoredName: Hashable, Comparable, Sendable {
 package struct StoreListing: Hashable, Sendable {
     /// The names, rising.
     package var names: [StoredName] = []
-    /// How many other names there are. Files that desktops and programs which copy folders leave
-    /// behind do not count.
+    /// How many other names there are. Files that desktops and folder-copying programs leave behind
+    /// do not count.
     package var foreignCount = 0
-    /// Some of these names, as they are: anybody may have chosen them.
+    /// Some of these other names, unescaped: anybody may have chosen them.
     package var foreignNames: [String] = []
-    /// Whether there are more names than ``StoreLimits``. Then `names` is empty, and the log waits.
+    /// Whether there are more names than ``StoreLimits`` allows. Then `names` is empty, and the log
+    /// waits.
     package var isTooLong = false
 
     package init() {}
 }
 
-/// The file of a name.
+/// What the store has under a name.
 package enum StoredBytes: Hashable, Sendable {
     /// Bytes within the limits, which fit the hash in their name if it has one.
     case bytes([UInt8])
@@ -227,7 +231,7 @@ package struct StoreFile: Hashable, Sendable {
 }
 
 package enum AppendOutcome: Hashable, Sendable {
-    /// The store has it, now or already.
+    /// The store has the bytes, from this call or from an earlier one.
     case stored
     /// Nothing was written, because the head is this one; nil if the place has no head.
     case otherHead(LogPosition?)
@@ -292,7 +296,7 @@ extension KeychainFailure {
     ///
     /// - Parameters:
     ///   - reason: What the system or the server said, in one line; never bytes of a message.
-    ///   - hint: The remedy. Without one, it is the one that all failures of this code have.
+    ///   - hint: The remedy; if nil, the default remedy for `code`.
     package static func store(
         _ code: Code, during operation: String, reason: String? = nil, hint: String? = nil
     ) -> KeychainFailure {

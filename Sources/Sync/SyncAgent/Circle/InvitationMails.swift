@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Both sides of an invitation, with their mails in the store: docs/SYNC.md §6. `Sponsoring` and
-// `Joining` decide what a mail means; these post and fetch them. `valet sync invite` and `join`
-// show the words and ask.
+// `Joining` decide what a mail means; the types here post and fetch mails. `valet sync invite` and
+// `join` show the words and ask.
 
 package import ValetKeychainModel
 internal import ValetSealing
@@ -26,13 +26,13 @@ private struct MailPost {
         posted.append(mail)
     }
 
-    /// The mails of a step that are there now.
+    /// The mails of these steps that the store has now.
     func mails(_ steps: Mail.Step...) throws(KeychainFailure) -> [StoredMail] {
         try store.mails(in: mailbox, by: Self.deadline).filter { steps.contains($0.step) }
     }
 
-    /// Deletes our mails, except those of a step. The store later deletes any that cannot be
-    /// deleted now.
+    /// Deletes this side's mails, except those of the step `kept`. The store later deletes any that
+    /// cannot be deleted now.
     mutating func deleteOwn(but kept: Mail.Step? = nil) {
         for mail in posted where mail.step != kept {
             try? store.delete(mail, from: mailbox, by: Self.deadline)
@@ -64,7 +64,7 @@ private func first<R>(
     return found
 }
 
-/// The sponsor's side of an invitation: it posts P1, waits for a device, and opens its words.
+/// The sponsor's side of an invitation: it posts P1, waits for a request, and posts P3.
 package struct InvitationSponsor: ~Copyable {
     private var sponsoring: Sponsoring
     private var post: MailPost
@@ -99,8 +99,8 @@ package struct InvitationSponsor: ~Copyable {
         return words
     }
 
-    /// The answer of the joiner's user; nil while there is none. Another request that came since
-    /// ends the invitation.
+    /// The answer of the joiner's user; nil while there is none. Ends the invitation if a different
+    /// request has come since.
     package mutating func answer() throws(KeychainFailure) -> Bool? {
         _ = try request()
         return try first(of: post.mails(.answer)) { (mail) throws(SyncError) in

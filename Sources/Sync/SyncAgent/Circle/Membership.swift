@@ -15,7 +15,7 @@ package struct NewMember: ~Copyable {
     private let unlocked: SyncSecret
     private let circleOfKeys: CircleID
 
-    /// Makes new secrets for a circle; zero for one that is being founded.
+    /// Makes new secrets for the circle with this id: zero for a circle that is being founded.
     package init(of circle: CircleID) { self.init(.device, .random(), .random(), circle) }
 
     package init(
@@ -37,7 +37,7 @@ package struct NewMember: ~Copyable {
         }
     }
 
-    /// Stores the secrets in the keychain. Creates a keychain that does not exist.
+    /// Stores the secrets in the keychain. Creates the keychain if it does not exist.
     ///
     /// - Parameter passcode: The keychain's passcode, if it has one.
     package func keepSecrets(
@@ -63,7 +63,7 @@ package struct CircleBeginning: Sendable {
     /// The bytes of the note ``NoteName/move``: the circle, its roster, and the names.
     var bytes: [UInt8] { [UInt8](fields: SizedBytes(note.bytes), SizedBytes(roster.bytes), names) }
 
-    /// Reads ``bytes``. Others are `malformed`.
+    /// Parses ``bytes``; other bytes are `malformed`, `invalid` or `tampered`.
     init(parsing bytes: [UInt8], _ address: StoreAddress) throws(SyncError) {
         var reader = ByteReader(bytes, of: .member)
         let parts = try reader.fields(SizedBytes.self, SizedBytes.self, DeviceNames.self)
@@ -98,7 +98,7 @@ package struct FoundedCircle: Sendable {
     package let roster: Roster
     private let entry: RosterEntry
 
-    /// Makes the first entry for a founder, whose keys are made for no circle.
+    /// Makes the first entry. The keys of `founder` are derived with zero as the circle's id.
     package init(
         by founder: borrowing NewMember, _ machine: SyncSession.Machine = .own
     ) throws(KeychainFailure) {
@@ -143,10 +143,10 @@ extension SyncedKeychain {
         }
     }
 
-    /// Goes on in a new circle with all live records of the current one.
+    /// Moves the replica to a new circle, with all live records of the current one.
     ///
-    /// The secrets of the new member and the new circle are kept in two transactions. If the
-    /// process dies between them, ``finishMove(_:)`` does the second one.
+    /// Stores the secrets of the new member and the new circle in two transactions. If the process
+    /// dies between them, ``finishMove(_:)`` does the second one.
     package func move(
         _ beginning: CircleBeginning,
         keepingSecrets keepSecrets: () throws(KeychainFailure) -> Void,
@@ -157,8 +157,8 @@ extension SyncedKeychain {
         try finishMove(machine)
     }
 
-    /// Finishes a move that was broken off: forward if the keychain has the secrets of the member
-    /// of the new circle, otherwise back.
+    /// Completes a pending move if the keychain has the secrets of the new circle's member.
+    /// Otherwise cancels it.
     func finishMove(_ machine: SyncSession.Machine) throws(KeychainFailure) {
         let notes = try notes(.move, .address, during: Self.moving)
         guard let notes, let move = notes[0] else { return }
@@ -211,7 +211,8 @@ extension SyncedKeychain {
 
 // MARK: - Joining
 
-/// The roster of a circle as a device reads it that is no member yet. Nothing is kept.
+/// The roster of a circle, read by a device that is not a member yet. The keychain stores nothing
+/// of it.
 extension Roster {
     /// Reads the roster of a circle; nil if its first entry is not in the store.
     package init?(
@@ -239,8 +240,8 @@ extension Roster {
         self = roster
     }
 
-    /// Whether a device was admitted by the branch that the sponsor has offered: the walk goes from
-    /// the first entry through the offered one to the device's own.
+    /// Whether the branch that the sponsor has offered admits a device: the accepted path leads
+    /// from the first entry through the offered one to the entry that adds the device.
     package func admits(_ device: DeviceID, after offer: InvitationOffer) -> Bool {
         guard circle == offer.circle, accepted.members[device] != nil,
             isAncestor(offer.head, of: acceptedHash)
@@ -260,7 +261,8 @@ extension Roster {
 
     /// Admits a device with the recovery key, and puts the entry into the store.
     ///
-    /// - Returns: The roster with the device; nil if another entry took its place: read again.
+    /// - Returns: The roster with the device; nil if another entry took its place. Then the caller
+    ///   must read the roster again.
     /// - Throws: ``KeychainFailure``: `noCircleKeys` if nobody gave keys to the recovery key.
     package func admit(
         _ newcomer: borrowing NewMember, by recovery: borrowing NewMember,
@@ -321,8 +323,8 @@ extension SyncSession {
 
     /// Removes members, after reading everything that they have written.
     ///
-    /// - Returns: Whether a base has everything that was read. If not, something pending or damaged
-    ///   keeps this device from building it, and it follows later.
+    /// - Returns: Whether the store has a base with everything that was read. If not, something
+    ///   pending or damaged keeps this device from building the base, which follows later.
     @discardableResult
     package func remove(
         _ devices: [DeviceID], _ progress: () -> Void = {}
@@ -426,7 +428,7 @@ extension SyncSession {
 }
 
 extension Roster {
-    /// The recovery member, if its key was replaced or revoked since it joined: then the old paper
+    /// The recovery member, if its key was replaced or revoked since it joined. The old paper key
     /// must not open the circle any more.
     ///
     /// - Parameters:

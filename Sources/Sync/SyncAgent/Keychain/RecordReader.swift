@@ -8,8 +8,8 @@ internal import ValetSystem
 
 /// Reads records from one moment of a keychain. Updates, views and snapshots of bases use it.
 ///
-/// The record that a row shows is not stored a second time: its entry has only the salt, and the
-/// row has the rest. The tag of its dot tells whether the row still gives the same bytes.
+/// The content of a record that a row shows is stored once, in the row: the record's entry has only
+/// the salt. The tag of the record's dot tells whether the row still gives the same bytes.
 struct RecordReader {
     let keys: RowKeys
     let operation: String
@@ -56,9 +56,9 @@ struct RecordReader {
             attributes: opened.content.travelling)
     }
 
-    /// The record of a dot that is kept.
+    /// The stored record of a dot.
     ///
-    /// - Returns: nil if it is missing, damaged, or closed now.
+    /// - Returns: nil if the record is missing, damaged, or closed now.
     func record(_ dot: Dot, in scope: KeyScope) throws(KeychainFailure) -> SyncRecord? {
         guard let entry = try entry(EntryKind.record, ReplicaEntry.id(of: dot, in: scope))
         else { return nil }
@@ -66,15 +66,15 @@ struct RecordReader {
         return record?.tag == dot.tag ? record : nil
     }
 
-    /// The record of an entry; nil if the entry is damaged, or its row.
+    /// The record of an entry; nil if the entry or its row is damaged.
     func record(_ entry: SealedSyncEntry) throws(KeychainFailure) -> SyncRecord? {
         try translating(operation) { () throws(SystemError) in
             try unlessDamaged { () throws(SystemError) in try opened(entry) }
         }
     }
 
-    /// The salt of a record whose content is that of its row; nil for other entries, and for a
-    /// damaged one.
+    /// The salt of an entry without content, whose record takes its content from the row; nil for
+    /// an entry with content, and for a damaged one.
     func saltWithoutContent(_ entry: SealedSyncEntry) throws(KeychainFailure) -> RecordSalt? {
         try translating(operation) { () throws(SystemError) in
             let secret = try unlessDamaged { () throws(SystemError) in try keys.openSecret(entry) }
@@ -243,7 +243,7 @@ extension SyncUpdate {
         return sendable(content, key, in: scope, time: record.time, salt: record.salt)
     }
 
-    /// The result of `body`; nil if it met what is locked now.
+    /// The result of `body`; nil if it fails with `locked`.
     private func unlessLocked<R>(
         _ body: @autoclosure () throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R? {
@@ -273,8 +273,8 @@ extension SyncUpdate {
         return nil
     }
 
-    /// Says that an item moved to the other scope. Its names come from its row, or from a value
-    /// that is kept.
+    /// Makes the record that says that an item moved to the other scope. Its access group and
+    /// primary key come from the item's row, or from a replaced value.
     private func recordOfMove(
         _ key: SyncItemID, in scope: KeyScope, time: UInt64, by message: MessageName
     ) throws(KeychainFailure) -> SyncRecord? {

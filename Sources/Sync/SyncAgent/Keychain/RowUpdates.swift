@@ -7,16 +7,16 @@ internal import ValetSealing
 package import ValetSync
 internal import ValetSystem
 
-// Applies the changes that the replica asks for to rows and entries: docs/SYNC.md §4, *Show*.
+// Applies the changes of the replica to rows and entries: docs/SYNC.md §4, *Show*.
 
 extension SyncUpdate {
     /// Makes the changes that the replica asks for, in their order.
     ///
-    /// Removed values become replaced ones. Every change that the replica returns has to be applied
-    /// in the same transaction.
+    /// A removed value is kept as a replaced one. Every change that the replica returns has to be
+    /// applied in the same transaction.
     ///
-    /// - Parameter records: The records to keep: those of the message that is joined or built.
-    ///   Others do no harm.
+    /// - Parameter records: The records of the message that is joined or built. Further records do
+    ///   no harm.
     package func apply(
         _ changes: [ReplicaChange], bringing records: [Dot: SyncRecord]
     ) throws(KeychainFailure) {
@@ -29,7 +29,8 @@ extension SyncUpdate {
 private struct RowUpdates {
     let update: SyncUpdate
     let records: [Dot: SyncRecord]
-    /// The records that rows will show, in which case the rows have their contents.
+    /// The records that rows show after these changes. Their entries omit content that the row
+    /// gives.
     private var upcoming: Set<Dot> = []
     /// The items whose rows no message has brought.
     private var unsent: Set<SyncItemID> = []
@@ -68,7 +69,7 @@ private struct RowUpdates {
         var number = living?.key
         if number == nil { number = try update.key(of: content) }
         guard let key = number else { return }
-        // A record of a log with two histories is brought anew, and is not live any more.
+        // A record of a log with two histories may be a renewal, which is not live.
         guard let summary = update.replica?[scope].summary(of: dot, key) else { return }
         let isShown = upcoming.contains(dot) && content.isGivenByRow
         let isOfRow = isShown || update.tagsOfRows.contains(record.tag)
@@ -164,8 +165,7 @@ private struct RowUpdates {
         try rows.replace(row, kind, indexed, value: content.value)
     }
 
-    /// Gives the other live records of an item contents of their own, if they used those of the
-    /// row.
+    /// Stores the row's content in the entries of the item's other records that have only a salt.
     private func copyContents(
         of key: SyncItemID, but dot: Dot?, from row: SealedRow, _ content: RecordContent
     ) throws(KeychainFailure) {
@@ -200,7 +200,7 @@ private struct RowUpdates {
 }
 
 extension SyncUpdate {
-    /// The transaction that writes rows for a record of that time.
+    /// The transaction that writes rows for a record with the time `time`.
     fileprivate func rows(at time: UInt64) -> RowTransaction {
         var rows = rows
         rows.synced = SyncedTimes(
@@ -211,7 +211,7 @@ extension SyncUpdate {
 }
 
 extension RecordContent {
-    /// Whether a row that shows the item gives the same attributes in the same form.
+    /// Whether a row that shows this content gives the same attributes in the same form.
     fileprivate var isGivenByRow: Bool {
         !hasMoved && (try? itemContent)?.travelling == attributes
     }
@@ -226,7 +226,7 @@ package struct KeptVersion: Sendable {
 
     package let id: ID
     package let key: SyncItemID
-    /// The device that wrote it, by the first half of its id; 0 if it was written here.
+    /// The device that wrote it, by the first half of its id.
     package let author: UInt64
     package let time: UInt64
     /// When a replaced value was removed: milliseconds since 1970.
@@ -333,7 +333,7 @@ extension SyncUpdate {
         _ = try collect()
     }
 
-    /// Deletes a version: of a conflict, on all devices.
+    /// Deletes a version. A conflict is deleted on all devices.
     package func drop(_ version: KeptVersion.ID) throws(KeychainFailure) {
         switch version {
         case .replaced(let dot):
@@ -377,7 +377,7 @@ extension RecordContent {
 // MARK: - Reading
 
 extension RecordReader {
-    /// The content of a version; nil if it is closed, damaged or gone.
+    /// The content of a version; nil if its scope is closed, or if it is damaged or gone.
     func content(of version: KeptVersion.ID) throws(KeychainFailure) -> RecordContent? {
         switch version {
         case .conflict(let scope, let dot):
@@ -394,7 +394,7 @@ extension RecordReader {
 }
 
 extension SyncView {
-    /// The conflicts, by item. Equal values of two devices are none.
+    /// The conflicts, by item. Equal values of two devices are not a conflict.
     package func conflicts() throws(KeychainFailure) -> [KeptVersion] {
         guard let replica = try replica else { return [] }
         let shownItems = replica.shownItems

@@ -8,11 +8,11 @@ internal import ValetSystem
 
 /// A write transaction of sync. It ends with the call that lends it.
 ///
-/// `RecordReader`, `RowUpdates` and `KeptVersions` have its larger verbs.
+/// Its larger methods are in `RecordReader.swift` and `RowUpdates.swift`.
 package final class SyncUpdate {
     /// The keychain's replica; nil without a circle.
     ///
-    /// While the replica is being changed, no call of this object may be made but
+    /// While the replica is being changed, call no method of this object except
     /// ``record(_:in:)-(PendingSource,_)``.
     package var replica: Replica?
     package var isLocked: Bool { rows.state.isLocked }
@@ -25,7 +25,7 @@ package final class SyncUpdate {
 
     let rows: RowTransaction
     package internal(set) var replaced: ReplacedValues
-    /// Up to which change number local changes were collected.
+    /// The change number up to which local changes were collected.
     private(set) var mark: Int64
     /// The tags of records whose bytes follow from rows.
     var tagsOfRows: Set<UInt64> = []
@@ -174,9 +174,9 @@ package final class SyncUpdate {
 
     /// Begins a replica, in a keychain that has none.
     ///
-    /// - Parameter sendsItems: Whether the items that the keychain has become pending, with the
-    ///   next update, as for the founder of a circle. If not, items of other devices replace them,
-    ///   and their values are kept as replaced ones; ``sendUnsent()`` then sends the rest.
+    /// - Parameter sendsItems: Whether the keychain's existing items become pending with the next
+    ///   update, as for the founder of a circle. If not, items of other devices replace them, and
+    ///   their values are kept as replaced ones; ``sendUnsent()`` then sends the rest.
     package func begin(_ replica: Replica, sendsItems: Bool) throws(KeychainFailure) {
         precondition(self.replica == nil, "the keychain has a replica")
         self.replica = replica
@@ -200,8 +200,8 @@ package final class SyncUpdate {
         }
     }
 
-    /// Goes on in a new circle of the same store: all live records are brought anew, in logs with
-    /// these ids, and nothing is known of other devices. Conflicts stay.
+    /// Moves the replica to a new circle in the same store. The replica brings all live records
+    /// anew, in logs with these ids, and knows nothing of other devices. Conflicts stay.
     package func move(to firstUnlock: LogID, _ unlocked: LogID) throws(KeychainFailure) {
         guard let old = replica else { return }
         try deleteMessages()
@@ -225,7 +225,8 @@ package final class SyncUpdate {
         try deleteAll(EntryKind.note)
     }
 
-    /// Makes travelling items pending that are older than the replica, and that the circle lacks.
+    /// Makes those travelling items pending that are older than the replica and that the circle
+    /// lacks.
     package func sendUnsent() throws(KeychainFailure) {
         var states: [(key: SyncItemID, state: LocalState)] = []
         for key in replica?.unsent ?? [] {
@@ -239,8 +240,8 @@ package final class SyncUpdate {
 
     /// The bytes of the message that is being joined in a scope.
     ///
-    /// If a join was broken off, the replica has forgotten it, and the message is still here: it is
-    /// begun again, before anything else is read or built. That brings nothing twice.
+    /// If a join was broken off, the replica has forgotten it, but the message is still here. The
+    /// join then begins again, before anything else is read or built. That brings nothing twice.
     package func incoming(_ scope: KeyScope) throws(KeychainFailure) -> [UInt8]? {
         try reader.facts(EntryKind.incoming, [scope.rawValue])
     }

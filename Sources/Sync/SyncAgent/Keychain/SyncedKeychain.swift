@@ -42,8 +42,8 @@ package final class SyncedKeychain {
         }
     }
 
-    /// Deletes everything of sync, also if it is damaged: ``SyncUpdate/end()``. If the
-    /// tables are damaged, replaced values go as well.
+    /// Deletes all data of sync, even if it is damaged: ``SyncUpdate/end()``. If the tables are
+    /// damaged, this deletes replaced values, too.
     ///
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `locked` before the
     ///   first unlock, `timedOut`, `diskFull`.
@@ -79,7 +79,8 @@ package final class SyncedKeychain {
         }
     }
 
-    /// Notes of one moment, in this order; nil if there is no keychain.
+    /// Reads several notes in one transaction, in the order of `names`; nil if there is no
+    /// keychain.
     package func notes(
         _ names: NoteName..., during operation: String
     ) throws(KeychainFailure) -> [[UInt8]?]? {
@@ -97,15 +98,15 @@ package final class SyncedKeychain {
         try notes(name, during: operation)?[0]
     }
 
-    /// Writes a note, or deletes it: ``update(_:_:)``.
+    /// Writes a note, or deletes it if `bytes` is nil: ``update(_:_:)``.
     package func set(
         _ note: NoteName, _ bytes: [UInt8]?, during operation: String
     ) throws(KeychainFailure) {
         try update(operation) { (update) throws(KeychainFailure) in try update.set(note, bytes) }
     }
 
-    /// Like ``update(_:_:)``, for the update in which `body` begins a base: also begins to read,
-    /// after the commit and before any other process writes.
+    /// Like ``update(_:_:)``, for a `body` that begins a base. Also takes a snapshot, after the
+    /// commit and before any other process writes.
     ///
     /// - Throws: As ``update(_:_:)``. An error after the commit leaves the base open:
     ///   ``ScopeReplica/abandonBase()``.
@@ -125,7 +126,8 @@ package final class SyncedKeychain {
         }
     }
 
-    /// The tables after a transaction, and the result of its body; nil if it only collected.
+    /// The tables after a transaction, and the result of its body: nil if the transaction only
+    /// collected local changes.
     private typealias Written<R> = (result: R?, kept: KeptReplica)
 
     private func run<R>(
@@ -210,7 +212,7 @@ package struct UnsendableItem: Hashable, Sendable {
     package let reason: Reason
 }
 
-/// A read transaction of sync. It ends with the call that lends it.
+/// A read transaction of sync. It ends when the call that passes it to `body` returns.
 package final class SyncView {
     package var isLocked: Bool { reader.keys.isLocked }
 
@@ -240,7 +242,7 @@ package final class SyncView {
 
     /// Opens a version with its value.
     ///
-    /// - Returns: nil if it is closed now, or gone.
+    /// - Returns: nil if it is closed now, damaged, or gone.
     package func content(
         of version: KeptVersion.ID
     ) throws(KeychainFailure) -> RecordContent? {
@@ -271,7 +273,7 @@ enum EntryKind {
     static let outgoing: UInt8 = 10
     /// The message that is being joined in a scope.
     static let incoming: UInt8 = 11
-    /// A part of it, by scope and index.
+    /// A part of the base that is being joined, by scope and index.
     static let incomingPart: UInt8 = 12
     /// A note, by its name.
     static let note = SyncTables.noteKind
@@ -327,8 +329,8 @@ extension KeptReplica {
         }
     }
 
-    /// Only the mark, for a keychain whose tables are about to be emptied. Replaced values go as
-    /// well, because the damaged one is not known.
+    /// Reads only the mark, for a keychain whose tables are about to be emptied. Deletes all
+    /// replaced values, because it is not known which entry is damaged.
     init(emptying tables: SyncTables) throws(SystemError) {
         (mark, stamp) = try tables.readMark()
         outgoing = [:]
@@ -357,7 +359,7 @@ extension ReplicaEntry {
     static func id(ofReplaced dot: Dot) -> [UInt8] { id(of: dot, in: .whileUnlocked) }
 }
 
-/// Runs `body` on bytes that this keychain has written: what is malformed is damaged.
+/// Runs `body` on bytes that this keychain has written, so malformed bytes count as damage.
 func soundly<R>(_ body: () throws(SyncError) -> R) throws(SystemError) -> R {
     do { return try body() } catch { throw .row(.damagedContent) }
 }
