@@ -20,7 +20,7 @@ struct AWSKeySet {
     /// When temporary keys expire.
     private(set) var end: ISOTime?
 
-    /// Keys from elsewhere than JSON.
+    /// Keys that do not come from JSON.
     ///
     /// - Returns: nil for empty keys, for text that is not UTF-8, and for an end that is no time.
     init?(
@@ -59,7 +59,7 @@ struct AWSKeySet {
         }
     }
 
-    /// Reads a member. The names differ in their first letter, and in that of the token.
+    /// Reads a member. Its name varies with the source: in the case of letters, and for the token.
     private mutating func read(
         _ key: String, _ reader: inout JSONReader, called name: String
     ) throws(CLIError) {
@@ -93,8 +93,8 @@ struct AWSKeySet {
         }
     }
 
-    /// Reads an expiration: ISO 8601, or seconds or milliseconds since 1970. Without it, temporary
-    /// keys would be returned without end.
+    /// Reads an expiration: ISO 8601, or seconds or milliseconds since 1970. If any other form were
+    /// ignored, temporary keys would be returned after they have expired.
     private mutating func setEnd(
         _ text: String?, _ word: String, called name: String
     ) throws(CLIError) {
@@ -108,7 +108,7 @@ struct AWSKeySet {
         set(time, writtenAs: text ?? "")
     }
 
-    /// Keeps a text that every tool reads unchanged.
+    /// Sets the expiration. Keeps `text` if every tool reads that form, else writes the time anew.
     private mutating func set(_ time: ISOTime, writtenAs text: String) {
         end = time
         members[.expiration] = SecretValue(

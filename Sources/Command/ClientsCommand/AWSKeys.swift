@@ -29,7 +29,7 @@ struct AWSKeys {
         [.service: service, .account: .text(profile)]
     }
 
-    /// What lists of items show.
+    /// The label that lists of items show.
     static func label(_ profile: String) -> AttributeValue {
         .text("AWS credentials (\(profile))")
     }

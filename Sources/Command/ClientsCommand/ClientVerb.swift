@@ -48,8 +48,8 @@ package enum ClientVerb: String, CaseIterable, Sendable {
         }
     }
 
-    /// The words that a call of the program by another name stands for: git and docker start their
-    /// helpers by fixed names, which are links to `valet`.
+    /// The words of `valet` that stand for a call under another program name: git and docker start
+    /// their helpers by fixed names, which are links to `valet`.
     package static func words(ofProgram name: String, _ arguments: [String?]) -> [String?] {
         switch name {
         case "git-credential-valet": return [gitCredential.rawValue] + arguments

@@ -79,7 +79,7 @@ struct GitCredentials {
         if secret.authtype == nil || !username.isEmpty {
             answer.append("username=\(username)\n")
         }
-        // git before 2.40 does not know expiry.
+        // git before 2.40 does not know expiry, and would use an expired password.
         if !secret.hasExpired {
             answer.append(secret.authtype == nil ? "password=" : "credential=")
             secret.secret.withBytes { answer.append($0) }
@@ -102,7 +102,7 @@ struct GitCredentials {
     }
 
     private func store(_ request: GitRequest) throws(CLIError) {
-        // Part of a credential, or one that must not be kept.
+        // Nothing to store: an incomplete credential, or one that must not be kept.
         guard let secret = request.secret, !request.isEphemeral else { return }
         let username = request.username ?? (secret.authtype == nil ? nil : "")
         guard let username else { return }
@@ -114,7 +114,7 @@ struct GitCredentials {
     }
 
     private func erase(_ request: GitRequest) throws(CLIError) {
-        // git names a secret of another kind than its authtype has: none of these was refused.
+        // git sends a secret of another kind than its authtype has: no stored secret was refused.
         guard request.secret != nil || !request.namesSecret else { return }
         for item in try matches(request) + strays(request) {
             // git names the password that was refused: another one may have been stored since.
@@ -233,7 +233,7 @@ private struct GitFields {
         guard let secret = secrets[authtype == nil ? "password" : "credential"] else { return nil }
         return GitSecret(
             secret: secret, authtype: authtype,
-            // A stored date that is not a number has passed.
+            // A stored date that is not a number counts as passed.
             expiry: texts["password_expiry_utc"].map { Int64($0) ?? 1 },
             refreshToken: secrets["oauth_refresh_token"])
     }

@@ -12,8 +12,8 @@ struct ISOTime {
     /// The years 1970 to 9999.
     private static let range: ClosedRange<Int64> = 0...253_402_300_799
 
-    /// Reads a date, or a date and a time; nil for other text, and outside of these years. A time
-    /// without a zone is one in UTC.
+    /// Reads a date, or a date and a time; nil for other text, and outside of the years 1970 to
+    /// 9999. A time without a zone is one in UTC.
     init?(_ text: String) {
         var reader = Reader(bytes: Array(text.utf8)[...])
         guard let days = reader.days() else { return nil }
@@ -30,7 +30,8 @@ struct ISOTime {
         isInternet = hasTime && reader.isInternet
     }
 
-    /// The time of a number of seconds or milliseconds since 1970; nil outside of the years.
+    /// The time of a number of seconds or milliseconds since 1970; nil outside of the years 1970 to
+    /// 9999.
     init?(sinceEpoch number: Int64) {
         // 10^11 seconds after 1970 is the year 5138.
         let seconds = number > 100_000_000_000 ? number / 1000 : number
@@ -46,7 +47,7 @@ struct ISOTime {
     /// Reads a text from its start. Every number has at most four digits, so that no sum overflows.
     private struct Reader {
         var bytes: ArraySlice<UInt8>
-        /// Whether all was as in RFC 3339 up to here.
+        /// Whether the text up to here has the form of RFC 3339.
         var isInternet = true
         /// Whether the parts are separated: 2001-01-01, not 20010101.
         var isExtended = false
@@ -94,7 +95,7 @@ struct ISOTime {
             guard let week = number(2), 1...53 ~= week, isExtended == skip("-"),
                 let day = number(1), 1...7 ~= day
             else { return nil }
-            // The first week has January 4th, and begins on a Monday, as 1969-12-29 did.
+            // Week 1 contains January 4th. Weeks begin on a Monday, and 1969-12-29 was a Monday.
             let fourth = ISOTime.days(to: year, 1, 4)
             return fourth - (fourth + 3) % 7 + (week - 1) * 7 + day - 1
         }

@@ -113,7 +113,7 @@ enum ExportHelp {
         help: "with --to: if the keyring has another value, give it that of the keychain")
     static let skipExisting = OptionDeclaration(
         name: "skip-existing", help: "with --to: if the keyring has another value, keep it")
-    /// What only an export to a service takes.
+    /// The options that only an export to a Secret Service takes.
     static let ofService = [dryRun, replace, skipExisting, ItemOptions.json]
 
     static let declaration = CommandDeclaration(

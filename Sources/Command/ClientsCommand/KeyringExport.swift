@@ -7,15 +7,16 @@ internal import ValetKeychainStore
 internal import ValetSealing
 internal import ValetSystem
 
-/// `valet export --to secret-service`: gives what programs keep by `valet serve` to the Secret
-/// Service that runs in its place. All or nothing is planned, and each item is compared afterwards;
-/// what an export that ends early has stored, the next one finds unchanged.
+/// `valet export --to secret-service`: copies the items that programs keep in `valet serve` to the
+/// Secret Service that runs in its place. Stores nothing if any item is in conflict, and compares
+/// each item that it has stored. After an export that ended early, the next one finds the items
+/// already stored unchanged.
 struct KeyringExport: ~Copyable {
     private let values: ParsedValues
     private let context: Context
     private let logins: Logins
     private let keyring: Keyring
-    /// The service's collection that programs use.
+    /// The object path of the service's default collection.
     private let collection: String
 
     private struct Step {
@@ -23,11 +24,11 @@ struct KeyringExport: ~Copyable {
         let label: String
         let lookup: [String: String]
         var action: ImportVerb.Action
-        /// The item that gets the value; nil for a new one.
+        /// The object path of the keyring's item with these attributes; nil for a new item.
         var path: String?
     }
 
-    /// GNOME Keyring writes its whole file for each item.
+    /// The limit is long because GNOME Keyring writes its whole file for each item.
     private static let time = Duration.seconds(3600)
 
     init(_ given: ParsedValues, _ context: Context) throws(CLIError) {
@@ -102,7 +103,8 @@ struct KeyringExport: ~Copyable {
                     item: item, label: item.text(.label) ?? "",
                     lookup: DesktopItem.lookup(item.attributes), action: .add))
         }
-        // An item of the keyring is that of one item here: of one with its value, if there is one.
+        // Each item of the keyring matches at most one item here, one with the same value if there
+        // is one.
         var taken: Set<String> = []
         for isForSame in [true, false] {
             for index in steps.indices where steps[index].path == nil {

@@ -5,8 +5,8 @@ internal import ValetCLI
 /// The address of a server as browsers read it (https://url.spec.whatwg.org). Imports and docker's
 /// helper use it: another reading would give a password to another server.
 ///
-/// All is compared byte by byte, because a slash with a combining mark is one character, but not a
-/// slash.
+/// The text is compared byte by byte, because a slash with a combining mark is one `Character`,
+/// which is not equal to a slash.
 struct LoginAddress {
     /// In lower case; nil if the text has none.
     let scheme: String?

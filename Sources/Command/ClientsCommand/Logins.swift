@@ -90,7 +90,7 @@ struct Logins {
                     }
                 }
             } catch {
-                // Items of the whole primary key may be readable: goes on without strays.
+                // Items found by their whole primary key may be readable: goes on without strays.
                 guard error.code == .locked else { throw error }
                 known = []
             }
@@ -151,7 +151,7 @@ struct Logins {
     }
 
     /// The item with this whole primary key; nil if there is none. A call that adds local items
-    /// gets a shared one only if there is no local one: that one came by sync.
+    /// gets a shared one only if there is no local one: the shared one came by sync.
     func existing(
         _ itemClass: ItemClass, _ attributes: ItemAttributes
     ) throws(CLIError) -> StoredItem? {
@@ -162,7 +162,7 @@ struct Logins {
     /// The items with this whole primary key, in the group that new items go to: a local and a
     /// shared one at most. If there is none, those that ``strays(_:)`` finds.
     ///
-    /// - Parameter attributes: Those of the primary key that are missing have their default.
+    /// - Parameter attributes: Missing attributes of the primary key have their default value.
     func alike(
         _ itemClass: ItemClass, _ attributes: ItemAttributes
     ) throws(CLIError) -> [StoredItem] {
@@ -178,8 +178,8 @@ struct Logins {
         }
     }
 
-    /// Whether an item has this value. Never asks the user: an item that would is taken for one
-    /// with another value.
+    /// Whether an item has this value. Never asks the user: an item with an access control counts
+    /// as one with another value.
     private func has(_ item: StoredItem, _ value: SecretValue) throws(CLIError) -> Bool {
         guard item.accessControl == nil else { return false }
         return try self.value(of: item)?.isEqual(to: value) ?? false
@@ -300,7 +300,7 @@ extension ItemAttributes {
         (self[attribute] ?? attribute.defaultValue).map { attribute.matches(value, $0) } ?? false
     }
 
-    /// Whether the primary key of items is the same. Missing parts count as empty.
+    /// Whether both have the same primary key. Missing parts count as empty.
     fileprivate func hasPrimaryKey(of other: Self, _ itemClass: ItemClass) -> Bool {
         itemClass.primaryKeyAttributes.allSatisfy { attribute in
             let values = (self[attribute], other[attribute])

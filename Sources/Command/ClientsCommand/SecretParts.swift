@@ -17,8 +17,8 @@ extension Span<UInt8> {
         count == text.utf8.count && zip(indices, text.utf8).allSatisfy { self[$0] == $1 }
     }
 
-    /// The ranges of the lines, without their newlines. An end without a newline is a line, too,
-    /// unless it is empty.
+    /// The ranges of the lines, without their newlines. What follows the last newline is a line,
+    /// too, unless it is empty.
     var lines: [Range<Int>] {
         var lines: [Range<Int>] = []
         var start = 0

@@ -23,8 +23,8 @@ struct AccessPolicy: Sendable {
 
         static let everything = "*"
 
-        /// Whether the rule is for a program. One that allows must be for the file itself that
-        /// runs; for others the path is enough, which an upgrade leaves as it was.
+        /// Whether the rule is for a program. A rule that allows must name the very file that runs;
+        /// for other rules the path is enough, which an upgrade leaves as it was.
         func isFor(_ asking: AskingProgram) -> Bool {
             guard program != Self.everything, program != asking.sandbox else { return true }
             guard program.hasPrefix("/") else { return false }
@@ -46,7 +46,7 @@ struct AccessPolicy: Sendable {
     }
 
     let rules: [Rule]
-    /// Whether each secret that a program gets is noted.
+    /// Whether each secret that a program gets is logged.
     let notesReads: Bool
 
     /// Lets nobody do anything: for a file that cannot be read.
@@ -110,13 +110,13 @@ struct AccessPolicy: Sendable {
 /// The file of the policy, which is read again when it has changed. For one thread.
 final class PolicyFile {
     let path: String
-    /// Differs for each contents.
+    /// Increases when the contents change, and when that change takes effect.
     private(set) var version = 0
     /// Why the file cannot be used, if so.
     private(set) var problem: KeychainFailure?
     private var policy: AccessPolicy?
     private var last: Contents?
-    /// When a change counts.
+    /// When the last change takes effect; nil if it has.
     private var settling: Deadline?
 
     private enum Contents: Equatable {
@@ -153,7 +153,7 @@ final class PolicyFile {
 
     private func contents() -> Contents {
         do throws(SystemError) {
-            // In a folder that cannot be searched there may be one.
+            // There may be a file in a folder that cannot be searched.
             guard try GivenFile.identity(of: path, followingLink: false) != nil,
                 let bytes = try SystemFile.contents(of: path, maxByteCount: Self.maximalByteCount)
             else { return .absent }
@@ -189,12 +189,12 @@ final class PolicyFile {
 /// What a policy lets one program do.
 struct ClientAccess: Sendable {
     let program: AskingProgram
-    /// Of the policy.
+    /// The version of the policy.
     let version: Int
     private let rules: [AccessPolicy.Rule]
-    /// The collections that a person has let it use.
+    /// The collections that a person has let the program use.
     var granted: Set<String> = []
-    /// Notes that the program gets the secret at a path; nil if nobody wants to know.
+    /// Notes that the program gets the secret at a path; nil if the policy does not log reads.
     let note: (@Sendable (String) -> Void)?
 
     init(
@@ -214,7 +214,7 @@ struct ClientAccess: Sendable {
         }?.access == .deny
     }
 
-    /// By the first rule for the program and the collection.
+    /// The access by the first rule for the program and the collection; `allow` without one.
     func access(to collection: String) -> AccessPolicy.Access {
         let rule = rules.first {
             [AccessPolicy.Rule.everything, collection].contains($0.collection)

@@ -3,7 +3,7 @@
 internal import ValetKeychainModel
 internal import ValetSystem
 
-/// What becomes of a call.
+/// The reply to a call.
 enum Answer: Sendable {
     /// `write` appends the results.
     case results(_ write: @Sendable (borrowing BusMessage) -> Void)
@@ -56,8 +56,8 @@ enum Plan {
     case now(Answer)
     /// On another thread, because the keychain may keep it waiting.
     case asking(Body)
-    /// At once, if that takes microseconds: to change the thread takes as long. Otherwise on
-    /// another thread.
+    /// At once, if that takes microseconds: changing the thread takes as long. Otherwise on another
+    /// thread.
     case reading(Body)
 
     static func refuse(_ error: ServiceError, _ text: String) -> Plan {

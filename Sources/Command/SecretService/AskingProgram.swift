@@ -2,14 +2,14 @@
 
 internal import ValetSystem
 
-/// A program on the bus, as well as the kernel knows it. Programs that are in no sandbox can appear
-/// as others of their user.
+/// A program on the bus, as far as the kernel knows it. A program outside a sandbox can pose as
+/// another program of its user.
 final class AskingProgram: Sendable {
     /// What a person is shown: one line.
     let title: String
     /// Its sandbox as policies name it: `flatpak:ORG.EXAMPLE.APP`, `snap:NAME`; nil for none.
     let sandbox: String?
-    /// nil for one that has ended.
+    /// nil for a program that has ended.
     private let process: Process?
     /// Where the kernel shows processes.
     private let folder: String
@@ -22,13 +22,14 @@ final class AskingProgram: Sendable {
 
     private struct Process: Equatable, Sendable {
         let number: Int32
-        /// As the kernel writes it: no later process of the number has the same one.
+        /// The start time as the kernel writes it. No later process with this number has the same
+        /// one.
         let start: Substring
         /// nil if the kernel does not show it.
         let executable: Executable?
 
         init?(_ number: Int32, in folder: String) {
-            // As long as it has not ended, its number is no other's.
+            // As long as the process has not ended, no other process has its number.
             guard let handle = ProcessHandle(number),
                 let status = TextFile.contents("\(folder)/\(number)/stat"),
                 let fields = status.lastIndex(of: ")").map({ status[$0...].split(separator: " ") }),
@@ -50,7 +51,7 @@ final class AskingProgram: Sendable {
         let number = process ?? 0
         let found = Process(number, in: folder)
         let sandbox = Self.sandbox("\(folder)/\(number)")
-        // The sandbox belongs to the process that was found.
+        // If the process is still the same, the sandbox that was read is its own.
         guard let found, Process(number, in: folder) == found else {
             (title, self.sandbox, self.process) = ("A program that has ended", nil, nil)
             return
@@ -87,8 +88,8 @@ final class AskingProgram: Sendable {
     }
 
     private static func sandbox(_ folder: String) -> String? {
-        // What runs in a Flatpak cannot change its file (flatpak-metadata(5)); systemd puts it and
-        // a snap into control groups, which other programs can make as well.
+        // A program in a Flatpak cannot change this file (flatpak-metadata(5)). systemd puts
+        // Flatpaks and snaps into control groups, which other programs can make as well.
         if let text = TextFile.contents(folder + "/root/.flatpak-info"),
             let id = application(inMetadata: text)
         {

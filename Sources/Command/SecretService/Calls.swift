@@ -37,7 +37,7 @@ extension SecretService {
                 case .prompt: planPrompt(call, object)
                 case .properties: planProperties(call, object)
                 case .introspection: planIntrospection(object)
-                // It has an object of its own.
+                // The portal has an object of its own.
                 case .portal: nil
                 }
             return plan ?? .refuse(.invalidArguments, "the arguments of \(method.name)")
@@ -142,7 +142,7 @@ extension SecretService {
         return .refuse(.notSupported, "the algorithm \(algorithm) is not supported")
     }
 
-    /// Half of what a message of the bus can hold.
+    /// Half the maximum size of a bus message.
     private static let maximalReplyByteCount = 64 << 20
     /// Each question takes a thread. One is shown at a time; the others wait.
     private static let (maximalAskedCount, maximalAskedCountOfClient) = (8, 2)
@@ -202,7 +202,7 @@ extension SecretService {
                 do throws(KeychainFailure) {
                     try holdings.list.session.store.keychain.lock()
                 } catch {
-                    // What has no passcode, or is not there, cannot be locked.
+                    // A keychain that has no passcode, or does not exist, cannot be locked.
                     guard [.passcodeNotSet, .itemNotFound].contains(error.code) else { throw error }
                     isDone = false
                 }
@@ -310,15 +310,15 @@ extension SecretService {
 }
 
 extension Holdings {
-    /// Which of these objects are open, and the question that opens others. Leaves out what a
-    /// policy denies.
+    /// Which of these objects are open, and the prompt that opens the others. Leaves out objects
+    /// that a policy denies.
     func unlocking(_ paths: [String]) throws(KeychainFailure) -> ([String], UnlockPrompt?) {
         let isLocked = try list.session.isLocked()
         var (open, closed, asked): ([String], [String], Set<String>) = ([], [], [])
         for path in paths {
             let name = try collectionName(ObjectPath(path))
             let access = name.flatMap { self.access?.access(to: $0) } ?? .allow
-            // A person is asked only for what there is.
+            // Asks only for collections that exist.
             if access == .ask, let name, try record(of: name) == nil { continue }
             switch access {
             case .deny: break
@@ -332,7 +332,7 @@ extension Holdings {
         return (open, UnlockPrompt(objects: closed, collections: asked, isForPasscode: isLocked))
     }
 
-    /// The collection of an object; nil for others.
+    /// The name of the collection that an object is or belongs to; nil for other objects.
     private func collectionName(_ object: ObjectPath?) throws(KeychainFailure) -> String? {
         if case .item(let item)? = object { return item.collection }
         return try collection(object)

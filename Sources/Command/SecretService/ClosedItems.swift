@@ -3,7 +3,7 @@
 internal import ValetKeychainModel
 internal import ValetSealing
 
-/// The items of a collection that a program may not use: they look locked to it, or are not there.
+/// The items of a collection that is closed to a program: they look locked or absent to it.
 struct ClosedItems: UnchangedItems {
     let items: any SecretItems
     let isHidden: Bool

@@ -11,7 +11,7 @@ struct CollectionRecord: Sendable {
     var label: String
     /// Seconds since 1970; 0 for the collection that is always there.
     var created: UInt64 = 0
-    /// Seconds since 1970, of the label.
+    /// When the label last changed, in seconds since 1970.
     var modified: UInt64 = 0
 }
 
@@ -25,7 +25,7 @@ struct CollectionList: Sendable {
     /// The services of their items.
     static let (collections, aliases) = ("collections", "aliases")
 
-    /// How the names of shared groups begin, and of no other collection.
+    /// The prefix of the names of shared groups. No other collection's name has it.
     static let sharedPrefix = "group_"
 
     let session: KeychainSession
@@ -75,7 +75,7 @@ struct CollectionList: Sendable {
                 if name == Self.login { records[0] = record } else { records.append(record) }
             }
         } catch {
-            // Before the first unlock nobody knows of the others.
+            // Before the first unlock, the other collections cannot be read.
             guard error.code == .locked else { throw error }
         }
         return records
@@ -100,8 +100,8 @@ struct CollectionList: Sendable {
         return name
     }
 
-    /// Makes a collection of a new name with an alias that no other has, or with none if it is
-    /// empty.
+    /// Makes a collection with a new name. Unless `alias` is empty, it then names this collection
+    /// and no other.
     func create(
         _ name: String, label: String, alias: String
     ) throws(KeychainFailure) {
@@ -109,7 +109,7 @@ struct CollectionList: Sendable {
         if !alias.isEmpty { try setAlias(alias, to: name) }
     }
 
-    /// A text as an element of a path: other characters become underscores.
+    /// A text as an element of an object path: all but ASCII letters and digits become underscores.
     static func plain(_ text: String) -> String {
         String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
     }

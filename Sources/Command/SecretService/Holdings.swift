@@ -77,7 +77,7 @@ struct Holdings: Sendable {
         if shared[collection] != nil { throw SharedItems.readOnly }
     }
 
-    /// The items of a collection that there is.
+    /// The items of a collection that must exist.
     func items(existing collection: String) throws(KeychainFailure) -> any SecretItems {
         if collection != CollectionList.login {
             guard try record(of: collection) != nil else { throw Self.noSuchObject }
@@ -127,7 +127,7 @@ struct Holdings: Sendable {
     func search(
         _ attributes: [String: String]
     ) throws(KeychainFailure) -> (unlocked: [String], locked: [String]) {
-        // One look for all collections of the keychain, if it is unlocked.
+        // One search of all collections of the keychain, if it is unlocked.
         let kept = attributes.isEmpty ? nil : try unlockedItems(attributes)
         let isLocked = if kept == nil { try list.session.isLocked() } else { false }
         let others = shared.keys.sorted() + [CollectionList.session]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The interfaces of the objects, with the types that their methods take.
+/// The D-Bus interfaces of the objects, with the types that their methods take.
 enum Interface: String, CaseIterable, Sendable {
     case service = "org.freedesktop.Secret.Service"
     case collection = "org.freedesktop.Secret.Collection"
@@ -65,7 +65,7 @@ enum Interface: String, CaseIterable, Sendable {
         }
     }
 
-    /// The signals, with the types of what they tell.
+    /// The signals, with the types of their arguments.
     var signals: [(name: String, types: [String])] {
         switch self {
         case .service:
@@ -77,7 +77,7 @@ enum Interface: String, CaseIterable, Sendable {
         }
     }
 
-    /// What `Introspect` says of an object (D-Bus specification, "Introspection Data Format").
+    /// What `Introspect` returns for an object (D-Bus specification, "Introspection Data Format").
     static func description(of interfaces: [Interface], children: [String]) -> String {
         var lines = [
             #"<!DOCTYPE node PUBLIC "-//freedesktop//DTD D-BUS Object Introspection 1.0//EN""#,
@@ -110,7 +110,7 @@ enum Interface: String, CaseIterable, Sendable {
 }
 
 extension ObjectPath {
-    /// The interface of its own; nil for a path that only names an object.
+    /// The interface of the object's kind. Every object also has `properties` and `introspection`.
     var interface: Interface {
         switch self {
         case .service: .service

@@ -35,7 +35,7 @@ struct KeychainItems: SecretItems {
         )
     }
 
-    /// nil for what is no id.
+    /// nil if `id` is malformed.
     private func query(_ id: String) -> ItemQuery? {
         guard let reference = Self.reference(id) else { return nil }
         var query = ItemQuery(reference)
@@ -43,7 +43,7 @@ struct KeychainItems: SecretItems {
         return query
     }
 
-    /// nil for what is no id.
+    /// nil if `id` is malformed.
     static func reference(_ id: String) -> PersistentReference? {
         guard let bytes = Hexadecimal.bytes(id), bytes.count == 16 else { return nil }
         return PersistentReference(itemClass: .genericPassword, itemID: bytes)
@@ -65,8 +65,8 @@ struct KeychainItems: SecretItems {
             .map { Hexadecimal.text($0.itemID) }
     }
 
-    /// The paths of the items of all collections of the keychain that have these attributes, at
-    /// least one.
+    /// The paths of the items with these attributes in all collections of the keychain. There must
+    /// be at least one attribute.
     ///
     /// - Throws: `locked`.
     func paths(having attributes: [String: String]) throws(KeychainFailure) -> [ItemPath] {
@@ -151,7 +151,6 @@ struct KeychainItems: SecretItems {
         return try existing { () throws(KeychainFailure) in try session.delete(query) } != nil
     }
 
-    /// Deletes all items.
     func deleteAll() throws(KeychainFailure) {
         _ = try existing { () throws(KeychainFailure) in try session.delete(query) }
     }
@@ -161,7 +160,6 @@ struct KeychainItems: SecretItems {
 }
 
 extension KeychainSession {
-    /// Whether the keychain is locked.
     func isLocked() throws(KeychainFailure) -> Bool {
         switch try store.keychain.availability().state {
         case .locked, .beforeFirstUnlock: true
@@ -169,7 +167,7 @@ extension KeychainSession {
         }
     }
 
-    /// Whether there is an item, also in a locked keychain; nil is the query of none.
+    /// Whether `query` finds an item, also in a locked keychain. A nil query finds none.
     func exists(_ query: ItemQuery?) throws(KeychainFailure) -> Bool {
         guard let query else { return false }
         return try !store.references(query, for: caller, limit: 1).isEmpty

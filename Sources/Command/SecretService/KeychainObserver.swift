@@ -29,8 +29,8 @@ final class KeychainObserver: Sendable {
     private let inbox: Inbox<SecretService.Event>
     private let end = Cancellation()
 
-    /// The most items whose properties are told, of those that have changed at once, and of those
-    /// in a collection.
+    /// The limits above which properties are not told: for items that changed at once, and for
+    /// items in a collection.
     private static let (maximalChangeCount, maximalItemCount) = (64, 1_000)
 
     init(_ holdings: Holdings, _ inbox: Inbox<SecretService.Event>) {
@@ -39,7 +39,7 @@ final class KeychainObserver: Sendable {
 
     private var store: ItemStore { holdings.list.session.store }
 
-    /// Looks once, so that no later change is missed, and goes on on another thread.
+    /// Looks once, so that no later change is missed, then continues on another thread.
     func start() {
         let seen = look(after: Seen())
         // Without a thread clients hear of no change, and everything else works.
@@ -66,7 +66,7 @@ final class KeychainObserver: Sendable {
             }
             seen.isLocked = isLocked
         }
-        // To watch is no use of the keychain: what it opens is not opened once more.
+        // Watching does not count as use of the keychain: what it opens is not opened again.
         var records: [ItemPath: SecretRecord] = [:]
         let changes = try? store.changes(since: &seen.snapshot) { item in
             let subject = self.subject(item)
@@ -102,7 +102,7 @@ final class KeychainObserver: Sendable {
         var (told, collections): ([PropertyChange], Set<String>) = ([], [])
         var isServiceChanged = false
         func tell(_ object: ObjectPath) {
-            // Without the items of a collection.
+            // A name other than "Items" leaves out the items of a collection.
             if let properties = try? holdings.properties(of: object, only: "Label") {
                 told.append(PropertyChange(object: object, properties: properties))
             }

@@ -3,7 +3,7 @@
 internal import ValetSealing
 internal import ValetSystem
 
-// The structures of the specification in messages.
+// Reads and writes the structures of the Secret Service specification in messages.
 
 extension BusMessage {
     /// More attributes than an item can have, so that too many are noticed.
@@ -39,7 +39,8 @@ extension BusMessage {
         }
     }
 
-    /// The properties of a new object, by their full names: of type `s`, and one of type `a{ss}`.
+    /// The properties of a new object: those of type `s` by their full names, and the one of type
+    /// `a{ss}`.
     func newProperties() -> (texts: [String: String], attributes: [String: String])? {
         var (texts, attributes): ([String: String], [String: String]) = ([:], [:])
         let isRead = inside("a", "{sv}") {

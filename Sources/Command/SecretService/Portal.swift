@@ -12,10 +12,10 @@ internal import ValetSystem
 struct Portal: Sendable {
     static let busName = "org.freedesktop.impl.portal.desktop.valet"
     static let path = "/org/freedesktop/portal/desktop"
-    /// What the method answers besides the secret (Portal documentation, "Requests").
+    /// The method's response codes (Portal documentation, "Requests").
     static let (success, ended): (UInt32, UInt32) = (0, 2)
 
-    /// What xdg-desktop-portal reads of it.
+    /// The file by which xdg-desktop-portal finds this portal.
     static let description = """
         [portal]
         DBusName=\(busName)
@@ -81,7 +81,7 @@ extension SecretService {
         guard call.signature == Interface.portal.methods[0].takes.joined(),
             call.text("o") != nil, let application = call.text()
         else { return nil }
-        // As long as a name on the bus may be (D-Bus specification).
+        // A name on the bus has at most 255 bytes (D-Bus specification).
         guard !application.isEmpty, application.utf8.count <= 255 else {
             return .refuse(.invalidArguments, "an application without an id has no secret")
         }

@@ -102,7 +102,7 @@ extension Holdings {
 
     /// The properties of an object, in the order of its interface.
     ///
-    /// - Parameter name: The only one that is wanted.
+    /// - Parameter name: The only property that is wanted.
     func properties(
         of object: ObjectPath, only name: String? = nil
     ) throws(KeychainFailure) -> [Property] {
@@ -125,7 +125,7 @@ extension Holdings {
         let items = items(of: known)
         var properties: [Property] = []
         if name == nil || name == "Items" {
-            // They may be many.
+            // There may be many items.
             try checkQuick(.max)
             let paths = try items.ids(having: nil).map { id in
                 ItemPath(collection: known, id: id).text

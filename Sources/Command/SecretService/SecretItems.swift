@@ -26,7 +26,7 @@ struct SecretChange: Sendable {
 ///
 /// Every function is safe from every thread, and ends by the deadline of a call.
 protocol SecretItems: Sendable {
-    /// Whether the secrets can be read now.
+    /// Whether the secrets cannot be read now.
     func isLocked() throws(KeychainFailure) -> Bool
     /// The ids of the items that have these attributes; nil for all. A locked collection has them
     /// as well.
@@ -53,7 +53,7 @@ protocol SecretItems: Sendable {
 
 /// Items that the caller cannot change.
 protocol UnchangedItems: SecretItems {
-    /// Why.
+    /// Why they cannot be changed.
     var refusal: KeychainFailure { get }
 }
 

@@ -9,8 +9,8 @@ internal import ValetSystem
 /// The Secret Service on the session bus, with the user's keychain behind it:
 /// docs/SECRET-SERVICE.md.
 ///
-/// One thread runs the bus, owns sessions and prompts, and answers what takes microseconds. Other
-/// calls run on other threads, which put their answers into the inbox.
+/// One thread runs the bus, owns sessions and prompts, and answers calls that take microseconds.
+/// Other threads carry out the other calls and put the answers into the inbox.
 final class SecretService {
     static let busName = "org.freedesktop.secrets"
 
@@ -22,7 +22,7 @@ final class SecretService {
         case lockChanged(Bool)
         /// A prompt has ended.
         case prompted(UInt64, DesktopQuestion.Answer)
-        /// What a client wants to use needs that question.
+        /// Something that a client wants to use needs that prompt.
         case promptNeeded(_ client: String, UInt64, UnlockPrompt)
         /// Something for the person who runs the service.
         case noted(String)
@@ -56,7 +56,8 @@ final class SecretService {
         var isEmpty: Bool { sessions.isEmpty && prompts.isEmpty }
     }
 
-    /// More than any client needs: it could fill the memory. A prompt has up to 1 MiB of paths.
+    /// Limits per client: none needs more, and more could fill the memory. A prompt has up to 1 MiB
+    /// of paths.
     private static let (maximalSessionCount, maximalPromptCount) = (1_000, 16)
 
     let holdings: Holdings
@@ -75,7 +76,8 @@ final class SecretService {
 
     /// Connects, and becomes the Secret Service of the session.
     ///
-    /// - Throws: ``SystemError``: as ``BusServer``; `refused` if another program is it.
+    /// - Throws: ``SystemError``: as ``BusServer``; `refused` if another program is the Secret
+    ///   Service.
     init(
         _ holdings: Holdings, _ policy: PolicyFile, replacing: Bool,
         _ note: @escaping (String) -> Void
@@ -101,8 +103,9 @@ final class SecretService {
 
     deinit { observer.stop() }
 
-    /// Answers calls until another program replaces this one, the bus ends, or for `idle` nobody
-    /// has called. It does not end while a client has a session, or the collection in memory items.
+    /// Answers calls until another program replaces this one, the bus ends, or nobody has called
+    /// for `idle`. Idle time does not end it while a call is unanswered, a client has a session or
+    /// a prompt, or the collection in memory has items.
     ///
     /// - Throws: ``SystemError`` for what no restart would mend.
     func run(idle: Duration?) throws(SystemError) {
@@ -137,7 +140,7 @@ final class SecretService {
         case .call:
             let sender = message.sender
             let access = access(of: sender)
-            // What nobody knows changes nothing either.
+            // With a policy, an unknown program is refused every call, changes included.
             if let access, !access.program.isKnown {
                 try send(Self.unknownProgram, to: message)
                 return true
@@ -145,7 +148,7 @@ final class SecretService {
             switch plan(message) {
             case .now(let answer): try send(answer, to: message)
             case .reading(let body):
-                // Behind what the client has asked before.
+                // Answers in turn: at once only if no earlier call of the client is pending.
                 if !workers.isBusy(for: sender) {
                     let answer = Answer.of(body, holdings.seen(by: access).quick)
                     guard case .refusal(.timeout, _) = answer else {
@@ -192,8 +195,8 @@ final class SecretService {
     private static let unknownProgram = Answer.refusal(
         .isLocked, "the program that asks is not known, and there is a policy")
 
-    /// Sends an answer if the program, the policy and what a person has granted are as they were
-    /// when it called.
+    /// Sends an answer if the program and the policy are as they were at the time of the call, and
+    /// no grant has been withdrawn since; otherwise sends a refusal.
     private func send(
         _ answer: Answer, to call: borrowing BusMessage, _ access: ClientAccess?
     ) throws(SystemError) {
@@ -224,7 +227,7 @@ final class SecretService {
             try emit(change.rawValue, item: item)
         case .observed(let changes, let properties):
             for change in changes { try emit(change) }
-            // They are for all programs.
+            // These signals go to all programs: with a policy, none is sent.
             for change in properties where currentPolicy() == nil { try emit(change) }
         case .lockChanged(let isLocked):
             self.isLocked = isLocked
@@ -232,7 +235,7 @@ final class SecretService {
             try emitLock()
         case .prompted(let number, let outcome): try complete(number, outcome)
         case .promptNeeded(let client, let number, let prompt):
-            // Not for one that has left.
+            // Ignored if the client has left the bus.
             clients[client]?.prompts[number] = prompt
         case .noted(let text): note(text)
         }
@@ -316,7 +319,8 @@ final class SecretService {
             clients[client]?.access = nil
             return nil
         }
-        // One that has become another program, or whose file was replaced, is looked at anew.
+        // A client is looked at anew if it runs another program or file, or if the policy has
+        // changed.
         if let known = clients[client]?.access, known.version == policy.version,
             known.program.isThere
         {
@@ -324,7 +328,7 @@ final class SecretService {
         }
         let process = bus.process(of: client)
         var program = AskingProgram(process: process)
-        // The number belonged to the client while the program was looked at.
+        // The number must have belonged to the client while the program was looked at.
         if bus.process(of: client) != process { program = AskingProgram(process: nil) }
         let access = ClientAccess(program, rules, version: policy.version, noteRead(by: program))
         clients[client, default: Client()].access = access

@@ -93,7 +93,7 @@ package enum ServeVerb {
     private static func sharedGroups(_ values: ParsedValues) throws(CLIError) -> [AccessGroup] {
         var groups: [AccessGroup] = []
         for name in values.list(shareGroup) {
-            // It is written into files of other programs.
+            // The name is written into files of other programs.
             let isPlain = name.allSatisfy { letter in
                 letter.isASCII && (letter.isLetter || letter.isNumber || ".-_".contains(letter))
             }
@@ -249,7 +249,7 @@ private struct Installation {
     private func isOwn(_ file: File) throws(CLIError) -> Bool {
         let path = path(file)
         guard file == activation, GivenFile.exists(path) else { return true }
-        // One that cannot be read is another program's as well.
+        // A file that cannot be read counts as another program's.
         guard let text = TextFile.contents(path) else { return false }
         return text.split(separator: "\n").contains("SystemdService=\(Self.unitName)")
     }

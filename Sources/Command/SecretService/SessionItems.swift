@@ -15,7 +15,7 @@ final class SessionItems: SecretItems {
 
         /// Puts an item in place of another, or removes it.
         ///
-        /// - Throws: `valueTooLarge` if all together would have too many bytes.
+        /// - Throws: `valueTooLarge` if all items together would have too many bytes.
         mutating func set(_ id: UInt64, _ item: Item?) throws(KeychainFailure) {
             let difference = Self.byteCount(item) - Self.byteCount(items[id])
             guard difference <= 0 || byteCount + difference <= SessionItems.maximalByteCount else {
@@ -27,7 +27,7 @@ final class SessionItems: SecretItems {
             items[id] = item
         }
 
-        /// About what an item takes.
+        /// About how many bytes an item takes.
         private static func byteCount(_ item: Item?) -> Int {
             guard let item else { return 0 }
             let attributes = item.record.attributes.reduce(0) {

@@ -7,12 +7,12 @@ internal import ValetSealing
 internal import ValetSystem
 
 /// The generic passwords of an access group that is not the service's own, for reading: what
-/// programs and people keep by Valet, SecItem or the command. Those that need a person stay
+/// programs and people store with Valet, SecItem or the command. Items that need a person stay
 /// invisible.
 struct SharedItems: UnchangedItems {
     let session: KeychainSession
     let group: AccessGroup
-    /// Whether to look at all items fails, with `timedOut`.
+    /// Whether a search of all items fails with `timedOut`.
     let isQuick: Bool
 
     private var query: ItemQuery {
@@ -29,7 +29,7 @@ struct SharedItems: UnchangedItems {
 
     func isLocked() throws(KeychainFailure) -> Bool { try session.isLocked() }
 
-    /// None while they are locked: what needs a person is not told apart then.
+    /// Empty while the items are locked: those that need a person cannot be told apart then.
     func ids(having attributes: [String: String]?) throws(KeychainFailure) -> [String] {
         if isQuick { throw KeychainFailure(.timedOut, during: "look at many items") }
         if try isLocked() { return [] }
@@ -65,8 +65,8 @@ struct SharedItems: UnchangedItems {
         .invalidRequest, during: "change a shared item",
         message: "programs of the desktop only read the items of this collection")
 
-    /// What clients find it by: service and account, as Python's keyring and secret-tool's examples
-    /// have them.
+    /// The record of an item, which clients find by its service and account, as Python's keyring
+    /// and secret-tool's examples name them.
     static func record(_ item: StoredItem) -> SecretRecord? {
         guard item.attributes[.accessControl] == nil else { return nil }
         var record = SecretRecord(item)

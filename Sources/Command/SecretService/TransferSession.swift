@@ -2,8 +2,8 @@
 
 internal import ValetSealing
 
-/// How the secrets of one client travel (Secret Service API 0.2, "Transfer of Secrets"). Its owner
-/// is one connection to the bus, and it ends with it.
+/// How the secrets of one client travel (Secret Service API 0.2, "Transfer of Secrets"). One
+/// connection to the bus owns the session, which ends with the connection.
 final class TransferSession: Sendable {
     private enum Algorithm: Sendable {
         case plain
@@ -21,7 +21,7 @@ final class TransferSession: Sendable {
 
     /// Agrees on a key with a client.
     ///
-    /// - Parameter clientKey: Its public key, big endian.
+    /// - Parameter clientKey: The client's public key, big endian.
     /// - Returns: The session, and the public key for the client; nil for a number that is no key,
     ///   or if the library refuses.
     static func agree(

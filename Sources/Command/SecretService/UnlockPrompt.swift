@@ -4,10 +4,10 @@ internal import ValetKeychainServices
 internal import ValetKeychainStore
 internal import ValetSystem
 
-/// A question to a person, which a client has not asked yet or is asking: for the passcode, or
-/// whether the client may use collections (Secret Service API 0.2, "Prompts").
+/// A question of a client to a person: for the passcode, or whether the client may use collections
+/// (Secret Service API 0.2, "Prompts"). The client may not have asked it yet.
 struct UnlockPrompt: Sendable {
-    /// What is open afterwards, by its paths.
+    /// The paths of the objects that are open afterwards.
     let objects: [String]
     /// The collections that a policy opens only to programs that a person lets use them.
     let collections: Set<String>

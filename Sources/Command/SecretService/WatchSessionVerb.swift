@@ -54,7 +54,7 @@ package enum WatchSessionVerb {
             try store.keychain.lock()
             context.console.note("valet: the keychain is locked")
         } catch {
-            // What has no passcode, or is not there, cannot be locked.
+            // A keychain that has no passcode, or does not exist, cannot be locked.
             guard ![.passcodeNotSet, .itemNotFound].contains(error.code) else { return }
             context.console.note("valet: warning: the keychain was not locked: \(error.message)")
         }
@@ -70,7 +70,7 @@ private struct Logind: ~Copyable {
 
     private var bus: SystemBus
     private let service: BusService
-    /// While it is open, the machine does not sleep; nil once it may.
+    /// logind's inhibitor lock: while it is open, the machine does not sleep. Nil once it may.
     private var delay: FileDescriptor?
 
     init() throws(SystemError) {
@@ -104,7 +104,7 @@ private struct Logind: ~Copyable {
         case lock, sleep, awake
     }
 
-    /// Waits for the next event. After sleep the machine waits for this again.
+    /// Waits for the next event. After a sleep, takes the inhibitor lock again.
     mutating func next() throws(SystemError) -> Event {
         while true {
             let signal = try bus.nextSignal(
@@ -120,6 +120,6 @@ private struct Logind: ~Copyable {
         }
     }
 
-    /// Lets the machine sleep, which waits for this.
+    /// Releases the inhibitor lock, for which the machine's sleep waits.
     mutating func letSleep() { delay = nil }
 }

@@ -2,8 +2,8 @@
 
 internal import ValetSystem
 
-/// Threads that carry out calls. Those of one client run one after the other, in the order in which
-/// they came; a client that keeps a thread busy delays no other.
+/// Threads that carry out calls. The calls of one client run one after the other, in the order in
+/// which they came; a client that keeps a thread busy delays no other.
 final class Workers: Sendable {
     typealias Job = @Sendable () -> Void
 
@@ -60,7 +60,7 @@ final class Workers: Sendable {
             try BackgroundThread.start { self.work() }
             return true
         } catch {
-            // Another thread does it, if there is one.
+            // Another thread runs the job, if there is one.
             return state.withLock { state in
                 state.threadCount -= 1
                 guard state.threadCount == 0 else { return true }
@@ -94,7 +94,7 @@ final class Workers: Sendable {
         }
     }
 
-    /// nil if nothing is ready: the thread counts as idle then.
+    /// The next job and its client; nil if nothing is ready. The thread then counts as idle.
     private func next() -> (String, Job)? {
         state.withLock { state in
             guard !state.ready.isEmpty else {
@@ -107,7 +107,7 @@ final class Workers: Sendable {
     }
 }
 
-/// What other threads tell the thread of the bus.
+/// The events that other threads send to the thread of the bus.
 final class Inbox<Event: Sendable>: Sendable {
     private let events = Lock<[Event]>([])
     private let bell: Bell

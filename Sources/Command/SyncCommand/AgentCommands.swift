@@ -41,7 +41,8 @@ extension SyncCall {
         try agent.run()
     }
 
-    /// Waits for a signal, then cancels `stopping`. Ends the process if `ended` does not follow.
+    /// Waits for a signal, then cancels `stopping`. Ends the process if `ended` is not cancelled
+    /// soon after.
     private static func stop(_ stopping: Cancellation, unless ended: Cancellation) {
         guard let relay = try? SignalRelay([SIGINT, SIGTERM, SIGHUP], until: .immediately)
         else { return }
@@ -49,7 +50,8 @@ extension SyncCall {
         _ = limit.wait(for: -1)
         _ = relay.end()
         stopping.cancel()
-        // A call of the store may hang. The keychain bears that its process ends at any time.
+        // A call of the store may hang. The process may end at any time without harm to the
+        // keychain.
         let grace = WaitLimit(until: Deadline(after: Self.grace), cancellation: ended)
         if grace.wait(for: -1) == .deadline { _exit(EXIT_SUCCESS) }
     }

@@ -90,8 +90,8 @@ extension SyncCall {
     }
 
     /// Reads everything in the circle that this device leaves, and notifies the other devices.
-    /// Messages that cannot be read any more are lost with that circle. The command goes on,
-    /// because it is the last way out.
+    /// Messages that cannot be read any more are lost with the old circle. The command goes on
+    /// without them, because it is the last way out.
     private func finishOldCircle(
         _ notes: Notes, _ name: String, _ remote: any SyncStore
     ) throws(KeychainFailure) {
@@ -167,7 +167,7 @@ extension SyncCall {
 
     /// Asks for the recovery key.
     ///
-    /// - Parameter check: Throws `authenticationFailed` for another key than the right one.
+    /// - Parameter check: Throws `authenticationFailed` for a wrong key.
     private func recoveryKey(
         checkedBy check: (borrowing SecretBytes) throws(KeychainFailure) -> Void = { _ in }
     ) throws(CLIError) -> RecoveryKey {

@@ -18,7 +18,7 @@ extension SyncCall {
     /// may show files in another order than they were written.
     private static let grace = Duration.seconds(60)
 
-    /// How often the joiner looks for the names of the others, which it can do without.
+    /// How many times the joiner looks for the names of the other devices. It can do without them.
     private static let lookCount = 4
 
     // MARK: The sponsor
@@ -182,7 +182,8 @@ extension SyncCall {
         }
     }
 
-    /// Waits until the roster has this device. Before the user's yes, no part of it was read.
+    /// Waits until the roster has this device. No part of the roster is read before the user says
+    /// yes.
     private func awaitAdmission(
         _ device: DeviceID, _ offer: InvitationOffer, _ joiner: borrowing InvitationJoiner,
         _ remote: any SyncStore, _ limit: BootLimit
@@ -200,7 +201,7 @@ extension SyncCall {
         }
     }
 
-    /// What the sponsor calls the devices of the circle; nothing if its program does not say so.
+    /// What the sponsor calls the devices of the circle; empty if its program sends no names.
     private func namesOfOthers(
         _ roster: Roster, _ offer: InvitationOffer, _ joiner: borrowing InvitationJoiner
     ) throws(KeychainFailure) -> [DeviceID: String] {
@@ -247,7 +248,7 @@ extension SyncCall {
                 + "that all devices have it, and moves one that stays here")
     }
 
-    /// Sends items that the circle lacks, after a yes: the circle may have deleted them.
+    /// Sends items that the circle lacks if the user agrees: the circle may have deleted them.
     func offerOwnItems(isJoined: Bool) throws(CLIError) {
         let count = try update("count items") { $0.replica?.unsent.count ?? 0 }
         guard count > 0 else { return }
@@ -270,7 +271,7 @@ extension SyncCall {
     }
 }
 
-/// The end of an invitation. It counts the time in which the machine sleeps.
+/// The deadline of an invitation. Time in which the machine sleeps counts.
 struct BootLimit {
     /// In nanoseconds.
     fileprivate static let interval: Int64 = 500_000_000
@@ -278,7 +279,7 @@ struct BootLimit {
 
     init(after duration: Duration) { end = ContinuousClock.now + duration }
 
-    /// Looks again and again, until there is something.
+    /// Calls `look` again and again, until it returns something.
     ///
     /// - Throws: ``ExitCode/denied`` with `message` at the end; what `look` throws.
     func poll<R>(

@@ -3,8 +3,8 @@
 internal import ValetSealing
 internal import ValetSystem
 
-/// Draws a text as a QR code for a terminal, with libqrencode, where that is installed. It is
-/// loaded by its name `libqrencode.so.4`, which guarantees the types here.
+/// Draws a text as a QR code for a terminal, with libqrencode, where that is installed. The library
+/// is loaded by the name `libqrencode.so.4`, whose version guarantees the types here.
 enum QRCode {
     /// The result of the library: its version, its width, and one byte for each module, of which
     /// the lowest bit says whether it is dark.
@@ -23,7 +23,7 @@ enum QRCode {
     /// The light modules around a symbol, without which readers do not find it.
     private static let margin = 4
 
-    /// The code in lines of half blocks; nil without the library.
+    /// The code in lines of half blocks; nil without the library or if it refuses.
     static func text(of secret: borrowing SecretBytes) -> String? {
         guard let library = DynamicLibrary("libqrencode.so.4"),
             let encode = unsafe library.function("QRcode_encodeString", as: Encode.self),
@@ -32,7 +32,7 @@ enum QRCode {
         var characters: [CChar] = secret.withBytes { bytes in
             bytes.indices.map { CChar(bitPattern: bytes[$0]) } + [0]
         }
-        // Level L, 8-bit data, capitals and small letters.
+        // Any version, level L, 8-bit data, case-sensitive.
         let made = unsafe encode(&characters, 0, 0, 2, 1)
         for index in characters.indices { characters[index] = 0 }
         guard let made = unsafe made else { return nil }

@@ -9,12 +9,13 @@ internal import ValetSyncAgent
 internal import ValetSyncStores
 internal import ValetSystem
 
-/// Which store a command line names, and how a noted one is opened. The password of an etcd user is
-/// an item of the keychain, for this device only.
+/// Finds the store that a command line names, and opens the store at an address. The password of an
+/// etcd user is an item of the keychain, for this device only.
 extension SyncCall {
     /// The store that the options choose.
     ///
-    /// - Throws: ``ExitCode/usage`` for none or two, or for options of the other kind.
+    /// - Throws: ``ExitCode/usage`` for none or two stores, or for options of the other kind of
+    ///   store.
     func chosenAddress() throws(CLIError) -> StoreAddress {
         let etcdOptions = [
             SyncOptions.authority, SyncOptions.certificate, SyncOptions.key, SyncOptions.user,
@@ -47,7 +48,7 @@ extension SyncCall {
         return try absolute(path)
     }
 
-    /// The path from the root: the agent runs in another folder than this command.
+    /// The absolute path: the agent runs in another folder than this command.
     private func absolute(_ path: String) throws(CLIError) -> String {
         guard let full = FilePath.resolved(path) else {
             throw .usage("there is no \(quoted(path))", hint: "make it, or mount it, first")
@@ -115,10 +116,10 @@ extension SyncCall {
         PasswordName(user, in: service)
     }
 
-    // MARK: The word that a circle has moved
+    // MARK: Notice of a move
 
-    /// An item that all devices of a circle read: the one that has moved notifies the others in
-    /// this way, because no other way reaches them.
+    /// An item that all devices of a circle read. The device that moves to a new circle notifies
+    /// the others with it, because nothing else reaches them.
     private static let moves = PasswordService(
         service: "valet-sync-moved", accessGroup: nil, isSynchronizable: true,
         protectionClass: .afterFirstUnlock)

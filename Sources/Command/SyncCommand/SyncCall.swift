@@ -82,7 +82,7 @@ struct SyncCall {
         return try result.get()
     }
 
-    /// The lock in the keychain's folder. Creates a folder that does not exist.
+    /// The lock in the keychain's folder. Creates the folder if it does not exist.
     func syncLock() throws(KeychainFailure) -> SyncLock {
         do {
             return SyncLock(try PrivateDirectory.open(store.folder, creating: true))
@@ -153,7 +153,7 @@ struct SyncCall {
         }
     }
 
-    /// Shows which message was read last, on a terminal.
+    /// On a terminal, shows how many messages have been read.
     func progress() -> () -> Void {
         guard console.isErrorTerminal else { return {} }
         let console = console
@@ -171,7 +171,7 @@ struct SyncCall {
             } ?? "this device"
     }
 
-    /// Asks a question that only a person can answer.
+    /// Throws if the console cannot ask a person.
     func requirePerson() throws(CLIError) {
         guard let obstacle = console.obstacleToAsking else { return }
         throw .usage(

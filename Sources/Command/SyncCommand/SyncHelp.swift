@@ -296,7 +296,7 @@ enum SyncHelp {
 
     static let value = ArgumentDeclaration(
         name: "VALUE", help: "the id that the list shows, or its start")
-    /// The same, where another option may choose the values.
+    /// ``value``, for a verb where ``from`` may choose the values instead.
     static let droppedValue = ArgumentDeclaration(
         name: "VALUE", help: "the id that the list shows, or its start", alternative: from)
     static let from = OptionDeclaration(

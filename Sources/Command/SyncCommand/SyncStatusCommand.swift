@@ -44,7 +44,7 @@ extension SyncCall {
         }
     }
 
-    /// The status of a keychain in no circle, or of one that nothing can be read of.
+    /// The status of a keychain that is in no circle or that is locked.
     private func showNothing(_ state: SyncState) throws(CLIError) {
         guard values.has(ItemOptions.json) else {
             try console.write("state       \(state.name)\n")
@@ -127,7 +127,7 @@ extension SyncCall {
         }.map(\.id).sorted()
     }
 
-    /// How many messages of this device another one has not read, as far as its own say.
+    /// How many messages of this device another device has not read, by that device's own report.
     private func behind(_ device: DeviceID, _ known: Known?, _ counts: Counts?) -> UInt64 {
         let reads = known?.report.devices[device]?.reads ?? [:]
         return (counts?.written ?? [:]).reduce(0) { sum, log in
@@ -190,8 +190,8 @@ struct SyncFinding {
     private static let look =
         "check that the store shows everything that other devices have written"
 
-    /// The findings for troubles of the report, with DEVICE for the device and COUNT for how many
-    /// there are; `foreign` and `undecided` say more.
+    /// The findings for troubles of the report, where DEVICE stands for the device and COUNT for
+    /// how many there are. Initializers make those for `foreign` and `undecided`.
     static let known: [SyncReport.Kind: (text: String, hint: String?)] = [
         .unequalKeys: ("DEVICE has given wrong keys to this device", misbehaviour),
         .refusedEntry:

@@ -138,8 +138,8 @@ enum SyncOptions {
     )
 }
 
-/// The executable `valet-sync`, which `valet sync` becomes: all of sync between devices, and all
-/// that talks to a network.
+/// The executable `valet-sync`, which `valet sync` becomes. It has all of sync between devices, and
+/// everything that talks to a network.
 @main enum ValetSync {
     static func main() { exit(ValetTool.main(of: "sync", SyncVerbs.all)) }
 }

@@ -131,6 +131,7 @@ extension KeptVersion {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// When it was removed, or written: since 1970. A record's time counts finer.
+    /// In milliseconds since 1970: when a replaced value was removed, or else when the version was
+    /// written. Below the milliseconds, `time` has 16 more bits.
     fileprivate var milliseconds: UInt64 { takenAway ?? time >> 16 }
 }

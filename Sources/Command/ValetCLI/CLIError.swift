@@ -98,7 +98,8 @@ extension CLIError {
         let code: ExitCode =
             switch error.code {
             case .tooLong, .severalLines, .empty: .usage
-            // An option answers instead of a person, so this is an error of usage.
+            // An option can answer in place of a person, so having nobody to ask is an error of
+            // usage.
             case .nobodyThere, .interactionOff: .usage
             case .cancelled: .denied
             default: .failure

@@ -6,7 +6,8 @@ internal import ValetSystem
 /// A clipboard of the user's session, and the program that reaches it. `valet copy` writes to it.
 ///
 /// The programs get a value through a pipe, and keep it themselves until something else is copied.
-/// None of them can tell a clipboard manager that it is secret, except newer versions of `wl-copy`.
+/// None of them can tell a clipboard manager that the value is secret, except newer versions of
+/// `wl-copy`.
 struct Clipboard {
     enum Kind: String, CaseIterable {
         case wayland = "wl-copy"
@@ -67,7 +68,8 @@ struct Clipboard {
         }
     }
 
-    /// What is on the clipboard, up to a little more than `limit` bytes; nil for nothing, or more.
+    /// What is on the clipboard, up to a little more than `limit` bytes; nil if it is empty or
+    /// holds more.
     ///
     /// - Throws: `timedOut` if its owner does not answer.
     func contents(atMost limit: Int) throws(SystemError) -> SecretValue? {
@@ -79,7 +81,6 @@ struct Clipboard {
         }
     }
 
-    /// Empties the clipboard.
     func clear() -> Bool {
         let nothing = SecretValue(SecretBytes(byteCount: 0))
         return switch kind {
@@ -128,7 +129,7 @@ struct Clipboard {
 
 /// Copying by the terminal itself.
 extension Clipboard {
-    /// Longer sequences are cut off by terminals.
+    /// Terminals cut off longer sequences.
     static let maximumTerminalByteCount = 48 << 10
 
     /// Whether standard output is a terminal that may know OSC 52, and shows no part of it.
@@ -141,7 +142,7 @@ extension Clipboard {
         return console.isOutputTerminal && !isSimple
     }
 
-    /// Sends a value to the terminal. It does not answer.
+    /// Sends a value to the terminal. The terminal does not answer.
     static func send(_ value: SecretValue, to console: any Console) throws(CLIError) {
         var text = SecretText(capacity: value.byteCount * 4 / 3 + 16)
         text.append("\u{1B}]52;c;")
@@ -151,8 +152,8 @@ extension Clipboard {
     }
 }
 
-/// A value on the clipboard that is to go, known by a keyed hash alone: the process that waits for
-/// the end of its time does not have the value.
+/// A value that is to be removed from the clipboard, known by a keyed hash alone: the process that
+/// waits to remove it does not have the value.
 struct CopiedValue {
     private let key: SecretValue
     private let digest: SecretValue
@@ -172,7 +173,7 @@ struct CopiedValue {
         digest = SecretValue(code ?? SecretBytes(byteCount: 0))
     }
 
-    /// Reads what ``bytes`` is; nil for anything else.
+    /// Reads the contents of ``bytes``; nil for anything else.
     init?(bytes: SecretValue) {
         guard bytes.byteCount == Self.keyByteCount + Self.hash.byteCount else { return nil }
         (key, digest) = bytes.withBytes { bytes in

@@ -19,7 +19,7 @@ struct CommandKeychain {
         try unlocking.run(request)
     }
 
-    /// The items that match with all their attributes: for queries that match few. Finding none is
+    /// The matching items, with all their attributes: for queries that match few. Finding none is
     /// no error.
     func items(_ query: ItemQuery) throws(KeychainFailure) -> [StoredItem] {
         do {

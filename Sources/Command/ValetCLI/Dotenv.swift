@@ -237,7 +237,7 @@ private struct DotenvReader {
             hint: "expected NAME=VALUE; single quotes hold blanks, '#' and double quotes")
     }
 
-    /// Goes behind the closing quote, and returns its position; nil if there is none.
+    /// Moves past the closing quote, and returns the quote's position; nil if no quote closes.
     private mutating func end(of quote: UInt8, _ bytes: Span<UInt8>) -> Int? {
         position += 1
         while position < bytes.count {

@@ -3,9 +3,9 @@
 internal import ValetSystem
 internal import ValetUserPresence
 
-/// The user's editor, and what keeps it from leaving copies.
+/// The user's editor, with arguments that keep it from leaving copies.
 struct Editor {
-    /// The program, or a shell for a command of the user's that is more than words.
+    /// The editor, or a shell if the user's command is more than plain words.
     let path: String
     private let words: [String]
 

@@ -37,7 +37,7 @@ package enum Escaping {
             switch scalar {
             case "\n": "\n"
             case "\t": "\t"
-            // 'list --null' ends names with it; terminals ignore it.
+            // 'list --null' ends names with a zero byte; terminals ignore it.
             case "\0": "\0"
             default: nil
             }
@@ -69,8 +69,8 @@ package enum Escaping {
 }
 
 extension Unicode.Scalar {
-    /// Whether this invisible scalar makes one picture of the emoji around it: a zero-width joiner
-    /// between two, or the sign after one that asks for its coloured form.
+    /// Whether this invisible scalar is part of an emoji: a zero-width joiner between two emoji, or
+    /// the variation selector after one that asks for its coloured form.
     fileprivate func joinsEmoji(
         between before: Unicode.Scalar?, _ after: Unicode.Scalar?
     ) -> Bool {
@@ -85,7 +85,7 @@ extension Unicode.Scalar {
     static let joiner: Unicode.Scalar = "\u{200D}"
     static let colouring: Unicode.Scalar = "\u{FE0F}"
 
-    /// Digits and signs count as emoji, too, but not here.
+    /// Unicode also counts digits and some signs as emoji; this does not.
     var isPicture: Bool { value > 0xFF && properties.isEmoji }
 }
 
@@ -132,7 +132,8 @@ extension Console {
 }
 
 extension SecretValue {
-    /// The bytes without percent signs (RFC 3986 §2.1); nil for one without two digits behind it.
+    /// The bytes after percent-decoding (RFC 3986 §2.1); nil if a percent sign is not followed by
+    /// two hexadecimal digits.
     package var percentDecoded: SecretValue? {
         withBytes { bytes in
             var text = SecretText(capacity: max(bytes.count, 1))

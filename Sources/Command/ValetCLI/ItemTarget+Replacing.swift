@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Values that take the place of others: deliberately, and only of the one that was seen.
-// `generate`, `otp` and `edit` store so.
+// Replaces values: only deliberately, and only the value that was seen. `generate`, `otp` and
+// `edit` store this way.
 
 internal import ValetKeychainModel
 internal import ValetKeychainServices
@@ -12,7 +12,7 @@ extension ItemTarget {
     /// Stores what `make` returns. A secret that exists stays, unless `isAgreed`, or a person at a
     /// terminal agrees.
     ///
-    /// - Parameter replacement: What it is replaced by, in the question.
+    /// - Parameter replacement: The words for the new value, in the question and in the hint.
     /// - Throws: ``ExitCode/alreadyThere`` if there is one and nobody can be asked;
     ///   ``ExitCode/denied`` for a no.
     func storeDeliberately(
@@ -31,7 +31,7 @@ extension ItemTarget {
         }
         let value = try make()
         do {
-            // One step of the keychain: another program may have stored one just now.
+            // Checks and stores in one step: another program may just have stored a secret.
             noteMove(try store(value, ifAbsent: !replaces), console)
         } catch {
             throw error.code == .alreadyThere ? refusal : error

@@ -196,7 +196,7 @@ struct ItemTarget {
     ) throws(CLIError) {
         guard !isOnlyIfAbsent else { return try addPassword(value, query) }
         var wanted = query
-        // The attributes to set do not choose the item.
+        // These are attributes to set: they do not select the item.
         wanted.attributes[.label] = nil
         wanted.protectionClass = nil
         let other = ItemTarget(
@@ -313,7 +313,7 @@ struct ItemTarget {
             // An error, as for a locked class, counts as "not found".
             return (try? keychain.items(query)) ?? []
         }
-        // The one that differs least is the likeliest.
+        // An item whose owner has the chosen name is the likeliest.
         let near = found.filter { $0.owner.name == scope.identifier }
         return (near + found).lazy.compactMap { self.hint(to: $0) }.first
     }

@@ -43,7 +43,7 @@ package indirect enum JSON: Hashable, Sendable {
     }
 
     private static func quoted(_ text: String) -> String {
-        // Most names need no look at the tables of Unicode.
+        // Most names are ASCII, and need no lookup in the tables of Unicode.
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C }) {
             return "\"" + text + "\""
         }

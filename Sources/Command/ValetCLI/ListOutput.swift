@@ -183,7 +183,8 @@ struct SortedListing {
         let kept = entries.count / 2
         cutoff = Array(bytes[entries[kept]])
         entries.removeLast(entries.count - kept)
-        // In the order of their positions, each moves to the front without overwriting another.
+        // In the order of their positions, entries move to the front without overwriting each
+        // other.
         entries.sort { $0.lowerBound < $1.lowerBound }
         var end = 0
         for index in entries.indices {

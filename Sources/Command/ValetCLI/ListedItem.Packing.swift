@@ -41,7 +41,7 @@ extension ListedItem {
         Self.pack(byteCount.map { UInt64(clamping: $0) }, to: &bytes)
         Self.pack(modified.map(\.bitPattern), to: &bytes)
         bytes += id
-        // No packed item is the beginning of another one, so this turns the order around.
+        // No packed item is a prefix of another one, so this reverses the order.
         if order.isReversed { for index in bytes.indices { bytes[index] = ~bytes[index] } }
         return bytes
     }
@@ -70,7 +70,7 @@ extension ListedItem {
             requirement: hasRequirement == 1 ? requirement : nil, label: label, id: Array(rest))
     }
 
-    /// The bits of a number in an order that is that of the numbers.
+    /// A number as an unsigned integer that sorts as the number does.
     private static func sortable(_ number: Double) -> UInt64 {
         number.sign == .minus ? ~number.bitPattern : number.bitPattern | 1 << 63
     }

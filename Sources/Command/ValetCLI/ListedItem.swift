@@ -56,7 +56,6 @@ extension ListedItem {
         id = stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: place >> $0) }
     }
 
-    /// An attribute's value as text.
     static func text(_ value: AttributeValue?) -> String {
         switch value {
         case .text(let text): text
@@ -183,7 +182,7 @@ package struct ItemOwner: Hashable, Sendable {
         }
     }
 
-    /// What the services of valets begin with: the standard ones, and those of shared groups.
+    /// The prefixes of valets' service names: the standard ones, and those of shared groups.
     private static let prefixes: [(kind: Kind, standard: String, shared: String)] = [
         (Kind.valet, ServiceName.Kind.valet), (.cloudValet, .synchronizableValet),
         (.enclaveValet, .secureEnclaveValet), (.enclaveValet, .singlePromptSecureEnclaveValet),

@@ -13,9 +13,9 @@ package struct LoginPlace: Hashable, Sendable {
     package let scheme: String
     /// A name or address in its canonical form (``HostName``); "" for none.
     package let server: String
-    /// 0 for none, and for the port that the protocol has anyway.
+    /// 0 for none, and for the protocol's default port.
     package let port: UInt16
-    /// Without the slash at its start; nil for any when searching.
+    /// Without the leading slash; in a search, nil matches any path.
     package let path: String?
 
     /// The ports of the protocols (IANA's registry of services).
@@ -29,14 +29,14 @@ package struct LoginPlace: Hashable, Sendable {
     /// The place of a host that may end in a colon and a port. An IPv6 address with a port has
     /// brackets.
     ///
-    /// - Parameter path: Without a slash at its start.
+    /// - Parameter path: The path without a leading slash.
     /// - Returns: nil for a protocol that would be mistaken for another one.
     package init?(scheme: String, host: String, path: String?) {
         let (name, port) = HostName.split(host)
         self.init(scheme: scheme, server: name, port: port, path: path)
     }
 
-    /// The place of a server whose port is known apart; 0 for none.
+    /// The place of a server whose port is given separately; 0 for no port.
     package init?(scheme: String, server: String, port: UInt16, path: String?) {
         let scheme = HostName.lowercased(scheme)
         guard NetworkProtocol.name(scheme) == scheme, !scheme.isEmpty else { return nil }
@@ -95,7 +95,8 @@ extension AttributeValue {
 }
 
 extension ItemQuery {
-    /// The query for the same server in the form that helpers and imports write; nil if this is it.
+    /// The query for the same server in the form that helpers and imports write; nil if this query
+    /// has that form.
     var canonical: ItemQuery? {
         guard let server = attributes[.server]?.asText else { return nil }
         var other = self

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What `list` and `search` compare names with: a part of them, or a pattern for all of them.
+/// What `list` and `search` compare names with: a substring, or a pattern for the whole name.
 struct NamePattern: Hashable, Sendable {
     private let characters: [Character]
     private let isPart: Bool
 
-    /// `*` stands for any text, `?` for any character. Text without them is a part.
+    /// `*` stands for any text, `?` for any character. Text without them is a substring.
     init(_ text: String) {
         self.init(text, isPart: !text.contains("*") && !text.contains("?"))
     }
 
-    /// - Parameter isPart: Whether a name fits that has the text anywhere in it.
+    /// - Parameter isPart: Whether `text` is a substring of the names that match it.
     init(_ text: String, isPart: Bool) {
         characters = Array(text.lowercased())
         self.isPart = isPart
@@ -27,7 +27,7 @@ struct NamePattern: Hashable, Sendable {
         }
     }
 
-    /// Goes back to the last star alone, so that no pattern takes long.
+    /// Backtracks only to the last star, so that no pattern takes long.
     private func matchesAll(_ text: [Character]) -> Bool {
         var (position, index) = (0, 0)
         var star: (index: Int, position: Int)?

@@ -10,7 +10,7 @@ struct OneTimePassword {
     enum Factor: Hashable {
         /// The time since 1970, in periods of so many seconds (RFC 6238).
         case time(period: Int64)
-        /// How many codes there were (RFC 4226).
+        /// A number that grows by one with each code (RFC 4226).
         case counter(UInt64)
     }
 
@@ -18,7 +18,7 @@ struct OneTimePassword {
     private(set) var digitCount = 6
     private(set) var factor = Factor.time(period: 30)
     let key: SecretValue
-    /// Whether it was a key without a URI.
+    /// Whether the stored secret was a key alone, not a URI.
     private(set) var isBare = false
 
     static let digitCounts = 6...10
@@ -93,7 +93,7 @@ struct OneTimePassword {
         _ text: String, _ range: ClosedRange<N>, _ name: String
     ) throws(CLIError) -> N {
         guard let number = N(text), range.contains(number), !text.hasPrefix("+") else {
-            // The text itself is not shown: where a sign is missing it may be the key.
+            // The text itself is not shown: if a separator is missing, it may contain the key.
             throw .malformed("'\(name)' is not from \(range.lowerBound) to \(range.upperBound)")
         }
         return number
@@ -115,7 +115,7 @@ struct OneTimePassword {
         }
     }
 
-    /// The code at a time, in seconds since 1970, of which a counter is independent.
+    /// The code at `time`, in seconds since 1970. With a counter, `time` does not matter.
     ///
     /// - Throws: ``ExitCode/failure`` if this machine has no library with SHA-1.
     func code(at time: Int64) throws(CLIError) -> SecretValue {
@@ -195,7 +195,7 @@ extension CLIError {
 /// there what they like.
 private struct OTPAuthURI {
     private let text: SecretValue
-    /// The places of names and values.
+    /// The names in lower case, and the byte ranges of their values.
     private var members: [(name: String, value: Range<Int>)] = []
     /// In small letters.
     let type: String
@@ -227,7 +227,7 @@ private struct OTPAuthURI {
         return found.first?.value
     }
 
-    /// The value of a member, without percent signs.
+    /// The value of a member, percent-decoded.
     func value(_ name: String) throws(CLIError) -> SecretValue? {
         guard let range = try member(name) else { return nil }
         let raw = text.withBytes { SecretValue(copying: $0.extracting(range)) }
@@ -244,7 +244,7 @@ private struct OTPAuthURI {
         return text
     }
 
-    /// The URI with another value for one member, which is added if it is not there.
+    /// The URI with the value `new` for the member `name`, which is added if it is missing.
     func setting(_ name: String, to new: String) throws(CLIError) -> SecretValue {
         let range = try member(name)
         return text.withBytes { bytes in
@@ -260,7 +260,7 @@ private struct OTPAuthURI {
 }
 
 extension Span<UInt8> {
-    /// The place of the first of some characters, from a place on.
+    /// The index of the first of `characters`, from `start` on.
     fileprivate func first(from start: Int, of characters: String) -> Int? {
         guard start < count else { return nil }
         return (start..<count).first { characters.utf8.contains(self[$0]) }
@@ -268,7 +268,7 @@ extension Span<UInt8> {
 }
 
 extension SecretValue {
-    /// Without white space at both ends.
+    /// The value without white space at both ends.
     var trimmed: SecretValue {
         withBytes { bytes in
             guard let first = bytes.indices.first(where: { bytes[$0] > 0x20 }),
@@ -278,7 +278,7 @@ extension SecretValue {
         }
     }
 
-    /// Whether it begins with a text of small letters and signs, in any case.
+    /// Whether it begins with `beginning`, which is in lower case, if case is ignored.
     fileprivate func starts(with beginning: String) -> Bool {
         withBytes { bytes in
             bytes.count >= beginning.utf8.count
@@ -297,7 +297,7 @@ extension SecretValue {
 enum Base32 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
 
-    /// The bytes; nil for other text, and for no bytes.
+    /// The bytes; nil if the text is not base32, or encodes no bytes.
     static func decoded(_ text: SecretValue) -> SecretValue? {
         text.withBytes { text in
             var bytes = SecretText(capacity: text.count * 5 / 8 + 1)

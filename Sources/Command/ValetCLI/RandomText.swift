@@ -3,7 +3,7 @@
 internal import Glibc
 internal import ValetSealing
 
-/// What a random secret is made of. `valet generate` makes them.
+/// The recipe of a random secret, for `valet generate`.
 enum RandomText {
     /// That many characters, at least one of each class. No character is in two classes.
     case characters(Int, of: [String])
@@ -25,11 +25,11 @@ enum RandomText {
         }
     }
 
-    /// The signs of ASCII but the space.
+    /// The ASCII characters for punctuation.
     static let symbols = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
     static let ambiguous = "0Oo1Il|"
 
-    /// Whether a text has such signs alone, each once.
+    /// Whether a text is one or more of ``symbols``, each at most once.
     static func areSymbols(_ text: String) -> Bool {
         !text.isEmpty && text.allSatisfy(symbols.contains) && Set(text).count == text.count
     }
@@ -38,7 +38,7 @@ enum RandomText {
     /// characters of four classes of which one has a single character, needs about a hundred.
     private static let tryCount = 100_000
 
-    /// Makes one. Each that fits is as likely as any other.
+    /// Makes a secret. All secrets that fit are equally likely.
     func make() throws(CLIError) -> SecretValue {
         switch self {
         case .words(let count, let separator):
@@ -78,7 +78,8 @@ enum RandomText {
         case .words(let count, _): return Int(Double(count) * log2(Double(PassphraseWords.count)))
         case .characters(let count, let classes):
             let total = Double(classes.reduce(0) { $0 + $1.utf8.count })
-            // Of all texts those that lack a class are missing, counted by inclusion and exclusion.
+            // Texts that lack a class do not count: inclusion and exclusion gives the share of the
+            // others.
             var share = 0.0
             for subset in 0..<(1 << classes.count) {
                 let left = classes.indices.filter { subset >> $0 & 1 == 0 }

@@ -44,8 +44,8 @@ package struct Scope: Hashable, Sendable {
         return (isCloud ? identity.synchronized : identity).items
     }
 
-    /// All valets of that application and identifier, that of new secrets first. To the command
-    /// they are one, and a name in them is one secret.
+    /// All valets of that application and identifier, that of new secrets first. The command treats
+    /// them as one valet, in which a name is one secret.
     package var services: [PasswordService] {
         let local = ProtectionClass.offered.map { service($0, isCloud: false) }
         let shared = ProtectionClass.offered.filter { !$0.isThisDeviceOnly }
@@ -67,7 +67,8 @@ package struct Scope: Hashable, Sendable {
     /// line.
     func destination(from service: PasswordService) -> PasswordService {
         var accessibility = isAccessibilityChosen ? accessibility : service.protectionClass
-        // No accessibility of this device alone can be shared, and none of them is shared on.
+        // An accessibility for this device only excludes sharing. It ends sharing that was not
+        // chosen; sharing that was chosen replaces it.
         let isCloud =
             isCloudChosen ? isCloud : service.isSynchronizable && !accessibility.isThisDeviceOnly
         if isCloud { accessibility = accessibility.forAnyDevice }

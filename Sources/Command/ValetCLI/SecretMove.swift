@@ -68,7 +68,7 @@ struct SecretMove {
         return .success
     }
 
-    /// Moves items, for an application that reaches both places; nothing in a dry run.
+    /// Moves items, with the access groups of both places. Does nothing in a dry run.
     func perform(_ transfer: ItemTransfer) throws(CLIError) {
         guard !values.has(MoveOptions.dryRun) else { return }
         var session = source.session
@@ -130,7 +130,7 @@ struct SecretMove {
         guard keepsSource, existing?.reference != item.reference else {
             return transfer.changes.append(.init(item.version, to: moved, value: nil))
         }
-        // A copy has what programs have added, too.
+        // A copy also has the attributes that programs have added.
         let own = Set(item.itemClass.primaryKeyAttributes)
             .union([.creationDate, .modificationDate, .accessControl])
         moved.attributes = item.attributes.filter { !own.contains($0.key) }
@@ -138,7 +138,7 @@ struct SecretMove {
         transfer.additions.append(Addition(moved, value: try old.value()))
     }
 
-    /// The secret of a name at the destination. One of another accessibility has the name, too.
+    /// The secret at the destination that has this name already, whatever its accessibility.
     private func existing(_ name: String) throws(CLIError) -> StoredItem? {
         var scope = to
         (scope.isAccessibilityChosen, scope.isCloudChosen) = (false, false)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Where the secret of a name is. The library has a valet for each accessibility, shared or not; to
-// the command, those of one application and identifier are one, and one name is one secret in it.
-// Programs can still store two of one name: then the command line has to choose.
+// Where the secret of a name is. The library has a valet for each accessibility, shared or not. The
+// command treats the valets of one application and identifier as one valet, in which a name stands
+// for one secret. Programs can still store two secrets of one name: then the command line has to
+// choose.
 
 internal import ValetKeychainModel
 internal import ValetKeychainServices
@@ -13,7 +14,7 @@ internal import ValetSealing
 struct StoredSecret {
     /// The service that has it now.
     let service: PasswordService
-    /// The service that had it before; nil if it was there, or is new.
+    /// The service that had it before; nil if the secret did not move, or is new.
     let origin: PasswordService?
 }
 
@@ -33,7 +34,7 @@ extension ItemTarget {
             guard chosen.count == 1 else { throw ambiguous(chosen) }
             return PasswordName(name, in: service)
         }
-        // A search for one name takes longer, but finds and reports items that a look misses.
+        // `contains` takes longer, but finds and reports items that `services()` misses.
         for service in scope.chosenServices {
             let name = PasswordName(name, in: service)
             if try requesting(keychain.attempt(session.contains(name))) { return name }
@@ -47,7 +48,7 @@ extension ItemTarget {
             keychain.attempt(session.services(having: name, among: scope.services)))
     }
 
-    /// Whether devices share the secret; false for a password, and for none.
+    /// Whether devices share the secret; false for a password, and if there is no secret.
     func isShared() -> Bool {
         guard case .secret = form else { return false }
         // The removal itself reports why the item was not found.

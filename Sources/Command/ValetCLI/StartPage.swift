@@ -3,8 +3,8 @@
 internal import ValetKeychainModel
 internal import ValetKeychainStore
 
-/// What `valet` alone shows: the state of the keychain, and where to begin. It asks nobody and
-/// creates nothing.
+/// What `valet` shows without arguments: the state of the keychain, and where to begin. It asks
+/// nobody and creates nothing.
 enum StartPage {
     static func show(_ context: Context) throws(CLIError) -> ExitCode {
         let text = """

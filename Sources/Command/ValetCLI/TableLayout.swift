@@ -16,7 +16,8 @@ enum ListColumn: CaseIterable {
         }
     }
 
-    /// How wide it stays as long as narrowing others is enough; nil if it is not narrowed.
+    /// The width that the column keeps as long as narrowing others is enough; nil if it is not
+    /// narrowed.
     fileprivate var comfortableWidth: Int? {
         switch self {
         case .name: 24
@@ -27,7 +28,7 @@ enum ListColumn: CaseIterable {
         }
     }
 
-    /// The narrowest that it is made.
+    /// The least width that the column is narrowed to; nil if it is not narrowed.
     fileprivate var leastWidth: Int? {
         switch self {
         case .name, .accessibility: 8
@@ -39,7 +40,7 @@ enum ListColumn: CaseIterable {
 
 /// The widths of a table's columns, two spaces apart, and which columns there are.
 struct TableLayout {
-    /// A time, and a date alone.
+    /// The widths of a time and of a date alone.
     private static let (timeWidth, dateWidth) = (20, 10)
     private static let escape = "\u{1B}["
 
@@ -59,8 +60,8 @@ struct TableLayout {
         }
     }
 
-    /// Makes a row fit into `room` columns. Names keep 24 columns as long as the others can give
-    /// some; from 60 columns on they always can.
+    /// Makes a row fit into `room` columns of the terminal. The names keep 24 of them as long as
+    /// the rest of the row can be narrowed, which is always enough from 60 columns on.
     mutating func fit(into room: Int) {
         let others: [ListColumn] = [.owner, .application, .kind, .accessibility]
         narrow(others, until: room) { $0.comfortableWidth }

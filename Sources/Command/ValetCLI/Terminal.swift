@@ -12,7 +12,7 @@ struct Terminal: Console {
     /// ignored. Otherwise the command ends as if by that signal.
     let reportsBrokenPipe: Bool
 
-    /// How often a person may type two secrets that differ.
+    /// How many tries a person has to type the same secret twice.
     private static let tryCount = 3
     /// How long a person has to answer a question with a line.
     private static let timeToAnswer = Duration.seconds(60)
@@ -22,8 +22,8 @@ struct Terminal: Console {
     /// The signals that this process's caller blocked.
     private let callersMask: sigset_t
 
-    /// How programs that this one starts or becomes treat signals: as this one's caller chose. To
-    /// be asked before this process handles signals in its own way.
+    /// The ignored signals and the signal mask that this process's caller chose, for programs that
+    /// this process starts or becomes. Read it before this process handles signals in its own way.
     var callersSignals: CallersSignals {
         var ignored = sigset_t()
         unsafe sigemptyset(&ignored)
@@ -38,7 +38,7 @@ struct Terminal: Console {
     /// Turns off core files and crash reports. Makes writing to a closed pipe or a closed standard
     /// stream fail.
     static func prepareProcess() -> Terminal {
-        // Each of the two suffices.
+        // Either of the two suffices.
         _ = valet_disable_core_files()
         _ = valet_set_dumpable(0)
         // The Swift runtime's reports show memory, which may hold a secret.
@@ -81,9 +81,10 @@ struct Terminal: Console {
         raise(SIGPIPE)
     }
 
-    /// Replaces this process by the program `name`, which takes over the command line without the
-    /// words at these places; the program's own name is the first. Looks beside this program and at
-    /// the program's place in the system, and never in `$PATH`. Returns if it is in neither place.
+    /// Replaces this process by the program `name`, with the command line of this process except
+    /// the words at the indices `places`; index 0 is this program's own name. Looks for the program
+    /// in the folder of this one and in `/usr/libexec/valet`, never in `$PATH`. Returns if it is in
+    /// neither folder.
     static func become(program name: String, without places: Set<Int>, like console: any Console) {
         // The program would take an ignored SIGPIPE for the wish of its caller.
         if let terminal = console as? Terminal, !terminal.reportsBrokenPipe {
@@ -168,7 +169,7 @@ struct Terminal: Console {
             let line = try TerminalDevice().readShownLine(
                 Escaping.harmless(question), within: Self.timeToAnswer)
             let count = line.lineByteCount
-            // The end of the input is no answer.
+            // The end of the input counts as a no.
             guard line.byteCount > 0 else { return "n" }
             return line.value(byteCount: count).publicText ?? "\u{FFFD}"
         } catch {
@@ -288,7 +289,7 @@ struct Terminal: Console {
 }
 
 extension SecretValue {
-    /// What a descriptor brings up to its end, or a little more than `limit` bytes.
+    /// Reads a descriptor up to its end, or until it has supplied more than `limit` bytes.
     ///
     /// - Throws: `timedOut` at the deadline; `descriptorUnreadable`.
     package static func read(

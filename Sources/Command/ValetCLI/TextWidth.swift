@@ -48,8 +48,8 @@ extension String {
 }
 
 extension Character {
-    /// The columns of a character with all its marks: the sum that the C library gives for its
-    /// scalars. An emoji takes two, whatever is joined to it, and a flag as well.
+    /// The columns of a character with all its marks: the sum of what the C library gives for each
+    /// scalar. An emoji takes two columns, whatever is joined to it, and so does a flag.
     fileprivate var columnCount: Int {
         let scalars = unicodeScalars
         if let first = scalars.first, first.isPicture,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A sorted list as a tree: owners, and below them the parts of names that slashes separate. It
-/// needs no item but the last one, so that a list of any length can be written.
+/// remembers only the place of the last item, so that a list of any length can be written.
 struct TreeLayout {
     private let showsApplications: Bool
     private var owner: String?
@@ -11,7 +11,7 @@ struct TreeLayout {
         showsApplications = showingApplications
     }
 
-    /// The lines of the next item: its own, after those of owner and folders that are new.
+    /// The lines of the next item: first those of a new owner and of new folders, then its own.
     mutating func lines(of item: ListedItem) -> String {
         var text = ""
         let title = title(item)

@@ -2,7 +2,7 @@
 
 /// Texts for units of systemd.
 package enum UnitText {
-    /// A word of a command line in a unit (systemd.service(5), "Command lines").
+    /// `path`, quoted as a word of a command line in a unit (systemd.service(5), "Command lines").
     package static func quoted(_ path: String) -> String {
         var quoted = "\""
         for character in path {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The program `valet` and its verbs. In a file of its own, which programs for one group of verbs
-// leave out: the linker keeps or drops the constants of a file together.
+// The program `valet` and its verbs. They have a file of their own, so that programs for one group
+// of verbs can leave it out: the linker keeps or drops the constants of a file together.
 
 extension ValetTool {
     /// Runs the command line of `valet`, and returns its exit code.
     ///
     /// - Parameters:
     ///   - added: The verbs that other modules carry out.
-    ///   - words: The words that a call by another name stands for: its name and its arguments.
+    ///   - words: Returns the words that a call by another name stands for, from that name and the
+    ///     arguments of the call.
     package static func main(
         adding added: AddedVerbs, _ words: (_ name: String, [String?]) -> [String?]
     ) -> Int32 {

@@ -7,8 +7,7 @@ internal import ValetSystem
 internal import ValetUserPresence
 
 package enum ValetTool {
-    /// Runs the command line of a program that carries out the verbs of one group of `valet`, and
-    /// contains no others.
+    /// Runs the command line of a program that has only the verbs of one group of `valet`.
     package static func main(of group: String, _ verbs: AddedVerbs) -> Int32 {
         main { (context) in
             reporting(Terminal.arguments, context) { () throws(CLIError) in
@@ -71,7 +70,7 @@ package enum ValetTool {
         return .success
     }
 
-    /// Refuses unknown values of variables, even if this verb would not ask.
+    /// Refuses unknown values of environment variables, even if this verb would not ask a question.
     static func checkSettings() throws(CLIError) {
         do {
             try PasscodeAsker.checkSettings()

@@ -32,7 +32,7 @@ package struct AccessControl: Hashable, Sendable {
 
         /// Either of the two that ask for a finger.
         package static let biometry: Constraints = [.biometryAny, .biometryCurrentSet]
-        /// The constraints that a person meets, each on its own.
+        /// The constraints that each demand a proof from a person.
         package static let single: Constraints = [
             .userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion,
         ]
@@ -42,8 +42,8 @@ package struct AccessControl: Hashable, Sendable {
     }
 
     package let protectionClass: ProtectionClass
-    /// In normal form: no unknown bits, and one of `or` and `and` exactly if there are two single
-    /// constraints to join.
+    /// In normal form: no unknown bits; one of `or` and `and` if there are at least two single
+    /// constraints to join, else neither.
     package let constraints: Constraints
     /// Whether this names only a class, as for items without an access control. It is never equal
     /// to an access control from an application (spec/secitem.md §3.4).
@@ -157,11 +157,11 @@ extension AccessControl {
     /// Whether the value is also sealed under an application's password (docs/FORMAT.md §5.5).
     package var takesPassword: Bool { constraints.contains(.applicationPassword) }
 
-    /// The demand while `enrolled` are the fingers of each reader that has some.
+    /// The demand, given `enrolled`: one enrolment for each reader that has enrolled fingers.
     ///
     /// If the reader that the item was bound to has other fingers now, no finger counts. An absent
     /// reader changes nothing, because it may come back.
-    /// - Returns: The rest of the demand; impossible if the item was bound to those fingers alone.
+    /// - Returns: The rest of the demand; impossible if every way needs a finger.
     package func demand(enrolled: [[UInt8]]) -> Demand {
         guard let enrolment, !enrolled.contains(enrolment),
             enrolled.contains(where: { Self.reader(of: $0) == Self.reader(of: enrolment) })
@@ -184,7 +184,7 @@ extension AccessControl {
 
     /// version u8 = 1 ‖ class u8 ‖ constraints u32 ‖ byte count of the enrolment u8 ‖ enrolment.
     ///
-    /// A plain one has no bytes: items without an access control lack `accc`.
+    /// A plain access control has no bytes: items without an access control lack `accc`.
     package var encoded: [UInt8] {
         precondition(!isPlain, "an absent value is not encoded")
         let enrolment = enrolment ?? []
@@ -226,7 +226,7 @@ extension AccessControl: CustomStringConvertible {
         return "<SecAccessControlRef: \(parts.joined(separator: ";"))>"
     }
 
-    /// spec/secitem.md §10.3, the table; in the order of the names.
+    /// The operations and their rules, sorted by name: the table in spec/secitem.md §10.3.
     private var operations: [(name: String, rule: String)] {
         let isOfKey = constraints.contains(.privateKeyUsage)
         let rule = rule

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A hint that helps after a failure. If it advises a call of ours, each interface names that call
-/// in its own language.
+/// A hint that helps after a failure. If it advises a call of this package, each interface names
+/// that call in its own language.
 package enum Advice: Hashable, Sendable {
     case text(String)
     /// `call`, used as `purpose` says, or `alternative` instead.

@@ -31,7 +31,7 @@ package enum Attribute: String, CaseIterable, Hashable, Sendable {
     case creationDate = "cdat"
     case modificationDate = "mdat"
     /// The names and values by which programs of the Secret Service look for an item, encoded:
-    /// `LookupAttributes`. It is none of SecItem's attributes.
+    /// `LookupAttributes`. SecItem has no such attribute.
     case lookupAttributes = "look"
 
     /// How values of this attribute are converted and compared (spec/secitem.md §2.1).
@@ -59,7 +59,7 @@ package enum Attribute: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The value of items for which none is given; nil for attributes without a default.
+    /// The attribute's value in items for which none is given; nil if there is no default.
     package var defaultValue: AttributeValue? {
         switch self {
         case .account, .service, .securityDomain, .server, .authenticationType, .path:
@@ -126,7 +126,7 @@ package enum Attribute: String, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// The texts of the `kSec…` constants that requests are written with and are no attributes
+/// The texts of the `kSec…` constants in requests that do not name attributes
 /// (spec/secitem.md §1.1, §1.6, §1.7).
 package enum SecItemKey {
     package static let itemClass = "class"

@@ -137,7 +137,7 @@ extension AttributeValue {
         }
     }
 
-    /// Nil for text that is not UTF-8, and for numbers without 8 bytes.
+    /// Nil for text that is not UTF-8, and for numbers and dates that do not have 8 bytes.
     fileprivate init?(_ type: EncodedType, encoded bytes: ArraySlice<UInt8>) {
         switch type {
         case .text:

@@ -90,7 +90,7 @@ package enum AttributeFamily: Hashable, Sendable {
         case .number(let number): .number(number)
         case .boolean(let flag): .number(flag ? 1 : 0)
         case .text(let text):
-            // Only text in the form that the number prints as becomes a number: "007" stays text.
+            // Text becomes a number only if the number prints as that text: "007" stays text.
             if let number = Int32(text), String(number) == text {
                 .number(Int64(number))
             } else {
@@ -127,8 +127,8 @@ package struct SearchKey: Hashable, Sendable {
 extension Attribute {
     /// The normalised form of `value` for this attribute; nil for values that are never searched.
     ///
-    /// Text and data compare by bytes, numbers given for text attributes by their four
-    /// native bytes, numbers as numbers (spec/secitem.md §2.1).
+    /// Text and data compare by bytes. A number compares as a number in a number attribute, else by
+    /// its native bytes (spec/secitem.md §2.1).
     package func searchKey(for value: AttributeValue) -> SearchKey? {
         switch (family, value) {
         case (.accessControl, _), (_, .accessControl): nil

@@ -2,8 +2,7 @@
 
 /// The attributes of an item, or of a request for items, without its group and its value.
 ///
-/// An item has about a dozen at most, so a search from the first to the last costs less than a
-/// table would.
+/// An item has about a dozen at most, so a linear search costs less than a hash table.
 package struct ItemAttributes: Hashable, Sendable {
     private var list = AttributeList()
 
@@ -20,7 +19,7 @@ package struct ItemAttributes: Hashable, Sendable {
         return kept
     }
 
-    /// These attributes, with the values of `others` for those that others have.
+    /// These attributes and those of `others`. Where both have one, the value is that of `others`.
     package func overwritten(by others: ItemAttributes) -> ItemAttributes {
         var all = self
         for (attribute, value) in others { all[attribute] = value }

@@ -40,7 +40,7 @@ package enum ItemClass: UInt8, CaseIterable, Hashable, Sendable {
     ]
 }
 
-/// A name of an item that outlives its attributes (spec/secitem.md §8).
+/// A name of an item that stays valid when the item's attributes change (spec/secitem.md §8).
 package struct PersistentReference: Hashable, Sendable {
     /// 20 bytes: the four ASCII characters of the class and the 16 bytes of the item's id.
     package static let byteCount = 20

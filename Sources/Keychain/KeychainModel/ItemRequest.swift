@@ -50,7 +50,7 @@ package struct NewItem: Hashable, Sendable {
     package var accessGroup: AccessGroup?
     package var isSynchronizable: Bool
     package var protectionClass: ProtectionClass
-    /// What reading it demands of a person; nil for nothing. Its class becomes the item's.
+    /// What a person has to do before the item is read; nil for nothing. The item takes its class.
     package var accessControl: AccessControl? {
         didSet { if let accessControl { protectionClass = accessControl.protectionClass } }
     }

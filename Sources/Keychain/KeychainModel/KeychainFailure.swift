@@ -48,8 +48,7 @@ public struct KeychainFailure: Error, Hashable, Sendable {
     /// What would help, if known.
     public var hint: String? { hint(naming: \.swiftName) }
     package private(set) var advice: Advice?
-    /// The name that the platform's modules have for the cause, where a caller has to tell causes
-    /// apart.
+    /// The platform modules' name for the cause; set where a caller has to tell causes apart.
     var causeName: String?
 
     /// A failure of `operation`.

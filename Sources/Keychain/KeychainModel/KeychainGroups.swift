@@ -5,7 +5,8 @@
 /// A former value is an item of its own, with the attributes, dates and protection class of the
 /// item that had it, in an access group that belongs to the keychain: docs/FORMAT.md §8.1.
 package struct FormerValueSlot: Hashable, Sendable {
-    /// The slots of each item, and the most former values that the keychain keeps of it.
+    /// The number of slots of each item, and so the most former values that the keychain keeps of
+    /// it.
     package static let count = 10
     /// How many are kept unless the user says otherwise.
     package static let usualCount = 3
@@ -57,7 +58,7 @@ package enum KeychainSetting: String, CaseIterable, Sendable {
 
     fileprivate static let group = AccessGroup("valet.settings")
 
-    /// The item that has it, as a decimal number.
+    /// The item that stores the setting, as a decimal number.
     package var item: NewItem {
         NewItem(
             .genericPassword,

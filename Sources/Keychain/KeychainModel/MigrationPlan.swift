@@ -24,7 +24,7 @@ extension KeychainFailure.Code {
     static let notBound = Self(
         "notBound", status: authenticationFailed.status, authenticationFailed.explanation)
 
-    /// All refusals. Their places are the raw values of `MigrationError` and of `valet.h`.
+    /// All refusals. Their indices are the raw values of `MigrationError` and of `valet.h`.
     package static let ofMigrations: [Self] = [
         .invalidMigrationQuery, .migratedKeyInvalid, .migratedValueInvalid, .migratedKeysEqual,
         .migratedKeyExists, .migratedItemStays,
@@ -99,8 +99,8 @@ package struct MigrationPlan<Item: MigratableItem> {
     /// Items that keep their name and get the protection class and the access control of `item`.
     package var changes: [(found: Item, item: NewItem)] = []
     package var removals: [Item] = []
-    /// The keys of the additions, under which nothing may be stored yet. Those that removals free
-    /// are not among them.
+    /// The keys of the additions that must not exist yet. Keys that removals free are not among
+    /// them.
     package private(set) var addedKeys: Set<ExactName> = []
 
     package init(
@@ -112,9 +112,9 @@ package struct MigrationPlan<Item: MigratableItem> {
 
     /// Stores `items` in `valet`, and removes them from their old place if `removing`.
     ///
-    /// An item that already has its new name cannot be stored a second time. With removal it
-    /// changes its class and access control in place. If `transform` has changed its key or value,
-    /// a new item takes its place.
+    /// An item that already has its new name cannot be stored a second time. With removal, its
+    /// class and access control change in place. If `transform` has changed its key or value, a new
+    /// item takes its place.
     ///
     /// The canary is never copied; it is removed with the other items. Items without a value stay
     /// where they are.
@@ -202,11 +202,12 @@ package struct MigrationPlan<Item: MigratableItem> {
 }
 
 extension ValetIdentity {
-    /// Whether something is stored under one of `keys`. Keys of an explicitly set name are unique
-    /// among all accessibilities.
+    /// Whether something is stored under one of `keys`. An explicitly set service name does not
+    /// contain the accessibility: keys under it are unique among all accessibilities.
     ///
     /// - Parameters:
-    ///   - contains: Whether there is an item that demands the user.
+    ///   - contains: Whether there is an item with this name. Called if the valet's items demand
+    ///     the user.
     ///   - search: The items that match, with their attributes.
     package func hasAny<Item: MigratableItem>(
         _ keys: Set<ExactName>, contains: (PasswordName) throws(KeychainFailure) -> Bool,

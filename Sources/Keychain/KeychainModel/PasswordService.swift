@@ -144,8 +144,8 @@ package enum ServiceName {
     package static let canaryAccount = "VAL_KeychainCanaryUsername"
     package static let canaryValue = "VAL_KeychainCanaryPassword"
 
-    /// Whether an account is the canary's, byte by byte: another one that Swift calls equal is a
-    /// key of the user.
+    /// Whether an account is the canary's. Compares bytes: other bytes that are equal as Swift
+    /// strings are a key of the user.
     package static func isCanary(_ account: String?) -> Bool {
         account?.hasSameBytes(as: canaryAccount) == true
     }

@@ -38,11 +38,11 @@ public enum SyncState: UInt8, CaseIterable, Hashable, Sendable {
     package var name: String { "\(self)" }
 }
 
-/// How large an item may be that is sent to other devices: docs/SYNC.md §3.3.
+/// The size limit of an item that is sent to other devices: docs/SYNC.md §3.3.
 package enum TravellingItem {
     package static let maximalByteCount = 192 << 10
 
-    /// The number of these bytes.
+    /// How many bytes an item has, as the limit counts them.
     ///
     /// - Parameter valueByteCount: The length of the value; nil for none.
     package static func byteCount(attributes: AttributeList, valueByteCount: Int?) -> Int {

@@ -40,7 +40,7 @@ extension NewItem {
     package var dictionary: [String: Any] {
         var dictionary = attributes.secItemDictionary(itemClass)
         dictionary[Attribute.accessGroup.rawValue] = accessGroup?.rawValue
-        // An access control carries its protection class, and both together are refused.
+        // An access control carries its protection class; a dictionary with both is refused.
         if let accessControl {
             dictionary[Attribute.accessControl.rawValue] = Platform.object(for: accessControl)
         } else {

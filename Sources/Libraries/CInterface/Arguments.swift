@@ -64,8 +64,8 @@ enum Argument {
         return unsafe SecretValue(copying: bytes.span)
     }
 
-    /// A structure whose first field is its size. A newer program's structure may be larger, if it
-    /// uses no field that this version does not know: the rest is 0.
+    /// A structure whose first field is its size. A newer program's structure may be larger, if all
+    /// bytes after the fields that this version knows are 0.
     static func structure<Structure: BitwiseCopyable>(
         _ pointer: UnsafePointer<Structure>?, _ name: String
     ) throws(KeychainFailure) -> Structure {
@@ -75,8 +75,9 @@ enum Argument {
         return try unsafe structure(at: start, start.loadUnaligned(as: Int.self), name)
     }
 
-    /// The structures of an array, which are `size` bytes apart; 0 for the size that this version
-    /// knows. Newer programs' structures may be larger, as in ``structure(_:_:)``.
+    /// The structures of an array, which are `size` bytes apart; a `size` of 0 stands for the size
+    /// that this version knows. Newer programs' structures may be larger, as in
+    /// ``structure(_:_:)``.
     static func structures<Structure: BitwiseCopyable>(
         _ first: UnsafePointer<Structure>, _ count: Int, size: Int, _ name: String
     ) throws(KeychainFailure) -> [Structure] {
@@ -84,7 +85,7 @@ enum Argument {
         let size = size == 0 ? MemoryLayout<Structure>.stride : size
         var found: [Structure] = []
         for index in 0..<count {
-            // Checked by the first structure to be small.
+            // Reading the first structure checks that `size` is small.
             let offset = index &* size
             found.append(try unsafe structure(at: start + offset, size, name))
         }
@@ -232,7 +233,7 @@ extension ValetIdentity.Group {
 }
 
 extension ProtectionClass {
-    /// The class of a value of `VALET_WHEN_UNLOCKED` and its kind.
+    /// The class that a constant such as `VALET_WHEN_UNLOCKED` stands for.
     init(accessibility: Int32) throws(KeychainFailure) {
         switch Int(accessibility) {
         case VALET_WHEN_UNLOCKED: self = .whenUnlocked

@@ -15,8 +15,8 @@ final class HandleTable<Object: AnyObject & Sendable>: @unchecked Sendable {
     private var objects: [UInt: Object] = [:]
     private var last: UInt
 
-    /// - Parameter kind: 1 to 3. It is in the lowest two bits, so that no handle equals the address
-    ///   of a word.
+    /// - Parameter kind: 1 to 3. It is in the lowest two bits, so that no handle equals a
+    ///   word-aligned address.
     init(kind: UInt) {
         let random = Randomness.bytes(5).reduce(0) { $0 << 8 | UInt($1) }
         last = random << 2 | kind

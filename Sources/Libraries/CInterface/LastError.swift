@@ -4,7 +4,7 @@ internal import ValetCInterfaceHeader
 internal import ValetKeychainModel
 internal import ValetSystem
 
-/// Why a call of the C interface failed, beside what the keychain reports.
+/// Why a call of the C interface failed, besides the reasons that the keychain reports.
 extension KeychainFailure.Code {
     static let emptyKey = Self("emptyKey", status: -50, "the key is empty")
     static let emptyValue = Self("emptyValue", status: -50, "the value is empty")

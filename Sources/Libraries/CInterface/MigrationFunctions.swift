@@ -94,7 +94,7 @@ extension AttributeInput {
             case .bytes(let bytes), .accessControl(let bytes): bytes
             case .number, .date: []
             }
-        // For callers that take the key for a text of C.
+        // For callers that take the key for a C string.
         bytes.append(0)
         let result = unsafe bytes.withUnsafeBytes { key in
             value.withBytes { (span: Span<UInt8>) in

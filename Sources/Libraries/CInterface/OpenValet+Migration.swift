@@ -90,7 +90,7 @@ extension ItemQuery {
     /// A search for generic passwords that have these attributes.
     ///
     /// The entries are those of a SecItem dictionary. Entries that a migration sets itself are
-    /// refused.
+    /// refused, unless they have a value of ``fixed``.
     init(_ entries: [(name: String, input: AttributeInput)]) throws(KeychainFailure) {
         self.init(.genericPassword)
         var names: Set<String> = []
@@ -102,8 +102,8 @@ extension ItemQuery {
         }
     }
 
-    /// Keys that a migration sets itself, with the only value that they may have (spec/secitem.md
-    /// §1.6, §1.7). `kSecUseDataProtectionKeychain` means nothing here.
+    /// Keys that a migration sets itself, with the only values that they may have (spec/secitem.md
+    /// §1.6, §1.7). `kSecUseDataProtectionKeychain` has no effect here.
     private static let fixed: [String: [AttributeInput]] = [
         "class": [.text(ItemClass.genericPassword.code)],
         "m_Limit": [.text("m_LimitAll")],

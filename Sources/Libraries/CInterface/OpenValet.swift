@@ -11,7 +11,8 @@ internal import ValetSystem
 final class OpenValet: Sendable {
     let identity: ValetIdentity
     let items: PasswordService
-    /// What the user has proved to a single-prompt valet. A child of `fork` begins without.
+    /// What the user has proved to a single-prompt valet. A child of `fork` begins without any
+    /// proof.
     private let proof = ProcessLocal<RememberedProof> { _ in RememberedProof() }
 
     init(_ identity: ValetIdentity) {
@@ -104,7 +105,8 @@ final class OpenValet: Sendable {
             })
     }
 
-    /// Whether the access control requires no finger, or one is enrolled. Does not ask the user.
+    /// Whether the access control requires no fingerprint, or one is enrolled. Does not ask the
+    /// user.
     var canMeetAccessControl: Bool {
         guard let demand = identity.demand, demand.takesBiometry else { return true }
         return !ContextAuthenticator(.ofProcess, store: nil).enrolments.isEmpty
@@ -131,7 +133,7 @@ extension CallOptions {
         return deadline.map { session.ending(at: $0) } ?? session
     }
 
-    /// Runs `body`, which may ask the user. If that is not allowed, the failure says how to allow
+    /// Runs `body`, which may ask the user. If the call may not ask, the failure says how to allow
     /// it.
     func explaining<R>(
         _ body: () throws(KeychainFailure) -> R

@@ -93,7 +93,8 @@ package func valet_set_from_fd(
     }
 }
 
-/// All bytes of a descriptor, in guarded memory. Without a deadline of the call it has a minute.
+/// Reads a descriptor to its end into guarded memory. If the call has no deadline, reading fails
+/// after a minute.
 private func read(_ descriptor: Int32, _ deadline: Deadline?) throws(KeychainFailure) -> SecretValue
 {
     guard descriptor >= 0 else { throw .invalid("the descriptor is negative") }

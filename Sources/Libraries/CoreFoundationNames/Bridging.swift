@@ -21,7 +21,7 @@ extension NSMutableDictionary {
         addEntries(from: dictionary)
     }
 
-    /// Adds or replaces the values of another dictionary.
+    /// Adds the values of another dictionary, and replaces those under the same keys.
     @_disfavoredOverload
     public func addEntries(from dictionary: NSDictionary) {
         for case (let key as AnyHashable, let value) in dictionary {

@@ -75,7 +75,7 @@ public func CFSetGetCount(_ theSet: CFSet?) -> CFIndex { theSet?.count ?? 0 }
 // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
 /// Data with a copy of `length` bytes. `allocator` is without effect.
 ///
-/// - Returns: nil for a negative length, and for no bytes that should be some.
+/// - Returns: nil for a negative length, and if `bytes` is nil and the length is not 0.
 public func CFDataCreate(
     _ allocator: CFAllocator?, _ bytes: UnsafePointer<UInt8>?, _ length: CFIndex
 ) -> CFData! {
@@ -88,16 +88,16 @@ public func CFDataCreate(
 ///
 /// - Parameters:
 ///   - allocator: Without effect.
-///   - bytesDeallocator: `kCFAllocatorNull` if the caller frees the bytes. With another, `free`
-///     does when the data ends.
-/// - Returns: nil for a negative length, and for no bytes that should be some.
+///   - bytesDeallocator: `kCFAllocatorNull` if the caller frees the bytes. With any other value,
+///     the data frees them with `free` when it is deallocated.
+/// - Returns: nil for a negative length, and if `bytes` is nil and the length is not 0.
 public func CFDataCreateWithBytesNoCopy(
     _ allocator: CFAllocator?, _ bytes: UnsafePointer<UInt8>?, _ length: CFIndex,
     _ bytesDeallocator: CFAllocator?
 ) -> CFData! {
     guard length >= 0 else { return nil }
     guard let bytes = unsafe bytes else { return length == 0 ? NSData() : nil }
-    // Only read: data that cannot change.
+    // The data is immutable, so it only reads the bytes.
     return unsafe NSData(
         bytesNoCopy: UnsafeMutableRawPointer(mutating: bytes), length: length,
         freeWhenDone: bytesDeallocator !== kCFAllocatorNull)

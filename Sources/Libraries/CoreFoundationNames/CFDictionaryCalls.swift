@@ -127,8 +127,8 @@ public func CFDictionaryContainsKey(
 }
 
 // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
-/// The address of the value under a key, itself the address of a living object. It is valid as long
-/// as the dictionary lives and has that value.
+/// The address of the value under a key. The key is the address of a living object. The result is
+/// valid as long as the dictionary lives and has that value.
 ///
 /// - Returns: nil for a dictionary without the key.
 public func CFDictionaryGetValue(
@@ -152,10 +152,10 @@ public func CFDictionaryGetValueIfPresent(
 }
 
 // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
-/// The address of a value in a list. It is valid as long as the list lives and has that value
-/// there.
+/// The address of a value in an array. It is valid as long as the array lives and has that value
+/// at that index.
 ///
-/// - Returns: nil for a place that the list does not have.
+/// - Returns: nil for an index out of bounds.
 public func CFArrayGetValueAtIndex(_ theArray: CFArray?, _ idx: CFIndex) -> UnsafeRawPointer! {
     guard let theArray, idx >= 0, idx < theArray.count else { return nil }
     let address = Loans.address(

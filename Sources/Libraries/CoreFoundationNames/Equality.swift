@@ -6,8 +6,8 @@ public import Foundation
 // has its hash. So a constant finds its value in a dictionary whose keys are texts. Foundation on
 // Linux has this for data, URLs and UUIDs alone (docs/decisions/0057).
 //
-// A number stays an object: as a Swift value it would have one type, and `as?` another number type
-// would no longer convert it.
+// A number stays an object: as a Swift value it would have one type, and `as?` could no longer
+// convert it to another number type.
 
 extension NSString: @retroactive _HasCustomAnyHashableRepresentation {
     // swift-format-ignore: NoLeadingUnderscores

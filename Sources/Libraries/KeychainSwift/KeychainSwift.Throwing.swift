@@ -65,13 +65,15 @@ extension KeychainSwift {
             try Self.text(getData(key))
         }
 
-        /// Returns the bytes that are stored under `key`, or the item's persistent reference.
+        /// Returns the bytes that are stored under `key`; with `asReference`, the persistent
+        /// reference of the item.
         ///
         /// - Throws: The failures of ``get(_:)`` except `invalidEncoding`.
         public func getData(
             _ key: String, asReference: Bool = false
         ) throws(KeychainFailure) -> Data {
-            // Another program may use the account with a service: our own items come first.
+            // Another program may use the same account with a service: our own items, which have an
+            // empty service, come first.
             var own = query(key)
             own.attributes[.service] = .text("")
             do {

@@ -54,9 +54,9 @@ open class KeychainSwift: @unchecked Sendable {
     }
 
     /// Whether new items are synchronized with other devices, and whether reading and deleting find
-    /// synchronized items beside local ones. iCloud synchronizes them on Apple's systems. On Linux
-    /// the devices of a circle share them, which `valet sync create` founds; without a circle, they
-    /// stay on this machine.
+    /// synchronized items beside local ones. iCloud synchronizes them on Apple's systems. On Linux,
+    /// the devices of a circle share them, and `valet sync create` founds a circle; without one,
+    /// they stay on this machine.
     open var synchronizable: Bool {
         get { lock.withLock { state.synchronizable } }
         set { lock.withLock { state.synchronizable = newValue } }
@@ -164,8 +164,8 @@ open class KeychainSwift: @unchecked Sendable {
 
     /// The same methods in a form that throws. They do not change ``lastResultCode``.
     ///
-    /// They use the prefix, the access group and the flag of the moment of this call. They do not
-    /// call methods that a subclass overrides.
+    /// They use the prefix, ``accessGroup`` and ``synchronizable`` as they are when this property
+    /// is read. They do not call methods that a subclass overrides.
     public final var throwing: Throwing {
         Throwing(
             keyPrefix: keyPrefix, accessGroup: accessGroup, synchronizable: synchronizable,

@@ -6,8 +6,9 @@ internal import ValetKeychainModel
 /// The calls of a keychain that `KeychainSwift` needs: `StorePasswords` on Linux,
 /// `SecItemPasswords` on Apple's systems.
 protocol PasswordKeychain: Sendable {
-    /// Gives the item that `query` finds the value and the class of `item`, or adds `item`. Deletes
-    /// all other items that `query` finds. At every moment the old value or the new one exists.
+    /// Stores `value` and the class of `item` in the item that `query` finds, or adds `item` if it
+    /// finds none. Deletes all other items that `query` finds. At every moment the old value or the
+    /// new one exists.
     func set(
         _ item: NewItem, value: Data, replacing query: ItemQuery
     ) throws(KeychainFailure)

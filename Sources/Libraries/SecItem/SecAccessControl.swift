@@ -116,7 +116,7 @@ public struct SecAccessControlCreateFlags: OptionSet, Hashable, Sendable {
     public static let userPresence = SecAccessControlCreateFlags(rawValue: 1 << 0)
     /// Any finger that is enrolled when the item is read.
     public static let biometryAny = SecAccessControlCreateFlags(rawValue: 1 << 1)
-    /// A finger, as long as the enrolled fingers are those of when the item was added.
+    /// A finger, as long as the enrolled fingers are the same as when the item was added.
     public static let biometryCurrentSet = SecAccessControlCreateFlags(rawValue: 1 << 3)
     /// The keychain's passcode.
     public static let devicePasscode = SecAccessControlCreateFlags(rawValue: 1 << 4)

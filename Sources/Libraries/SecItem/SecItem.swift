@@ -9,7 +9,7 @@ internal import ValetSealing
 
 // The calls in the shape that they have on Apple's systems, and the only place with pointers.
 // `CoreFoundationNames` calls `NSDictionary` `CFDictionary` and `AnyObject` `CFTypeRef`.
-// A session makes the calls. As on Apple's systems the codes may be discarded.
+// A `KeychainSession` carries out the calls. As on Apple's systems the codes may be discarded.
 
 /// Adds an item (spec/secitem.md §2–§5).
 ///
@@ -125,8 +125,8 @@ public func SecRandomCopyBytes(
     return errSecSuccess
 }
 
-/// The calls of dictionaries, as Swift code makes them. Each reads its dictionary, checks the
-/// group, whether or not the keychain exists (spec/secitem.md §5.2), and makes a typed request.
+/// The calls with dictionaries, as methods for Swift code. Each parses its dictionary, checks the
+/// group even if there is no keychain (spec/secitem.md §5.2), and makes a typed request.
 extension KeychainSession {
     /// Returns what `SecItemAdd` stores in its result.
     package func add(_ attributes: NSDictionary) throws(KeychainFailure) -> AnyObject? {
@@ -210,7 +210,7 @@ private func deliver(
     }
 }
 
-/// Runs `body`; returns the code of its failure, and keeps the failure.
+/// Runs `body`. If it fails, keeps the failure in `KeychainFailure.last` and returns its code.
 private func status(_ body: () throws(KeychainFailure) -> Void) -> OSStatus {
     do {
         try body()

@@ -58,7 +58,7 @@ struct SecItemResult {
         return result
     }
 
-    /// Data and persistent reference together bring the attributes along (§3.7).
+    /// Data and persistent reference together return the attributes, too (§3.7).
     private var includesAttributes: Bool {
         returning.contains(.attributes) || returning.isSuperset(of: [.data, .persistentReference])
     }

@@ -37,8 +37,9 @@ public typealias KeychainFailure = ValetKeychainModel.KeychainFailure
         /// The keychain may be locked again a moment later.
         ///
         /// - Throws: ``KeychainFailure``: `locked` when the deadline passes, `timedOut` if the
-        ///   state is still unknown by then, `userCancelled` if the task is cancelled. At once:
-        ///   `keyUnavailable` and `incomplete`, because waiting does not change them.
+        ///   state is still unknown by then, `userCancelled` if the task is cancelled.
+        ///   `keyUnavailable` and `incomplete` are thrown at once, because waiting does not change
+        ///   them.
         public static func waitUntilAvailable(
             for accessibility: Accessibility, deadline: ContinuousClock.Instant
         ) async throws(KeychainFailure) {
@@ -83,7 +84,7 @@ enum Platform {
         #endif
     }
 
-    /// Returns `body` so that, on any thread, it uses the keychain of this task.
+    /// Wraps `body` so that, on any thread, it uses the keychain of this task.
     static func carrying<R, E: Error>(
         _ body: @escaping @Sendable () throws(E) -> R
     ) -> @Sendable () throws(E) -> R {
@@ -102,7 +103,7 @@ enum Platform {
 }
 
 #if os(tvOS)
-    /// Stands for an authentication on tvOS, whose items require no more than an unlocked device.
+    /// A placeholder for tvOS, where items require no more than an unlocked device.
     struct Authentication: Sendable {
         func saying(_ prompt: String) -> Authentication { self }
         func forget() {}

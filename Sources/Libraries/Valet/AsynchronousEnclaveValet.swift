@@ -2,8 +2,8 @@
 
 public import Foundation
 
-// The calls of `SecureEnclaveValet` and `SinglePromptSecureEnclaveValet` for tasks, which block no
-// thread of the tasks.
+// The calls of `SecureEnclaveValet` and `SinglePromptSecureEnclaveValet` for tasks. They do not
+// block the task's thread.
 
 /// The calls of a ``SecureEnclaveValet`` for tasks.
 @available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)
@@ -49,7 +49,7 @@ public struct AsynchronousEnclaveValet<Original: Hashable & Sendable>: Hashable,
     /// Whether both make the calls of equal valets.
     public static func == (one: Self, other: Self) -> Bool { one.valet == other.valet }
 
-    /// Feeds the valet.
+    /// Hashes the valet.
     public func hash(into hasher: inout Hasher) { hasher.combine(valet) }
 
     /// Calls ``SecureEnclaveValet/canAccessKeychain()`` on another thread. False also if the task

@@ -141,7 +141,8 @@ extension Call where Failure == KeychainError {
 
     /// Makes a call that may change something.
     ///
-    /// - Throws: `userCancelled` if the task is cancelled before it begins; what `body` throws.
+    /// - Throws: `userCancelled` if the task is cancelled before the call begins; what `body`
+    ///   throws.
     static func writing(
         _ body: @escaping @Sendable () throws(KeychainError) -> Value
     ) async throws(KeychainError) -> Value {
@@ -162,7 +163,8 @@ extension Call where Failure == any Error {
 
     /// Makes a call that may change something and also throws other errors than `KeychainError`.
     ///
-    /// - Throws: `userCancelled` if the task is cancelled before it begins; what `body` throws.
+    /// - Throws: `userCancelled` if the task is cancelled before the call begins; what `body`
+    ///   throws.
     static func untypedWriting(
         _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {

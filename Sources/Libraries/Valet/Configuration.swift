@@ -15,7 +15,7 @@ struct Configuration: Hashable, Sendable {
     let naming: Naming
     let accessibility: Accessibility
     let kind: ServiceName.Kind
-    /// nil for valets whose values demand nothing.
+    /// nil for valets without an access control.
     private let accessControl: SecureEnclaveAccessControl?
 
     init(_ naming: Naming, _ accessibility: Accessibility) {

@@ -127,7 +127,7 @@ struct FoundItem {
     let value: Data?
     /// The persistent reference, which names the item until it is deleted.
     let reference: Data
-    /// Adds the item again; empty where removing is part of a transaction.
+    /// A dictionary that adds the item again; empty where removing is part of a transaction.
     let dictionary: [String: Any]
 }
 

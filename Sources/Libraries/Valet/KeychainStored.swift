@@ -48,7 +48,7 @@ public struct KeychainStored<Value: Codable & Sendable>: Sendable {
         do {
             return try valet.value(forKey: key, as: Value.self)
         } catch KeychainError.itemNotFound {
-            // Nil only if the keychain confirms it: one that cannot be read throws here.
+            // Nil only if the keychain confirms it: a keychain that cannot be read throws here.
             guard try valet.containsObject(forKey: key) else { return nil }
             throw KeychainError.itemNotFound
         }

@@ -48,8 +48,8 @@
             super.init()
         }
 
-        /// Returned in place of a pair, it ends the migration and leaves the keychain unchanged.
-        /// The migration reports success.
+        /// An object that, returned in place of a pair, ends the migration and leaves the keychain
+        /// unchanged. The migration reports success.
         @objc
         public class func preventMigration() -> MigratableKeyValuePairOutput {
             MigratableKeyValuePairOutput(key: "", value: Data(), preventsMigration: true)

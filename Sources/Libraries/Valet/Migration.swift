@@ -121,7 +121,7 @@ extension Valet {
     }
 
     /// The items of a service in the keychain that macOS keeps in files. That keychain knows no
-    /// protection classes, access groups or synchronization: a query for them finds nothing.
+    /// protection classes, access groups or synchronization: a query that names them finds nothing.
     func itemsInFiles(of service: String) throws(KeychainError) -> [FoundItem] {
         try backend.find([
             SecItemKey.itemClass: ItemClass.genericPassword.code,
@@ -177,7 +177,8 @@ enum Migration {
 extension KeychainBackend {
     /// Stores `items` in `valet`, all or none; removes all of them from their old place, or none.
     ///
-    /// - Parameter authentication: With which the keys of an enclave valet are looked up.
+    /// - Parameter authentication: Makes the authentication with which the keys of an enclave valet
+    ///   are looked up.
     func migrate(
         _ items: [FoundItem], into valet: ValetIdentity, removing: Bool,
         _ authentication: () -> Authentication, _ transform: Migration.Transform

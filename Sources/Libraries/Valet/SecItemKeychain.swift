@@ -11,8 +11,8 @@ struct SecItemKeychain: KeychainBackend {
         self.functions = functions
     }
 
-    /// With an access control it deletes an existing item first, because updating it would ask the
-    /// user. The system has no call that does both at once.
+    /// With an access control, deletes an existing item before it adds the new one, because an
+    /// update would ask the user. The system has no call that deletes and adds at once.
     func set(
         _ item: NewItem, value: Data, _ authentication: Authentication?
     ) throws(KeychainFailure) {

@@ -50,8 +50,9 @@ public final class SecureEnclaveValet: NSObject, Sendable {
 }
 
 #if canImport(ObjectiveC)
-    /// The methods under their Objective-C names; Swift gives methods with typed errors none. Class
-    /// methods return nil for an empty identifier and for a prefix that the system does not have.
+    /// The methods under Objective-C names, because Swift gives no such names to methods with typed
+    /// errors. Class methods return nil for an empty identifier and for a prefix that the system
+    /// does not have.
     @available(swift, obsoleted: 1.0)
     extension SecureEnclaveValet {
         /// See ``valet(with:accessControl:)``.

@@ -57,8 +57,9 @@ public final class Valet: NSObject, Sendable {
 }
 
 #if canImport(ObjectiveC)
-    /// The methods under their Objective-C names; Swift gives methods with typed errors none. Class
-    /// methods return nil for an empty identifier and for a prefix that the system does not have.
+    /// The methods under their Objective-C names: methods with typed errors get none from Swift.
+    /// Class methods return nil for an empty identifier and for a prefix that the system does not
+    /// have.
     @available(swift, obsoleted: 1.0)
     extension Valet {
         /// See ``valet(with:accessibility:)``.
@@ -217,8 +218,8 @@ public final class Valet: NSObject, Sendable {
             try migrateObjects(matching: query, removeOnCompletion: removeOnCompletion)
         }
 
-        /// See ``migrateObjects(matching:compactMap:)``. `preventMigration` ends the migration,
-        /// which changes nothing then, and is no error.
+        /// See ``migrateObjects(matching:compactMap:)``. If `compactMap` returns
+        /// `preventMigration`, the migration ends without a change and without an error.
         @objc(migrateObjectsMatching:compactMap:error:)
         public func objectiveCMigrateObjects(
             matching query: [String: AnyHashable],
@@ -239,8 +240,8 @@ public final class Valet: NSObject, Sendable {
             try migrateObjects(from: valet, removeOnCompletion: removeOnCompletion)
         }
 
-        /// See ``migrateObjects(from:compactMap:)``. `preventMigration` ends the migration, which
-        /// changes nothing then, and is no error.
+        /// See ``migrateObjects(from:compactMap:)``. If `compactMap` returns `preventMigration`,
+        /// the migration ends without a change and without an error.
         @objc(migrateObjectsFrom:compactMap:error:)
         public func objectiveCMigrateObjects(
             from valet: Valet,

@@ -155,8 +155,8 @@ extension Valet {
     /// Returns the keys under which something is stored; an empty set if there are none.
     ///
     /// Leaves out items whose account is not text, which other software may have stored. Of keys
-    /// that differ in bytes and are equal in Swift, as "é" in one scalar and in two, it has one.
-    /// The cost grows with the number of keys.
+    /// that differ in bytes but are equal in Swift, such as "é" as one scalar and as two, the set
+    /// has one. The cost grows with the number of keys.
     ///
     /// - Throws: `missingEntitlement`, `couldNotAccessKeychain`.
     public func allKeys() throws(KeychainError) -> Set<String> {

@@ -11,8 +11,8 @@ internal import ValetKeychainStore
 /// until the call returns.
 struct FailureScript: CallScript {
     let lifetime: KeychainLifetime
-    /// The failures of the task that created a script for another thread; nil: those of the task
-    /// that calls.
+    /// The failures of the task that created this script for another thread; nil for those of the
+    /// calling task.
     private let carried: [ActiveFailure]?
 
     init(_ lifetime: KeychainLifetime, carrying failures: [ActiveFailure]? = nil) {

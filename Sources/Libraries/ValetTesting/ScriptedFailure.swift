@@ -53,8 +53,8 @@ public struct ScriptedFailure: Hashable, Sendable {
     /// items and for changing existing items.
     public static let userCancelled = ScriptedFailure(kind: .userCancelled)
 
-    /// Each call takes that much longer. With five seconds or more, the time limit of a call, it
-    /// fails after five seconds with errSecNotAvailable (-25291; `timedOut`).
+    /// Each call takes longer by `duration`. If that is five seconds or more, the time limit of a
+    /// call, the call fails after five seconds with errSecNotAvailable (-25291; `timedOut`).
     public static func slow(_ duration: Duration) -> ScriptedFailure {
         ScriptedFailure(kind: .slow(duration))
     }

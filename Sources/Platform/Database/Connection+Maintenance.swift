@@ -54,7 +54,7 @@ extension Connection {
     ///
     /// A file that is longer than the database is as valid as any. System calls are made only if
     /// the transaction makes the database longer.
-    /// - Returns: How many bytes were reserved; 0 if it does not.
+    /// - Returns: How many bytes were reserved; 0 if the database does not get longer.
     /// - Throws: ``SystemError``: `diskFull`, `inputOutput`. The transaction can be rolled back.
     package func reserveRoom(forPages pageCount: Int64) throws(SystemError) -> Int {
         let operation = "reserve room for the database"
@@ -140,7 +140,7 @@ extension Connection {
     /// An empty database without a file name and without a log, for building new contents. It uses
     /// space in `directory` until it is closed. A killed process leaves no trace of it.
     ///
-    /// - Parameter name: The name of the file for a moment, while it is empty.
+    /// - Parameter name: The name that the file briefly has, while it is empty.
     /// - Throws: ``SystemError``: `diskFull`, `readOnly`, `inputOutput`, …
     package static func scratch(
         _ name: String, in directory: PrivateDirectory, deadline: Deadline
@@ -208,7 +208,15 @@ extension Connection {
     package func integrityProblems() throws(SystemError) -> [String] {
         do {
             let lines = try Statement("PRAGMA integrity_check", on: self).allTexts()
-            return lines == ["ok"] ? [] : lines
+            guard lines == ["ok"] else { return lines }
+            // SQLite takes bytes in place of text here, and does not report them.
+            return try Statement(
+                """
+                SELECT 'entry of ' || name || ' in the schema: its type was changed'
+                FROM sqlite_schema
+                WHERE typeof(type) || typeof(name) || typeof(tbl_name) <> 'texttexttext'
+                """, on: self
+            ).allTexts()
         } catch .corrupt {
             // Some damage aborts the check.
             return ["the check ended early: the database is damaged"]

@@ -49,7 +49,7 @@ extension Connection {
                 try finishOpening(of: name, in: directory, as: file, for: access, known)
                 try share(shared, in: directory)
             } catch {
-                // Now: another thread must not be given files of this connection.
+                // Close it before `endOpening`: another thread must not be given its files.
                 shutDown()
                 throw error
             }
@@ -86,7 +86,7 @@ extension Connection {
             try checkLog()
             throw error
         }
-        // Only now: SQLite opens the log and its index by their paths at its first read.
+        // Checked only now, because SQLite opens the log and its index by path at its first read.
         try checkPlace(of: name, in: directory, as: file)
         try noteLog(of: name, in: directory, known: known)
         try checkLog()
@@ -144,7 +144,7 @@ extension Connection {
         }
     }
 
-    /// Refuses a log that is not the one that the programs which have it open have written.
+    /// Refuses a log that does not match its index.
     private func checkLog() throws(SystemError) {
         guard (try? hasWholeLog()) == false else { return }
         throw SystemError(
@@ -154,7 +154,7 @@ extension Connection {
                 + "with `valet doctor --discard-log`")
     }
 
-    /// What finds a log that is not that of the index, in errors.
+    /// The operation in errors about a log that does not match its index.
     package static let matchingLog = "match the log with its index"
 
     private static func file(
@@ -177,8 +177,8 @@ extension Connection {
         try check(
             unsafe sqlite3_file_control(
                 database, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved), operation)
-        // The path must lead to the file that SQLite has open, that was checked, and that is in
-        // place.
+        // The file that SQLite has open must be the one that was checked and that the path leads
+        // to.
         guard hasMoved == 0 else { throw directory.replacement }
         try directory.checkPlace(of: name, as: file)
     }
@@ -186,9 +186,9 @@ extension Connection {
     /// The log and its index before an opening; the last change of the folder if both are there.
     private typealias KnownLog = (log: FileIdentity?, index: FileIdentity?, change: FolderChange?)
 
-    /// Lets SQLite make the files if they are missing, and closes them again: which files such an
-    /// opening has made nobody can know. Others may have removed them, and made others, before they
-    /// can be looked at.
+    /// Lets SQLite make missing files, and closes them again: nobody can know which files such an
+    /// opening has made. Other programs may have removed them, and made new ones, before they are
+    /// checked.
     private static func knownLog(
         of name: String, in directory: PrivateDirectory, for access: Access, _ deadline: Deadline
     ) throws(SystemError) -> KnownLog {
@@ -212,8 +212,8 @@ extension Connection {
         return (log, index, try pastChange(of: directory, deadline))
     }
 
-    /// The last change of the folder, once the next one is sure to have another time: that takes
-    /// some milliseconds after a change.
+    /// The last change of the folder. Waits until the next change is sure to have another time,
+    /// which takes some milliseconds after a change.
     private static func pastChange(
         of directory: PrivateDirectory, _ deadline: Deadline
     ) throws(SystemError) -> FolderChange {
@@ -227,7 +227,7 @@ extension Connection {
     /// In nanoseconds.
     private static let pause: Int64 = 1_000_000
 
-    /// Remembers which log and index SQLite has opened. It has found them by the path. If the path
+    /// Remembers which log and index SQLite has opened. SQLite finds them by path. If the path
     /// leads to the same files before and after, in a folder that was not moved in between, SQLite
     /// has opened those.
     private func noteLog(
@@ -299,8 +299,8 @@ extension Connection {
 }
 
 extension Connection {
-    /// Sets everything that spec/keys-and-states.md §9.4 asks for; what SQLite offers as a call is
-    /// not a PRAGMA, to keep opening fast.
+    /// Sets everything that spec/keys-and-states.md §9.4 asks for. Uses a call instead of a PRAGMA
+    /// where SQLite has one, to keep opening fast.
     func configure() throws(SystemError) {
         let database = unsafe try openDatabase("configure the database")
         unsafe lowerLimits(of: database)
@@ -340,8 +340,8 @@ extension Connection {
     package static let reservedLogByteCount = 128 << 10
 
     // A larger cache makes writers slower in large keychains (docs/decisions/0058-row-layout.md).
-    // `synchronous` comes last: it is the first that reads the file, and all others must be in
-    // force. A PRAGMA takes no bound parameter; the only interpolation is a number.
+    // `synchronous` comes last: it is the first that reads the file, and the others must be in
+    // force by then. A PRAGMA takes no bound parameter; the only interpolation is a number.
     private static let pragmas = """
         PRAGMA temp_store = MEMORY;
         PRAGMA cache_size = -8000;

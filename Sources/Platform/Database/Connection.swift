@@ -20,8 +20,8 @@ package import ValetSystem
     /// Frames in the write-ahead log as of this connection's last commit or checkpoint.
     package internal(set) var walFrameCount = 0
 
-    // One thread uses these two several times per statement, for one expression at a time: a check
-    // for overlapping access at run time could find nothing.
+    // One thread uses these two several times per statement, for one expression at a time: a
+    // run-time check for overlapping access could find nothing.
 
     /// SQLite's handle; `nil` once closed.
     @exclusivity(unchecked) var database: OpaquePointer?
@@ -37,7 +37,7 @@ package import ValetSystem
     /// The log and its index that were beside the database after the first read.
     var logIdentity: FileIdentity?
     var indexIdentity: FileIdentity?
-    /// What it shares with the other connections of this process; nil before it was opened whole.
+    /// What this connection shares with the others of this process; nil until it is fully opened.
     var sharedLog: SharedLog?
     private let system: ConnectionSystem
 
@@ -99,7 +99,8 @@ package import ValetSystem
     func shutDown() {
         guard let open = unsafe database else { return }
         unsafe database = nil
-        // SQLite closes by number: the files of others, where other code has closed its own.
+        // SQLite closes descriptors by number: where other code has closed SQLite's, the numbers
+        // may belong to files of others.
         guard !ClosedDescriptors.wereFound else { return }
         transactionStatements.forget()
         let release = {
@@ -172,7 +173,7 @@ extension Connection {
         _ = unsafe sqlite3_db_release_memory(database)
     }
 
-    /// SQLite never clears the number, so it is valid only with these codes.
+    /// SQLite never clears the system's error number, so it is valid only with these codes.
     private static func reportsSystemError(_ code: Int32) -> Bool {
         [SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_FULL].contains(code & 0xff)
     }

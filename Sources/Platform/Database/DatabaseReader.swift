@@ -6,7 +6,7 @@ package import ValetSystem
 /// Another process that is reading a database. `valet doctor` reports those that keep the log from
 /// being shortened.
 package struct DatabaseReader: Hashable, Sendable {
-    /// The number of the process.
+    /// The process id.
     package let process: Int32
     /// The first 15 bytes of the name of its program, as the kernel keeps it.
     package let program: String

@@ -5,7 +5,7 @@ package import ValetSystem
 /// The log of a database and the log's index, `-wal` and `-shm`, as this process has them open.
 ///
 /// SQLite opens them by their paths once, and never looks there again. If somebody removes or
-/// replaces one of them, this process and those that open the database later have different ones,
+/// replaces one of them, this process and those that open the database later have different files,
 /// and each overwrites or never sees what the other commits
 /// (docs/decisions/0047-replaced-folders.md).
 package final class LogFiles: Sendable {
@@ -27,7 +27,7 @@ package final class LogFiles: Sendable {
 
     /// The files of `connection`, which has opened the database `name`.
     ///
-    /// - Returns: nil if it has no log.
+    /// - Returns: nil if the connection has no log.
     package init?(
         of connection: Connection, _ name: String, in directory: PrivateDirectory
     ) throws(SystemError) {
@@ -69,7 +69,7 @@ package final class LogFiles: Sendable {
         return found.isSameFile(as: index) && found.byteCount >= index.byteCount
     }
 
-    /// Whether the index at the path is this one, whatever its length.
+    /// Whether the index is in its place, but shorter than before.
     package func isIndexCut() throws(SystemError) -> Bool {
         guard let found = try find(.index) else { return false }
         return found.isSameFile(as: index) && found.byteCount < index.byteCount
@@ -80,8 +80,8 @@ package final class LogFiles: Sendable {
         try logByteCount() != nil
     }
 
-    /// Whether the log at the path, which may be another one, can be the log that the index
-    /// describes. Only for an index that is in its place.
+    /// Whether another log at the path can be the log that the index describes. True also if the
+    /// index describes an empty log. Only for an index that is in its place.
     package func fitsLogAtPath() throws(SystemError) -> Bool {
         let byteCount = header.map { Self.byteCount(of: $0.header) } ?? 0
         guard byteCount > 0 else { return true }
@@ -114,10 +114,9 @@ package final class LogFiles: Sendable {
         }
     }
 
-    /// The path of one of the files.
     package func path(of part: Part) -> String { directory.path(of: name + part.rawValue) }
 
-    /// How long the log is at least.
+    /// The least length of a log that `header` describes.
     private static func byteCount(of header: LogIndex.Header) -> Int {
         header.frameCount > 0 ? LogFormat.offset(ofFrame: header.frameCount) : 0
     }

@@ -10,7 +10,7 @@ package import ValetSystem
 /// cache of the database is still valid (https://sqlite.org/walformat.html, 2.1). Every commit and
 /// every restart of the log changes it: it counts commits, and has the salts and the checksum of
 /// the log.
-// Sendable because only memory of the connection is used that SQLite unmaps at its end.
+// Sendable because it uses only memory that SQLite unmaps when the connection closes.
 @safe package final class LogIndex: @unchecked Sendable {
     /// One copy of the header: 48 bytes.
     package struct Header: Equatable, Sendable {
@@ -62,10 +62,10 @@ package import ValetSystem
         self.connection = connection
     }
 
-    /// Gives every block of the index's file room on the disk.
+    /// Allocates disk space for every block of the index's file.
     func reserve() { unsafe valet_reserve_log_index(memory) }
 
-    /// The header at this moment. While SQLite writes it, it differs from every other.
+    /// The current header. A header that is read while SQLite writes it equals no complete one.
     package var header: Header { header(at: 0) }
 
     /// Whether the header is still `known`: each read asks this.
@@ -75,7 +75,8 @@ package import ValetSystem
 
     /// Whether the log has changes that are not in the database file yet.
     var hasChangesOfItsOwn: Bool {
-        // Behind both copies of the header: up to which frame checkpoints have come.
+        // The word behind both copies of the header: up to which frame checkpoints have copied the
+        // log.
         let count = Self.number(in: unsafe valet_log_index_word(memory, 12))
         return header.frameCount > Int(count)
     }
@@ -87,7 +88,7 @@ package import ValetSystem
 
     private static var isFirstLow: Bool { !LogFormat.isMachineBigEndian }
 
-    /// Both copies, of which SQLite writes the second first.
+    /// Both copies of the header. SQLite writes the second copy first.
     var headers: (first: Header, second: Header) { (header(at: 0), header(at: 6)) }
 
     private func header(at start: Int) -> Header {

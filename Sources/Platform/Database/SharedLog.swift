@@ -4,9 +4,9 @@ internal import ValetSystem
 
 /// The log and the index that the connections of this process to one database share.
 ///
-/// SQLite opens an index once for a process and a database, and gives it to every later connection,
-/// whatever has become of its path. So a database is opened and closed by one thread at a time, and
-/// a connection may only stay if its path leads to the files of those that are open.
+/// SQLite opens the index of a database once per process and shares it with every later connection,
+/// even if its path leads to another file by then. So one thread at a time opens or closes a
+/// database, and a new connection may stay only if its path leads to the files that are open.
 // Sendable because only the thread that has the turn uses what changes.
 final class SharedLog: @unchecked Sendable {
     private struct Holder {
@@ -23,7 +23,6 @@ final class SharedLog: @unchecked Sendable {
     private var log: FileIdentity?
     private var index: FileIdentity?
 
-    /// That of a database.
     static func of(_ database: FileIdentity) -> SharedLog {
         all.withLock { all in
             let key = [ProcessGeneration.current, database.device, database.inode]
@@ -55,7 +54,8 @@ final class SharedLog: @unchecked Sendable {
 
     /// Runs `body`, which closes a connection that was taken in.
     func closing(_ body: () -> Void) {
-        // No other thread of a child closes what was inherited; the parent's may have had the turn.
+        // In a child of `fork`, no other thread closes inherited connections, and a thread of the
+        // parent may have had the turn.
         let isInherited = process != ProcessGeneration.current
         if !isInherited { _ = turn.acquire(before: .never) }
         body()

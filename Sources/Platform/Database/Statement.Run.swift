@@ -41,7 +41,7 @@ extension Statement {
 
         deinit {
             if statement.isUsable {
-                // The result repeats the error of the last step, which has been thrown.
+                // `sqlite3_reset` returns the error of the last step again; `step` has thrown it.
                 unsafe sqlite3_reset(handle)
                 unsafe sqlite3_clear_bindings(handle)
             }
@@ -93,7 +93,7 @@ extension Statement.Run {
         try checkBinding(code)
     }
 
-    /// Binds a copy of `bytes` as text: a copy that SQLite makes and frees.
+    /// Binds a copy of `bytes` as text. SQLite makes and frees the copy.
     package func bind(text bytes: Span<UInt8>, at index: Int32) throws(SystemError) {
         let code = unsafe bytes.withUnsafeBytes { buffer in
             guard let start = buffer.baseAddress else {
@@ -109,7 +109,7 @@ extension Statement.Run {
         try checkBinding(unsafe sqlite3_bind_null(handle, index))
     }
 
-    /// Binds every column of the row that `other` is at, in their order, from parameter `first` on.
+    /// Binds the columns of the current row of `other`, in order, to parameters from `first` on.
     package func bindColumns(
         of other: borrowing Statement.Run, from first: Int32 = 1
     ) throws(SystemError) {
@@ -146,7 +146,7 @@ extension Statement.Run {
             ? 0 : Int(sqlite3_column_bytes(handle, column))
     }
 
-    /// Copies the last bytes of the blob and fills the target.
+    /// Fills `target` with the last bytes of the blob.
     ///
     /// - Returns: false, without copying, if the blob is smaller than the target.
     package func copyEnd(ofBlob column: Int32, to target: inout MutableSpan<UInt8>) -> Bool {

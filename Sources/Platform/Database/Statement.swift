@@ -133,7 +133,7 @@ enum PreparedStatement {
 
 /// Copies of the small blobs bound to a statement, such as the hash that names a row.
 ///
-/// SQLite would allocate memory for each copy; this is allocated once per statement.
+/// SQLite would allocate memory for each copy; this memory is allocated once per statement.
 @safe final class SmallBlobs {
     private static let capacity = 256
 

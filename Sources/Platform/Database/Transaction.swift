@@ -154,7 +154,7 @@ extension Connection {
     /// Rolls back, unless SQLite has already done so after an error.
     func rollBack() {
         guard isInTransaction else { return }
-        // This fails only with the device; then the log ends before the transaction.
+        // A rollback fails only if the device fails; then the log ends before the transaction.
         try? run(.rollBack)
     }
 

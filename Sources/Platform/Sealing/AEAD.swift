@@ -39,7 +39,7 @@ package enum AEAD {
         key.withBytes { key in seal(plaintext, part, associatedData, key) }
     }
 
-    /// As for attributes, under the key of values.
+    /// As above, under the subkey of values.
     package static func seal(
         _ plaintext: Span<UInt8>, _ part: RowPart, associatedData: borrowing FixedFields,
         under key: borrowing ValueSubkey
@@ -149,8 +149,8 @@ package enum AEAD {
     }
 }
 
-/// One of a row's sealed parts, with the nonce of that write of the row: one random nonce serves
-/// all parts, and its last byte distinguishes them. Format: docs/FORMAT.md §5.2.
+/// A sealed part of a row, with its nonce. Each write of the row has one random nonce for all
+/// parts; the last byte distinguishes them. Format: docs/FORMAT.md §5.2.
 package struct RowPart: Sendable {
     /// The parts that are sealed under keys of the row's class.
     package enum Name: UInt8, Sendable {

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A field of a layout: its type says how its bytes are written and read, so that a layout is the
-/// order of its fields, once for the writer and once for the reader. Numbers are big endian.
+/// A field of a binary layout. Its type defines how its bytes are written and read, so that a
+/// layout is only the order of its fields, given once for the writer and once for the reader.
+/// Numbers are big endian.
 package protocol ByteField {
     /// Reads the next field.
     ///
-    /// - Throws: The reader's error for bytes of another form.
+    /// - Throws: The reader's error if the bytes are malformed.
     init<E>(from reader: inout ByteReader<E>) throws(E)
     /// Appends the bytes of the field.
     func append(to bytes: inout [UInt8])
 }
 
 extension ByteReader {
-    /// The next fields, of the types that the result has.
+    /// Reads the next fields, which have the given types.
     package mutating func fields<each Field: ByteField>(
         _ types: repeat (each Field).Type
     ) throws(Failure) -> (repeat each Field) {
         (repeat try (each Field)(from: &self))
     }
 
-    /// The next fields, of the types that the result has.
+    /// Reads the next fields, whose types the result determines.
     package mutating func fields<each Field: ByteField>() throws(Failure) -> (repeat each Field) {
         (repeat try (each Field)(from: &self))
     }
@@ -96,7 +97,7 @@ extension Array: ByteField where Element: ByteField {
     }
 }
 
-/// As a rising array: a set has one form.
+/// An array in ascending order, so that each set has exactly one encoding.
 extension Set: ByteField where Element: ByteField & Comparable {
     package init<E>(from reader: inout ByteReader<E>) throws(E) {
         let elements = try [Element](from: &reader)
@@ -107,7 +108,7 @@ extension Set: ByteField where Element: ByteField & Comparable {
     package func append(to bytes: inout [UInt8]) { sorted().append(to: &bytes) }
 }
 
-/// The number of pairs in 4 bytes, then the pairs by rising keys.
+/// The number of pairs in 4 bytes, then the pairs in ascending order of their keys.
 extension Dictionary: ByteField where Key: ByteField & Comparable, Value: ByteField {
     package init<E>(from reader: inout ByteReader<E>) throws(E) {
         self = [:]
@@ -130,11 +131,10 @@ extension Dictionary: ByteField where Key: ByteField & Comparable, Value: ByteFi
     }
 }
 
-/// Bytes after their number in 4 bytes.
+/// The number of bytes in 4 bytes, then the bytes.
 package struct SizedBytes: ByteField {
     package let bytes: [UInt8]
 
-    /// The field of `bytes`.
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     package init<E>(from reader: inout ByteReader<E>) throws(E) {
@@ -147,7 +147,7 @@ package struct SizedBytes: ByteField {
     }
 }
 
-/// UTF-8 after its number of bytes in 4 bytes.
+/// The number of bytes in 4 bytes, then the text in UTF-8.
 extension String: ByteField {
     package init<E>(from reader: inout ByteReader<E>) throws(E) {
         let bytes = try SizedBytes(from: &reader).bytes

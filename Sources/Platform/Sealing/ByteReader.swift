@@ -4,12 +4,12 @@ internal import ValetSystem
 
 /// Reads big-endian fields from the front of bytes that are not secret and may have any form.
 ///
-/// A missing or misfit field throws the error that the reader was made with, so that a module's
+/// A missing or malformed field throws the error that the reader was made with, so that a module's
 /// parsers throw the module's own error.
 package struct ByteReader<Failure: Error> {
     @usableFromInline let source: [UInt8]
     @usableFromInline var position = 0
-    /// Thrown for bytes of another form.
+    /// The error for missing or malformed fields.
     package let malformed: Failure
 
     package init(_ source: [UInt8], malformed: Failure) {
@@ -29,7 +29,7 @@ package struct ByteReader<Failure: Error> {
         return Array(source[position..<(position + count)])
     }
 
-    /// The next `byteCount` bytes as their own type.
+    /// The next `byteCount` bytes as a value of `type`.
     ///
     /// - Throws: ``malformed`` if there are fewer.
     package mutating func fixedBytes<let byteCount: Int, Name>(

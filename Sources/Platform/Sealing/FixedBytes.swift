@@ -92,7 +92,7 @@ extension FixedBytes {
 
 /// The name of a key: the first 16 bytes of `H(K; "valet/1/key-id")`.
 package typealias KeyID = FixedBytes<16, BytesName.KeyID>
-/// The name of a keychain, random, made with it.
+/// The random name that a keychain gets when it is made.
 package typealias KeychainID = FixedBytes<16, BytesName.KeychainID>
 /// The result of a hash: BLAKE2b-256.
 package typealias Digest = FixedBytes<32, BytesName.Digest>

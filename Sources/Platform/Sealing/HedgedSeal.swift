@@ -5,9 +5,9 @@ package import ValetSystem
 /// Seals data for other devices: XChaCha20-Poly1305 under a key for one context, with a nonce that
 /// depends on everything that is sealed.
 ///
-/// Two clones of a machine may draw the same random numbers. Their nonces are still equal only if
-/// associated data and plaintext are, and then so are the sealed bytes. Sealed bytes are nonce 24 ‖
-/// ciphertext ‖ tag 16. Format: docs/SYNC.md, notation.
+/// Two clones of a machine may draw the same random numbers. Even then, their nonces are equal only
+/// if associated data and plaintext are equal, and in that case the sealed bytes are equal too.
+/// Sealed bytes are nonce 24 ‖ ciphertext ‖ tag 16. Format: docs/SYNC.md, notation.
 package enum HedgedSeal {
     /// How much longer sealed bytes are than the plaintext.
     package static let overhead = AEAD.overhead

@@ -79,7 +79,7 @@ package struct WrappedKey: Equatable, Sendable {
     static let version: UInt8 = 1
 
     package let bytes: [UInt8]
-    /// The name of the key inside.
+    /// The id of the key inside.
     package let keyID: KeyID
     /// The commitment of the key that wraps it.
     package let commitment: Digest
@@ -134,7 +134,7 @@ package struct WrapBinding: Equatable, Sendable {
     package let type: WrapType
     package let keychainID: KeychainID
     package let epoch: Epoch
-    /// What distinguishes it from other keys of its type, as the type defines; may be empty.
+    /// What distinguishes the key from others of its type, as the type defines; may be empty.
     package let parameters: [UInt8]
 
     package init(

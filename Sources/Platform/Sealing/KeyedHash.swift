@@ -2,8 +2,8 @@
 
 /// `H(K; context, parts…)`: BLAKE2b-256 keyed with K over the length-prefixed context and parts.
 ///
-/// Parts may be secret: they go only into the hash's state, which is in guarded memory. A hash that
-/// was stored after its key and first parts can give many digests that differ in their last parts:
+/// Parts may be secret: they go only into the hash's state, which is in guarded memory. One hash of
+/// a key and first parts can give many digests that differ in their last parts:
 /// ``digest(appending:)``.
 ///
 /// Format: docs/FORMAT.md §1.

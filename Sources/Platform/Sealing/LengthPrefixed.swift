@@ -54,7 +54,7 @@ package struct LengthPrefixed: PartAppending, Sendable {
     private var buffer: [UInt8]
     private var byteCount = 0
 
-    /// Starts with no parts, and room for `byteCount` bytes, 4 a part included.
+    /// Starts with no parts, and room for `byteCount` bytes, including 4 for each part.
     package init(reservingByteCount byteCount: Int = 64) {
         buffer = [UInt8](repeating: 0, count: byteCount)
     }
@@ -129,7 +129,8 @@ package struct LengthPrefixed: PartAppending, Sendable {
 ///
 /// Format: docs/FORMAT.md §5.2.
 public struct FixedFields: Sendable {
-    // In place where there is room, because a call makes one for each part that it seals or opens.
+    // Holds the fields without an allocation if they fit, because a call makes a `FixedFields` for
+    // each part that it seals or opens.
     private var inPlace = InlineArray<192, UInt8>(repeating: 0)
     private var buffer: [UInt8] = []
     private var byteCount = 0

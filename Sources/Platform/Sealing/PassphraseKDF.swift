@@ -36,8 +36,8 @@ extension PassphraseKDF {
     ///   - memoryLimitKiB: What the caller can spare, in KiB; a limit below 64 MiB counts as 64
     ///     MiB.
     ///   - measure: Measures one stretching: ``duration(of:on:)``.
-    /// - Throws: What `measure` throws at the lowest cost. A cost that needs more memory than there
-    ///   is is not chosen.
+    /// - Throws: What `measure` throws at the lowest cost. Never chooses a cost that needs more
+    ///   memory than there is.
     package static func calibrate(
         memoryLimitKiB: UInt64, target: Duration = .milliseconds(250),
         measure: (Argon2Cost) throws(SystemError) -> Duration

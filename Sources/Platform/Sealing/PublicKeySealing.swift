@@ -171,7 +171,6 @@ package struct KeyAgreementPair: ~Copyable, Sendable {
     package let secret: AgreementSecret
     package let publicKey: PublicKey
 
-    /// The pair of a secret half.
     package init(secret: consuming AgreementSecret) {
         self.secret = secret
         publicKey = self.secret.withBytes { secret in
@@ -183,7 +182,7 @@ package struct KeyAgreementPair: ~Copyable, Sendable {
 
     package static func random() -> KeyAgreementPair { KeyAgreementPair(secret: .random()) }
 
-    /// Gives up the pair for its secret half.
+    /// Consumes the pair and returns its secret half.
     package consuming func intoSecret() -> AgreementSecret { secret }
 
     /// The secret that this pair shares with the owner of another.
@@ -217,11 +216,11 @@ extension KeyAgreementPair {
 }
 
 extension PublicKey {
-    /// Whether agreements with this key give a secret that is not zero, as those with every pair's
-    /// key do.
+    /// Whether agreement with this key gives a secret that is not zero. It does so for the public
+    /// key of every pair.
     ///
-    /// The few other keys give zero with every secret, because X25519 multiplies by the cofactor
-    /// (RFC 7748 §6.1), so any secret identifies them.
+    /// The few other keys give zero with every secret half, because X25519 multiplies by the
+    /// cofactor (RFC 7748 §6.1), so one agreement with any secret half identifies them.
     package var isFit: Bool {
         let pair = KeyAgreementPair(secret: SymmetricKey { (_: inout MutableSpan<UInt8>) in })
         do {
@@ -233,7 +232,7 @@ extension PublicKey {
     }
 }
 
-/// A public key, and where it belongs.
+/// A public key, with the keychain and the epoch that it belongs to.
 package struct Recipient: Equatable, Sendable {
     package let publicKey: PublicKey
     package let keychainID: KeychainID

@@ -44,7 +44,7 @@ package struct StreamSealer: ~Copyable, Sendable {
 package struct StreamOpener: ~Copyable, Sendable {
     private var state: SecretBytes
 
-    /// Starts with the header that the sealing end made.
+    /// Starts with the header of the ``StreamSealer``.
     package init<P: SealsStreams>(under key: borrowing SymmetricKey<P>, header: StreamHeader) {
         state = key.withBytes { key in
             header.withBytes { header in Sodium.startOpening(key: key, header: header) }

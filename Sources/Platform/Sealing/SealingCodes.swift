@@ -27,7 +27,8 @@ package enum SealingOperation: String, Equatable, Sendable {
 }
 
 extension SystemError {
-    /// An error of sealing. `subject` must hold no secret: `key`, `root`.
+    /// An error of sealing. `subject` names what is sealed, such as `key` or `root`, and must hold
+    /// no secret.
     package static func sealing(
         _ code: Code, during operation: SealingOperation, of subject: String
     ) -> SystemError {

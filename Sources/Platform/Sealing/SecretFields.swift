@@ -130,7 +130,7 @@ package struct SecretReader<Failure: Error>: ~Copyable {
     }
 }
 
-/// Writes big-endian fields into guarded memory whose size is known before.
+/// Writes big-endian fields into guarded memory whose size is known in advance.
 package struct SecretWriter: ~Copyable {
     private var bytes: SecretBytes
     private var position = 0
@@ -150,7 +150,7 @@ package struct SecretWriter: ~Copyable {
     /// Leaves `count` bytes zeros.
     package mutating func skip(_ count: Int) { position += count }
 
-    /// Appends the number in as many bytes as it has.
+    /// Appends the number in as many bytes as its type has.
     package mutating func append(_ number: some FixedWidthInteger) {
         let offset = position
         bytes.withMutableBytes { target in target.write(number, at: offset) }
@@ -190,18 +190,19 @@ package struct SecretWriter: ~Copyable {
         key == nil ? 1 : 1 + SymmetricKey<P>.byteCount
     }
 
-    /// All bytes. Nothing may be missing, as padding may follow.
+    /// All bytes. The caller must have appended every field: this does not check it, as padding may
+    /// follow the last one.
     package consuming func finish() -> SecretBytes { bytes }
 }
 
 extension Span<UInt8> {
-    /// Whether the first of these bytes are `beginning`, in a time that depends on them: it is for
-    /// bytes that are not secret.
+    /// Whether these bytes begin with `beginning`. Not in constant time, so only for bytes that are
+    /// not secret.
     package func starts(with beginning: [UInt8]) -> Bool {
         beginning.count <= count && beginning.indices.allSatisfy { self[$0] == beginning[$0] }
     }
 
-    /// Whether these bytes order before `other`; the shorter of two with one beginning is first.
+    /// Whether these bytes order before `other`; if one is a prefix of the other, it is first.
     package func precedes(_ other: Span<UInt8>) -> Bool {
         for index in 0..<Swift.min(count, other.count) where self[index] != other[index] {
             return self[index] < other[index]

@@ -47,7 +47,7 @@ package struct SigningPair: ~Copyable, Sendable {
 extension Signature {
     /// Whether the owner of `publicKey` signed `message` for `context`.
     ///
-    /// False for every signature if `publicKey` is not a fit one, such as a point of small order.
+    /// False for every signature if `publicKey` is not valid, such as a point of small order.
     package func isValid(
         _ context: DerivationContext, of message: Span<UInt8>, by publicKey: SigningKey
     ) -> Bool {

@@ -71,9 +71,9 @@ extension Sodium {
         precondition(code == 0, "sealing cannot fail")
     }
 
-    /// Opens ciphertext ‖ tag, at least the tag, into exactly the room that the plaintext needs.
+    /// Opens ciphertext ‖ tag. `plaintext` must be exactly as long as the ciphertext.
     ///
-    /// - Returns: False if they were not sealed so; `plaintext` is unusable then.
+    /// - Returns: False if authentication fails; `plaintext` is unusable then.
     static func open(
         _ sealed: Span<UInt8>, associatedData: Span<UInt8>, key: Span<UInt8>, nonce: Span<UInt8>,
         into plaintext: inout MutableSpan<UInt8>
@@ -93,9 +93,9 @@ extension Sodium {
         }
     }
 
-    /// Opens nonce ‖ ciphertext ‖ tag, at least nonce and tag.
+    /// Opens nonce ‖ ciphertext ‖ tag. `plaintext` must be exactly as long as the ciphertext.
     ///
-    /// - Returns: False if they were not sealed so; `plaintext` is unusable then.
+    /// - Returns: False if authentication fails; `plaintext` is unusable then.
     static func open(
         _ sealed: Span<UInt8>, associatedData: Span<UInt8>, key: Span<UInt8>,
         into plaintext: inout MutableSpan<UInt8>
@@ -174,9 +174,9 @@ extension Sodium {
         precondition(code == 0, "a secret always has a public half")
     }
 
-    /// Computes what `secret` shares with the owner of `publicKey`.
+    /// Computes the X25519 shared secret of `secret` and `publicKey`.
     ///
-    /// - Returns: False if that is zero, as for a few public keys.
+    /// - Returns: False if it is zero, as for public keys of low order.
     static func agree(
         _ secret: Span<UInt8>, with publicKey: Span<UInt8>, into shared: inout MutableSpan<UInt8>
     ) -> Bool {
@@ -250,7 +250,7 @@ extension Sodium {
         precondition(code == 0, "signing cannot fail")
     }
 
-    /// Whether the owner of `publicKey` signed `message`. False for unfit public keys.
+    /// Whether `signature` is valid for `message` under `publicKey`. False for invalid public keys.
     static func isSignature(
         _ signature: Span<UInt8>, of message: Span<UInt8>, by publicKey: Span<UInt8>
     ) -> Bool {
@@ -336,7 +336,6 @@ extension MutableSpan<UInt8> {
 }
 
 extension [UInt8] {
-    /// Copies `bytes`.
     @usableFromInline init(copying bytes: Span<UInt8>) {
         self = unsafe bytes.withUnsafeBufferPointer { bytes in unsafe Array(bytes) }
     }
@@ -354,7 +353,7 @@ extension [UInt8] {
     }
 
     /// Writes `LP(part)` over what is at `offset`: the number of bytes, big endian in 4 bytes, then
-    /// the bytes; with `marker`, if there is one, as the first of them.
+    /// the bytes. A `marker` is written and counted as the first of them.
     mutating func write(lengthPrefixed part: Span<UInt8>, marker: UInt8?, at offset: Int) {
         let bodyCount = part.count + (marker == nil ? 0 : 1)
         precondition(offset + 4 + bodyCount <= count, "no room for a part")
@@ -416,7 +415,7 @@ extension Sodium {
         return state
     }
 
-    /// Seals the next chunk into exactly the room that it needs.
+    /// Seals the next chunk into `sealed`, which must be ``chunkOverhead`` bytes longer.
     static func sealChunk(
         _ plaintext: Span<UInt8>, associatedData: Span<UInt8>, isLast: Bool,
         state: inout SecretBytes, into sealed: inout MutableSpan<UInt8>
@@ -434,7 +433,7 @@ extension Sodium {
         precondition(code == 0, "sealing a chunk cannot fail")
     }
 
-    /// Opens the next chunk, at least ``chunkOverhead`` bytes, into exactly the room that it needs.
+    /// Opens the next chunk into `plaintext`, which must be ``chunkOverhead`` bytes shorter.
     ///
     /// - Returns: Its tag; nil if it is not the next chunk of this stream. Then `plaintext` is
     ///   unusable, and the stream is unchanged.

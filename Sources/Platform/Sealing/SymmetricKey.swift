@@ -105,11 +105,11 @@ package enum Purpose {
     package enum DeviceKEK: WrapsKeys {}
     package enum StretchedPasscode: DerivesKeys {}
     package enum TPMPasscode: KeyPurpose {}
-    /// What a TPM takes for T, from a stretched passcode.
+    /// The authorization value that a TPM takes for T, from a stretched passcode.
     package enum TPMAuthorization: KeyPurpose {}
     package enum PasscodeKEK: WrapsKeys {}
     package enum Root: DerivesKeys {}
-    /// What wraps the root key for recovery.
+    /// The key that wraps the root key for recovery.
     package enum RecoveryKEK: WrapsKeys {}
     package enum ClassKEK: WrapsKeys {}
     package enum Class: DerivesKeys {}
@@ -122,7 +122,8 @@ package enum Purpose {
     package enum ApplicationPassword: SealsData {}
     package enum BackupKEK: WrapsKeys {}
     package enum Backup: SealsStreams {}
-    /// What seals of opened keys are made from: in a file of the user's, new at each unlock.
+    /// A sharing key, in a file of the user's, new at each unlock: the keys that seal opened keys
+    /// are derived from it.
     package enum Sharing: DerivesKeys {}
     package enum SharedPayload: SealsData {}
     package enum Agreement: KeyPurpose {}
@@ -133,11 +134,11 @@ package enum Purpose {
     /// What an Ed25519 pair is made from.
     package enum SigningSeed: KeyPurpose {}
     package enum Circle: DerivesKeys {}
-    /// X, what seals a circle's key for one member.
+    /// X, the key that seals a circle's key for one member.
     package enum SyncBox: DerivesKeys {}
     package enum Invitation: DerivesKeys {}
     package enum SponsorRandom: DerivesKeys {}
-    /// Under which one context of a circle is sealed.
+    /// The key that seals one context of a circle.
     package enum SyncSeal: SealsData {}
 }
 
@@ -153,41 +154,42 @@ package typealias TPMPasscodeSecret = SymmetricKey<Purpose.TPMPasscode>
 package typealias PasscodeKEK = SymmetricKey<Purpose.PasscodeKEK>
 /// The root key of an epoch.
 package typealias RootKey = SymmetricKey<Purpose.Root>
-/// What wraps a class key.
+/// The key that wraps a class key.
 package typealias ClassKEK = SymmetricKey<Purpose.ClassKEK>
 /// The key of one protection class.
 package typealias ClassKey = SymmetricKey<Purpose.Class>
-/// Under which attributes of one protection class are sealed.
+/// The key that seals attributes of one protection class.
 package typealias AttributesSubkey = SymmetricKey<Purpose.Attributes>
-/// Under which values of one protection class are sealed.
+/// The key that seals values of one protection class.
 package typealias ValueSubkey = SymmetricKey<Purpose.Value>
-/// What wraps the index key.
+/// The key that wraps the index key.
 package typealias IndexKEK = SymmetricKey<Purpose.IndexKEK>
-/// What searchable attributes are hashed with.
+/// The key that searchable attributes are hashed with.
 package typealias IndexKey = SymmetricKey<Purpose.Index>
-/// What seals of opened keys are made from: in a file of the user's, new at each unlock.
+/// A sharing key, in a file of the user's, new at each unlock: the keys that seal opened keys
+/// are derived from it.
 package typealias SharingKey = SymmetricKey<Purpose.Sharing>
-/// Under which opened keys are sealed for the kernel.
+/// The key that seals opened keys for the kernel.
 package typealias SharedPayloadKey = SymmetricKey<Purpose.SharedPayload>
 /// The secret half of an X25519 pair.
 package typealias AgreementSecret = SymmetricKey<Purpose.Agreement>
-/// What wraps the secret half of a presence pair.
+/// The key that wraps the secret half of a presence pair.
 package typealias PresenceKEK = SymmetricKey<Purpose.PresenceKEK>
-/// Under which one value is sealed to a presence pair.
+/// The key under which one value is sealed to a presence pair.
 package typealias PresenceValueKey = SymmetricKey<Purpose.PresenceValue>
-/// Under which one value is sealed for an application's password.
+/// The key under which one value is sealed for an application's password.
 package typealias ApplicationPasswordKey = SymmetricKey<Purpose.ApplicationPassword>
-/// What wraps the key of a backup.
+/// The key that wraps the key of a backup.
 package typealias BackupKEK = SymmetricKey<Purpose.BackupKEK>
-/// Under which one backup is sealed.
+/// The key that seals one backup.
 package typealias BackupKey = SymmetricKey<Purpose.Backup>
-/// What wraps a sync secret.
+/// The key that wraps a sync secret.
 package typealias SyncKEK = SymmetricKey<Purpose.SyncKEK>
-/// S, what a device's keys of one scope in a circle are made from.
+/// S, the secret that a device's keys of one scope in a circle are made from.
 package typealias SyncSecret = SymmetricKey<Purpose.SyncSecret>
-/// K, what the devices of a circle share: of one scope and epoch.
+/// K, the key of one scope and epoch that the devices of a circle share.
 package typealias CircleKey = SymmetricKey<Purpose.Circle>
 /// K_inv, from the characters of an invitation.
 package typealias InvitationKey = SymmetricKey<Purpose.Invitation>
-/// r, what a sponsor commits to.
+/// r, the random bytes that a sponsor commits to.
 package typealias SponsorRandom = SymmetricKey<Purpose.SponsorRandom>

@@ -12,10 +12,10 @@ package enum TransferCipher: Sendable {
     case gcrypt(DynamicLibrary)
     case openSSL(DynamicLibrary)
 
-    /// That of this system; nil if it has neither library.
+    /// The first of ``all()``; nil if this system has neither library.
     package static let ofSystem = all().first
 
-    /// All that this system has.
+    /// The ciphers of all libraries that this system has.
     package static func all() -> [TransferCipher] {
         var found: [TransferCipher] = []
         if let library = DynamicLibrary("libgcrypt.so.20"), Gcrypt.start(library) {
@@ -27,8 +27,8 @@ package enum TransferCipher: Sendable {
         return found
     }
 
-    /// base^exponent mod modulus, with as many bytes as the modulus has, big endian as all of them;
-    /// nil if the library refuses.
+    /// base^exponent mod modulus, in as many bytes as the modulus has; nil if the library refuses.
+    /// All numbers are big endian.
     package func power(
         _ base: [UInt8], _ exponent: borrowing SecretBytes, _ modulus: [UInt8]
     ) -> SecretBytes? {

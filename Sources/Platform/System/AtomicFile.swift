@@ -13,7 +13,7 @@ package struct AtomicFile: ~Copyable {
     package let path: String
     package private(set) var byteCount = 0
 
-    /// The descriptor that gets the bytes, where no file does.
+    /// The descriptor that ``commit()`` sends the bytes to; nil if they stay in a file.
     private let output: Int32?
     private let isReplacing: Bool
     private let permissions: mode_t
@@ -74,8 +74,8 @@ package struct AtomicFile: ~Copyable {
         self.temporary = temporary
     }
 
-    /// Starts bytes for a descriptor, which gets them once they are complete: a failure before that
-    /// sends nothing.
+    /// Collects bytes for a descriptor. ``commit()`` sends them once they are complete: a failure
+    /// before that sends nothing.
     package init(sendingTo output: Int32) throws(SystemError) {
         path = "standard output"
         self.output = output
@@ -103,7 +103,7 @@ package struct AtomicFile: ~Copyable {
     package consuming func commit() throws(SystemError) {
         if let failure { throw failure }
         if let output { return try send(to: output) }
-        // Zero permission bits are left under a umask of 0777.
+        // Under a umask of 0777 the file has no permission bits so far.
         guard fchmod(file.number, permissions) == 0, fsync(file.number) == 0 else {
             throw fail(errno)
         }
@@ -163,8 +163,8 @@ extension AtomicFile {
         unsafe valet_link_unnamed(file.number, folder.number, name)
     }
 
-    /// Whether an unnamed file in the folder can get a name. Tried with another file: contents of a
-    /// file that cannot get a name are lost.
+    /// Whether an unnamed file in the folder can get a name. Tries it with an empty file, because
+    /// the contents of a file that cannot get a name are lost.
     private static func canNameUnnamed(
         in folder: borrowing FileDescriptor, for name: String
     ) -> Bool {

@@ -5,9 +5,9 @@ internal import ValetCLinux
 
 /// A running program, with a pipe to its standard input and one from its output.
 ///
-/// Dropping it ends the program. A patient owner gives it 0.3 s to exit. Then it gets SIGTERM,
-/// 0.3 s later SIGKILL, and is reaped. All of this takes at most 2 s; only a child that the kernel
-/// cannot end remains.
+/// Dropping it ends the program. If `isPatient`, the program first gets 0.3 s to exit by itself.
+/// Then it gets SIGTERM, 0.3 s later SIGKILL, and is reaped. All of this takes at most 2 s; only a
+/// child that the kernel cannot end remains.
 package struct ChildProcess: ~Copyable {
     private static let grace = Duration.milliseconds(300)
     private static let agony = Duration.seconds(1)
@@ -108,7 +108,7 @@ package struct ChildProcess: ~Copyable {
         }
     }
 
-    /// Waits for its end or for `deadline`. Without a handle, for 10 ms.
+    /// Waits until the program ends or `deadline` passes; without a pidfd, for 10 ms.
     private func pause(before deadline: Deadline) {
         let end = handle >= 0 ? deadline : Deadline(after: .milliseconds(10))
         _ = WaitLimit(until: end).wait(for: handle)

@@ -99,7 +99,7 @@ package enum BootClock {
     /// How late the end of a sleep may be after the machine has slept, in nanoseconds.
     private static let lateness: Int64 = 2_000_000_000
 
-    /// Sleeps for a time of which the machine's own sleep is a part.
+    /// Sleeps for `duration`, in which the time that the machine sleeps counts.
     package static func sleep(for duration: Duration) {
         let begin = valet_boot_milliseconds()
         let (seconds, attoseconds) = duration.components

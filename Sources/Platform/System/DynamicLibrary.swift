@@ -5,7 +5,7 @@ internal import Glibc
 /// A library that is loaded when it is first needed. Programs that never need it run without it.
 ///
 /// It stays loaded until the process ends, whatever the host application closes: libraries keep
-/// threads, and functions that the end of a thread calls.
+/// threads, and functions that run when a thread ends.
 @safe package struct DynamicLibrary {
     /// For functions in C that look for symbols themselves.
     @unsafe package let handle: UnsafeMutableRawPointer

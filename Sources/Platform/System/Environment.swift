@@ -34,8 +34,8 @@ package struct Environment: Sendable {
         return unsafe String(validatingCString: text)
     }
 
-    /// The program of that name in the folders of `$PATH`, absolute ones alone; nil if there is
-    /// none. A name with a slash is a path already.
+    /// The path of the program `name` in the absolute folders of `$PATH`; nil if there is none. A
+    /// name with a slash is a path already.
     package func program(_ name: String) -> String? {
         guard !name.contains("/") else { return GivenFile.isProgram(name) ? name : nil }
         let folders = (value("PATH") ?? "/usr/bin:/bin").split(separator: ":")

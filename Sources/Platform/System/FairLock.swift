@@ -59,7 +59,7 @@ package final class FairLock: Sendable {
 @safe package final class Waiter: @unchecked Sendable {
     private let semaphore: UnsafeMutablePointer<sem_t>
 
-    /// Makes one that was not woken.
+    /// Makes a waiter that was not woken.
     package init() {
         unsafe semaphore = .allocate(capacity: 1)
         unsafe semaphore.initialize(to: sem_t())

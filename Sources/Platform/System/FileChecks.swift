@@ -3,10 +3,10 @@
 internal import Glibc
 internal import ValetCLinux
 
-/// Identifies a file by the numbers of its file system and inode; with its size at that moment.
+/// Identifies a file by its device and inode numbers; also has its size at that moment.
 package struct FileIdentity: Hashable, Sendable {
     package let device: UInt64
-    /// The number of the file in it.
+    /// The number of the file on the device.
     package let inode: UInt64
     package let byteCount: Int64
 
@@ -16,7 +16,8 @@ package struct FileIdentity: Hashable, Sendable {
     }
 }
 
-/// What the kernel says of a file, except its times: to ask for them makes its next sync slower.
+/// What the kernel says of a file, except its times: asking for them makes the file's next sync
+/// slower.
 struct FileStatus {
     private let status: valet_file_status
 
@@ -30,7 +31,8 @@ struct FileStatus {
     var owner: uid_t { status.owner }
     var linkCount: UInt64 { status.link_count }
 
-    /// An open file. It has only zeros, which every check refuses, if `descriptor` is not open.
+    /// Reads the status of an open file. If `descriptor` is not open, all members are zero, which
+    /// every check refuses.
     init(of descriptor: Int32) {
         let emptyPath: Int32 = 0x1000
         var status = valet_file_status()
@@ -160,10 +162,10 @@ package struct FileSystem: Hashable, Sendable {
 
     /// The type, as in `statfs(2)`.
     package let magic: UInt32
-    /// Whether it can only be read, as mounted here.
+    /// Whether it is mounted read-only.
     package let isReadOnly: Bool
 
-    /// The size of the blocks in which files get room.
+    /// The size of the blocks in which space for files is allocated.
     package let blockByteCount: Int
 
     package init(magic: UInt32, isReadOnly: Bool = false, blockByteCount: Int = 4096) {

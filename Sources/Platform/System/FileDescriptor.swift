@@ -15,7 +15,7 @@ package struct FileDescriptor: ~Copyable {
         self.number = number
     }
 
-    /// Opens the file `name` of `folder`; symbolic links are refused, descriptors die on `exec`.
+    /// Opens the file `name` of `folder`. Refuses symbolic links; sets close-on-exec.
     init(
         _ name: String, of folder: PrivateDirectory, flags: Int32, during operation: String
     ) throws(SystemError) {
@@ -82,8 +82,9 @@ package struct FileDescriptor: ~Copyable {
 
     /// Renames a file in this folder; fails if the new name exists.
     ///
-    /// Some file systems and sandboxes refuse the system call for that. Then this makes a link, or
-    /// an empty file that it renames over. A crash in between leaves that file, or both names.
+    /// Some file systems and sandboxes refuse the system call for that. Then this makes a link and
+    /// removes the old name, or makes an empty file and renames over it. A crash in between leaves
+    /// both names, or the empty file.
     /// - Parameter mayLink: Whether the file may have two names for a moment.
     /// - Returns: `errno`, or 0; `EEXIST` if the name exists.
     func rename(_ name: String, toUnused newName: String, mayLink: Bool) -> Int32 {
@@ -104,12 +105,13 @@ package struct FileDescriptor: ~Copyable {
         return code
     }
 
-    /// Whether the kernel does not know or not allow a call here, so that another call may work.
+    /// Whether `code` means that the kernel does not know or does not allow the call, so that
+    /// another call may work.
     static func isRefusal(_ code: Int32) -> Bool {
         [EINVAL, ENOSYS, EPERM, EOPNOTSUPP, EXDEV, EMLINK].contains(code)
     }
 
-    /// Whether opening an unnamed file failed because the file system has none.
+    /// Whether `code` means that the file system does not support unnamed files (O_TMPFILE).
     static func hasNoUnnamedFiles(_ code: Int32) -> Bool {
         [EOPNOTSUPP, EISDIR, EINVAL, ENOENT].contains(code)
     }
@@ -164,8 +166,8 @@ package struct HeldDescriptor: ~Copyable {
         errno = reported
     }
 
-    /// A new eventfd(2), which never blocks. It is negative, and `errno` says why, if the process
-    /// can open nothing more.
+    /// A new eventfd(2), which never blocks. If the process can open no more files, its number is
+    /// negative, and `errno` says why.
     static func bell() -> HeldDescriptor {
         HeldDescriptor(
             holding: FileDescriptor(
@@ -244,8 +246,8 @@ extension FileDescriptor {
 
     /// Writes `bytes` as the receiver takes them, and drops the rest when the wait ends.
     ///
-    /// Only a non-blocking descriptor guarantees that bound. For a blocking one, small pieces make
-    /// a long wait unlikely.
+    /// Only a non-blocking descriptor guarantees that this ends at `limit`. For a blocking one,
+    /// small pieces make a longer wait unlikely.
     package static func write(
         _ bytes: Span<UInt8>, to descriptor: Int32, within limit: WaitLimit
     ) {
@@ -273,7 +275,8 @@ extension FileDescriptor {
         return flags != -1 && flags & FD_CLOEXEC == 0
     }
 
-    /// Closes an inherited descriptor on `exec`. Standard input becomes empty instead.
+    /// Closes an inherited descriptor on `exec`. Standard input becomes `/dev/null` at once
+    /// instead; standard output and standard error stay open.
     package static func keepFromPrograms(_ number: Int32) {
         if number > 2 { _ = fcntl(number, F_SETFD, FD_CLOEXEC) }
         guard number == 0 else { return }
@@ -291,8 +294,6 @@ struct Pipe: ~Copyable {
     let reading: FileDescriptor
     let writing: FileDescriptor
 
-    /// Makes a pipe.
-    ///
     /// - Throws: ``SystemError/Code/cannotOpen`` if the process can open nothing more.
     init() throws(SystemError) {
         var ends: [Int32] = [-1, -1]
@@ -303,7 +304,7 @@ struct Pipe: ~Copyable {
         writing = FileDescriptor(owning: ends[1])
     }
 
-    /// Makes reading and writing fail instead of wait.
+    /// Makes both ends non-blocking.
     func makeImpatient() {
         _ = fcntl(reading.number, F_SETFL, O_NONBLOCK)
         _ = fcntl(writing.number, F_SETFL, O_NONBLOCK)

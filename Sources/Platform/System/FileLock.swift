@@ -129,7 +129,7 @@ package final class FileLock: @unchecked Sendable {
             // Zero permission bits are left under a umask of 0777.
             fchmod(number, 0o600)
         } else if errno == EEXIST {
-            // It may be anything: check it before opening it.
+            // The existing file may be of any kind: check it before opening it.
             _ = try directory.check(file: name)
             number = unsafe valet_openat(folder, name, O_RDWR | O_NONBLOCK, 0)
         }
@@ -156,7 +156,7 @@ package final class FileLock: @unchecked Sendable {
 package struct HeldLock: ~Copyable, Sendable {
     private let lock: FileLock
     private let process = ProcessGeneration.current
-    /// The last change of the folder that the holder saw; nil if it may be anywhere.
+    /// The last change of the folder that the holder saw; nil if the folder may be anywhere.
     package let change: FolderChange?
 
     fileprivate init(of lock: FileLock, _ change: FolderChange?) {

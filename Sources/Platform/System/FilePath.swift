@@ -6,7 +6,7 @@ internal import ValetCLinux
 /// Questions to the file system about a path. `KeychainServices` uses them for programs, and for
 /// the files that name programs.
 package enum FilePath {
-    /// The target of a symbolic link, as the link has it; nil if `path` is not a link.
+    /// The target of a symbolic link, as stored in the link; nil if `path` is not a link.
     package static func target(ofLink path: String) -> String? {
         var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = unsafe buffer.withUnsafeMutableBytes { buffer in
@@ -16,8 +16,8 @@ package enum FilePath {
         return String(validating: buffer[..<count], as: UTF8.self)
     }
 
-    /// The absolute path without symbolic links; nil for a path that leads
-    /// nowhere, or that is not UTF-8.
+    /// The absolute path without symbolic links; nil for a path that leads nowhere, or that is not
+    /// UTF-8.
     package static func resolved(_ path: String) -> String? {
         guard let found = unsafe realpath(path, nil) else { return nil }
         defer { unsafe free(found) }
@@ -29,7 +29,8 @@ package enum FilePath {
         FileStatus(at: path, followingLink: true)?.type == S_IFREG
     }
 
-    /// Makes a folder as ``makePublicFolder(at:)``, with those around it.
+    /// Makes a folder, and the folders around it that do not exist, as ``makePublicFolder(at:)``
+    /// does.
     package static func makePublicFolders(to path: String) throws(SystemError) {
         var folder = ""
         for part in path.split(separator: "/") {

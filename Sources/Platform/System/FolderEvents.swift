@@ -5,7 +5,7 @@ internal import Glibc
 /// Reports in which of many folders something has changed: inotify(7). The folder store of sync
 /// waits with it; ``FolderWatch`` waits for known names.
 ///
-/// Names that begin with a dot do not count, since tools write under such names first.
+/// Changes of names that begin with a dot are ignored, because tools write under such names first.
 package final class FolderEvents: Sendable {
     package enum Outcome: Hashable, Sendable {
         /// These of the watched paths have changed.
@@ -52,7 +52,8 @@ package final class FolderEvents: Sendable {
             for folder in folders.subtracting(state.paths.values) {
                 let number = unsafe inotify_add_watch(
                     state.descriptor.number, folder, Self.events)
-                // The user has a limited number of watches; callers look at times anyway.
+                // The user has a limited number of watches; callers also list the folders from time
+                // to time.
                 guard number >= 0 else { continue }
                 state.paths[number] = folder
                 fresh.insert(folder)
@@ -82,7 +83,8 @@ package final class FolderEvents: Sendable {
             for event in Inotify.takeEvents(from: state.descriptor.number) {
                 let path = state.paths[event.watch]
                 if event.isAny(of: Self.eventsOfFolder) {
-                    // A watch that this module has removed has a last event, too: it is unknown.
+                    // A watch that this module has removed has a last event, too: its path is
+                    // unknown by then.
                     if event.isAny(of: IN_IGNORED) { state.paths[event.watch] = nil }
                     if path != nil || event.isAny(of: IN_Q_OVERFLOW) { isLost = true }
                 } else if let path, event.name.utf8.first != UInt8(ascii: ".") {

@@ -3,7 +3,8 @@
 internal import Glibc
 internal import ValetCLinux
 
-/// Opens, makes and closes to others the folder at a path. ``PrivateDirectory`` keeps the handle.
+/// Opens the folder at a path, makes it if it is missing, and closes it to other users.
+/// ``PrivateDirectory`` keeps the handle.
 enum FolderOpening {
     static let operation = "open the keychain's folder"
 
@@ -73,11 +74,12 @@ enum FolderOpening {
         return FileDescriptor(owning: number)
     }
 
-    /// How the kernel shows owners from outside of a user namespace, such as root's /tmp there.
+    /// The owner that the kernel shows in a user namespace for files of users outside of it, such
+    /// as root's /tmp.
     private static let unknownOwner: uid_t = 65534
 
-    /// Refuses to make a folder in one of another user, unless that is root's, such as /tmp: `sudo`
-    /// may keep the caller's HOME, and what root makes there its owner cannot use.
+    /// Refuses to make a folder in another user's folder, except in one of root's, such as /tmp:
+    /// `sudo` may keep the caller's HOME, and the caller cannot use what root makes there.
     private static func checkOwner(
         of parent: borrowing FileDescriptor, path: String
     ) throws(SystemError) {

@@ -125,8 +125,8 @@ package final class FolderWatch: Sendable {
             guard Poll.wait(for: &requests, until: deadline) else { return false }
             let isRung = requests[0].revents != 0
             let isNotified = requests[1].revents != 0
-            // Other code has closed the descriptors: each waiter checks its folders, and calls
-            // `watch` again.
+            // If other code has closed the descriptors, each waiter must check its folders and
+            // call `watch` again.
             guard descriptors.withLock({ $0.areSound }) else { return true }
             var value: eventfd_t = 0
             if isRung { _ = unsafe eventfd_read(bell, &value) }

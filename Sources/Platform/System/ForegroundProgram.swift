@@ -5,27 +5,27 @@ internal import ValetCLinux
 
 /// A program that has the terminal of this process until it ends, such as an editor.
 package enum ForegroundProgram {
-    /// How it ended, and what arrived meanwhile.
+    /// How the program ended, and which signals arrived meanwhile.
     package struct Ending: Sendable {
         /// nil if a signal has ended it.
         package let exitCode: Int32?
-        /// Signals that it was passed, and that are to end this process once it has tidied up:
-        /// ``SignalRelay/pass(_:)``.
+        /// Signals that were passed on to the program, and that are to end this process once it has
+        /// tidied up: ``SignalRelay/pass(_:)``.
         package let signals: Set<Int32>
     }
 
-    /// The signals that a relay takes for it: those that end a process, and those that the kernel
-    /// sends to the whole job if the program uses the terminal in the background; and the one that
-    /// tells that the program has stopped or ended.
+    /// The signals that a relay takes for the program: those that end a process; those that the
+    /// kernel sends to the whole job if the program uses the terminal in the background; and the
+    /// one that reports that the program has stopped or ended.
     package static let signals = SignalRelay.ending + [SIGTTIN, SIGTTOU, SIGCHLD]
-    /// Those that end this process, too.
+    /// The signals that end this process, too.
     package static let endingSignals: Set<Int32> = [SIGTERM, SIGHUP]
 
     private static let operation = "start a program"
     /// How long the program has to end, after the signals that this process passed on.
     private static let grace = Duration.seconds(3)
-    /// How long it must have stopped alone until this process stops, too, in microseconds: a shell
-    /// continues both, one after the other.
+    /// How long the program must have been stopped alone before this process stops, too, in
+    /// microseconds: a shell continues both, one after the other.
     private static let settling: UInt32 = 50_000
 
     /// Runs a program, and waits for its end. It inherits the standard streams and no other
@@ -74,7 +74,7 @@ package enum ForegroundProgram {
             if result < 0, errno == ECHILD { return SIGKILL }
             if signals.isEmpty, isStopped(child) {
                 usleep(settling)
-                // Nothing happens where no shell could continue this process.
+                // The signal has no effect where no shell could continue this process.
                 if isStopped(child) { raise(SIGTSTP) }
                 kill(child, SIGCONT)
             }
@@ -82,7 +82,7 @@ package enum ForegroundProgram {
                 kill(child, SIGKILL)
                 end = .never
             }
-            // Without a handle, which kernels before 5.3 lack, it is looked at every 10 ms.
+            // Without a handle, which kernels before 5.3 lack, the child is polled every 10 ms.
             let pause = handle.number >= 0 ? end : min(end, Deadline(after: .milliseconds(10)))
             let limit = WaitLimit(until: pause, signals: descriptor)
             guard limit.wait(for: handle.number) == .signal else { continue }

@@ -3,7 +3,7 @@
 internal import Glibc
 
 /// A lock that no other thread holds while the process forks, so the data that it protects is
-/// consistent in a child of `fork`. The table of handles of the C interface has it.
+/// consistent in a child of `fork`. The tables of handles of the C interface use it.
 ///
 /// All users share it, so hold it for a few instructions only, and release no object under it.
 package final class ForkLock: Sendable {
@@ -26,6 +26,6 @@ package final class ForkLock: Sendable {
         return body()
     }
 
-    /// Makes sure that forks are handled, before the first handle.
+    /// Registers the fork handlers, unless that is done. Call it before the first handle is made.
     package static func start() { _ = shared }
 }

@@ -13,7 +13,7 @@ package enum HostName {
         var name = text
         if !text.utf8.allSatisfy({ $0 < 0x80 }) { name = ascii(text) ?? text }
         name = lowercased(name)
-        // The dot stands for the root of all names.
+        // The dot at the end stands for the DNS root.
         if name.utf8.count > 1, name.utf8.last == UInt8(ascii: "."), !name.hasSuffix("..") {
             name.removeLast()
         }
@@ -73,7 +73,7 @@ package enum HostName {
     /// curl do); nil for other text, and without libidn2.
     ///
     /// The library has the tables of Unicode that decide which names are the same. It is loaded by
-    /// its name `libidn2.so.0`, which guarantees the types here.
+    /// its soname `libidn2.so.0`, which guarantees the types here.
     private static func ascii(_ name: String) -> String? {
         // The library would read the name up to a null byte.
         guard !name.utf8.contains(0),
@@ -87,7 +87,7 @@ package enum HostName {
         defer { unsafe free(made) }
         guard code == 0, let made = unsafe made else { return nil }
         let text = unsafe String(cString: made)
-        // Wide forms of other characters become those characters: a slash would end the host.
+        // Fullwidth characters become ASCII ones: a slash made so would end the host.
         let isName = text.utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),

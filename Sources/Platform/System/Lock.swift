@@ -4,9 +4,9 @@ internal import Glibc
 
 /// A value that one thread at a time may touch.
 ///
-/// It is POSIX's mutex and not Swift's, because threads of a child of `fork` use it too. Swift's
-/// takes the number of the thread from a variable that a child inherits with the parent's number:
-/// when two threads of a child want one such mutex, Swift 6.3 ends the process.
+/// It is a POSIX mutex and not Swift's, because threads of a child of `fork` use it too. Swift's
+/// mutex takes the thread id from a variable, which a child inherits with the id of the parent's
+/// thread: when two threads of a child contend for one such mutex, Swift 6.3 ends the process.
 // Sendable because the mutex is held wherever the value is touched.
 @safe package struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
     @usableFromInline let mutex = ThreadMutex()
@@ -34,7 +34,7 @@ internal import Glibc
     }
 
     /// Runs `body` while no other thread can touch the value; returns nil, and runs nothing, if a
-    /// thread touches it now.
+    /// thread holds the lock.
     @inlinable package borrowing func withLockIfAvailable<R: ~Copyable, E: Error>(
         _ body: (inout sending Value) throws(E) -> sending R
     ) throws(E) -> sending R? {

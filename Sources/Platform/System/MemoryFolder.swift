@@ -6,9 +6,9 @@ internal import ValetCLinux
 /// A folder of this user alone whose files are in memory and on no disk: for programs, such as
 /// editors, that need a file with a name and write others beside it.
 ///
-/// ``remove()`` overwrites what is in it and removes it; so does dropping it, without a word about
-/// what is left. A process that is killed by SIGKILL leaves it behind. The next folder that this
-/// user makes in the same place removes it: its lock is free then.
+/// ``remove()`` overwrites its files and removes it. Dropping it does the same, but does not report
+/// what is left. A process that is killed by SIGKILL leaves its folder behind. The next call that
+/// makes a folder for this user in the same place removes it, because its lock is free then.
 package struct MemoryFolder: ~Copyable {
     /// An absolute path.
     package let path: String
@@ -17,12 +17,12 @@ package struct MemoryFolder: ~Copyable {
 
     private static let prefix = "valet-in-memory-"
     private static let operation = "make a folder in memory"
-    /// How often a folder is made anew that another process has removed.
+    /// How many times to make a folder when another process removes each before it is locked.
     private static let tryCount = 20
-    /// Programs make few folders in folders; deeper ones stay, and ``remove()`` reports them.
+    /// Programs nest few folders. Deeper ones stay, and ``remove()`` reports that.
     private static let maximumDepth = 8
 
-    /// Where there is one: the user's folder for this login, and that of shared memory.
+    /// The usual places in memory: the user's runtime folder, and the folder of shared memory.
     package static var places: [String] {
         ["/run/user/\(geteuid())", "/dev/shm"]
     }
@@ -69,8 +69,8 @@ package struct MemoryFolder: ~Copyable {
         if isThere { _ = wipe() }
     }
 
-    /// Opens a folder and takes its lock, which says that its owner lives; nil if another process
-    /// has it, or has removed the folder.
+    /// Opens a folder and takes its lock, which shows that its owner runs. Returns nil if another
+    /// process has the lock, or has removed the folder.
     private static func lock(_ path: String) -> FileDescriptor? {
         let handle = FileDescriptor(
             owning: unsafe valet_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW))
@@ -116,8 +116,8 @@ package struct MemoryFolder: ~Copyable {
         return try body(file.number)
     }
 
-    /// Overwrites the files in the folder, and removes it. What a program has deleted itself is in
-    /// memory that the kernel clears before it gives it to another process.
+    /// Overwrites the files in the folder, and removes it. Files that a program has deleted itself
+    /// were in memory that the kernel clears before another process gets it.
     ///
     /// - Returns: Whether nothing is left.
     package consuming func remove() -> Bool {
@@ -131,7 +131,7 @@ package struct MemoryFolder: ~Copyable {
     }
 
     private static func wipe(_ folder: Int32, at path: String) -> Bool {
-        // A program that is still at its end may add a file.
+        // A program that has not quite ended may add a file.
         for _ in 0..<3 {
             empty(folder, depth: 0)
             if unsafe rmdir(path) == 0 || errno == ENOENT { return true }
@@ -171,7 +171,7 @@ package struct MemoryFolder: ~Copyable {
     }
 
     private static func overwrite(_ name: String, in folder: Int32, byteCount: Int64) {
-        // The program may have taken this user's right to write.
+        // The program may have removed the write permission.
         _ = unsafe fchmodat(folder, name, 0o600, 0)
         let file = FileDescriptor(owning: unsafe valet_openat(folder, name, O_WRONLY, 0))
         guard file.number >= 0 else { return }

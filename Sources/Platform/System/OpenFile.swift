@@ -54,7 +54,7 @@ package final class OpenFile: Sendable {
             throw SystemError(errno: errno, during: operation, path: path)
         }
         if isNew {
-            // Zero permission bits are left under a umask of 0777.
+            // Under a umask of 0777, a new file has no permission bits.
             fchmod(number, 0o600)
             valet_disable_copy_on_write(number)
         }

@@ -19,7 +19,7 @@ package final class ParallelMap<Input: Sendable, Output: Sendable>: Sendable {
     private let state = Lock(State())
     private let transform: @Sendable (Input) -> Output
 
-    /// The caller transforms a piece when so many have not been begun.
+    /// How many pieces no thread has begun when the caller transforms one itself.
     private static var longestQueue: Int { 3 }
 
     /// - Parameter transform: Runs on either thread, and may run twice for a piece.
@@ -27,7 +27,7 @@ package final class ParallelMap<Input: Sendable, Output: Sendable>: Sendable {
         self.transform = transform
     }
 
-    /// Adds a piece, which takes much longer than the start of a thread.
+    /// Adds a piece. Transforming it should take much longer than starting a thread.
     package func add(_ input: Input) {
         let (needsHelp, isLong) = state.withLock { state in
             state.inputs.append(input)

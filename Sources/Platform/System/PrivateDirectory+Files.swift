@@ -9,7 +9,7 @@ internal import ValetCLinux
 extension PrivateDirectory {
     /// Lends the contents of a small file, then wipes them from memory.
     ///
-    /// - Returns: The result of `body`; a `Result`, if it can fail.
+    /// - Returns: The result of `body`. A `body` that can fail returns a `Result`.
     /// - Throws: ``SystemError``: `missing`, `tooLarge` above `maxByteCount`, the codes of
     ///   ``check(file:)``, `cannotOpen`, `inputOutput`.
     package func withContents<R: ~Copyable>(
@@ -24,9 +24,9 @@ extension PrivateDirectory {
             maxByteCount: maxByteCount, path: path, during: operation, body)
     }
 
-    /// Whether a file holds only zeros: for a log on a read-only file system.
+    /// Whether a file holds only zeros: for a write-ahead log on a read-only file system.
     ///
-    /// SQLite locks the log's index and the database, never the log: closing it drops no lock.
+    /// SQLite locks the log's index and the database, never the log: closing the log drops no lock.
     /// - Throws: The codes of ``withContents(of:maxByteCount:_:)``.
     package func isBlank(_ name: String, byteCount: Int) throws(SystemError) -> Bool {
         try withContents(of: name, maxByteCount: byteCount) { bytes in
@@ -181,8 +181,8 @@ extension PrivateDirectory {
         try createFromNamedFile(name, contents)
     }
 
-    /// The `errno` that keeps a file from being made beside the one at `path`; nil if one can be
-    /// made.
+    /// The `errno` with which making a file in the folder of `path` fails; nil if a file can be
+    /// made there.
     package static func reasonNoFileIsMade(beside path: String) -> Int32? {
         let folder = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? "."
         let handle = FileDescriptor(
@@ -218,8 +218,8 @@ extension PrivateDirectory {
         unsafe valet_link_unnamed(file.number, descriptor.number, name) == 0 ? 0 : errno
     }
 
-    /// Makes a complete file beside `name`, which then takes that name. After a crash, `doctor`
-    /// finds it by its name.
+    /// Makes a complete file under a temporary name, then renames it to `name`. After a crash,
+    /// `doctor` finds it by its temporary name.
     private func createFromNamedFile(
         _ name: String, _ contents: Span<UInt8>
     ) throws(SystemError) {
@@ -240,7 +240,7 @@ extension PrivateDirectory {
         _ file: borrowing FileDescriptor, _ contents: Span<UInt8>, path: String
     ) throws(SystemError) {
         var code = file.writeAll(contents)
-        // Zero permission bits are left under a umask of 0777.
+        // Under a umask of 0777, the file was made without any permission bits.
         if code == 0, fchmod(file.number, 0o600) != 0 || fsync(file.number) != 0 { code = errno }
         guard code == 0 else {
             throw SystemError(errno: code, during: "write a file", path: path)
@@ -260,7 +260,8 @@ extension PrivateDirectory {
             do {
                 return try createEmptyFile(name)
             } catch {
-                // Another process made it, perhaps before the event that this call reports.
+                // Another process made the file, perhaps before the event that this call reports:
+                // its times must still be set.
                 guard error.code == .alreadyExists else { throw error }
             }
         }

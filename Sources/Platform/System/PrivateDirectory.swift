@@ -4,8 +4,8 @@ internal import Glibc
 internal import Synchronization
 internal import ValetCLinux
 
-/// A folder of this user that is closed to all others, such as a keychain's, held by a handle: no
-/// other folder can take its place unnoticed.
+/// A folder that only this user can use, such as a keychain's, held by a handle: no other folder
+/// can take its place unnoticed.
 ///
 /// Callers name its files and never give their paths. Only SQLite opens `keychain.db`, its `-wal`
 /// and its `-shm`; ``check(file:)`` examines them without opening them.
@@ -13,10 +13,10 @@ package final class PrivateDirectory: Sendable {
     /// The absolute path, without symbolic links.
     package let path: String
 
-    /// Whether the file system can only be read.
+    /// Whether the file system is read-only.
     package let isReadOnly: Bool
 
-    /// Whether files get room in blocks smaller than a page of memory.
+    /// Whether the file system allocates blocks smaller than a page of memory.
     package let hasSmallBlocks: Bool
 
     /// A handle (`O_PATH`): it finds files, and cannot read the folder.
@@ -25,7 +25,7 @@ package final class PrivateDirectory: Sendable {
     /// The path that it was opened by. It may lead through symbolic links.
     let givenPath: String
     let identity: FileIdentity
-    /// The user whom the folder belonged to when it was opened: this process's own.
+    /// The owner of the folder when it was opened: this process's user.
     private let owner: uid_t
 
     private init(
@@ -43,8 +43,8 @@ package final class PrivateDirectory: Sendable {
 
     /// Opens the folder at the absolute `path`.
     ///
-    /// `mkdir` makes folders that others can enter. Such a folder of this user, if it is empty, is
-    /// closed to others if `creating`, and counts as `missing` otherwise.
+    /// `mkdir` makes folders that others can enter. If such a folder belongs to this user and is
+    /// empty, it is closed to others if `creating`, and counts as `missing` otherwise.
     ///
     /// - Parameters:
     ///   - creating: Whether to make the folder and those above it, with mode 0700 whatever the
@@ -176,7 +176,8 @@ package final class PrivateDirectory: Sendable {
         return String(path)
     }
 
-    /// The path as the kernel knows it; nil if it is long, or without `/proc`.
+    /// The path as the kernel knows it; nil if it is too long or not UTF-8, or if there is no
+    /// `/proc`.
     private static func knownPath(of handle: borrowing FileDescriptor) -> String? {
         let link = "/proc/self/fd/\(handle.number)"
         return unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 4096) { room in
@@ -191,7 +192,7 @@ package final class PrivateDirectory: Sendable {
     private static func realPath(
         _ path: String, of handle: borrowing FileDescriptor, _ folder: FileIdentity
     ) throws(SystemError) -> String {
-        // The kernel knows it; the C library asks about each folder on the way.
+        // The kernel knows the path; `realpath` asks about each folder on the way.
         if let known = knownPath(of: handle),
             FileStatus(at: known)?.identity.isSameFile(as: folder) == true
         {
@@ -234,8 +235,8 @@ extension PrivateDirectory {
     /// When a name in the folder last changed; nil if its path does not lead to it. One system
     /// call, which does not look at the handle.
     ///
-    /// Who has seen a file in its place at a change that ``FolderChange/isPast`` need not look
-    /// again before there is another change.
+    /// A caller that finds a file in its place when ``FolderChange/isPast`` is true of the last
+    /// change need not look again before there is another change.
     package func lastChange() throws(SystemError) -> FolderChange? {
         var status = valet_file_status()
         var (seconds, nanoseconds): (Int64, UInt32) = (0, 0)

@@ -55,7 +55,7 @@ package enum ProcessGeneration {
     private borrowing func nextGeneration(into page: UnsafeMutablePointer<Atomic<UInt64>>) -> UInt64
     {
         let fresh = last.wrappingAdd(1, ordering: .relaxed).newValue
-        // If two threads come first concurrently, the number of the faster one counts.
+        // If two threads get here at the same time, the number of the faster one counts.
         let (exchanged, original) = unsafe page.pointee.compareExchange(
             expected: 0, desired: fresh, ordering: .acquiringAndReleasing)
         return exchanged ? fresh : original

@@ -2,7 +2,7 @@
 
 internal import ValetCLinux
 
-/// A process, which no later one with its number can be taken for (pidfd_open(2)).
+/// A handle of a process. It never refers to a later process with the same number (pidfd_open(2)).
 package final class ProcessHandle: Sendable {
     private let descriptor: FileDescriptor
 

@@ -58,7 +58,7 @@ package struct SharedFolder: ~Copyable {
     }
 
     /// Opens a folder in this one, and makes it first if it is missing. A new one has mode 0700 and
-    /// the rights that the group has here, and its name is on disk when this returns.
+    /// the group's permissions on this folder, and its name is on disk when this returns.
     ///
     /// - Throws: The codes of ``folder(_:)``, `readOnly`, `diskFull`.
     package func makeFolder(_ name: String) throws(SystemError) -> SharedFolder {
@@ -71,13 +71,13 @@ package struct SharedFolder: ~Copyable {
         }
         let made = try folder(name)
         let inherited = made.handle.status().mode & 0o2000
-        // The last is S_ISGID. File systems without modes refuse this, and need none.
+        // `inherited` is S_ISGID. File systems without modes refuse this call, and do not need it.
         _ = fchmod(made.handle.number, 0o700 | groupRights | inherited)
         try sync()
         return made
     }
 
-    /// Lends each name in the folder, in no order, until `body` returns false.
+    /// Lends each name in the folder, in no particular order, until `body` returns false.
     ///
     /// - Throws: ``SystemError``: `inputOutput`, `cannotOpen`.
     package func forEachName(_ body: (Span<UInt8>) -> Bool) throws(SystemError) {
@@ -133,10 +133,10 @@ package struct SharedFolder: ~Copyable {
         return .bytes(bytes)
     }
 
-    /// Writes a file, and replaces a file or a link of that name. The bytes are on disk when this
-    /// returns; the name is after ``sync()``. Until it has its name it is called `temporary`.
+    /// Writes a file under the name `temporary`, and renames it to `name`, which replaces a file or
+    /// a link. The bytes are on disk when this returns, and the name once ``sync()`` returns.
     ///
-    /// A new file has mode 0600 and the rights that the group has to this folder.
+    /// A new file has mode 0600 and the group's permissions on this folder.
     /// - Throws: ``SystemError``: `diskFull`, `readOnly`, `cannotOpen`, `inputOutput`;
     ///   `notARegularFile` if a folder has the name.
     package func write(
@@ -175,7 +175,7 @@ package struct SharedFolder: ~Copyable {
     }
 
     /// How long ago a regular file was written, by the clock of the machine that wrote it: negative
-    /// if that one is ahead. Nil for anything else.
+    /// if that clock is ahead. Nil for anything but a regular file.
     package func age(of name: String) -> Duration? {
         var status = stat()
         guard unsafe fstatat(handle.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0,

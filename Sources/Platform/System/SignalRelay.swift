@@ -20,8 +20,8 @@ package struct SignalRelay: ~Copyable {
 
     private static let turn = FairLock()
     private static let target = Atomic<Int32>(-1)
-    /// How many threads are in the handler. The handler must not write to a closed pipe: its number
-    /// may belong to another file.
+    /// How many threads are in the handler. The handler must not write to a closed pipe: the
+    /// descriptor's number may belong to another file.
     private static let handlerCount = Atomic<Int>(0)
 
     /// Readable once a signal has arrived.
@@ -37,7 +37,7 @@ package struct SignalRelay: ~Copyable {
     /// Begins to take the signals `numbers`.
     ///
     /// - Throws: ``SystemError``: `busy` if another relay is there until the deadline; `cannotOpen`
-    ///   if the process can open nothing more.
+    ///   if the process has no descriptor left.
     package init(_ numbers: [Int32], until deadline: Deadline) throws(SystemError) {
         guard Self.turn.acquire(before: deadline) else {
             throw SystemError(.busy, during: "take signals")
@@ -75,7 +75,7 @@ package struct SignalRelay: ~Copyable {
         return Set(bytes.prefix(max(0, count)).map(Int32.init))
     }
 
-    /// Sends signals that a relay took to this process again.
+    /// Sends this process again the signals that a relay took.
     ///
     /// This thread handles them before the call returns, unless it blocks them: then another thread
     /// or a reader of a `signalfd` gets them.
@@ -92,7 +92,7 @@ package struct SignalRelay: ~Copyable {
         }
     }
 
-    /// Runs in a signal handler: only system calls and atomics, which exist by then.
+    /// Runs in a signal handler, so it uses only system calls and atomics that exist by then.
     private static func handle(_ number: Int32) {
         handlerCount.add(1, ordering: .sequentiallyConsistent)
         let target = target.load(ordering: .sequentiallyConsistent)
@@ -106,8 +106,9 @@ package struct SignalRelay: ~Copyable {
         handlerCount.subtract(1, ordering: .sequentiallyConsistent)
     }
 
-    /// Waits until no thread is in the handler. The wait is bounded: a child that was forked while
-    /// a thread was in it does not have that thread.
+    /// Waits until no thread is in the handler. The wait is bounded: in a child that was forked
+    /// while a thread was in the handler, the count stays above 0, because that thread is missing
+    /// there.
     private static func waitForHandlers() {
         for _ in 0..<1000 where handlerCount.load(ordering: .sequentiallyConsistent) > 0 {
             sched_yield()

@@ -56,7 +56,7 @@ enum Spawning {
         var signals = sigset_t()
         unsafe sigemptyset(&signals)
         unsafe posix_spawnattr_setsigmask(&attributes, &signals)
-        // This process ignores SIGPIPE for its own sake.
+        // This process ignores SIGPIPE; the program must not inherit that.
         unsafe sigaddset(&signals, SIGPIPE)
         if streams != nil { unsafe sigfillset(&signals) }
         unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
@@ -76,7 +76,8 @@ enum Spawning {
         unsafe texts.map { unsafe strdup($0) } + [nil]
     }
 
-    /// The entries of this process's environment, which stays their owner, whatever their encoding.
+    /// The entries of this process's environment, without those of `names`, whatever their
+    /// encoding. The environment stays their owner.
     private static func inherited(
         without names: Set<String>
     ) -> [UnsafeMutablePointer<CChar>?] {

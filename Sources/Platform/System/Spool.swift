@@ -90,7 +90,7 @@ extension FileDescriptor {
             let folder = FileDescriptor(owning: unsafe valet_open_folder_handle(AT_FDCWD, path, 1))
             let unnamed = FileDescriptor(owning: valet_open_unnamed(folder.number, 0o600))
             if unnamed.number >= 0 { return unnamed }
-            // A file system without unnamed files: the file loses its name at once.
+            // The file system may have no unnamed files: the file gets a name and loses it at once.
             let name = PrivateDirectory.temporaryName(".valet-spool")
             let named = FileDescriptor(
                 owning: unsafe valet_openat(

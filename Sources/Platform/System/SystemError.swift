@@ -118,7 +118,6 @@ extension SystemError.Code {
 }
 
 extension SystemError {
-    /// Translates `errno`.
     @inline(never)
     package init(errno code: Int32, during operation: String, path: String?, hint: String? = nil) {
         self.init(

@@ -8,7 +8,7 @@ internal import ValetCLinux
 /// It may belong to root, may be reached through symbolic links, and may be readable for a group
 /// that root chose. All others may neither read nor write it.
 package enum GivenFile {
-    /// Lends the contents, then wipes them from memory.
+    /// Calls `body` with the contents, then wipes them from memory.
     ///
     /// - Throws: ``SystemError``, with the remedy as its hint: `missing`, `notARegularFile`,
     ///   `wrongOwner`, `wrongMode`, `tooLarge` above `maxByteCount`, `cannotOpen`, `inputOutput`.
@@ -21,8 +21,8 @@ package enum GivenFile {
         guard file.number >= 0 else {
             throw SystemError(errno: errno, during: operation, path: path)
         }
-        // A service manager gives a file to a service by an access list, which shows as the
-        // group's right to read.
+        // A service manager grants a service access to a file by an access list, which the mode
+        // shows as the group's permission to read.
         let status = file.status()
         try FileRules.checkGiven(
             status, path: path, during: operation,
@@ -41,8 +41,8 @@ package enum GivenFile {
         return unsafe access(path, X_OK) == 0
     }
 
-    /// Identifies the file that `path` leads to; nil if it leads nowhere. A symbolic link is
-    /// followed, or is the file.
+    /// Identifies the file that `path` leads to; nil if it leads nowhere. Without `followingLink`,
+    /// a symbolic link is not followed but identified itself.
     ///
     /// - Throws: ``SystemError`` if the kernel refuses to say.
     package static func identity(
@@ -87,8 +87,8 @@ package final class UserFile: Sendable {
     ///
     /// - Parameters:
     ///   - path: The pipe's name in errors.
-    ///   - isWanted: Judges the first 4 KiB, or fewer at the end. Nothing more is read, and no more
-    ///     copied, if they are not wanted.
+    ///   - isWanted: Judges the first 4 KiB, or all of a shorter input. If it returns false,
+    ///     nothing more is read or copied.
     /// - Throws: ``SystemError``: `inputOutput`, `diskFull`, `cannotOpen`.
     package init(
         copyOf descriptor: Int32, called path: String, ifBeginning isWanted: ([UInt8]) -> Bool

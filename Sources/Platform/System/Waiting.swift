@@ -3,8 +3,8 @@
 internal import Glibc
 internal import ValetCLinux
 
-/// Ends waiting from outside: questions to a person, and calls to services. Any thread may cancel,
-/// any number may wait.
+/// Ends a wait from outside: for the answer of a person or of a service. Any thread may cancel, and
+/// any number of threads may wait.
 ///
 /// One is made per answer, and it stays cancelled.
 package final class Cancellation: Sendable {
@@ -22,7 +22,7 @@ package final class Cancellation: Sendable {
 
     package var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Ends all waiting, now and later. Does not wait for its end.
+    /// Ends all waits, now and later. Does not wait until they have ended.
     package func cancel() {
         state.withLock { state in
             guard !state.isCancelled else { return }
@@ -52,7 +52,7 @@ package final class Cancellation: Sendable {
     /// open nothing more.
     var descriptor: Int32 {
         state.withLock { state in
-            // The program may have closed the last one.
+            // Other code may have closed the previous descriptor.
             if state.bell?.isSound != true {
                 state.bell = HeldDescriptor.bell()
                 if state.isCancelled { Self.ring(&state) }
@@ -81,7 +81,7 @@ package struct WaitLimit: Sendable {
     }
 
     package let deadline: Deadline
-    /// What ends it earlier.
+    /// What ends the wait earlier.
     package let cancellation: Cancellation?
     private let signals: Int32
 
@@ -100,8 +100,9 @@ package struct WaitLimit: Sendable {
         WaitLimit(until: deadline, cancellation: cancellation, signals: signals)
     }
 
-    /// What can be read once a cancellation or a signal ends the wait: for callers whose library
-    /// waits for descriptors. They call ``wait(for:_:)`` with -1 then, to see what it was.
+    /// The descriptors that become readable when a cancellation or a signal ends the wait: for
+    /// callers whose library waits for descriptors. They then call ``wait(for:_:)`` with −1 to see
+    /// which it was.
     package var descriptors: [Int32] {
         [cancellation?.descriptor ?? -1, signals].filter { $0 >= 0 }
     }
@@ -116,7 +117,7 @@ package struct WaitLimit: Sendable {
                 pollfd(fd: signals, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: descriptor, events: Int16(truncatingIfNeeded: events), revents: 0),
             ]
-            // A cancellation that cannot wake this thread is looked at from time to time.
+            // A cancellation without a descriptor cannot wake this thread, so it is polled.
             let isDeaf = cancellation != nil && bell < 0
             let end = isDeaf ? min(deadline, Deadline(after: .milliseconds(50))) : deadline
             let hasEvent = Poll.wait(for: &requests, until: end)

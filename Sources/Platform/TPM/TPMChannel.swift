@@ -19,7 +19,7 @@ final class TPMChannel {
     static let maximalByteCount = 4096
     private static let headerByteCount = 10
 
-    /// Opens the connection; waits while another process has it.
+    /// Opens the connection; waits while another process has the device open.
     ///
     /// - Throws: ``SystemError``: `noDevice`, `noPermission`, `timedOut`.
     init(
@@ -49,7 +49,8 @@ final class TPMChannel {
 
     deinit { _ = close(descriptor) }
 
-    /// Sends a command, again while the TPM asks for that, and returns its answer with the header.
+    /// Sends a command, repeats it while the TPM asks for a retry, and returns the whole answer,
+    /// header included.
     ///
     /// - Throws: ``SystemError``: `timedOut`, `connectionLost`, `malformedAnswer`.
     func exchange(_ command: [UInt8]) throws(SystemError) -> [UInt8] {

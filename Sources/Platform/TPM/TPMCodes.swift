@@ -41,9 +41,9 @@ extension SystemError.Code {
     package static let ownerAuthorizationNeeded = Self(
         "ownerAuthorizationNeeded", "the TPM's owner authorization is needed")
     package static let full = Self("full", "the TPM has no room left")
-    /// The TPM refuses for another reason, which the words say.
+    /// The TPM refuses for another reason, which the error's text names.
     package static let refused = Self("refused", "the TPM refuses")
-    /// As ``refused``, because of what it was given.
+    /// As ``refused``, because of the input that the TPM was given.
     static let refusedInput = Self("refusedInput", refused.reason)
     /// The peer does not answer as a TPM does.
     package static let malformedAnswer = Self(
@@ -103,7 +103,7 @@ extension SystemError {
             systemError: systemError == 0 ? nil : systemError)
     }
 
-    /// What an answer of the TPM, or of a layer above it, means. The words contain the answer.
+    /// What an answer of the TPM, or of a layer above it, means. The error's text has the answer.
     static func tpm(_ response: TPMResponse, during operation: String) -> SystemError {
         let code: Code =
             if response.says(.authFail) {

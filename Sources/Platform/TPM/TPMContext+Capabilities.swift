@@ -14,7 +14,7 @@
             static let lockoutInterval: UInt32 = 0x210
         }
 
-        /// The TPM's count of wrong tries.
+        /// The state of the TPM's protection against dictionary attacks.
         var dictionaryAttack: DictionaryAttack {
             get throws(SystemError) { try dictionaryAttack(properties()) }
         }
@@ -63,7 +63,7 @@
             return list.count > 0 && list.handle.0 == handle
         }
 
-        /// Checks that the TPM keeps all of the registers.
+        /// Checks that the TPM's SHA-256 bank has all of the registers.
         ///
         /// - Throws: ``SystemError/Code/pcrsUnavailable``: a policy on a missing register would
         ///   always hold.

@@ -8,8 +8,7 @@
     // Seals and unseals secrets with a TPM. `TPMDevice` calls it.
 
     extension TPMContext {
-        /// Seals the secret without an authorization value, bound to the registers if there are
-        /// any.
+        /// Seals the secret without an authorization value, bound to `pcrs` unless it is empty.
         ///
         /// - Throws: ``SystemError``: `pcrsUnavailable`, or those of every call.
         func seal(
@@ -119,8 +118,8 @@
         /// Unseals a secret that was sealed with an authorization value. Reads the TPM's counter of
         /// wrong tries first, so that no user locks the TPM unknowingly.
         ///
-        /// - Throws: As without a value, and ``SystemError``: `tooFewTries`, `lockedOut`,
-        ///   `wrongAuthorization`.
+        /// - Throws: As without an authorization value, and ``SystemError``: `tooFewTries`,
+        ///   `lockedOut`, `wrongAuthorization`.
         func unseal(
             _ object: SealedObject, authorization: borrowing SecretBytes, isForced: Bool
         ) throws(SystemError) -> SecretBytes {
@@ -141,7 +140,7 @@
         }
 
         /// The error of a refused authorization value, with the tries that are left, if the TPM
-        /// tells.
+        /// reports them.
         private func explained(_ error: SystemError, _ before: DictionaryAttack) -> SystemError {
             if error.code == .lockedOut { return self.error(.lockedOut(before.recoveryInterval)) }
             guard error.code == .wrongAuthorization, let now = try? dictionaryAttack else {

@@ -19,8 +19,8 @@
         }
 
         /// Seals a secret of 32 bytes. Every program with access to this TPM can unseal it; with
-        /// registers, only while they have their current values. The object was unsealed once
-        /// before it is returned.
+        /// PCRs, only while they have their current values. Unseals the object once before it
+        /// returns it.
         ///
         /// - Throws: ``SystemError/Code/pcrsUnavailable``.
         package func sealDeviceSecret(
@@ -36,8 +36,8 @@
             }
         }
 
-        /// Seals a secret of 32 bytes under an authorization value of at most 32 bytes. The object
-        /// was unsealed once before it is returned.
+        /// Seals a secret of 32 bytes under an authorization value of at most 32 bytes. Unseals the
+        /// object once before it returns it.
         ///
         /// - Throws: ``SystemError/Code/lockedOut``: in lockout it could not be unsealed.
         package func sealPasscodeSecret(
@@ -66,8 +66,8 @@
             }
         }
 
-        /// The secret of ``sealPasscodeSecret(_:authorization:until:)``. A wrong value counts in
-        /// the TPM; nothing is tried when fewer than half of the tries are left, unless forced.
+        /// The secret of ``sealPasscodeSecret(_:authorization:until:)``. The TPM counts a
+        /// wrong value. Nothing is tried when fewer than half of the tries are left, unless forced.
         ///
         /// - Throws: ``SystemError``: `wrongAuthorization`, `tooFewTries`, `lockedOut`;
         ///   `malformed`, `otherTPM`, `damagedObject`.

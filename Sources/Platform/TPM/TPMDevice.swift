@@ -30,9 +30,7 @@ package struct TPMDevice: Hashable, Sendable {
         }
     }
 
-    /// Where it is.
     package let place: Place
-    /// The libraries that speak to it.
     package let libraries: Libraries
 
     /// The machine's TPM behind the kernel's resource manager; never taken from the environment.

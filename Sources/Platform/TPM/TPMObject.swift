@@ -9,7 +9,6 @@
     ///
     /// TCG: TPM v2.0 Provisioning Guidance, 7.5.1.
     @safe struct StorageRootKey: ~Copyable {
-        /// The handle of the persistent key.
         static let persistentHandle: TPM2_HANDLE = 0x8100_0001
 
         /// The key.

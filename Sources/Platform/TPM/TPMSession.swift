@@ -28,7 +28,7 @@
 
         private let object: TPMObject
         private var context: TPMContext { object.context }
-        /// ESYS's number for it.
+        /// The ESYS handle of the session.
         var handle: ESYS_TR { object.handle }
 
         /// Begins a session that is salted with the storage root key.
@@ -53,7 +53,7 @@
             object = made
         }
 
-        /// Binds the session to the present values of the registers.
+        /// Binds the session to the current values of the PCRs.
         func bind(to pcrs: PCRSelection) throws(SystemError) {
             var selection = pcrs.structure
             try unsafe context.check(

@@ -20,7 +20,7 @@ package struct DictionaryAttack: Hashable, Sendable {
     package let failedTries: Int
     /// The number of wrong tries at which the TPM refuses all tries.
     package let limit: Int
-    /// The time after which it forgives one.
+    /// The time after which the TPM forgives one wrong try.
     package let recoveryInterval: Duration
     /// Whether the TPM says that it refuses tries now.
     let saysLockedOut: Bool

@@ -18,7 +18,7 @@
             self.channel = channel
             unsafe pointer = .allocate(capacity: 1)
             unsafe pointer.initialize(to: valet_tcti())
-            // Any number but 0; version 1 has no more functions than these.
+            // The magic number is any but 0. Version 1 has no more functions than these.
             unsafe pointer.pointee.common.magic = 0x5641_4c45_5454_504d
             unsafe pointer.pointee.common.version = 1
             unsafe pointer.pointee.owner = Unmanaged.passUnretained(self).toOpaque()

@@ -9,7 +9,7 @@ package import ValetSystem
 /// `$VALET_PASSCODE_FD`; pinentry and the terminal, in either order. The last two are not used
 /// under `VALET_INTERACTION=never`, nor in a process with more rights than its caller. If a way is
 /// missing or cannot be shown, the next one is used; if a person declines or a program misbehaves,
-/// it is not.
+/// no other way is tried.
 ///
 /// Calls block the thread until the prompt's deadline, and up to 2 s longer to end a program that
 /// does not react. Concurrent threads ask in turn.
@@ -141,8 +141,8 @@ package struct PasscodeAsker: Sendable {
             hint: "set \(variable) to \(values)")
     }
 
-    /// Waits until no other thread asks. A caller with a cancellation looks at it every 50 ms, and
-    /// then joins the end of the queue.
+    /// Waits until no other thread asks. A caller with a cancellation checks it every 50 ms, and
+    /// then rejoins the queue at its end.
     static func takeTurn(
         _ cancellation: Cancellation?, until deadline: Deadline
     ) throws(SystemError) {
@@ -220,8 +220,9 @@ extension PasscodeAsker {
     /// Shows `prompt` and returns when the person chooses `alternative`.
     ///
     /// A pinentry is used only with a window: killed on a terminal, it would leave its drawing
-    /// there. On a terminal, Enter chooses the alternative, or declines without one. Other input
-    /// is neither shown nor used. The prompt's `label` and its settings for entries are ignored.
+    /// there. On a terminal, Enter chooses the alternative, or declines if there is none. Other
+    /// input is neither shown nor used. The prompt's `label` and its settings for entries are
+    /// ignored.
     /// - Parameter alternative: The text of the button; nil if there is nothing to choose.
     /// - Throws: `cancelled` if the person declined, and after a cancellation; `timedOut`;
     ///   the reason if there is no place to show it; `malformed`.

@@ -19,7 +19,7 @@ package struct PasscodePrompt: Sendable {
     package var timeout: Duration = .seconds(60)
     /// Whether the answer is a new passcode, which is typed twice.
     package var asksTwice = false
-    /// Whether an answer of no bytes counts.
+    /// Whether an empty answer is valid.
     package var allowsEmpty = false
     /// The text of the button that declines; nil for pinentry's own.
     package var cancelTitle: String? {

@@ -17,8 +17,8 @@ package struct SecretInput: ~Copyable {
     /// The first byte; `nil` for an empty input.
     package var firstByte: UInt8? { byteCount > 0 ? byte(at: 0) : nil }
     package var endsInNewline: Bool { byteCount > 0 && byte(at: byteCount - 1) == 0x0A }
-    /// The number of bytes without the line end that may end them: a newline, or the carriage
-    /// return and newline of a Windows file.
+    /// The number of bytes without the final line end, if any: a newline, or the carriage return
+    /// and newline of a Windows file.
     package var lineByteCount: Int {
         guard endsInNewline else { return byteCount }
         return byteCount - (byteCount > 1 && byte(at: byteCount - 2) == 0x0D ? 2 : 1)
@@ -54,7 +54,7 @@ package struct SecretInput: ~Copyable {
         }
     }
 
-    /// Reads up to the end, or a little more than `limit` bytes.
+    /// Reads up to the end, or until there are more than `limit` bytes.
     ///
     /// - Throws: The codes of ``read(from:until:)``.
     package mutating func readAll(
@@ -111,7 +111,6 @@ package struct SecretInput: ~Copyable {
         byteCount -= count
     }
 
-    /// Whether the first bytes are these.
     func starts(with beginning: [UInt8]) -> Bool {
         bytes.withBytes { $0.extracting(first: byteCount).starts(with: beginning) }
     }

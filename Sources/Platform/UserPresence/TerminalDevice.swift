@@ -6,7 +6,7 @@ package import ValetSystem
 
 /// The terminal that a person sits at.
 package struct TerminalDevice: ~Copyable {
-    /// The longest line that the kernel's line editor delivers; it drops further bytes.
+    /// The longest line that the kernel's line discipline delivers; it drops further bytes.
     package static let maximumLineByteCount = 4094
 
     private let input: Int32
@@ -191,13 +191,13 @@ package struct TerminalDevice: ~Copyable {
     private static let pasteGap = Duration.milliseconds(60)
     private static let longestPaste = Duration.seconds(3)
 
-    /// Discards input that arrived together with the line: the rest of a paste, also a last line
-    /// without a newline. It cannot see input that the terminal program has not sent yet.
+    /// Discards input that arrived together with the line: the rest of a paste, including a last
+    /// line without a newline. It cannot see input that the terminal program has not sent yet.
     ///
     /// - Returns: Whether there was more than empty lines.
     private func discardMore(within limit: WaitLimit) -> Bool {
         guard var settings = settings()?.value else { return false }
-        // In line mode an unfinished line could not be read.
+        // In canonical mode an unfinished line could not be read.
         settings.c_lflag &= ~tcflag_t(ICANON | ECHONL)
         unsafe withUnsafeMutableBytes(of: &settings.c_cc) { characters in
             unsafe characters[Int(VMIN)] = 0

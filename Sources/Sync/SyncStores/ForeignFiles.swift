@@ -16,7 +16,7 @@ enum ForeignFiles {
         ".tmp", ".part", ".partial", ".filepart", ".crdownload", ".swp", ".bak", ".!sync", ".bts",
         ".lock", ".lnk", "~",
     ]
-    /// The most names of other files in a list.
+    /// How many names of foreign files a listing has at most.
     static let toldCount = 3
 
     /// Whether reports leave out a file.

@@ -8,14 +8,14 @@ internal import ValetSealing
 enum AWSProfiles {
     // MARK: Profiles
 
-    /// The items: each profile with keys becomes keys as `aws-credentials store` stores them.
+    /// The items: for each profile with keys, the item that `aws-credentials store` would store.
     static func items(in text: SecretValue) throws(CLIError) -> ImportedItems {
         var found = ImportedItems()
         var profiles: [Profile] = []
         var places: [String: Int] = [:]
         try text.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
             var current: Int?
-            // A line further to the right than a setting belongs to it.
+            // A line that is indented further than a setting continues that setting.
             var indent = Int.max
             for (index, range) in bytes.lines.enumerated() {
                 let line = bytes.extracting(range)
@@ -91,7 +91,7 @@ enum AWSProfiles {
             }
         }
 
-        /// Reads a line `name = value`; returns false for another one.
+        /// Reads a line `name = value`; returns false for any other line.
         mutating func read(_ line: Span<UInt8>) -> Bool {
             guard let mark = line.indices.first(where: { "=:".utf8.contains(line[$0]) }) else {
                 return false
@@ -106,7 +106,7 @@ enum AWSProfiles {
             }
             var value = line.extracting((mark + 1)..<line.count)
             value = value.extracting(value.trimmedRange)
-            // A comment begins with a blank and its mark, which no key contains.
+            // A comment begins with a blank and `#` or `;`, which no key contains.
             var end: Int?
             for index in value.indices.dropFirst() where end == nil && value[index - 1].isBlank {
                 if "#;".utf8.contains(value[index]) { end = index }

@@ -7,7 +7,7 @@ internal import ValetSealing
 struct BitwardenItems {
     private var items: LoginItems
     private var count = 0
-    /// The members that are not imported and say something in some item.
+    /// The members that are not imported although some item has content in them.
     private var unknown: Set<String> = []
 
     /// Members that only name the kind of an item.
@@ -61,7 +61,7 @@ struct BitwardenItems {
             case ("password", .string): login.password = try secret(&reader)
             case ("totp", .string): login.otp = try secret(&reader)
             case ("uris", .array): try addURLs(&reader, to: &login)
-            // Of older versions, which have it besides the list.
+            // Older versions write `uri` besides the list.
             case ("uri", .string): if let url = try text(&reader) { try login.addURL(url) }
             case ("fido2Credentials", .array):
                 if try reader.skip() { login.losses.append("its passkeys are not imported") }

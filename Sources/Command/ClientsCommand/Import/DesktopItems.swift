@@ -5,13 +5,13 @@ internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetKeychainStore
 
-/// The items of the Secret Service that runs, as `valet serve` keeps them.
+/// The items of the running Secret Service, in the form in which `valet serve` keeps items.
 enum DesktopItems {
     /// The values of a command line, with the place where `valet serve` keeps items.
     ///
     /// - Throws: ``ExitCode/usage`` for options that choose another place, or another source.
     ///
-    /// - Parameter option: That chooses the place.
+    /// - Parameter option: The option that chooses the place.
     static func values(
         _ given: ParsedValues, of option: OptionDeclaration
     ) throws(CLIError) -> ParsedValues {

@@ -45,7 +45,7 @@ enum DockerConfig {
     /// An entry of "auths".
     private struct Registry {
         let url: String
-        /// Those that are strings.
+        /// The members that are strings.
         let members: [String: SecretValue]
 
         /// docker's name for the account of an identity token.
@@ -95,7 +95,7 @@ enum DockerConfig {
                 guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon > 0,
                     let account = bytes.extracting(0..<colon).text
                 else { return nil }
-                // docker passes over null bytes at the end.
+                // docker ignores null bytes at the end.
                 var end = bytes.count
                 while end > colon + 1, bytes[end - 1] == 0 { end -= 1 }
                 let secret = SecretValue(copying: bytes.extracting((colon + 1)..<end))

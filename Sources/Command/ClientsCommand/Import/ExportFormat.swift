@@ -25,8 +25,8 @@ enum ExportFormat {
     private static let classes: [ItemClass: String] = [
         .genericPassword: "generic-password", .internetPassword: "internet-password",
     ]
-    /// Members that are not attributes: properties of the item, and its dates, which the keychain
-    /// sets.
+    /// The attributes that are not exported under a name in `attributes`: properties of the item,
+    /// and its dates, which the keychain sets.
     private static let others: Set<Attribute> = [
         .accessGroup, .synchronizable, .accessible, .accessControl, .creationDate,
         .modificationDate,
@@ -190,7 +190,7 @@ enum ExportFormat {
         return attribute.family == .number && (attribute != .port || 0...65535 ~= number)
     }
 
-    /// Every class, and not only those that options offer.
+    /// Accepts every class, not only those that options offer.
     private static func accessibility(
         _ members: inout [String: Member], _ number: Int
     ) throws(CLIError) -> ProtectionClass? {
@@ -212,7 +212,7 @@ enum ExportFormat {
         }
     }
 
-    /// Names no value: a member's name may be a misplaced secret.
+    /// Quotes nothing of the export: even a member's name may be a misplaced secret.
     private static func refusal(_ number: Int, _ reason: String) -> CLIError {
         CLIError(.damaged, "item \(number) of the export \(reason): nothing was imported")
     }

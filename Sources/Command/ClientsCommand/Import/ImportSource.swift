@@ -83,8 +83,8 @@ struct ImportSource {
     /// The text of the file that the argument names, of the source's own file, or of standard
     /// input: UTF-8 without a byte order mark.
     ///
-    /// - Parameter defaultFile: In the home folder. Standard input is read for "-" only, because
-    ///   that of a script is often empty.
+    /// - Parameter defaultFile: The source's own file in the home folder. With it, standard input
+    ///   is read for "-" only, because a script's standard input is often empty.
     /// - Parameter other: The file that a variable names in its place; nil or empty for none.
     private func input(
         defaultFile: String? = nil, instead other: String? = nil
@@ -131,7 +131,7 @@ struct ImportSource {
 enum InputText {
     /// The text as UTF-8 without a byte order mark. Text with the mark of UTF-16 is converted.
     ///
-    /// - Throws: ``ExitCode/damaged`` for UTF-32, UTF-16 without a mark, and half surrogate pairs.
+    /// - Throws: ``ExitCode/damaged`` for UTF-32, UTF-16 without a mark, and unpaired surrogates.
     static func decoded(_ input: SecretValue, _ name: String) throws(CLIError) -> SecretValue {
         let head = input.withBytes { bytes in bytes.indices.prefix(4).map { bytes[$0] } }
         if head.starts(with: [0xEF, 0xBB, 0xBF]) { return input.part(3..<input.byteCount) }
@@ -181,7 +181,7 @@ enum InputText {
 }
 
 extension CLIError {
-    /// The error for text that a source cannot have.
+    /// The error for text that the format of a source does not allow.
     static func malformed(_ what: String, line: Int, _ reason: String) -> CLIError {
         CLIError(.damaged, "\(what), line \(line): \(reason)")
     }

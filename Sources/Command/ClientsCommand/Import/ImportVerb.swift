@@ -5,8 +5,8 @@ internal import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSealing
 
-/// `valet import`: reads a source, shows the result for each item, stores all or nothing, and
-/// compares the stored items with the source.
+/// `valet import`: reads a source, stores its items unless any is in conflict, compares the stored
+/// items with the source, and shows the result for each item.
 ///
 /// Everything is read and compared before the first write. Many items are stored in several
 /// transactions, so that other programs can write in between. An import that ends early leaves
@@ -122,8 +122,9 @@ struct ImportVerb {
         return steps
     }
 
-    /// The item, in the place of the stored secret of its name, if there is one: a name is one
-    /// secret, of whatever accessibility, shared or not (docs/decisions/0065-one-name.md).
+    /// `item` with the service, accessibility and sharing of the stored secret of its name, if
+    /// there is one: a name is one secret, whatever its accessibility, shared or not
+    /// (docs/decisions/0065-one-name.md).
     ///
     /// - Returns: nil if the options exclude the stored secret, or match several.
     private func located(_ item: ImportedItem) throws(CLIError) -> ImportedItem? {
@@ -143,12 +144,12 @@ struct ImportVerb {
 
     private func action(for item: ImportedItem) throws(CLIError) -> Action {
         guard let stored = try logins.stored(item, in: scope) else { return .add }
-        // A new value leaves the accessibility as it is, and may then be readable too early.
+        // Replacing a value keeps the stored accessibility, which may make it readable too early.
         let accessibility = item.accessibility ?? scope.accessibility
         guard stored.protectionClass == accessibility else {
             return policy == .skipExisting ? .keep : .conflict
         }
-        // Comparing would need the user.
+        // An item with access control is not compared: reading it would need the user.
         if stored.accessControl == nil, let value = try logins.value(of: stored),
             value.isEqual(to: item.value)
         {
@@ -178,7 +179,7 @@ struct ImportVerb {
             rest = rest.dropFirst(batch.count)
             do {
                 try store(batch)
-                // Takes no lock: others write now.
+                // Comparing takes no lock, so that other programs can write meanwhile.
                 try compare(batch)
             } catch {
                 throw batch.startIndex == 0 ? error : Self.partial(error, batch, chosen.count)
@@ -253,7 +254,7 @@ struct ImportVerb {
         }
     }
 
-    /// How many items had each action, as a person reads it.
+    /// The word for each action in the summary, as in "2 added, 1 kept".
     static let countNames: [(action: Action, name: String)] = [
         (.add, "added"), (.replace, "replaced"), (.keep, "kept"), (.same, "unchanged"),
         (.conflict, "in conflict"),

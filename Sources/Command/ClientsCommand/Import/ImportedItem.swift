@@ -11,9 +11,9 @@ struct ImportedItem {
     let itemClass: ItemClass
     var attributes: ItemAttributes
     let value: SecretValue
-    /// When it can be read; nil for what the options say.
+    /// When the item can be read; nil if the options decide.
     var accessibility: ProtectionClass?
-    /// Whether devices share it; nil for what the options say.
+    /// Whether devices share the item; nil if the options decide.
     var isCloud: Bool?
 
     /// A secret of the valet that the options choose.
@@ -34,7 +34,7 @@ struct ImportedItem {
 
     /// A password for a server.
     ///
-    /// - Parameter kind: How it is used: `kSecAttrAuthenticationType…`.
+    /// - Parameter kind: How the password is used: `kSecAttrAuthenticationType…`.
     init(
         _ place: LoginPlace, account: String, kind: Kind, _ value: SecretValue,
         from source: String
@@ -94,7 +94,7 @@ struct ImportedItems {
     var items: [ImportedItem] = []
     /// The items that cannot be imported, and why.
     private(set) var skipped: [(source: String, reason: String)] = []
-    /// Whether more was skipped than is kept.
+    /// Whether more items were skipped than ``skipped`` holds.
     private var isOverfull = false
 
     /// More items than any user has. It bounds the skipped items, too.
@@ -103,7 +103,7 @@ struct ImportedItems {
 
     /// Adds an item.
     ///
-    /// - Throws: ``ExitCode/usage`` for one too many.
+    /// - Throws: ``ExitCode/usage`` if there are too many items.
     mutating func add(_ item: ImportedItem) throws(CLIError) {
         try checkCount()
         guard items.count < Self.maximumCount else { throw Self.tooMany }

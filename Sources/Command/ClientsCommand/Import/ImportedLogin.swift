@@ -46,8 +46,8 @@ struct ImportedLogin {
     /// Adds the addresses of a field in which some programs separate them by commas.
     ///
     /// An address may have a comma itself. Splitting there would give the password to a server that
-    /// somebody else has put into a link, so a part counts only if it begins with a scheme, and no
-    /// part counts after a question mark or a hash sign.
+    /// somebody else has put into a link. So a later part is an address of its own only if it
+    /// begins with a scheme, and never after a question mark or a hash sign.
     mutating func addURLs(in text: String) throws(CLIError) {
         var urls: [[UInt8]] = []
         for part in text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
@@ -154,7 +154,7 @@ struct LoginItems {
         return places
     }
 
-    /// Adds the password for each server. Returns whether one has another password already.
+    /// Adds the password for each server. Returns whether a server has another password already.
     private mutating func addPassword(
         of login: ImportedLogin, at places: [LoginPlace], _ source: String
     ) throws(CLIError) -> Bool {
@@ -192,8 +192,8 @@ struct LoginItems {
         }
     }
 
-    /// Adds the secrets of an entry, and returns the name that it gets: `key`, or if another entry
-    /// has that, the same with the user name or a number.
+    /// Adds the secrets of an entry, and returns the entry's name: `key`, or if another entry has
+    /// that name, `key` with the user name or a number.
     private mutating func add(
         _ new: [(suffix: String, value: SecretValue)], _ key: String, _ username: String,
         _ source: String
@@ -205,7 +205,7 @@ struct LoginItems {
         var name = key
         let withUser = "\(key) (\(username))"
         while true {
-            // The same entry twice is one.
+            // The same entry twice counts as one.
             let isSame = new.allSatisfy {
                 secrets[path(name, $0.suffix)]?.isEqual(to: $0.value) == true
             }

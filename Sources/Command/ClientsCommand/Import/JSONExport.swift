@@ -62,7 +62,7 @@ enum JSONExport {
         return hasItems ? .bitwarden : .members
     }
 
-    /// Passes the reader at each item of a list, or of an object's member "items".
+    /// Calls `body` with the reader at each item of an array, or of an object's member "items".
     private static func forEachItem(
         _ reader: inout JSONReader, _ body: (inout JSONReader) throws(CLIError) -> Void
     ) throws(CLIError) {
@@ -72,7 +72,7 @@ enum JSONExport {
         }
     }
 
-    /// The members of an object with names and secrets.
+    /// The items of an object whose members are names and secrets.
     private static func members(
         _ reader: inout JSONReader, _ scope: Scope
     ) throws(CLIError) -> ImportedItems {

@@ -7,7 +7,7 @@ internal import ValetSealing
 /// only the strings that are asked for. So a document of any shape takes no more memory than its
 /// text.
 ///
-/// A position is before a value. Each function that reads one leaves the position behind it.
+/// A function that reads a value expects the position before it, and leaves the position behind it.
 struct JSONReader {
     /// The kind of a value.
     enum Kind {
@@ -21,7 +21,7 @@ struct JSONReader {
     private var depth = 0
 
     private static let maximumDepth = 200
-    /// How many names are compared.
+    /// The most members of an object whose names must be unique.
     private static let maximumNameCount = 10_000
 
     /// - Throws: ``ExitCode/usage`` for bytes that are not UTF-8.
@@ -43,8 +43,8 @@ struct JSONReader {
         }
     }
 
-    /// Reads a whole document. `body` gets the members of an object, also those of one name; other
-    /// documents have none.
+    /// Reads a whole document. `body` gets each member of an object, also members that share a
+    /// name. A document of another kind has no members.
     mutating func document(
         _ body: (String, inout JSONReader) throws(CLIError) -> Void
     ) throws(CLIError) {
@@ -88,13 +88,12 @@ struct JSONReader {
         try group("[", "]") { (reader) throws(CLIError) in try reader.value(body) }
     }
 
-    /// Reads a string.
     mutating func string() throws(CLIError) -> SecretValue {
         let (range, hasEscapes) = try takeString()
         return hasEscapes ? try unescaped(range) : text.part(range)
     }
 
-    /// Reads a number or literal: its text.
+    /// Reads a number or literal, and returns its text.
     mutating func word() throws(CLIError) -> String {
         let start = position
         while let next, Self.isWordByte(next) { position += 1 }
@@ -106,8 +105,8 @@ struct JSONReader {
         return word
     }
 
-    /// Passes over a value. Returns false for a value without information: null, false, zero, or an
-    /// empty value or one with only such parts.
+    /// Passes over a value. Returns false for a value without information: null, false, 0, an empty
+    /// string, or an object or array that has no other values than these.
     @discardableResult
     mutating func skip() throws(CLIError) -> Bool {
         var hasContent = false
@@ -208,7 +207,8 @@ struct JSONReader {
 
     // MARK: Strings
 
-    /// Passes over a string: what is between its quotation marks, and whether escapes are in it.
+    /// Passes over a string. Returns the range between its quotation marks, and whether it has
+    /// escapes.
     private mutating func takeString() throws(CLIError) -> (range: Range<Int>, hasEscapes: Bool) {
         guard next == UInt8(ascii: "\"") else { throw malformed("expected a string") }
         let start = position + 1

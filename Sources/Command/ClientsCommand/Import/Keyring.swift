@@ -5,15 +5,15 @@ internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSystem
 
-/// The keyrings of GNOME Keyring, KWallet and others: what implements the Secret Service API of
-/// freedesktop.org, draft 0.2.
+/// The keyrings of GNOME Keyring, KWallet and other programs that implement the Secret Service API
+/// of freedesktop.org, draft 0.2.
 struct Keyring: ~Copyable {
     private let bus: SessionBus
-    /// The object that calls for secrets name.
+    /// The object path of the session, an argument of calls for secrets.
     let session: String
 
     static let service = "org.freedesktop.secrets"
-    /// Another name that `valet serve` owns, and no other Secret Service.
+    /// Another bus name that `valet serve` owns. No other Secret Service owns it.
     private static let portalOfValet = "org.freedesktop.impl.portal.desktop.valet"
     static let root = "/org/freedesktop/secrets"
     static let properties = "org.freedesktop.DBus.Properties"
@@ -25,7 +25,7 @@ struct Keyring: ~Copyable {
     /// All items.
     ///
     /// - Parameters:
-    ///   - skipsLocked: Whether locked collections and items are named and left out.
+    ///   - skipsLocked: Whether to leave out locked collections and items, and report them.
     ///   - item: Makes the item of an entry. Without it entries become items of valets and clients.
     /// - Throws: ``ExitCode/locked`` if some are locked, unless they are left out.
     static func read(
@@ -99,7 +99,7 @@ struct Keyring: ~Copyable {
         self.bus = bus
     }
 
-    /// Whether the service that runs is a program of this keychain: `valet serve`.
+    /// Whether the running Secret Service is that of this keychain: `valet serve`.
     static func isValet() throws(CLIError) -> Bool {
         let name = "org.freedesktop.DBus"
         do {
@@ -109,7 +109,7 @@ struct Keyring: ~Copyable {
                     "GetNameOwner", of: name, at: "/org/freedesktop/DBus", on: name,
                     [("s", owned)])?.text()
             }
-            // Its process cannot be looked at: it shows nothing to others.
+            // Bus names tell, because the process of `valet serve` shows nothing to others.
             guard let own = try owner(portalOfValet) else { return false }
             return try owner(service) == own
         } catch {
@@ -241,7 +241,7 @@ struct Keyring: ~Copyable {
         /// The attributes by which programs look for it.
         fileprivate(set) var lookup: [String: String] = [:]
 
-        /// The schema of items that have none. GNOME Keyring names it at times, and at times not.
+        /// The schema of items that have none of their own. GNOME Keyring reports it only at times.
         private static let generalSchema = "org.freedesktop.Secret.Generic"
 
         private var attributes: [String: String] { Self.withoutGeneralSchema(lookup) }
@@ -250,7 +250,7 @@ struct Keyring: ~Copyable {
             lookup.filter { $0.key != "xdg:schema" || $0.value != generalSchema }
         }
 
-        /// The item that it becomes.
+        /// The item that the entry becomes.
         fileprivate func item(_ value: SecretValue) -> ImportedItem {
             let source = label.isEmpty ? "an item without a label" : label
             if let item = itemOfHelper(value, source) ?? itemOfServer(value, source) { return item }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What `valet import` reads `.env` files and `~/.netrc` with, and the former.
+// The items of `.env` files, and the reader that `valet import` uses for `~/.netrc`.
 
 internal import ValetCLI
 internal import ValetSealing
@@ -25,13 +25,12 @@ struct TextReader {
     /// Whether the next byte is a space or a tab.
     var isAtBlank: Bool { isAt(" ") || isAt("\t") }
 
-    /// Goes on by one byte.
     mutating func advance() {
         if isAt("\n") { line += 1 }
         position += 1
     }
 
-    /// Goes on while `condition` holds, and returns where.
+    /// Advances while `condition` holds, and returns the range of the bytes that it passed.
     @discardableResult
     mutating func advance(while condition: (UInt8) -> Bool) -> Range<Int> {
         let start = position

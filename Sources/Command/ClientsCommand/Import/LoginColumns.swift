@@ -6,7 +6,7 @@ internal import ValetCLI
 /// docs/CLIENTS.md has the same list.
 enum LoginColumn: Hashable {
     case name, url, username, password, notes, otp, realm
-    /// An address for the user name's place, if there is no user name.
+    /// An email address, which takes the user name's place if there is no user name.
     case email
     /// Addresses that are separated by commas; a JSON array of them.
     case urls, urlList
@@ -97,7 +97,7 @@ struct LoginHeader {
     /// Where pairs begin; nil if no column has them.
     var firstPair: Int? { columns.firstIndex { $0.column == .pairs } }
 
-    /// Whether KeePass 1, or KeePass 2 in its form, has written the table.
+    /// Whether KeePass 1 has written the table, or KeePass 2 in the format of KeePass 1.
     var isKeePass: Bool {
         columns.map { $0.name.lowercased() } == [
             "account", "login name", "password", "web site", "comments",

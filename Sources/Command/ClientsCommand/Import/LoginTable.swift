@@ -87,7 +87,8 @@ struct LoginTable {
             login = ImportedLogin(source: "line \(line)")
         }
 
-        /// Adds a field. A second one of a kind that a login has once becomes a secret of its own.
+        /// Adds a field. If a login has only one field of this kind, a second one becomes a
+        /// secret of its own.
         mutating func add(
             _ value: SecretValue, _ name: String, _ column: LoginColumn
         ) throws(CLIError) {
@@ -122,14 +123,14 @@ struct LoginTable {
             return login
         }
 
-        /// LastPass gives addresses to notes and groups, too.
+        /// Adds an address, unless it is one of those that LastPass gives to notes and groups.
         private mutating func add(url: String) throws(CLIError) {
             if url != "http://sn", url != "http://group" { try login.addURL(url) }
         }
 
         private mutating func addURLs(_ list: SecretValue) throws(CLIError) {
             guard list.withBytes({ $0.startsWith("[") }) else {
-                // Older exports have addresses and commas.
+                // Older exports separate addresses by commas.
                 return try login.addURLs(in: text(list))
             }
             try readList(list) { (entry, reader) throws(CLIError) in

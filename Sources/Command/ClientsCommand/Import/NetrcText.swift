@@ -88,7 +88,8 @@ enum NetrcText {
             }
         }
 
-        /// Sets the port or the protocol: other programs have either after both words.
+        /// Sets the port or the protocol: for other programs either may follow `port` as well as
+        /// `protocol`.
         private mutating func setPort(_ text: String) {
             if let number = UInt16(text), number > 0 {
                 port = ":\(number)"
@@ -134,8 +135,8 @@ enum NetrcText {
         $0 == 0x20 || (0x09...0x0D).contains($0)
     }
 
-    /// The next word where no value can be: comments are passed over. Elsewhere a hash sign begins
-    /// a password.
+    /// The next word at a place where no value can be. Skips comments: at other places a hash sign
+    /// begins a password.
     private static func keyword(_ reader: inout TextReader) throws(CLIError) -> SecretValue? {
         reader.advance(while: isSpace)
         while reader.isAt("#") {

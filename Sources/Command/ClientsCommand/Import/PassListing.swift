@@ -71,8 +71,9 @@ struct PassListing {
         }
     }
 
-    /// Why a folder is not searched; nil if it is. Links may lead to folders of the store, as two
-    /// names for one entry, and to other stores. They may as well lead to a whole disk.
+    /// Why a folder is not searched; nil if it is. Links are followed to folders of the store that
+    /// do not contain the link, as second names of entries, and to other stores. They are not
+    /// followed elsewhere, because they may lead to a whole disk.
     private func obstacle(
         to entry: FolderEntry, at place: String, within places: [String]
     ) -> String? {
@@ -85,7 +86,7 @@ struct PassListing {
         return nil
     }
 
-    /// Adds a file, or names an entry that is not one.
+    /// Adds a file, or reports why an entry is skipped.
     private mutating func add(_ entry: FolderEntry, _ path: String) throws(CLIError) {
         let reason: String? =
             switch entry.kind {

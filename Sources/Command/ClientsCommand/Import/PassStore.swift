@@ -81,7 +81,7 @@ struct PassStore {
                 path: gpg,
                 arguments: ["--quiet", "--batch", "--decrypt", "--", "\(folder)/\(name)"],
                 environment: environment)
-            // ``ImportedItems`` skips a larger one.
+            // ``ImportedItems`` skips a secret that is larger.
             let output = try SecretValue.read(
                 from: child.output, atMost: Self.maximumByteCount, until: deadline)
             return child.exitCode(before: deadline) == 0 ? output : nil

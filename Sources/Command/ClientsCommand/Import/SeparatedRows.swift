@@ -11,7 +11,7 @@ struct SeparatedRows {
     struct Field {
         /// Without quotation marks around it.
         fileprivate let range: Range<Int>
-        /// Whether quotation marks in it have another one, or a backslash, in front.
+        /// Whether a quotation mark or a backslash escapes characters in it.
         fileprivate let hasEscapes: Bool
 
         var isEmpty: Bool { range.isEmpty }
@@ -80,7 +80,7 @@ struct SeparatedRows {
         return value.value()
     }
 
-    /// Whether two bytes stand for the second one.
+    /// Whether the byte at `place` escapes the one after it.
     private func isPair(_ bytes: Span<UInt8>, at place: Int) -> Bool {
         let mark = UInt8(ascii: "\"")
         let escape = usesBackslashes ? UInt8(ascii: "\\") : mark

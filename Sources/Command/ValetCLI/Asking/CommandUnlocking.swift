@@ -9,8 +9,8 @@ internal import ValetUserPresence
 /// Unlocks a keychain that a verb finds locked.
 ///
 /// Where each process keeps its own opened keys, asks for the passcode. Where programs share them,
-/// offers it to the user at a terminal: first asks for the passcode, then whether to keep the
-/// keychain unlocked for longer.
+/// offers the user at a terminal to unlock the keychain: first asks for the passcode, then whether
+/// to keep the keychain unlocked for longer.
 struct CommandUnlocking {
     let passcodes: any SecretSource
     let keychain: Keychain

@@ -41,7 +41,7 @@ package struct PasscodeDialogue {
         }
     }
 
-    /// The passcode of `store`, which has been checked; nil if it has none.
+    /// Asks for the passcode of `store` and checks it; nil if the keychain has none.
     package func passcode(
         of store: ItemStore, for purpose: String
     ) throws(CLIError) -> Passcode? {
@@ -50,7 +50,7 @@ package struct PasscodeDialogue {
         return try currentPasscode(of: store, for: purpose)
     }
 
-    /// The passcode of `store`, which has one. The passcode has been checked.
+    /// Asks for the passcode of `store`, which must have one, and checks it.
     func currentPasscode(
         of store: ItemStore, for purpose: String
     ) throws(CLIError) -> Passcode {
@@ -111,7 +111,7 @@ package struct PasscodeDialogue {
 }
 
 extension SecretBytes {
-    /// A copy of the bytes, also in guarded memory.
+    /// A copy of the bytes, in guarded memory as well.
     borrowing func copied() -> SecretBytes { withBytes { SecretBytes(copying: $0) } }
 }
 
@@ -192,7 +192,7 @@ package struct SecretName {
 
     static let passcode = SecretName(text: "passcode", option: nil)
 
-    /// A secret that `option` names a descriptor for.
+    /// A secret whose descriptor `option` names.
     package init(text: String, option: OptionDeclaration?) {
         self.text = text
         self.option = option
@@ -211,7 +211,7 @@ package struct SecretName {
 }
 
 extension CLIError {
-    /// The error for a question for `secret` that was not answered.
+    /// The error if the question for `secret` gets no answer.
     init(_ error: SystemError, asking secret: SecretName) {
         let general = CLIError(error)
         var hint = general.hint.map(secret.renamed)

@@ -5,11 +5,11 @@
 
 /// A verb, with everything that parsing and `--help` need.
 package struct CommandDeclaration: Sendable {
-    /// All words of the verb, as `backup create`.
+    /// The full name of the verb, such as `backup create`.
     package let name: String
     /// One line, lower case, no full stop.
     let abstract: String
-    /// Other words for the verb's last one, which do the same.
+    /// Alternatives for the last word of the verb's name.
     var aliases: [String] = []
     /// The verb's last word in other tools. It is no verb here, but leads to a hint.
     var synonyms: [String] = []
@@ -45,7 +45,7 @@ package struct CommandDeclaration: Sendable {
     /// The line after "usage".
     var usage: String { usage(of: name) }
 
-    /// That line with each name of the verb.
+    /// The usage line for the verb's name and for each alias.
     var usages: [String] {
         let group = name.split(separator: " ").dropLast().map(String.init)
         return [usage] + aliases.map { usage(of: (group + [$0]).joined(separator: " ")) }
@@ -62,7 +62,7 @@ package struct CommandDeclaration: Sendable {
 
     /// The options, and those that every verb has.
     var allOptions: [OptionDeclaration] {
-        // `backup restore` gives the letter to '--dry-run'.
+        // `backup restore` uses `-n` for '--dry-run'.
         let isTaken = options.contains { $0.letter == OptionDeclaration.noQuestions.letter }
         var noQuestions = OptionDeclaration.noQuestions
         if isTaken { noQuestions.letter = nil }
@@ -101,9 +101,9 @@ package struct OptionDeclaration: Hashable, Sendable {
     /// The name of the value in help; nil for flags.
     var valueName: String?
     let help: String
-    /// What counts if it is not given.
+    /// The value if the option is not given.
     package var defaultValue: String?
-    /// The only values that are accepted; empty if any is.
+    /// The values that are accepted; empty if every value is.
     package var choices: [String] = []
     /// Whether it may be given several times: ``ParsedValues/list(_:)``.
     var isRepeatable = false
@@ -138,14 +138,14 @@ package struct OptionDeclaration: Hashable, Sendable {
 
 /// A group of verbs, with everything that its `--help` needs besides them.
 package struct GroupDeclaration: Sendable {
-    /// The words before those of its verbs.
+    /// The first words of the names of its verbs, such as `backup`.
     let name: String
     /// One line, lower case, no full stop.
     let abstract: String
     /// Paragraphs.
     var discussion: [String] = []
     var examples: [(command: String, help: String)] = []
-    /// The verb that the group's name alone stands for, by its last word.
+    /// The last word of the verb that the group's name alone stands for.
     var defaultVerb: String?
 
     package init(
@@ -157,7 +157,7 @@ package struct GroupDeclaration: Sendable {
     }
 }
 
-/// The verbs that a program adds to those of this module, which declare and carry them out.
+/// The verbs that a program adds to those of this module: their declarations, and how to run them.
 package struct AddedVerbs: Sendable {
     /// Makes ``table``.
     private let declare: @Sendable () -> VerbTable
@@ -176,7 +176,8 @@ package struct AddedVerbs: Sendable {
         self.run = run
     }
 
-    /// These verbs alone, declared when it is asked for: the frequent verbs do not need it.
+    /// The table of these verbs alone. It is made when asked for: the frequent verbs do not need
+    /// it.
     var table: VerbTable { declare() }
 
     /// These verbs and one more.

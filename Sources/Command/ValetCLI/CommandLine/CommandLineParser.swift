@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads command lines by declarations, with the conventions of swift-argument-parser.
+/// Parses command lines as declared, with the conventions of swift-argument-parser.
 ///
 /// Options follow the verb, in any order among the arguments: `--name value`, `--name=value`, `-h`,
 /// several flag letters together. `--` ends the options. A verb of a group follows the group's
@@ -23,7 +23,7 @@ struct CommandLineParser: Sendable {
     func parse(_ arguments: [String?]) throws(CLIError) -> ParsedCommandLine {
         var words: [String] = []
         for (index, argument) in arguments.enumerated() {
-            // A program gets its words unchanged, not as parsed here.
+            // The program that `run` starts gets its words unchanged, not as parsed here.
             let isOfProgram = words.first == "run" && words.contains("--")
             guard let word = argument ?? (isOfProgram ? "\u{FFFD}" : nil) else {
                 throw .usage("argument \(index + 1) is not UTF-8")
@@ -59,7 +59,7 @@ struct CommandLineParser: Sendable {
         }
     }
 
-    /// The verb whose name is that of another verb and the word behind it: `otp add`.
+    /// The verb whose name is the name of `verb` followed by `word`: `otp add`.
     private func longerVerb(_ verb: CommandDeclaration, _ word: String?) -> CommandDeclaration? {
         guard let word, !word.contains(" "),
             case .verb(let longer) = table[VerbTable.name(word, in: verb.name)]
@@ -118,8 +118,8 @@ extension CommandLineParser {
                 ?? "\(helpLine(group)) lists the verbs")
     }
 
-    /// The verb for `word`: the one that other tools call so, else one of this group with a similar
-    /// name, else those of other groups with that name.
+    /// The verb to suggest for `word`: the one that has it as a synonym, else one of this group
+    /// with a similar name, else the verbs of other groups with that name.
     private func suggestion(for word: String, in group: String?) -> String? {
         if let name = synonym(word, in: group) { return "'\(name)'" }
         let nearest = Suggestion.nearest(to: word, among: table.words(in: group) + ["help"])
@@ -212,7 +212,7 @@ package struct ParsedValues: Hashable, Sendable {
         return number
     }
 
-    /// The same with a value for an option.
+    /// A copy with `value` for an option.
     package func with(_ option: OptionDeclaration, _ value: String) -> ParsedValues {
         var values = self
         values.options[option.name] = value

@@ -33,7 +33,7 @@ struct Completion {
             var verb = table.verb(calledAlso: word, in: group)
             if case .verb(let found)? = entry { verb = found }
             guard let verb else { return }
-            // `otp add` is a verb, and `otp` is one.
+            // Both `otp` and `otp add` are verbs.
             let longer = rest.first.flatMap { table[VerbTable.name($0, in: verb.name)] }
             if case .verb(let longer)? = longer {
                 complete(current, after: rest.dropFirst(), of: longer, names)
@@ -157,7 +157,7 @@ struct NameSearch {
 
     /// - Throws: Also for a locked keychain.
     init(_ values: ParsedValues, _ context: Context) throws(CLIError) {
-        // It would use up an answer that the finished command line needs.
+        // The search would use up an answer that the finished command line needs.
         guard Environment.ofProcess.value("VALET_PASSCODE_FD") == nil else {
             names = []
             return

@@ -105,7 +105,7 @@ struct HelpText {
     private let columnCount: Int
     private var lines: [String] = []
 
-    /// - Parameter width: That of the terminal; nil if there is none.
+    /// - Parameter width: The width of the terminal; nil if there is none.
     static func text(for page: HelpPage, width: Int? = nil) -> String {
         var help = HelpText(
             columnCount: min(max(width ?? columnCount, narrowest), widest))

@@ -5,8 +5,8 @@ internal import ValetSealing
 internal import ValetSystem
 internal import ValetUserPresence
 
-/// The argument and options that verbs about items share, the ``Scope`` and ``ItemSelector`` that
-/// they choose.
+/// The argument and options that verbs about items share, and the ``Scope`` and ``ItemSelector``
+/// that they choose.
 package enum ItemOptions {
     static let key = ArgumentDeclaration(
         name: "KEY", help: "the name of the secret", alternative: keyDescriptor,

@@ -3,8 +3,8 @@
 internal import ValetSystem
 package import ValetUserPresence
 
-/// The options that verbs about passcodes and keys share: their declarations and help, and, as a
-/// value, those of one command line.
+/// The options that verbs about passcodes and keys share. Its static members are declarations and
+/// help; a value holds the options of one command line.
 package struct KeyOptions: Sendable {
     package static let passcodeDescriptor = OptionDeclaration(
         name: "passcode-fd", valueName: "N",
@@ -28,7 +28,8 @@ package struct KeyOptions: Sendable {
     let allowsLowering: Bool
     let skipsDamaged: Bool
 
-    /// The options of one command line; those that the verb does not declare are not given.
+    /// The options of one command line. An option that the verb does not declare counts as not
+    /// given.
     package init(_ values: ParsedValues) throws(CLIError) {
         passcode = try Self.descriptor(Self.passcodeDescriptor, values)
         newPasscode = try Self.descriptor(Self.newPasscodeDescriptor, values)

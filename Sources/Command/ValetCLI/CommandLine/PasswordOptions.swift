@@ -24,17 +24,15 @@ struct PasswordOptions: Hashable, Sendable {
     static let prefix = OptionDeclaration(
         name: "prefix", valueName: "PREFIX", help: "the key prefix of KeychainSwift, before KEY")
 
-    /// All of them.
     static let all = [
         service, account, server, port, networkProtocol, label, keychainSwift, prefix,
     ]
-    /// Those with which KEY may be missing, because they find an item by themselves.
+    /// The options that find an item by themselves, so that KEY may be missing.
     static let naming = [service, account, server, label]
 
     /// The class and attributes of the password, without its account.
     let itemClass: ItemClass
     let attributes: ItemAttributes
-    /// The text before the key.
     let keyPrefix: String
 
     /// The options of a command line; nil if it gives none of them.
@@ -89,8 +87,8 @@ struct PasswordOptions: Hashable, Sendable {
     }
 }
 
-/// The protocols of internet passwords, by their names in URLs; items have four characters
-/// (`kSecAttrProtocol…`).
+/// The protocols of internet passwords, by their names in URLs. Items store codes of four
+/// characters (`kSecAttrProtocol…`).
 enum NetworkProtocol {
     private static let codes: [(name: String, code: String)] = [
         ("ftp", "ftp "), ("ftps", "ftps"), ("http", "http"), ("https", "htps"), ("imap", "imap"),
@@ -100,7 +98,7 @@ enum NetworkProtocol {
         ("telnets", "tels"), ("rtsp", "rtsp"), ("ipp", "ipp "), ("afp", "afp "),
     ]
 
-    /// The four characters for a name, or for themselves.
+    /// The code of a protocol's name. Any other word of four characters is a code itself.
     ///
     /// - Throws: ``ExitCode/usage`` for other words.
     static func code(_ word: String) throws(CLIError) -> String {
@@ -111,10 +109,10 @@ enum NetworkProtocol {
             hint: "it takes \(codes.map(\.name).joined(separator: ", ")), or four characters")
     }
 
-    /// The four characters for a name; nil for other names.
+    /// The code of a protocol's name; nil for other names.
     static func known(_ name: String) -> String? { codes.first { $0.name == name }?.code }
 
-    /// The name for four characters; the characters themselves if they have none.
+    /// The protocol's name for a code; the code itself if it has none.
     static func name(_ code: String) -> String {
         codes.first { $0.code == code }?.name ?? code
     }

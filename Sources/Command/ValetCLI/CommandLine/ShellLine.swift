@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A command line as a shell has it before Return: words with quotes, the last one unfinished.
+/// A command line that is being typed in a shell: words with quotes, the last one unfinished.
 ///
 /// Only quotes and backslashes are understood. Nothing is expanded or run.
 struct ShellLine {
     /// The words after the program's name, without quotes.
     private(set) var words: [String] = []
-    /// How the last word continues in the line.
+    /// The quotation mark that is open at the end of the line; nil for none.
     private var quote: Character?
-    /// How many characters of the last word bash leaves alone: it completes what follows the last
+    /// How many characters of the last word bash leaves alone: bash completes what follows the last
     /// colon or equals sign.
     private var keptCount = 0
     private var quotesAnswers = false
@@ -31,7 +31,7 @@ struct ShellLine {
 
     /// The words of another shell, which quotes what it inserts.
     ///
-    /// - Parameter isQuoted: Whether the last word has its quotes.
+    /// - Parameter isQuoted: Whether the last word still has its quotes.
     init(_ words: [String], isQuoted: Bool) {
         self.words = words
         guard isQuoted, let last = words.last else { return }
@@ -61,8 +61,8 @@ struct ShellLine {
         words.append(word)
     }
 
-    /// What the shell gets for a word that begins like the last one; nil for one that it cannot
-    /// insert.
+    /// The text with which the shell completes the last word to `word`; nil if it cannot insert
+    /// that.
     func replacement(_ word: String) -> String? {
         guard quotesAnswers else { return word }
         let rest = word.dropFirst(keptCount)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a command line probably means that has an unknown word: hints of the parser.
+// What a command line with an unknown word probably means: the parser's hints.
 
 /// Finds the word that a mistyped word stands for.
 enum Suggestion {
@@ -12,7 +12,7 @@ enum Suggestion {
         for candidate in candidates {
             let isStart = word.count >= 3 && candidate.hasPrefix(word)
             let distance = isStart ? 0 : distance(Array(word), Array(candidate))
-            // A short word may be right, and the verb that looks like it do something else.
+            // Only a few edits count: the verb that looks like a short word may do something else.
             if distance <= max(1, candidate.count / 4), distance < best?.distance ?? .max {
                 best = (candidate, distance)
             }
@@ -44,8 +44,8 @@ enum Suggestion {
     }
 }
 
-/// What does here what people know from other tools under a word that is no verb here. The parser
-/// shows it in place of a verb with a similar name, which would do something else.
+/// Advice for verbs of other tools that are no verbs here. The parser shows it instead of a verb
+/// with a similar name, which would do something else.
 enum VerbAdvice {
     private static let copying =
         "'valet copy-to OLD --to-key NEW' copies a secret, 'valet copy KEY' puts it onto the "
@@ -109,7 +109,7 @@ enum VerbAdvice {
         "sum": "'valet get KEY | sha256sum' shows the sum of a value", "-c": clipboard,
     ]
 
-    /// What other tools do by options that the verb does not have.
+    /// Advice for options of other tools that the verb does not have.
     static let options: [String: [String: String]] = {
         let showing = [
             "-c": clipboard, "--clip": clipboard,

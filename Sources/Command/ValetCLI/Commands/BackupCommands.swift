@@ -74,7 +74,7 @@ enum BackupCreateCommand {
                     hint: "name a file, or use a pipe")
             }
         }
-        // Refuses a backup that cannot be written before it asks for a passphrase.
+        // Before it asks for a passphrase, refuses a backup that cannot be written.
         try context.unlocking(store, options.passcode) { () throws(KeychainFailure) in
             try store.keychain.checkBackup(request)
         }

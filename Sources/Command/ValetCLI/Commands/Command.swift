@@ -152,7 +152,7 @@ extension Context {
         }
     }
 
-    /// Says how long other programs may have to wait, where that is longer than they do.
+    /// Says how long other programs may have to wait, if that is longer than they wait.
     private func noteDuration(of store: ItemStore) {
         guard let count = (try? store.keychain.status())?.itemCount, count >= 20_000 else { return }
         // Sealing an item again takes 0.02 ms on a fast machine, and 0.1 ms on a slow one.

@@ -7,7 +7,7 @@ internal import ValetSystem
 /// `valet completions SHELL`.
 enum CompletionsCommand {
     static let shell = ArgumentDeclaration(name: "SHELL", help: "bash, zsh or fish")
-    /// The word with which the scripts ask for what may follow.
+    /// The argument with which the scripts ask for completions.
     private static let next = "next"
 
     static let declaration = CommandDeclaration(
@@ -48,7 +48,8 @@ enum CompletionsCommand {
         }
     }
 
-    /// Answers a script for the program of one group of verbs. Returns whether it was asked.
+    /// Answers a script for the program of one group of verbs. Returns false if the arguments are
+    /// not a script's.
     static func answer(
         _ arguments: [String?], in context: Context, _ table: VerbTable
     ) throws(CLIError) -> Bool {
@@ -60,10 +61,10 @@ enum CompletionsCommand {
         return true
     }
 
-    /// Writes what may follow: a line with the kind of words, and a line for each word.
+    /// Writes the completions: a line with the kind of words, and a line for each word.
     ///
-    /// - Parameter words: `next`, the shell, and the words of the command line; for bash its text
-    ///   and the word that bash completes.
+    /// - Parameter words: `next`, the shell, and the words of the command line; for bash the text
+    ///   of the command line, and the word that bash completes.
     private static func complete(
         _ words: [String], _ table: VerbTable, _ context: Context
     ) throws(CLIError) {
@@ -117,7 +118,8 @@ enum ManualCommand {
         return .success
     }
 
-    /// Writes the pages for the program of one group of verbs. Returns whether it was asked.
+    /// Writes the pages for the program of one group of verbs. Returns false if the arguments do
+    /// not ask for them.
     static func answer(_ arguments: [String?], _ table: VerbTable) throws(CLIError) -> Bool {
         guard arguments.count == 2, arguments[0] == declaration.name, let folder = arguments[1]
         else { return false }

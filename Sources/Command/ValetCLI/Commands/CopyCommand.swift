@@ -166,8 +166,8 @@ enum CopyCommand {
     }
 }
 
-/// The process in the background that empties the clipboard. It is started with nothing but what
-/// its standard input brings, ``CopiedValue``.
+/// The process in the background that empties the clipboard. All that it knows of the secret is
+/// the ``CopiedValue`` on its standard input.
 enum ClipboardClearing {
     private static let after = OptionDeclaration(
         name: "after", valueName: "DURATION", help: "how long to wait")
@@ -208,7 +208,8 @@ enum ClipboardClearing {
             let found = try clipboard.contents(atMost: CopyCommand.maximumByteCount)
             guard let found, value.isEqual(to: found) else { return .success }
         } catch {
-            // An owner that does not answer may have the secret. Clearing makes another owner.
+            // A clipboard owner that does not answer may still hold the secret. Clearing replaces
+            // that owner.
         }
         return clipboard.clear() ? .success : .failure
     }

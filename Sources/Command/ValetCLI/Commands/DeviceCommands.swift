@@ -189,7 +189,7 @@ enum DeviceBindCommand {
         return place
     }
 
-    /// The keychain as a program sees it whose variable names the path.
+    /// The keychain as seen by a program whose `VALET_DEVICE_KEY_FILE` is `path`.
     private static func store(
         _ context: Context, _ path: String?
     ) throws(CLIError) -> ItemStore {
@@ -290,7 +290,7 @@ extension Console {
     }
 }
 
-/// The places of a device key in options and messages.
+/// The names of a device key's places, in options and messages.
 extension DeviceKeySource {
     var name: String {
         switch self {

@@ -115,7 +115,7 @@ enum EditCommand {
     private static func edited(
         _ old: SecretValue, with editor: Editor, _ console: any Console
     ) throws(CLIError) -> SecretValue {
-        // Signals wait from before there is a file until there is none any more.
+        // Signals are held back from before the file is created until after it is removed.
         let (new, signals): (SecretValue?, Set<Int32>)
         do {
             let relay = try SignalRelay(

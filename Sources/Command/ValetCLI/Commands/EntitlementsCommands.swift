@@ -191,7 +191,7 @@ enum EntitlementsCheckCommand {
             hint: "name each group")
     }
 
-    /// The files that do not count.
+    /// Warnings about the files that do not count.
     private static func ignored(
         _ file: EntitlementsFile, _ source: ApplicationIdentity.Source
     ) -> [Finding] {
@@ -209,7 +209,7 @@ enum EntitlementsCheckCommand {
         ]
     }
 
-    /// Items that the program stored before it had its identifier.
+    /// A warning about items that the program stored before it had its identifier.
     private static func lost(_ program: String, _ name: String, _ context: Context) -> [Finding] {
         let old = String(program.split(separator: "/").last ?? "")
         guard old != name else { return [] }
@@ -230,7 +230,7 @@ enum EntitlementsCheckCommand {
 }
 
 extension ApplicationIdentity.Source {
-    /// The word in lists, and the file.
+    /// The word for the source in lists, and its file if it has one.
     fileprivate var word: (name: String, path: String?) {
         switch self {
         case .configured: ("code", nil)

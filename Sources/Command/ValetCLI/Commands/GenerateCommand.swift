@@ -116,7 +116,8 @@ enum GenerateCommand {
             try value.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
                 try console.writeSecret(bytes)
             }
-            // A person or a script reads a line. Nothing is stored, so no byte counts.
+            // A person or a script reads a line. Nothing is stored, so the output need not be
+            // exact.
             if !console.isOutputTerminal { try console.write("\n") }
             return .success
         }

@@ -50,7 +50,7 @@ enum GetCommand {
         return .success
     }
 
-    /// - Parameter number: Of a former value; nil for the present one.
+    /// - Parameter number: The number of a former value; nil for the present value.
     private static func value(
         of target: ItemTarget, _ number: Int?
     ) throws(CLIError) -> SecretValue {

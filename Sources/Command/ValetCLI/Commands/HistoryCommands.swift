@@ -167,7 +167,7 @@ extension ItemTarget {
         if case .secret = form, let name = try located(),
             item.attributes[.service] != .text(name.service.service)
         {
-            // It was moved to another accessibility since then, and stays there.
+            // The secret was moved to another accessibility since then, and stays there.
             let value = try requesting(keychain.attempt(session.formerValue(item)))
             if let value { _ = try storeSecret(value, ifAbsent: false) }
         } else {

@@ -201,8 +201,8 @@ enum SearchCommand {
 }
 
 extension CommandKeychain {
-    /// Writes those of the items that `queries` find which `isShown` accepts; nil stands for all
-    /// items. Returns how many were written.
+    /// Writes the items that `queries` find and `isShown` accepts; a nil query finds all items.
+    /// Returns how many were written.
     ///
     /// - Throws: ``ExitCode/damaged`` after the sound items were written.
     fileprivate func write(

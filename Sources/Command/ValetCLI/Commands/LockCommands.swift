@@ -79,7 +79,7 @@ enum UnlockCommand {
         // Unlocking continues an interrupted change of keys, which may set items aside.
         context.noteSetAside(
             (unlocked.quarantinedRowCount ?? 0) - (status.quarantinedRowCount ?? 0))
-        // The kernel may have had no room.
+        // The kernel may have had no room for the keys.
         try checkIsShared(unlocked)
         let time = duration.map { " for " + DurationText.text($0) } ?? ""
         let idle = autoLock.map { ", and locks after \(DurationText.text($0)) without use" } ?? ""

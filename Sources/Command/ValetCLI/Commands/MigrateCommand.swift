@@ -4,7 +4,6 @@ internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetKeychainStore
 
-/// `valet migrate`.
 enum MigrateCommand {
     static let declaration = CommandDeclaration(
         name: "migrate", abstract: "move all items of an application to another identifier",
@@ -110,8 +109,8 @@ private struct Migration {
 
     // MARK: - Plan
 
-    /// What may exist once in a group. To the command a name is one secret of a valet, whatever its
-    /// accessibility, shared or not.
+    /// What may exist only once in a group. To the command, a name in a valet is one secret,
+    /// whatever its accessibility, synchronizable or not.
     private struct Place: Hashable {
         let owner: ItemOwner
         let attributes: ItemAttributes
@@ -147,7 +146,7 @@ private struct Migration {
                 continue
             }
             guard !isCanary else {
-                // The valet at the destination makes its own.
+                // The valet at the destination makes its own canary.
                 if new != item.asNew { transfer.deletions.append(item.version) }
                 continue
             }
@@ -191,7 +190,7 @@ private struct Migration {
             service: "", accessGroup: item.accessGroup, isSynchronizable: item.isSynchronizable,
             protectionClass: item.protectionClass)
         let service = scope.destination(from: old)
-        // Enclave valets ask, and stay.
+        // Items of enclave valets stay, because reading them needs the user.
         if owner.isValet { new.attributes[.service] = .text(service.service) }
         new.accessGroup = group.new
         new.isSynchronizable = service.isSynchronizable

@@ -39,7 +39,7 @@ enum OTPCommand {
             ("valet otp add github", "Asks for the otpauth:// URI, and stores it."),
         ])
 
-    /// How often another program may use the same counter at the same time.
+    /// How many times to try: another program may use the same counter at the same time.
     private static let tryCount = 20
 
     static func run(
@@ -78,8 +78,8 @@ enum OTPCommand {
             guard let next = try OneTimePassword.uri(value, counter: counter) else {
                 throw CLIError(.failure, "the counter of \(target.title) has reached its end")
             }
-            // Former counters would push out the keys that somebody replaced, and `undo` would show
-            // a code for a second time.
+            // In the history, former counters would push out replaced keys, and `undo` would show a
+            // code for a second time.
             if try target.replace(item, with: next, keepingHistory: false) {
                 return (code, counter)
             }

@@ -66,7 +66,7 @@ enum RecoveryCreateCommand {
         do {
             text = try store.keychain.createRecoveryKey(passcode) {
                 (known) throws(KeychainFailure) in
-                // The consent covers the key of that moment, not one that was made since.
+                // The consent covers the recovery key in `status`, not one that was made since.
                 if known != nil, known != status.recoveryPublicKey, !options.isAgreed {
                     throw otherKey
                 }
@@ -101,8 +101,7 @@ enum RecoveryCreateCommand {
             }
             try console.write("\n")
         } catch {
-            // Reported even if the reader of a pipe has closed it: the earlier key is invalid
-            // already.
+            // Reported even if the reader has closed the pipe: the earlier key is invalid already.
             throw CLIError(
                 .failure, error.message,
                 hint: "this recovery key is lost: run 'valet recovery create' again")
@@ -223,7 +222,7 @@ struct RecoveryUseCommand {
     /// What helps without a recovery key. A restore needs a place without a keychain.
     private static func restoring(_ status: KeychainStatus) -> String {
         var parts = [status.folder]
-        // The device key would be one without a keychain.
+        // Left in place, the device key would be one without a keychain.
         if let key = status.deviceKeyPath, !key.hasPrefix(status.folder + "/") {
             parts.append(key)
         }

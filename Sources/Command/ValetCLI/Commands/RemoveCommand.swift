@@ -147,7 +147,7 @@ enum RemoveCommand {
         }
         var count = 0
         for query in selection.queries {
-            // The canary is removed with the rest, but is no secret.
+            // The canary is removed with the rest, but does not count as a secret.
             var canary = query
             canary.attributes[.account] = .text(ServiceName.canaryAccount)
             let hasCanary =
@@ -168,8 +168,8 @@ enum RemoveCommand {
         values.has(purge) ? "this cannot be undone" : "this removes secrets"
     }
 
-    /// How many secrets some searches find, how many of them are shared, and whether some are
-    /// missing.
+    /// How many secrets the queries find, how many of them are shared, and whether some are left
+    /// out.
     private static func secrets(
         in queries: [ItemQuery], _ keychain: CommandKeychain
     ) throws(KeychainFailure) -> (count: Int, sharedCount: Int, isPartial: Bool) {

@@ -106,7 +106,7 @@ enum SetCommand {
             console.note("valet: warning: the secret begins as UTF-16 text does")
             console.hint("programs expect UTF-8: convert it with 'iconv -f UTF-16 -t UTF-8'")
         } else if !trimsNewline, let marks = value.textMarks {
-            // Words, because a search for a text would link Swift's regular expressions.
+            // Compares words: searching for a substring would link Swift's regular expressions.
             let areSeveral = marks.split(separator: " ").contains("and")
             let verb = areSeveral ? "were" : "was"
             console.hint(
@@ -152,7 +152,8 @@ extension ItemTarget {
 
     /// Asks before an existing secret is replaced.
     ///
-    /// - Throws: ``ExitCode/alreadyThere`` if it may not be; ``ExitCode/denied`` for a no.
+    /// - Throws: ``ExitCode/alreadyThere`` if it may not be replaced; ``ExitCode/denied`` if the
+    ///   user declines.
     fileprivate func askAboutReplacing(
         isOnlyIfAbsent: Bool, isAgreed: Bool, _ console: any Console
     ) throws(CLIError) {

@@ -15,7 +15,7 @@ enum SyncCommand {
         throw missing
     }
 
-    /// Lets the program take over a command line that is for it, or asks for its help.
+    /// Lets `valet-sync` take over a command line that is for it, or that asks for its help.
     ///
     /// - Throws: ``ExitCode/failure`` if it is not installed.
     static func handOver(_ arguments: [String?], in context: Context) throws(CLIError) {

@@ -84,7 +84,7 @@ private struct Watcher {
 
     private var state: LockState?
     private var snapshot = ItemSnapshot<ListedItem>()
-    /// When the keychain locks by itself.
+    /// The time until the keychain locks by itself.
     private var remaining: Duration?
 
     init(
@@ -122,7 +122,8 @@ private struct Watcher {
             guard ![.incomplete, .keyUnavailable].contains(found.state) else { return lines }
             lines += try store.changes(since: &snapshot, noting: note).map(line)
         } catch {
-            // Busy, or not unlocked since the start: the next look tells.
+            // The keychain is busy, or not unlocked since the start: the next look reports the
+            // changes.
             guard [.timedOut, .locked].contains(error.code) else { throw CLIError(error) }
         }
         return lines

@@ -4,7 +4,7 @@ internal import ValetSealing
 internal import ValetSystem
 
 /// The attributes by which programs of the Secret Service look for an item: names with values
-/// (Secret Service API 0.2, "Lookup Attributes"). An item is found by every part of them.
+/// (Secret Service API 0.2, "Lookup Attributes"). A search for any subset of them finds the item.
 ///
 /// Format: docs/FORMAT.md §5.5.
 package struct LookupAttributes: Equatable, Sendable {
@@ -37,23 +37,23 @@ package struct LookupAttributes: Equatable, Sendable {
         }
     }
 
-    /// As an item keeps them.
+    /// The form in which an item stores them.
     package var attributeValue: AttributeValue { .bytes([UInt8](fields: values)) }
 
-    /// Compares bytes: two texts that are equal in Swift may be different attributes.
+    /// Compares values by their bytes: two texts that are equal in Swift may be different values.
     package static func == (left: LookupAttributes, right: LookupAttributes) -> Bool {
         left.values.count == right.values.count && left.contain(right)
     }
 
-    /// Whether these have all names of `others`, with the same bytes.
+    /// Whether these have all names of `others`, with values of the same bytes.
     package func contain(_ others: LookupAttributes) -> Bool {
         others.values.allSatisfy { name, value in values[name]?.hasSameBytes(as: value) == true }
     }
 }
 
 extension Attribute {
-    /// Whether a search for `wanted` finds an item that has `stored`; of lookup attributes a part
-    /// is enough.
+    /// Whether a search for `wanted` finds an item that has `stored`. A search for lookup
+    /// attributes may name a subset of them.
     package func finds(_ wanted: AttributeValue, in stored: AttributeValue) -> Bool {
         guard self == .lookupAttributes else { return matches(wanted, stored) }
         // The same attributes have the same bytes.

@@ -37,8 +37,8 @@ package final class Passcode: Sendable {
         bytes = typed.asKeys()
     }
 
-    /// The number of Unicode scalars in text that may not be a passcode: empty, or too long. Bytes
-    /// that are not UTF-8 count unless they have the form of a continuation byte.
+    /// The number of Unicode scalars in text that need not be a valid passcode: it may be empty or
+    /// too long. Bytes that are not UTF-8 count unless they have the form of a continuation byte.
     package static func characterCount(of bytes: borrowing SecretBytes) -> Int {
         bytes.withBytes { bytes in
             bytes.indices.reduce(0) { bytes[$1] & 0xc0 == 0x80 ? $0 : $0 + 1 }

@@ -9,9 +9,9 @@ package struct TPMSummary: Hashable, Sendable {
     package var triesLeft = 0
     /// The number of wrong passcodes that the TPM allows if none has been counted.
     package var tryLimit = 0
-    /// The time after which it forgives one.
+    /// The time after which the TPM forgives one wrong passcode.
     package var recoveryInterval = Duration.zero
-    /// Whether it would refuse even the right passcode.
+    /// Whether the TPM would refuse even the right passcode.
     package var isLockedOut = false
     /// Whether the TPM's lockout authorization is empty. If so, an attacker who can start another
     /// system on the machine can reset the count of wrong passcodes.

@@ -48,7 +48,7 @@ public let errSecTrustNotAvailable: OSStatus = -25245
 public let errSecUnsupportedFormat: OSStatus = -25256
 /// The format is unknown.
 public let errSecUnknownFormat: OSStatus = -25257
-/// The key can leave only when it is wrapped.
+/// The key can be exported only when it is wrapped.
 public let errSecKeyIsSensitive: OSStatus = -25258
 /// There is more than one private key.
 public let errSecMultiplePrivKeys: OSStatus = -25259
@@ -251,11 +251,11 @@ public let errSecInvalidNewOwner: OSStatus = -67878
 public let errSecInternal: OSStatus = -26276
 /// The policy forbids it.
 public let errSecPolicyDenied: OSStatus = -26270
-/// The user has to authenticate; no caller sees it.
+/// The user has to authenticate; no caller sees this code.
 public let errSecAuthNeeded: OSStatus = -25330
-/// The answer comes later; no caller sees it.
+/// The answer comes later; no caller sees this code.
 public let errSecWaitForCallback: OSStatus = -34017
-/// The keychain is being brought to a newer form; no caller sees it.
+/// The keychain is being upgraded; no caller sees this code.
 public let errSecUpgradePending: OSStatus = -34019
 /// ``errSecUnimplemented`` for an operation.
 public let errSecUnsupportedOperation: OSStatus = -4
@@ -277,15 +277,15 @@ public let errSecItemMatchUnsupported: OSStatus = -50
 public let errSecItemIllegalQuery: OSStatus = -50
 /// ``errSecParam`` for a list of items.
 public let errSecUseItemListUnsupported: OSStatus = -50
-/// ``errSecParam`` for data.
+/// ``errSecParam`` for `kSecReturnData`.
 public let errSecReturnDataUnsupported: OSStatus = -50
-/// ``errSecParam`` for attributes.
+/// ``errSecParam`` for `kSecReturnAttributes`.
 public let errSecReturnAttributesUnsupported: OSStatus = -50
-/// ``errSecParam`` for an object.
+/// ``errSecParam`` for `kSecReturnRef`.
 public let errSecReturnRefUnsupported: OSStatus = -50
-/// ``errSecParam`` for a persistent reference.
+/// ``errSecParam`` for `kSecReturnPersistentRef`.
 public let errSecReturnPersistentRefUnsupported: OSStatus = -50
-/// ``errSecParam`` for a result without a place.
+/// ``errSecParam`` for a missing pointer to the result.
 public let errSecReturnMissingPointer: OSStatus = -50
 /// ``errSecParam`` for a limit.
 public let errSecMatchLimitUnsupported: OSStatus = -50

@@ -118,13 +118,13 @@ internal import ValetKeychainModel
 @safe nonisolated(unsafe) public let kSecAttrKeyType = constant("type")
 /// The size of the key in bits.
 @safe nonisolated(unsafe) public let kSecAttrKeySizeInBits = constant("bsiz")
-/// The size of the key that counts, in bits.
+/// The effective size of the key in bits.
 @safe nonisolated(unsafe) public let kSecAttrEffectiveKeySize = constant("esiz")
 /// When the key becomes valid.
 @safe nonisolated(unsafe) public let kSecAttrStartDate = constant("sdat")
 /// When the key stops being valid.
 @safe nonisolated(unsafe) public let kSecAttrEndDate = constant("edat")
-/// Whether the key leaves only wrapped.
+/// Whether the key can be exported only when it is wrapped.
 @safe nonisolated(unsafe) public let kSecAttrIsSensitive = constant("sens")
 /// Whether the key has always been sensitive.
 @safe nonisolated(unsafe) public let kSecAttrWasAlwaysSensitive = constant("asen")
@@ -228,14 +228,16 @@ internal import ValetKeychainModel
 @safe nonisolated(unsafe) public let kSecReturnAttributes = constant(SecItemKey.returnAttributes)
 /// Whether to return an object; passwords have none: a boolean.
 @safe nonisolated(unsafe) public let kSecReturnRef = constant(SecItemKey.returnReference)
-/// Whether to return the name of the item that outlives its attributes: a boolean.
+/// Whether to return the item's persistent reference, which stays the same when attributes change:
+/// a boolean.
 @safe nonisolated(unsafe) public let kSecReturnPersistentRef =
     constant(SecItemKey.returnPersistentReference)
 /// The value of the item: data.
 @safe nonisolated(unsafe) public let kSecValueData = constant(SecItemKey.data)
 /// A key, certificate or identity object. None exists here, so every value is refused.
 @safe nonisolated(unsafe) public let kSecValueRef = constant("v_Ref")
-/// The name of an item that outlives its attributes: 20 bytes of data.
+/// The persistent reference of an item, which stays the same when attributes change: 20 bytes of
+/// data.
 @safe nonisolated(unsafe) public let kSecValuePersistentRef =
     constant(SecItemKey.persistentReference)
 

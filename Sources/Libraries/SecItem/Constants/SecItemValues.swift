@@ -11,7 +11,7 @@ internal import ValetKeychainModel
 /// While the keychain is unlocked: the default.
 @safe nonisolated(unsafe) public let kSecAttrAccessibleWhenUnlocked =
     constant(ProtectionClass.whenUnlocked.code)
-/// From the first unlocking after a start of the machine on.
+/// After the keychain was unlocked once since the machine started.
 @safe nonisolated(unsafe) public let kSecAttrAccessibleAfterFirstUnlock =
     constant(ProtectionClass.afterFirstUnlock.code)
 /// At any time. Retired; kept so that its items can be migrated.
@@ -20,7 +20,7 @@ internal import ValetKeychainModel
 /// While the keychain is unlocked, and on no other device.
 @safe nonisolated(unsafe) public let kSecAttrAccessibleWhenUnlockedThisDeviceOnly =
     constant(ProtectionClass.whenUnlockedThisDeviceOnly.code)
-/// From the first unlocking after a start on, and on no other device.
+/// After the keychain was unlocked once since the machine started, and on no other device.
 @safe nonisolated(unsafe) public let kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly =
     constant(ProtectionClass.afterFirstUnlockThisDeviceOnly.code)
 /// At any time, and on no other device. Retired; kept so that its items can be migrated.
@@ -220,9 +220,9 @@ internal import ValetKeychainModel
 @safe nonisolated(unsafe) public let kSecAttrNoLegacy = kSecUseDataProtectionKeychain
 /// The group of people that share the item.
 @safe nonisolated(unsafe) public let kSecAttrSharingGroup = constant("ggrp")
-/// No such group.
+/// The value of ``kSecAttrSharingGroup`` for no group.
 @safe nonisolated(unsafe) public let kSecAttrSharingGroupNone = constant("")
-/// Whether the name among devices follows from the attributes.
+/// Whether the name among devices is derived from the attributes.
 @safe nonisolated(unsafe) public let kSecAttrDeriveSyncIDFromItemAttributes = constant("dspk")
 /// A service's number, readable by the server.
 @safe nonisolated(unsafe) public let kSecAttrPCSPlaintextServiceIdentifier = constant("pcss")
@@ -248,11 +248,11 @@ internal import ValetKeychainModel
 @safe nonisolated(unsafe) public let kSecAttrAddress = constant("addr")
 /// The signature of a file server.
 @safe nonisolated(unsafe) public let kSecAttrAFPServerSignature = constant("afps")
-/// The type of a list of revoked certificates.
+/// The type of a certificate revocation list.
 @safe nonisolated(unsafe) public let kSecAttrCRLType = constant("crlt")
-/// The encoding of a list of revoked certificates.
+/// The encoding of a certificate revocation list.
 @safe nonisolated(unsafe) public let kSecAttrCRLEncoding = constant("crle")
-/// A password in what a call about shared web credentials returns.
+/// The password in the result of a call for shared web credentials.
 @safe nonisolated(unsafe) public let kSecSharedPassword = constant("spwd")
 /// Whether to leave a mark where an item was deleted.
 @safe nonisolated(unsafe) public let kSecUseTombstones = constant("u_Tomb")

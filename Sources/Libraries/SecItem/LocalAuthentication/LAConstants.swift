@@ -6,8 +6,7 @@ public import Foundation
 
 /// The domain of ``LAError``.
 public let LAErrorDomain: String = "com.apple.LocalAuthentication"
-/// The longest time that ``LAContext/touchIDAuthenticationAllowableReuseDuration`` has an effect
-/// for, in seconds.
+/// The largest value of ``LAContext/touchIDAuthenticationAllowableReuseDuration``, in seconds.
 public let LATouchIDAuthenticationMaximumAllowableReuseDuration: TimeInterval = 300
 
 /// ``LAPolicy/deviceOwnerAuthenticationWithBiometrics``

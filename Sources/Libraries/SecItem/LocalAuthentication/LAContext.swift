@@ -8,7 +8,7 @@ package import ValetKeychainStore
 internal import ValetSealing
 internal import ValetSystem
 
-/// Authenticates the user, and remembers the proof as long as it lives.
+/// Authenticates the user, and keeps the proof as long as the context lives.
 ///
 /// The proof opens items, too: give the context as the value of `kSecUseAuthenticationContext`.
 /// Every thread may use it; it asks one question at a time. Only this object holds the proof, and
@@ -82,7 +82,7 @@ open class LAContext: NSObject, @unchecked Sendable {
     /// password: only an item can tell whether one is right.
     ///
     /// - Parameters:
-    ///   - operation: What the item is needed for; making one does not need the user.
+    ///   - operation: What the item is needed for; creating an item does not need the user.
     ///   - localizedReason: The application's reason, as the user reads it.
     ///   - reply: Receives true, or false and an ``LAError``, on a thread of its own.
     @preconcurrency
@@ -131,8 +131,8 @@ open class LAContext: NSObject, @unchecked Sendable {
     ///   memory; wiping yours is up to you.
     ///
     /// An application password has from 1 to 1,024 bytes. Items with the access control
-    /// `applicationPassword` are sealed under it, and the user is not asked for one while it is
-    /// set.
+    /// `applicationPassword` are sealed under it. While it is set, the user is not asked for an
+    /// application password.
     /// - Returns: false for another number of bytes, and for the PIN of a smart card, which does
     ///   not exist here. Nothing changes then.
     @discardableResult

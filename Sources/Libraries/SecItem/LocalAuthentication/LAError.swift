@@ -51,7 +51,7 @@ public struct LAError: CustomNSError, Hashable, Sendable {
     /// The domain of these errors.
     public static var errorDomain: String { LAErrorDomain }
 
-    /// An error with that code; without a text in `userInfo` it gets its own.
+    /// An error with that code. Without a text in `userInfo` it gets the text of the code.
     public init(_ code: Code, userInfo: [String: Any] = [:]) {
         let text = [NSLocalizedDescriptionKey: code.explanation]
         _nsError = NSError(
@@ -70,10 +70,10 @@ public struct LAError: CustomNSError, Hashable, Sendable {
         one.code == other.code && one.localizedDescription == other.localizedDescription
     }
 
-    /// Goes by the code.
+    /// Hashes the code alone.
     public func hash(into hasher: inout Hasher) { hasher.combine(code) }
 
-    /// Why.
+    /// The reason.
     public var code: Code { Code(rawValue: _nsError.code) ?? .authenticationFailed }
 
     /// The raw value of ``code``.
@@ -168,14 +168,15 @@ extension LAError.Code {
     }
 }
 
-// `as?` needs this protocol to convert from `NSError` and to it: Linux has no public one for that.
+// `as?` converts to and from `NSError` only through this protocol. Linux has no public one for it.
 extension LAError: _ObjectiveCBridgeable {
     // swift-format-ignore: NoLeadingUnderscores
     /// The error as an object.
     public func _bridgeToObjectiveC() -> NSError { _nsError }
 
     // swift-format-ignore: NoLeadingUnderscores
-    /// Takes `source`; nil is left in `result` if it is of another domain.
+    /// Takes `source`. Leaves `result` as it is if `source` is of another domain, or its code is
+    /// not known.
     public static func _forceBridgeFromObjectiveC(_ source: NSError, result: inout LAError?) {
         _ = _conditionallyBridgeFromObjectiveC(source, result: &result)
     }
@@ -193,12 +194,12 @@ extension LAError: _ObjectiveCBridgeable {
     }
 
     // swift-format-ignore: NoLeadingUnderscores
-    /// Takes `source`; without one, a failure to authenticate.
+    /// Takes `source`. Nil becomes ``Code/authenticationFailed``.
     public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> LAError {
         source.map(LAError.init(_nsError:)) ?? LAError(.authenticationFailed)
     }
 
-    /// The error of a context's calls for the failure that it would be for a call for items.
+    /// The error that a context's calls report where a call for items reports `failure`.
     init(_ failure: KeychainFailure) {
         let code: Code =
             switch failure.cause {

@@ -6,7 +6,7 @@ internal import ValetKeychainServices
 
 /// The contents of a dictionary, with each key read on its own (spec/secitem.md §3.1).
 ///
-/// The initialisers of the requests in `SecItemRequest.swift` decide what a call makes of them.
+/// The initialisers of the requests in `SecItemRequest.swift` decide what a call does with them.
 struct RequestReader {
     /// The value of `kSecAttrSynchronizable`; `neither` matches nothing.
     enum Synchronizable {
@@ -60,7 +60,7 @@ struct RequestReader {
         }
     }
 
-    /// Reads the second dictionary of an update, which may hold attributes and a value alone.
+    /// Reads the second dictionary of an update, which may hold only attributes and a value.
     ///
     /// Every other key is `noSuchAttribute` (spec/secitem.md §6).
     init(changes dictionary: NSDictionary, of itemClass: ItemClass) throws(KeychainFailure) {
@@ -78,8 +78,8 @@ struct RequestReader {
         }
     }
 
-    /// The dictionary with its keys as texts. A key that is no text becomes one that no call knows,
-    /// so that the call is refused.
+    /// The dictionary with its keys as strings. A key that is not a string becomes a key that no
+    /// call knows, so that the call is refused.
     private static func contents(
         of dictionary: NSDictionary, for call: SecItemCall
     ) throws(KeychainFailure) -> [String: Any] {
@@ -235,7 +235,8 @@ private func texts(_ constants: [NSString]) -> Set<String> {
     Set(constants.map { $0 as String })
 }
 
-/// Whether a text is that of a constant, so that constants can be cases of texts.
+/// Whether `text` is the text of `constant`, so that a `switch` over strings can have constants as
+/// cases.
 func ~= (constant: NSString, text: String) -> Bool { constant as String == text }
 
 extension AttributeInput {
@@ -276,7 +277,7 @@ extension AttributeInput {
     private static let no = NSNumber(value: false)
 }
 
-// Return flags, values, and keys about questions (spec/secitem.md §3.1, §10.5).
+// Return flags, values, and `kSecUse…` keys (spec/secitem.md §3.1, §10.5).
 extension RequestReader {
     mutating func takeReturn(_ key: String, _ value: Any) throws(KeychainFailure) {
         let part: ReturnedParts =

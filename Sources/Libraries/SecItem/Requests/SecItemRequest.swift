@@ -7,7 +7,7 @@ internal import ValetKeychainStore
 
 // The dictionaries of the calls in `SecItem.swift`, as typed requests: how each call reads its
 // dictionaries, and what it refuses (spec/secitem.md §3.3). Whether the caller may use the group is
-// checked after the dictionary, and before its class (§3.10).
+// checked after faults of the dictionary, and before what the item class cannot do (§3.10).
 
 struct AddRequest {
     var item: NewItem
@@ -17,7 +17,7 @@ struct AddRequest {
 
     /// The request in `dictionary`.
     ///
-    /// Match keys are refused, where Apple's keychain claims success and stores nothing (§3.5).
+    /// Match keys are refused; Apple's keychain claims success for them and stores nothing (§3.5).
     init(
         _ dictionary: NSDictionary, of caller: Caller? = nil
     ) throws(KeychainFailure) {
@@ -77,7 +77,7 @@ struct CopyRequest {
             search.query.limit = 1
             search.canMatch = false
         case .number(let count):
-            // Other negative numbers are an array of one, as on Apple's systems (§3.6).
+            // Other negative numbers mean an array of one item, as on Apple's systems (§3.6).
             search.query.limit = count > 1 ? Int(clamping: count) : 1
             isList = true
         }
@@ -106,7 +106,7 @@ struct UpdateRequest {
     }
 }
 
-/// The items of a call; for `SecItemDelete`, all of the request.
+/// Selects the items of a call; for `SecItemDelete`, this is the whole request.
 struct SearchRequest {
     var query: ItemQuery
     /// False for searches that no item can match, such as one with limit 0.

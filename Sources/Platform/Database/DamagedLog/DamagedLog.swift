@@ -8,7 +8,8 @@ package import ValetSystem
 package struct DamagedLog {
     /// How many times to examine a log while other processes write to it.
     private static let attemptCount = 4
-    /// The search ends after this many frames of an earlier round: no frame of this one follows.
+    /// The search ends after this many frames of an earlier round: no frame of the current round
+    /// follows.
     private static let strangerLimit = 64
     private static let partByteCount = 128 << 10
 
@@ -20,8 +21,8 @@ package struct DamagedLog {
     ///
     /// SQLite takes the first invalid frame for the place where a power cut interrupted a write.
     /// But if another transaction follows a commit, that commit, and everything before it, was on
-    /// disk before the transaction began. So an invalid frame before it is damage. Damage in the
-    /// last transaction is not found.
+    /// disk before the transaction began. So an invalid frame before that commit is damage. Damage
+    /// in the last transaction is not found.
     ///
     /// - Returns: nil if no commit is lost.
     /// - Throws: ``SystemError``: `inputOutput`.
@@ -130,13 +131,14 @@ private struct LogReader {
         }
         let bytes = try read(LogFormat.headerByteCount, at: 0)
         if let header = LogFormat.Header(bytes.span) {
-            // Other salts: checkpointed, and not yet written again.
+            // Other salts: the log was checkpointed, and not yet written again.
             guard header.salts == index.salts else { return nil }
             return View(
                 header: bytes, frameCount: index.frameCount, salts: header.salts,
                 isBigEndian: header.isBigEndian)
         }
-        // A process that has it open can still read it. The next one to open it sees an empty log.
+        // The header is damaged. A process that has the log open can still read it. The next one to
+        // open it sees an empty log.
         guard index.frameCount == 0 else { return nil }
         let first = try read(
             LogFormat.frameHeaderByteCount, at: LogFormat.offset(ofFrame: 0))

@@ -4,8 +4,7 @@ internal import ValetCWordList
 
 /// The words of which passphrases are made: the large list of the Electronic Frontier Foundation.
 ///
-/// No word is the beginning of another one, so that even words without a separator can be told
-/// apart.
+/// No word is a prefix of another one, so that even words without a separator can be told apart.
 package enum PassphraseWords {
     /// How many words there are: 6⁵, for five dice.
     package static let count = 7776

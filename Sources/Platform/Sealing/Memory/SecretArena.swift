@@ -139,7 +139,7 @@ internal import ValetSystem
 struct BlockBitmap: ~Copyable, Sendable {
     static let wordCount = 64
 
-    /// One bit for each block: set while it is taken.
+    /// A range of words, by the secrets that may take blocks from it.
     enum Region: CaseIterable {
         /// For every secret.
         case common
@@ -157,6 +157,7 @@ struct BlockBitmap: ~Copyable, Sendable {
     /// The largest run that can be taken.
     static let maximumRun = 64
 
+    /// One bit for each block: set while it is taken.
     private let words = InlineArray<64, Atomic<UInt64>> { _ in Atomic(0) }
     /// For each region, the index of the word that last had room.
     private let commonHint = Atomic<Int>(0)

@@ -6,10 +6,10 @@ internal import ValetCSodium
 
 /// Secret bytes: the only type that carries them.
 ///
-/// Up to 4 KiB are in the guarded arena, a part of which is reserved for keys. Larger secrets, and
-/// every secret when the arena is full, are in ordinary memory; ``SecretArena/failure`` reports the
-/// latter. `deinit` wipes both, and both are aligned to 64 bytes. The type has no copy, no `==` and
-/// no text, so that secrets do not spread by accident; closures borrow the bytes.
+/// Up to 4 KiB are in the guarded arena, a part of which is reserved for keys. Larger secrets are
+/// in ordinary memory, and so are others while the arena is full, which ``SecretArena/failure``
+/// reports. `deinit` wipes both kinds of memory, and both are aligned to 64 bytes. The type has no
+/// copy, no `==` and no text, so that secrets do not spread by accident; closures borrow the bytes.
 ///
 /// An allocation with its release costs about 30 ns.
 @safe public struct SecretBytes: ~Copyable {
@@ -127,7 +127,7 @@ package enum SecretUse: Sendable {
     case values
 }
 
-/// Immutable secret bytes with several owners; wiped with the last owner.
+/// Immutable secret bytes with several owners; wiped when the last owner releases them.
 public final class SecretValue: Sendable {
     /// The number of bytes, without the padding that may follow them.
     public let byteCount: Int
@@ -192,8 +192,7 @@ package enum Randomness {
         }
     }
 
-    /// A number from 0 to `count` − 1. Each is as likely as any other: there is no remainder that
-    /// would favour small ones.
+    /// A uniformly distributed number from 0 to `count` − 1, without modulo bias.
     package static func number(below count: Int) -> Int {
         precondition(1...Int(UInt32.max) ~= count, "no range to choose from")
         Libsodium.start()

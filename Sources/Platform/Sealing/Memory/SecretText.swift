@@ -2,8 +2,8 @@
 
 internal import ValetSystem
 
-/// Text with secrets that is put together in guarded memory. Whatever writes JSON, and the helpers
-/// of git and others, write with it.
+/// Text with secrets that is put together in guarded memory. Writers of JSON, and the credential
+/// helpers of git and others, use it.
 package struct SecretText: ~Copyable {
     private var bytes: SecretBytes
     private var count = 0
@@ -42,7 +42,7 @@ package struct SecretText: ~Copyable {
         appendJSONString(Array(text.utf8).span)
     }
 
-    /// Appends a part of a JSON string. Nothing in it acts on a terminal.
+    /// Appends a part of a JSON string. Escapes characters that would act on a terminal.
     package mutating func appendJSON(_ text: Span<UInt8>) {
         var index = 0
         while index < text.count {

@@ -7,7 +7,7 @@ internal import Glibc
 /// Swift ends the process when an allocation fails. So code that handles large values asks first,
 /// for all copies at once.
 package enum SpareMemory {
-    /// Smaller values need no question: without room for them, no call would succeed either.
+    /// Smaller values need no check: without room for them, no call would succeed either.
     private static let smallByteCount = 64 << 10
     /// Room for everything else that a call allocates.
     private static let slackByteCount = 1 << 20

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A D-Bus method call. ``SystemBus`` makes calls for the conversation with fprintd.
+/// A D-Bus method call. ``SystemBus`` makes calls, such as those to fprintd and logind.
 package struct BusCall: Hashable, Sendable {
     /// The operation, for errors, such as "claim the reader".
     package let operation: String
@@ -44,10 +44,8 @@ package struct BusCall: Hashable, Sendable {
 package struct BusObject: Hashable, Sendable {
     /// Its D-Bus path.
     package let path: String
-    /// The name of the interface.
     package let interface: String
 
-    /// Names an object.
     package init(path: String, interface: String) {
         self.path = path
         self.interface = interface
@@ -75,7 +73,7 @@ package enum BusValue: Hashable, Sendable {
     case text(String)
     /// A boolean.
     case flag(Bool)
-    /// A number of 32 bits, with or without a sign.
+    /// An integer of 32 bits, signed or unsigned.
     case number(Int64)
     /// An array. A variant counts as its content.
     case list([BusValue])

@@ -5,7 +5,7 @@
 extension SystemError.Code {
     /// libsystemd is not installed, or too old.
     package static let libraryAbsent = Self("libraryAbsent", "libsystemd cannot be loaded")
-    /// No process listens at the place of the bus; `systemError` says why.
+    /// No process listens at the address of the bus; `systemError` says why.
     package static let busAbsent = Self("busAbsent", "there is no such bus")
     /// The bus or the service belongs to the wrong user.
     package static let untrusted = Self("untrusted", "it belongs to the wrong user")
@@ -14,7 +14,7 @@ extension SystemError.Code {
     package static let serviceEnded = Self("serviceEnded", "the service ended")
     /// No answer arrived before the deadline.
     package static let timedOut = Self("timedOut", "nobody answered in time")
-    /// The caller used the cancellation.
+    /// The caller cancelled the call.
     package static let cancelled = Self("cancelled", "cancelled")
     /// The bus closed the connection, or does not follow the D-Bus protocol.
     package static let disconnected = Self("disconnected", "the connection to the bus was lost")

@@ -67,7 +67,7 @@ internal import Glibc
         return cookie
     }
 
-    /// Returns the next message. Without one, it does pending work or waits for it, and returns
+    /// Returns the next message. If there is none, does pending work or waits for some, and returns
     /// nil.
     ///
     /// - Throws: `disconnected`, `timedOut`, `cancelled`, `other`.

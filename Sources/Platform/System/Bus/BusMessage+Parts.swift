@@ -15,13 +15,13 @@ extension BusMessage {
         return unsafe String(validatingCString: text)
     }
 
-    /// A number of 32 bits without a sign.
+    /// An unsigned 32-bit integer.
     package func number() -> UInt32? {
         var number: UInt32 = 0
         return unsafe library.readBasic(handle, letter("u"), &number) > 0 ? number : nil
     }
 
-    /// A descriptor of the caller's own.
+    /// A duplicate of a descriptor, which the caller owns.
     package func descriptor() -> FileDescriptor? {
         var number: Int32 = -1
         guard unsafe library.readBasic(handle, letter("h"), &number) > 0, number >= 0 else {
@@ -98,13 +98,13 @@ extension BusMessage {
         _ = unsafe library.appendBasic(handle, letter("b"), &number)
     }
 
-    /// Appends a number of 32 bits without a sign.
+    /// Appends an unsigned 32-bit integer.
     package func write(_ number: UInt32) {
         var number = number
         _ = unsafe library.appendBasic(handle, letter("u"), &number)
     }
 
-    /// Appends a number of 64 bits without a sign.
+    /// Appends an unsigned 64-bit integer.
     package func write(_ number: UInt64) {
         var number = number
         _ = unsafe library.appendBasic(handle, letter("t"), &number)

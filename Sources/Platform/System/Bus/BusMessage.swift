@@ -32,8 +32,8 @@
     /// The unique name of the sender, set by the bus.
     package var sender: String { unsafe string(library.sender(handle)) }
 
-    /// Whether it answers call number `cookie` to `destination`. Only the destination may answer;
-    /// only the bus may report that it cannot.
+    /// Whether it answers call number `cookie` to `destination`. A reply must come from the
+    /// destination, an error from the destination or the bus.
     func answers(_ cookie: UInt64, to destination: String) -> Bool {
         var number: UInt64 = 0
         guard unsafe library.replyCookie(handle, &number) >= 0, number == cookie else {

@@ -5,16 +5,16 @@ internal import Glibc
 /// A connection to the user's session bus for a program that answers calls. It owns names, and
 /// sends replies and signals.
 ///
-/// For one thread. No object is registered with sd-bus, so that it hands over every call.
+/// Use it on one thread only. No object is registered with sd-bus, so sd-bus hands over every call.
 @safe package struct BusServer: ~Copyable {
-    /// The sender of what the bus itself sends.
+    /// The sender name in messages of the bus itself.
     package static let bus = BusCall.bus
 
     private static let operation = "serve the session bus"
 
     private let connection: BusConnection
 
-    /// Connects to the bus that `$DBUS_SESSION_BUS_ADDRESS` or `$XDG_RUNTIME_DIR` names. None is
+    /// Connects to the bus that `$DBUS_SESSION_BUS_ADDRESS` or `$XDG_RUNTIME_DIR` names. No bus is
     /// started.
     ///
     /// - Throws: ``SystemError``: `libraryAbsent`, `busAbsent`, `timedOut`, `disconnected`.
@@ -26,7 +26,8 @@ internal import Glibc
 
     /// Becomes the owner of a name.
     ///
-    /// - Parameter replacing: Whether the owner that the name has loses it, if it permits that.
+    /// - Parameter replacing: Whether to take the name from its present owner, if that owner
+    ///   permits it.
     /// - Returns: false if another connection has the name.
     /// - Throws: ``SystemError``: `disconnected`, `other`.
     package func own(_ name: String, replacing: Bool) throws(SystemError) -> Bool {
@@ -45,7 +46,7 @@ internal import Glibc
         _ = try connection.send(BusCall("AddMatch", .text(rule), to: Self.operation))
     }
 
-    /// The next message, or nil once it has waited for one.
+    /// The next message. Without one, does pending work or waits for a message, and returns nil.
     ///
     /// - Throws: ``SystemError``: `disconnected`, `timedOut`, `cancelled`.
     package func receive(_ limit: WaitLimit) throws(SystemError) -> BusMessage? {

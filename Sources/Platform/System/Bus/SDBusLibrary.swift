@@ -98,7 +98,7 @@
         unsafe skip = try Self.symbol("sd_bus_message_skip", of: library)
     }
 
-    /// What only a program needs that answers calls.
+    /// The functions that only a program that answers calls needs.
     @unsafe struct Serving {
         let requestName: @convention(c) (Handle, Text, UInt64) -> Int32
         let newReturn: @convention(c) (Handle, UnsafeMutablePointer<Handle?>) -> Int32

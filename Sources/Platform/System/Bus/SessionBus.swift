@@ -3,7 +3,7 @@
 internal import Glibc
 
 /// A connection to the user's session bus, through sd-bus in libsystemd, which is loaded when it is
-/// needed. Each call ends by its time limit. `SecretService` reads keyrings with it.
+/// needed. Each call ends by its time limit. `Keyring` reads keyrings with it.
 @safe package struct SessionBus: ~Copyable {
     private let connection: BusConnection
 
@@ -44,7 +44,7 @@ internal import Glibc
         }
     }
 
-    /// The same with the arguments that `write` appends.
+    /// Calls a method with the arguments that `write` appends, and returns its answer.
     package func call(
         _ member: String, of interface: String, at path: String, on service: String,
         _ write: (borrowing BusMessage) -> Void

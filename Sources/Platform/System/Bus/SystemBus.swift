@@ -36,7 +36,7 @@ package struct SystemBus: ~Copyable {
     ) throws(SystemError) -> BusService {
         let operation = "find \(name)"
         let owner = try owner(of: name, limit, operation)
-        // Before asking for its user: a service that ends between the two calls is noticed.
+        // Subscribes before it asks for the owner's user, to notice a service that ends in between.
         try addMatch(
             "type='signal',sender='\(BusCall.bus)',path='\(BusCall.busPath)',"
                 + "interface='\(BusCall.bus)',member='NameOwnerChanged',arg0='\(owner)'", limit)

@@ -42,7 +42,7 @@ extension SystemError {
         SystemError(code, during: operation, hint: hint ?? code.hintOnFingers)
     }
 
-    /// The error that an error of the bus, or one of fprintd that came over it, means here.
+    /// This error, of the bus or of fprintd, translated into an error of the calls about fingers.
     var ofFinger: SystemError {
         let meant: Code =
             switch code {

@@ -23,7 +23,7 @@ struct FingerprintSession: ~Copyable {
     static let deviceInterface = "net.reactivated.Fprint.Device"
     /// How long fprintd may take to release the reader, and to list the readers after a failure.
     private static let grace = Duration.seconds(1)
-    /// How long fprintd may list an unplugged reader.
+    /// How long fprintd may go on listing a reader that was unplugged.
     private static let parting = Duration.milliseconds(500)
     /// The pause between two looks at that list, in nanoseconds.
     private static let partingPause: Int64 = 25_000_000
@@ -87,8 +87,8 @@ struct FingerprintSession: ~Copyable {
         }
     }
 
-    /// Begins to receive scans. Not before the claim: until then a scan may be of another user's
-    /// finger, and match that user's prints.
+    /// Begins to receive scans. Must not be called before the claim: until then a scan may be of
+    /// another user's finger, and match that user's prints.
     private mutating func listen(to device: BusObject) throws(SystemError) {
         do {
             try bus.subscribe(to: device, of: service, limit)
@@ -151,7 +151,7 @@ struct FingerprintSession: ~Copyable {
                 try bus.call(call, limit)
             } catch {
                 // A refusal ends the call. After any other error the first call may still run, and
-                // fprintd cannot handle a second one within it.
+                // fprintd cannot handle a second one meanwhile.
                 guard error.code.refusal != nil else { return }
             }
         }

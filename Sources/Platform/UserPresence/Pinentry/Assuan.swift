@@ -8,14 +8,14 @@ enum AssuanLine: Equatable {
     static let maximumByteCount = 1000
 
     case ok
-    /// It failed, for this reason.
+    /// The command failed, for this reason.
     case error(PinentryRefusal)
     /// A part of the answer: these bytes of the line, still encoded.
     case data(Range<Int>)
     /// A status line; whether it reports that the person typed the passcode twice.
     case status(isRepeated: Bool)
 
-    /// Reads a line without its newline; `nil` if it is another line.
+    /// Parses a line without its newline; nil if it is too long or none of these.
     init?(_ line: Span<UInt8>) {
         guard line.count <= Self.maximumByteCount else { return nil }
         if Self.starts(line, with: "D ") {
@@ -60,9 +60,9 @@ enum AssuanLine: Equatable {
     }
 }
 
-/// The answer of a pinentry program that gives no secret.
+/// The error that a pinentry program answers with.
 struct PinentryRefusal: Equatable, CustomStringConvertible {
-    /// Its number: the source of the error in the upper 8 bits, the reason in the lower 16.
+    /// The source of the error in the upper 8 bits, the reason in the lower 16.
     let number: UInt32
 
     var description: String { "pinentry error \(number)" }

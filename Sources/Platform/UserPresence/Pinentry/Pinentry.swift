@@ -63,7 +63,8 @@ struct Pinentry: ~Copyable, Prompter {
 
     /// Shows the texts until the person presses a button.
     ///
-    /// - Throws: `cancelled` unless it is the button `alternative`; `timedOut`, `malformed`.
+    /// - Throws: `cancelled` unless the person presses the button `alternative`; `timedOut`,
+    ///   `malformed`.
     mutating func tell(
         _ prompt: PasscodePrompt, offering alternative: String?
     ) throws(SystemError) {
@@ -80,7 +81,7 @@ struct Pinentry: ~Copyable, Prompter {
     private mutating func perform(
         _ command: String, into answer: inout SecretInput
     ) throws(SystemError) -> Bool {
-        // Rounded down to seconds: the program can restore its terminal before it would be killed.
+        // Rounded down to seconds: so the program can restore its terminal before it is killed.
         let seconds = limit.deadline.remaining.components.seconds
         try set("SETTIMEOUT ", String(max(1, min(seconds, 86_400))))
         try send(Array(command.utf8))

@@ -39,7 +39,7 @@ struct PinentryProgram {
     ) throws(SystemError) {
         try relaying(prompt.cancellation, until: deadline) {
             (limit) throws(SystemError) in
-            // Usually another thread cancels it, and waits for its end.
+            // Usually another thread cancels the prompt, and waits for the program's end.
             let child = try start(isPatient: false)
             var pinentry = Pinentry(child, within: limit)
             try introduce(&pinentry, prompt)

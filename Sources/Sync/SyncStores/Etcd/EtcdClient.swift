@@ -9,8 +9,8 @@ internal import ValetSystem
 /// Calls etcd's JSON gateway: tries one server after the other, authenticates, and says what went
 /// wrong. One thread uses it at a time.
 ///
-/// Every request may be made again: transactions have conditions, and everything else overwrites
-/// bytes by the same ones. So after a server that does not answer, the next one is asked.
+/// Every request may be repeated: transactions have conditions, and everything else overwrites
+/// bytes with the same bytes. So if one server does not answer, the next one is asked.
 final class EtcdClient {
     struct Call {
         let path: String
@@ -23,7 +23,7 @@ final class EtcdClient {
 
     private enum Attempt {
         case answer([UInt8])
-        /// No server would answer otherwise.
+        /// Every other server would answer the same.
         case refusal(KeychainFailure)
         /// There is no token, or one that has expired.
         case unauthorized
@@ -35,10 +35,10 @@ final class EtcdClient {
     private let connection: HTTPConnection
     private var current = 0
     private var token: String?
-    /// The servers ask for no users.
+    /// Requests need no token: there is no user, or the servers do not use authentication.
     private var needsNoToken: Bool
 
-    /// A server without its quorum accepts requests and is silent.
+    /// A server without a quorum accepts requests but does not answer.
     private static let limitOfServer = Duration.seconds(5)
     private static let pause: Int64 = 200_000_000
     private static let leaseQuery: StaticString = "SELECT json_extract(text, '$.ID') FROM document"
@@ -64,7 +64,7 @@ final class EtcdClient {
         return answer
     }
 
-    /// A new lease.
+    /// Grants a lease and returns its ID.
     func lease(
         _ duration: Duration, _ operation: String, within limit: WaitLimit
     ) throws(KeychainFailure) -> String {
@@ -123,7 +123,7 @@ final class EtcdClient {
 
     /// Gets a token.
     ///
-    /// - Returns: What else the server said; nil if it gave one, or needs none.
+    /// - Returns: The failed attempt; nil if the server gave a token, or needs none.
     private func authenticate(within limit: WaitLimit) throws(KeychainFailure) -> Attempt? {
         guard let body = address.loginRequest else { return nil }
         let operation = "log in to etcd"
@@ -184,7 +184,7 @@ final class EtcdClient {
             maxByteCount: maxByteCount)
     }
 
-    /// Opens a stream at the server that answered last, and lends each of its lines until `receive`
+    /// Opens a stream at the server that answered last, and calls `receive` with each line until it
     /// returns false.
     ///
     /// - Returns: How the stream ended; an error if it broke off.
@@ -264,7 +264,7 @@ extension EtcdClient {
         }
     }
 
-    /// The beginning of a text of the server, without characters that control terminals.
+    /// The first 200 bytes of a server's text, with "?" for every byte outside printable ASCII.
     private static func line(_ text: String) -> String {
         String(
             decoding: text.utf8.prefix(200).map { $0 < 0x20 || $0 > 0x7e ? 0x3f : $0 },
@@ -304,11 +304,11 @@ package struct EtcdAddress: Sendable {
     ///
     /// Plain HTTP is refused: others on the network could not read items, but they could delete
     /// all that is in the store. There are two exceptions: addresses of this machine itself, and
-    /// networks for which `allowsPlainText` is set. Neither holds with a user: any user of this
-    /// machine can listen on a port that etcd has left, and would get the password.
+    /// networks for which `allowsPlainText` is set. Neither exception applies with a user: any user
+    /// of this machine can listen on a port that etcd has left, and would get the password.
     /// - Throws: `badStoreAddress`, with the remedy; `storeDenied` for a user without a password.
     package init(_ place: EtcdPlace, password: SecretValue? = nil) throws(KeychainFailure) {
-        // Before anything is repeated in an error: it may be a password.
+        // This check comes before any error that quotes the list: it may contain a password.
         guard !place.list.contains("@") else {
             throw Self.refusal(
                 "an address must have no user and no password in it",

@@ -61,7 +61,7 @@ struct EtcdOperation {
     }
 }
 
-/// All operations of one branch, if all conditions hold, or those of the other.
+/// Runs the operations of `success` if all conditions of `compare` hold, else those of `failure`.
 struct EtcdTransaction {
     var compare: [EtcdCompare] = []
     var success: [EtcdOperation] = []
@@ -78,7 +78,7 @@ struct EtcdTransaction {
 }
 
 /// The body of a request to watch all heads and all roster entries of a circle, from a revision on.
-/// Nothing else is between them: ids begin with digits and letters up to "f".
+/// No other key is in that range: ids begin with digits and letters up to "f".
 func etcdWatch(_ circle: CircleID, since revision: Int64) -> [UInt8] {
     let (first, end) = (EtcdKeys.heads(circle), EtcdKeys.end(of: EtcdKeys.prefix(.roster(circle))))
     let members = #""key":\#(quoted(first)),"range_end":\#(quoted(end))"#
@@ -89,8 +89,8 @@ private func quoted(_ text: String) -> String { quoted(Array(text.utf8)) }
 
 private func quoted(_ bytes: [UInt8]) -> String { "\"" + Base64.text(bytes) + "\"" }
 
-/// A revision as a server says it; nil for a text that is no number. Negative numbers are refused,
-/// and the greatest one, so that the next revision is a number, too.
+/// Parses a server's revision; nil unless it is a number from 0 to below `Int64.max`, so that the
+/// next revision fits in an `Int64`, too.
 package func etcdRevision(_ text: String?) -> Int64? {
     text.flatMap(Int64.init).flatMap { (0..<Int64.max).contains($0) ? $0 : nil }
 }
@@ -138,7 +138,7 @@ struct EtcdAnswer {
         guard let pairs else { return nil }
         var sorted: [[EtcdPair]] = []
         for (index, pair) in pairs {
-            // In the order of the answer.
+            // Operations before this one that found nothing get an empty list.
             while sorted.count <= index { sorted.append([]) }
             sorted[index].append(pair)
         }
@@ -200,7 +200,7 @@ struct EtcdRefusal {
     }
 }
 
-/// One member of an answer that is an object.
+/// The member of an answer that `query` selects; nil if there is none.
 func etcdMember(_ query: StaticString, of bytes: [UInt8]) -> String? {
     EtcdText(bytes)?.row(query, columnCount: 1)?[0]
 }
@@ -232,8 +232,8 @@ private struct EtcdText {
         }
     }
 
-    /// Keys with their values, each with the number in the first column; nil if one of them is not
-    /// base64.
+    /// Pairs of keys and values, each with the index in the first column; nil if an index is out of
+    /// range, or a key or value is not base64.
     func pairs(_ query: StaticString) -> [(index: Int, pair: EtcdPair)]? {
         do {
             let run = try document.start(query)
@@ -328,7 +328,8 @@ enum EtcdKeys {
 }
 
 extension StorePlace {
-    /// Whether names here have a hash. The messages of a log need none: etcd never overwrites them.
+    /// Whether file names in this place contain a hash. The messages of a log need none: etcd never
+    /// overwrites them.
     var hasHashes: Bool {
         switch self {
         case .roster: true

@@ -13,7 +13,7 @@ package final class EtcdStore: SyncStore {
     let watching: Lock<Watching>
     private let client: Lock<EtcdClient>
 
-    /// How many keys a page of a list has: with JSON some 300 bytes each.
+    /// How many keys each page of a listing has. A key takes some 300 bytes of JSON.
     private static let pageCount = 2000
     /// etcd permits 128 operations and 1.5 MiB.
     private static let operationCount = 100
@@ -90,8 +90,9 @@ package final class EtcdStore: SyncStore {
             maxByteCount: place.maximalByteCount, by: deadline)
     }
 
-    /// One transaction that needs the head. If the outcome is unknown, the same transaction is sent
-    /// again until the deadline: it finds the new head if it was made before.
+    /// Appends in one transaction, on the condition that the log's head is still `head`. If the
+    /// outcome is unknown, the client sends the same transaction again until the deadline. If an
+    /// earlier attempt was committed, the next one finds the new head.
     package func append(
         _ bytes: [UInt8], at position: LogPosition, to place: StorePlace, after head: LogPosition?,
         by deadline: Deadline
@@ -300,7 +301,7 @@ extension EtcdStore {
                 operations, in: circle, "read values", by: deadline, maxByteCount: limit)
         } catch {
             guard error.code == .storeMalformed else { throw error }
-            // One of them has more bytes than anything that belongs here.
+            // One of the values has more bytes than any that belongs here.
             guard names.count > 1 else { return [.foreign] }
             var all: [StoredBytes] = []
             for name in names {

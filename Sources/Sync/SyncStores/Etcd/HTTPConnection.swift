@@ -111,7 +111,7 @@ internal import ValetSystem
             guard limit.ending(at: .immediately).wait(for: -1) == .deadline,
                 !limit.deadline.hasPassed
             else { return .limit }
-            // For the server or for the end of `limit`, at most a second.
+            // Waits for the server or for the end of `limit`, at most a second.
             var others = limit.descriptors.map {
                 valet_curl_descriptor(descriptor: $0, events: 1, happened: 0)
             }
@@ -158,7 +158,7 @@ extension HTTPConnection {
         code |= set(valet_curl_verifies_host, 2)
         if let file = request.place.authority {
             code |= set(valet_curl_authority_file, file)
-            // Otherwise the system's authorities would count, too.
+            // Otherwise libcurl would trust the system's authorities, too.
             code |= unsafe set(valet_curl_authority_folder, UnsafeRawPointer?.none)
         }
         code |= set(valet_curl_certificate, request.place.certificate)
@@ -229,7 +229,7 @@ extension HTTPConnection {
 }
 
 /// The functions of libcurl. The library is loaded when a connection is made and stays loaded, so
-/// that only a program that uses such a store needs it.
+/// that only a program that uses an etcd store needs it.
 ///
 /// The names omit `curl_`. The types are those of libcurl 7.68 and newer.
 @unsafe struct CurlLibrary {
@@ -277,7 +277,7 @@ extension HTTPConnection {
         unsafe readMessage = try Self.symbol("curl_multi_info_read", of: library)
         let initialize: @convention(c) (Int) -> Int32 = unsafe try Self.symbol(
             "curl_global_init", of: library)
-        // CURL_GLOBAL_ALL. Calls are counted; this process never ends the library.
+        // CURL_GLOBAL_ALL. libcurl counts these calls; this process never cleans the library up.
         guard initialize(3) == 0 else { throw .withoutCurl }
     }
 

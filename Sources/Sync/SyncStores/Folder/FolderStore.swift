@@ -9,10 +9,10 @@ package import ValetSystem
 /// A store in a folder that a tool such as Syncthing copies between machines, that is mounted from
 /// a server, or that a person carries on a stick: docs/SYNC.md §7.
 ///
-/// Each call opens the folders anew, from the given path down, and looks at the mark of the circle.
-/// So it notices that the folder was unmounted, replaced or mounted again. A call to a file system
-/// of another machine can hang where the kernel does not give up; deadlines are checked between
-/// such calls.
+/// Each call opens the folders anew, from the given path down, and checks the mark of the circle.
+/// So it notices that the folder was unmounted, replaced or mounted again. A system call on a
+/// network file system can hang as long as the kernel waits. Deadlines are checked between such
+/// calls.
 package final class FolderStore: SyncStore {
     package let path: String
     let watching = Lock(Watching())
@@ -27,7 +27,7 @@ package final class FolderStore: SyncStore {
         (self.path, self.nameCount) = (path, nameCount)
     }
 
-    /// On this disk. Only the tables of other machines show what they have.
+    /// The bytes are on this disk. Only the tables of other machines show what those machines have.
     package var guarantee: StoreGuarantee { .onThisDisk }
 
     /// Makes `valet-1`, the folder of the circle and its mark. The folder itself must exist.
@@ -50,7 +50,7 @@ package final class FolderStore: SyncStore {
         }
     }
 
-    /// The folders of logs, also of those that are empty.
+    /// The logs that have a folder, even an empty one.
     package func logs(
         of devices: [DeviceID], in circle: CircleID, by deadline: Deadline
     ) throws(KeychainFailure) -> [LogPlace] {
@@ -107,7 +107,7 @@ package final class FolderStore: SyncStore {
         }
     }
 
-    /// Writes a file; there is no head. Files of one number differ in their hashes.
+    /// Writes a file, and ignores `head`. Files with the same number differ in their hashes.
     package func append(
         _ bytes: [UInt8], at position: LogPosition, to place: StorePlace, after head: LogPosition?,
         by deadline: Deadline
@@ -153,7 +153,8 @@ package final class FolderStore: SyncStore {
         }
     }
 
-    /// Removes the files with exact names, and the folders if that leaves them empty.
+    /// Removes temporary files and files with valid names, and the folders if that leaves them
+    /// empty.
     package func deleteLogs(
         of device: DeviceID, in circle: CircleID, by deadline: Deadline
     ) throws(KeychainFailure) {
@@ -175,8 +176,8 @@ package final class FolderStore: SyncStore {
     }
 }
 
-/// How all calls of this store find their folders. They throw errors of the system, and
-/// ``perform(_:by:_:)`` translates them.
+/// How all calls of this store find their folders. The functions throw ``SystemError``, which
+/// ``perform(_:by:_:)`` translates.
 extension FolderStore {
     func perform<R>(
         _ operation: String, by deadline: Deadline, _ body: () throws(SystemError) -> R
@@ -211,7 +212,7 @@ extension FolderStore {
         return folder
     }
 
-    /// The ids that name something in a folder, rising; of very many, some.
+    /// The ids that are names in a folder, sorted; at most ``StoreLimits/logCount`` of them.
     func ids<Name>(
         in folder: borrowing SharedFolder, as kind: SyncBytes<Name>.Type
     ) throws(SystemError) -> [SyncBytes<Name>] {
@@ -247,7 +248,7 @@ extension FolderStore {
         }
     }
 
-    /// Replaces what has the name: if that has other bytes, it is damaged.
+    /// Replaces a file of that name: one with other bytes is damaged.
     func write(
         _ bytes: [UInt8], as name: String, in folder: borrowing SharedFolder
     ) throws(SystemError) {
@@ -310,7 +311,8 @@ extension StorePlace {
         }
     }
 
-    /// Whether a file of that name may be in this place: a roster has no parts, and few numbers.
+    /// Whether a file of that name may be in this place: a roster has no parts, and its numbers are
+    /// limited.
     package func mayHold(_ name: StoredName) -> Bool {
         switch self {
         case .roster: name.part == nil && name.number <= UInt64(RosterEntry.maximalNumber)
@@ -339,8 +341,8 @@ extension KeychainFailure {
     }
 }
 
-/// Waiting for changes: inotify(7), and a hint to look everywhere each minute, because some file
-/// systems report no changes that other machines make.
+/// Waits for changes with inotify(7). Also reports a change each minute, because some file systems
+/// do not report the changes of other machines.
 extension FolderStore {
     /// The state between two waits.
     struct Watching {
@@ -368,7 +370,7 @@ extension FolderStore {
             watching.nextScan = Deadline(after: Self.scanInterval)
             return true
         }
-        // They may have changed between the last list and the beginning of the watch.
+        // The new folders may have changed between the last listing and the start of the watch.
         guard fresh.isEmpty else { return true }
         let limit = limit.ending(at: min(limit.deadline, watching.nextScan))
         switch watching.events?.wait(within: limit) {
@@ -383,7 +385,7 @@ extension FolderStore {
 
     /// Watches these folders.
     ///
-    /// - Returns: Those that were not watched before; nil if nothing of the circle was.
+    /// - Returns: The folders that were not watched before; nil if none of the circle was.
     private func watch(
         _ folders: Set<String>, of circle: CircleID, _ watching: inout Watching
     ) -> Set<String>? {
@@ -391,7 +393,7 @@ extension FolderStore {
         watching.circle = circle
         if watching.events == nil { watching.events = try? FolderEvents() }
         guard let fresh = watching.events?.watch(folders) else {
-            // Other code has closed the descriptor, or the user has no more of them.
+            // Other code has closed the descriptor, or the user has no inotify instance left.
             let hadEvents = watching.events != nil
             watching.events = nil
             return isNew || hadEvents ? nil : []

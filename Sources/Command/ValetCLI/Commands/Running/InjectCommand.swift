@@ -4,7 +4,6 @@
 
 internal import ValetSealing
 
-/// `valet inject`.
 enum InjectCommand {
     private static let format = OptionDeclaration(
         name: "format", valueName: "FORMAT",

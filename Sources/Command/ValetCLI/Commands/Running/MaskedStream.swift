@@ -9,17 +9,17 @@ internal import ValetSealing
 struct MaskedStream {
     /// The most that one read takes.
     static let bufferByteCount = 32 << 10
-    /// Without a file description of our own, a write may wait. A pipe takes this many bytes if it
-    /// takes any; a terminal may not, but small pieces make a long wait unlikely.
+    /// Without a file description of our own, a write may wait. A pipe that takes any bytes takes
+    /// this many; a terminal may not, but small pieces make a long wait unlikely.
     private static let pieceByteCount = (pipe: 4096, other: 512)
 
     /// Where the output comes from; −1 after its end.
     private(set) var source: Int32
     /// The standard stream that it goes to.
     let number: Int32
-    /// Why it could not be written; 0 if it could.
+    /// The `errno` of a failed write; 0 if none has failed.
     private(set) var failure: Int32 = 0
-    /// What waits until the receiver takes it.
+    /// Output that waits until the receiver takes it.
     private var pending: [UInt8] = []
     private var mask: OutputMask
     private let target: Int32
@@ -32,7 +32,7 @@ struct MaskedStream {
         _ = fcntl(source, F_SETFL, fcntl(source, F_GETFL) | O_NONBLOCK)
         var status = stat()
         let kind = unsafe fstat(number, &status) == 0 ? status.st_mode & S_IFMT : 0
-        // Another description, so that the mode of the caller's one does not change.
+        // A file description of our own, so that O_NONBLOCK does not apply to the caller's.
         let flags = O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
         let own =
             kind == S_IFIFO || kind == S_IFCHR

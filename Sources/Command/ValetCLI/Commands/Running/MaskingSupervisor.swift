@@ -10,15 +10,16 @@ internal import ValetSystem
 /// If standard input and an output are terminals, the program gets a terminal of its own: see
 /// ``ProgramTerminal`` and ``ProgramProcess``. Otherwise it stays in the process group of this
 /// process: the real terminal stops, continues and interrupts both, and an output that is a
-/// terminal is replaced by one that only takes output. This process passes all signals on, and
-/// stops by the signal that has stopped the program, so that a shell reports the same as without
-/// it.
+/// terminal is replaced by a pseudoterminal that only takes output. This process passes all signals
+/// on, and stops by the signal that has stopped the program, so that a shell reports the same as
+/// without `--mask`.
 struct MaskingSupervisor {
-    /// The most that a pipe holds: what the program has written is among as many bytes.
+    /// The most that a pipe holds. Once the program has ended, what it wrote itself is within the
+    /// next that many bytes.
     private static let pipeByteCount = 1 << 20
     /// How long output may wait for its receiver after a signal has ended the program.
     private static let grace = Duration.milliseconds(500)
-    /// How often a job in the background looks whether it is in the foreground now.
+    /// How often a background job checks whether it is in the foreground now, in milliseconds.
     private static let pause: Int32 = 200
 
     private let launch: ProgramLaunch
@@ -108,8 +109,8 @@ struct MaskingSupervisor {
         return pair
     }
 
-    /// Blocks all signals, and makes the file that delivers them. A signal that the caller ignores
-    /// comes, too: the program may handle it, and SIGCHLD is needed here.
+    /// Blocks all signals, and makes the file that delivers them. It also delivers signals that the
+    /// caller ignores: the program may handle them, and SIGCHLD is needed here.
     private mutating func takeSignals() throws(CLIError) {
         var taken = sigset_t()
         unsafe sigfillset(&taken)
@@ -159,7 +160,7 @@ struct MaskingSupervisor {
             if process.reports < 0 { look(at: process) }
             return
         }
-        // A write to a closed stream sends one to this process alone.
+        // A write to a closed stream sends SIGPIPE to this process alone.
         if number == SIGPIPE, sender == getpid() { return }
         isAskedToEnd = isAskedToEnd || Self.ends(number)
         guard let terminal else {
@@ -206,7 +207,7 @@ struct MaskingSupervisor {
         }
     }
 
-    /// Notes that the program has ended, or stops as the program was stopped.
+    /// Records that the program has ended, or stops this process as the program was stopped.
     private mutating func take(_ state: Int32, of process: ProgramProcess) {
         guard state & 0xFF == 0x7F else {
             status = state
@@ -238,8 +239,8 @@ struct MaskingSupervisor {
 
     // MARK: Ending
 
-    /// Copies the rest of the program's output. Returns if only programs that it has started go on
-    /// writing, or if the output is not read after a signal.
+    /// Copies the rest of the program's output. Stops early when only programs that the program has
+    /// started go on writing, or when nobody reads the output after a signal.
     private mutating func drain() {
         var byteCount = 0
         while !streams.allSatisfy(\.isDone) {

@@ -2,8 +2,8 @@
 
 internal import ValetSealing
 
-/// Replaces secrets in a stream of output, also those that come in pieces. ``MaskedStream`` has
-/// one.
+/// Replaces secrets in a stream of output, also secrets that arrive in several pieces.
+/// ``MaskedStream`` has a mask.
 ///
 /// A byte waits as long as it may belong to a secret, however long that takes. Matches that
 /// overlap are hidden as one.
@@ -27,14 +27,14 @@ struct OutputMask {
     /// All texts to hide, one after the other.
     private let texts: SecretValue
     private let ranges: [Range<Int>]
-    /// For each position of `texts`, how much of the beginning of its text ends there again: the
-    /// table of Knuth, Morris and Pratt.
+    /// The failure table of Knuth, Morris and Pratt: for each position in `texts`, the length of
+    /// the longest proper prefix of its text that ends there.
     private var borders: [Int32]
-    /// The texts that begin with each byte.
+    /// For each byte, the texts that begin with it.
     private var byFirst = [[Int]](repeating: [], count: 256)
-    /// How many bytes of each text are at the end of the output so far.
+    /// For each text, the length of its longest proper prefix that ends the output so far.
     private var matched: [Int]
-    /// The texts of which there is a beginning.
+    /// The texts of which at least one byte is matched.
     private var active: [Int] = []
     /// The waiting output, with what is known of each byte.
     private var held: [UInt8] = []
@@ -83,7 +83,7 @@ struct OutputMask {
     /// Whether output waits, because it may be the beginning of a secret.
     var isHolding: Bool { !held.isEmpty }
 
-    /// Whether a secret, with each of its lines that says something, is hidden.
+    /// Whether the secret, and each of its lines with a letter or digit, is hidden.
     static func hides(_ secret: SecretValue) -> Bool {
         secret.byteCount <= longestByteCount && HiddenForms.isComplete(secret)
     }
@@ -105,7 +105,7 @@ struct OutputMask {
         }
         var waiting = active.reduce(0) { max($0, matched[$1]) }
         if isEnd {
-            // Blanks and line ends at its end say nothing.
+            // Blanks and line ends at the end of the match reveal nothing.
             var count = waiting
             while count > 0, HiddenForms.isSpace(held[held.count - waiting + count - 1]) {
                 count -= 1
@@ -121,7 +121,7 @@ struct OutputMask {
         emit(held.count - waiting, into: &output)
     }
 
-    /// Finds the texts that continue, begin or end with a byte.
+    /// Advances the matches of all texts by one byte, and hides those that are complete.
     private mutating func step(_ byte: UInt8, _ text: Span<UInt8>) {
         let starting = byFirst[Int(byte)]
         guard !active.isEmpty || !starting.isEmpty else { return }
@@ -147,7 +147,7 @@ struct OutputMask {
         active = going
     }
 
-    /// Hides bytes, together with hidden ranges that they overlap.
+    /// Hides bytes, as one range with hidden ranges that they overlap.
     private mutating func hide(_ range: Range<Int>) {
         if fates[range.lowerBound] == .shown { fates[range.lowerBound] = .replaced }
         for position in range.dropFirst() { fates[position] = .hidden }
@@ -205,7 +205,8 @@ private enum HiddenForms {
         }
     }
 
-    /// The secret, trimmed, with this end of its lines; nil if it has one line, or these ends.
+    /// The trimmed secret with `ending` as its line ends; nil if it has one line, or these line
+    /// ends.
     private static func withLineEnds(_ secret: SecretValue, _ ending: [UInt8]) -> SecretValue? {
         secret.withBytes { bytes in
             let range = trimmed(bytes, 0..<bytes.count)

@@ -8,7 +8,7 @@ internal import ValetCLinux
 internal import ValetSealing
 internal import ValetSystem
 
-/// How programs treat signals if nothing stood between them and the caller of this command.
+/// The signals that a program ignores and blocks if the caller of this command starts it directly.
 struct CallersSignals {
     let ignored: sigset_t
     let mask: sigset_t
@@ -32,11 +32,11 @@ struct CallersSignals {
 
 /// A program with its words, its environment, and the files in memory that it inherits.
 @safe struct ProgramLaunch {
-    /// The program and its arguments, as the caller wrote them. They may not be UTF-8.
+    /// The program and its arguments, as the caller wrote them. They need not be UTF-8.
     private let words: [UnsafeMutablePointer<CChar>?]
     /// `NAME=VALUE` with a zero at the end; later ones replace inherited variables.
     private var variables: [(name: String, text: SecretValue)] = []
-    /// Variables with the path of a file in memory, and its descriptor.
+    /// Variables that hold the path of a file in memory, each with the file's descriptor.
     private var files: [(name: String, number: Int32)] = []
 
     /// - Parameter count: How many of the last words of the command line belong to the program.
@@ -118,7 +118,7 @@ struct CallersSignals {
         return found
     }
 
-    /// Becomes the program. Returns only with the system's reason why it could not.
+    /// Replaces this process with the program. Returns only if that fails, with `errno`.
     func become(_ signals: CallersSignals) -> Int32 {
         var launch = self
         for (name, number) in files {

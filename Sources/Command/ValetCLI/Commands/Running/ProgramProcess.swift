@@ -11,8 +11,8 @@ internal import ValetCLinux
 /// programs that it has started.
 struct ProgramProcess {
     let identifier: pid_t
-    /// Brings a status as `waitpid` reports it whenever the program was stopped or has ended; −1
-    /// if it is a child of this process.
+    /// The pipe that brings a status, as `waitpid` reports it, whenever the program was stopped or
+    /// has ended; −1 if the program is a child of this process.
     let reports: Int32
     /// The leader ends when every copy of this descriptor is closed.
     private let lifeline: Int32
@@ -119,7 +119,7 @@ private struct Child {
     ///   - terminal: The terminal whose foreground it takes; −1 without one.
     func become(parent: pid_t, terminal: Int32) -> Never {
         _ = valet_die_with_parent()
-        // The parent may have ended before.
+        // The parent may have ended before that call.
         if getppid() != parent { _exit(1) }
         if terminal >= 0 {
             setpgid(0, 0)
@@ -162,7 +162,7 @@ private struct SessionLeader {
         watch(program, ends)
     }
 
-    /// Closes the ends whose closing other processes wait for.
+    /// Closes the ends of pipes that other processes wait to see closed.
     private func closeOthers(_ ends: Int32) {
         let null = unsafe open("/dev/null", O_RDWR)
         for number in Int32(0)...2 { dup2(null, number) }

@@ -8,7 +8,7 @@ internal import ValetSystem
 
 /// Collects the variables of a program, and the secrets in them. ``RunCommand`` makes one.
 struct ProgramSecrets {
-    /// How long a file of variables that is a pipe may take.
+    /// How long reading a file of variables may take if the file is a pipe.
     private static let patience = Duration.seconds(30)
 
     let context: Context
@@ -23,7 +23,8 @@ struct ProgramSecrets {
         self.context = context
     }
 
-    /// The secret that a reference names, which the program gets.
+    /// Resolves a reference to the secret that the program gets, and adds the secret to
+    /// ``secrets``.
     mutating func value(of reference: String) throws(CLIError) -> SecretValue {
         let value = try resolver.value(of: reference)
         secrets.append(value)
@@ -105,7 +106,8 @@ struct ProgramSecrets {
     /// Sets a variable for every secret of a valet, except those whose names or values no variable
     /// can have.
     ///
-    /// - Parameter scope: The valet: all accessibilities and kinds, unless it chooses.
+    /// - Parameter scope: The valet. It covers all accessibilities and kinds unless it chooses
+    ///   some.
     mutating func setAll(of scope: Scope) throws(CLIError) {
         let keychain = try resolver.keychain(for: scope.requester)
         let place = scope.place(of: keychain)

@@ -9,9 +9,9 @@ internal import ValetCLinux
 /// real one. While the program runs, the real terminal passes on every key and every byte
 /// unchanged.
 struct ProgramTerminal {
-    /// The end of this process.
+    /// This process's end of the program's terminal.
     let own: Int32
-    /// The real terminal, for calls that do not wait.
+    /// A descriptor of the real terminal that does not block.
     let outer: Int32
     /// The settings of the real terminal before the program.
     private(set) var settings: termios
@@ -52,7 +52,7 @@ struct ProgramTerminal {
         if tcgetpgrp(outer) == getpgrp() { _ = unsafe tcsetattr(outer, TCSANOW, &settings) }
     }
 
-    /// What to wait for: keys, or room for those that wait.
+    /// What to poll for: keys, or room in the program's terminal for keys that wait.
     var requests: [pollfd] {
         let isReading = isEntered && !isGone && keys.isEmpty
         return [

@@ -99,7 +99,8 @@ struct SecretReference: Hashable, Sendable {
         return zip(scheme.utf8, position..<position + length).allSatisfy { $0 == bytes[$1] }
     }
 
-    /// The text without percent signs; nil if they are malformed, or a null byte is in it.
+    /// The text with its percent-encoding decoded; nil if that is malformed, or if the result has a
+    /// null byte.
     private static func decoded(_ text: Substring) -> String? {
         let text = SecretValue(copying: Array(text.utf8).span).percentDecoded?.publicText
         return text?.utf8.contains(0) == true ? nil : text
@@ -134,7 +135,8 @@ final class ReferenceResolver {
 
     /// `template` with a secret in place of each `{{ valet:… }}`.
     ///
-    /// - Parameter place: Where the template is; nil if errors name a line and a column of it.
+    /// - Parameter place: The place that errors name; if nil, they name the line and the column in
+    ///   the template.
     func fill(_ template: SecretValue, at place: String? = nil) throws(CLIError) -> FilledText {
         let found = template.withBytes(TemplateReferences.init)
         func located(_ offset: Int) -> String {

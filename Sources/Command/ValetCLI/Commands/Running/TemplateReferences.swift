@@ -65,8 +65,8 @@ struct TemplateReferences {
         return "line \(line), column \(column)"
     }
 
-    /// Whether braces that are no reference name one: `{{ secret "valet:key" }}`. Inner braces are
-    /// judged by themselves.
+    /// Whether braces that are not a reference contain one: `{{ secret "valet:key" }}`. Braces
+    /// inside them are judged separately.
     private static func mentionsReference(_ bytes: Span<UInt8>, _ start: Int) -> Bool {
         var (position, mentions) = (start + 2, false)
         while position < bytes.count, bytes[position] != UInt8(ascii: "\n") {
@@ -113,7 +113,7 @@ private struct Opening {
     }
 
     /// The reference, the position after its braces, and whether blanks after it are dropped; nil
-    /// if it is not UTF-8, has no end on its line, or its quote has none.
+    /// if it is not UTF-8, does not end on its line, or begins with a quote that is not closed.
     func reference(_ bytes: Span<UInt8>) -> (text: String, end: Int, trims: Bool)? {
         var end = start
         while end < bytes.count, bytes[end] != UInt8(ascii: "\n"),
