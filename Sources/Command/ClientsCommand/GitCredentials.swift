@@ -184,7 +184,6 @@ struct GitRequest {
         username = fields.texts["username"]
         isEphemeral = ["1", "true", "yes", "on"].contains(fields.texts["ephemeral"] ?? "")
         knowsAuthtype = fields.capabilities.contains("authtype")
-        // A password would be kept without end.
         if let date = fields.texts["password_expiry_utc"], Int64(date) == nil {
             throw .usage("git's password_expiry_utc is not a number")
         }

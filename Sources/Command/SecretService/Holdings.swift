@@ -96,7 +96,7 @@ struct Holdings: Sendable {
         item.accessGroup == DesktopItem.group ? SecretRecord(item) : SharedItems.record(item)
     }
 
-    /// The ids of the items of a collection; nil if they have to be opened for that.
+    /// The ids of the items of a collection; nil if that takes opening them, or fails.
     func itemsWithoutOpening(of collection: String) -> [String]? {
         shared[collection] == nil ? try? items(of: collection).ids(having: nil) : nil
     }

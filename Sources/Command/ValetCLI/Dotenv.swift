@@ -221,7 +221,7 @@ private struct DotenvReader {
             }
             return found
         }
-        // Other dialects know no backticks: they are quotes only if they enclose the value.
+        // Some dialects know no backticks: they are quotes only if they enclose the value.
         if quote == UInt8(ascii: "`"), let end = end(of: quote, bytes),
             let found = quoted(bytes, before.position + 1..<end, isLiteral: true)
         {

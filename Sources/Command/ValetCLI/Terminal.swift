@@ -83,8 +83,8 @@ struct Terminal: Console {
 
     /// Replaces this process by the program `name`, with the command line of this process except
     /// the words at the indices `places`; index 0 is this program's own name. Looks for the program
-    /// in the folder of this one and in `/usr/libexec/valet`, never in `$PATH`. Returns if it is in
-    /// neither folder.
+    /// in the folder of this one and in `/usr/libexec/valet`, never in `$PATH`. Returns if the
+    /// program cannot be run from either.
     static func become(program name: String, without places: Set<Int>, like console: any Console) {
         // The program would take an ignored SIGPIPE for the wish of its caller.
         if let terminal = console as? Terminal, !terminal.reportsBrokenPipe {

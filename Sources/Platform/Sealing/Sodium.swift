@@ -2,9 +2,9 @@
 
 internal import ValetCSodium
 
-/// Safe calls of libsodium. This is the only file of the module that names it or uses a pointer.
+/// Safe calls of libsodium's ciphers and hashes.
 ///
-/// `SecretMemory` initialises libsodium, and every key was made there first.
+/// `Libsodium.start()` initialises libsodium: every key lies in memory that it has made.
 @usableFromInline enum Sodium {
     static let tagByteCount = Int(crypto_aead_xchacha20poly1305_ietf_ABYTES)
     static let nonceByteCount = Int(crypto_aead_xchacha20poly1305_ietf_NPUBBYTES)

@@ -16,7 +16,7 @@ package final class FairLock: Sendable {
 
     /// Waits for the lock.
     ///
-    /// - Returns: `false` once the deadline has passed.
+    /// - Returns: `false` if the deadline passes before the lock is free.
     package func acquire(before deadline: Deadline) -> Bool {
         let waiter: Waiter? = state.withLock { state in
             guard state.isHeld else {
@@ -68,7 +68,7 @@ package final class FairLock: Sendable {
 
     /// Waits until ``wake()`` was called, or the deadline has passed.
     ///
-    /// - Returns: `false` once the deadline has passed.
+    /// - Returns: `false` if the deadline passes before the lock is free.
     package func wait(until deadline: Deadline) -> Bool {
         while unsafe valet_semaphore_wait(semaphore, deadline.nanoseconds) != 0 {
             guard errno == EINTR else { return false }

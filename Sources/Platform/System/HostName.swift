@@ -7,7 +7,7 @@ package enum HostName {
     /// The form that browsers compare: small letters, international names in ASCII, IPv6 addresses
     /// at their shortest and in brackets, no dot at the end.
     ///
-    /// Text that is no name of a server only loses its capitals: git may keep passwords for it.
+    /// Text that is no name of a server is kept in lower case: git may keep passwords for it.
     package static func canonical(_ text: String) -> String {
         if let address = address(text) { return address }
         var name = text

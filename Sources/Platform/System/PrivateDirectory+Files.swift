@@ -60,8 +60,9 @@ extension PrivateDirectory {
         try sync()
     }
 
-    /// Renames a file, in one step for all readers. With `syncing`, the new name is on disk when
-    /// this returns.
+    /// Renames a file: in one step for all readers, unless the file system has no rename to an
+    /// unused name (``FileDescriptor/rename(_:toUnused:mayLink:)``). With `syncing`, the new name
+    /// is on disk when this returns.
     ///
     /// - Throws: ``SystemError``: `missing`; `alreadyExists` unless `replacing`; `readOnly`, …
     package func rename(

@@ -22,8 +22,8 @@ enum Spawning {
         return unsafe start(words, variables, streams, detached: isDetached, &child)
     }
 
-    /// Starts a program with the streams and signals of this process, and its environment with
-    /// `changes`.
+    /// Starts a program with the streams of this process, and its environment with `changes`. No
+    /// signal is blocked, and SIGPIPE ends it.
     ///
     /// - Returns: 0 or `errno`.
     static func start(

@@ -34,7 +34,7 @@ package struct OwnLog: Sendable {
     /// The number up to which each other device has read this log, by the first half of the
     /// device's id.
     var named: [UInt64: UInt64] = [:]
-    /// Whether the log still has to begin with a batch.
+    /// Whether a batch has to come next: at the log's beginning, and after an abandoned base.
     package internal(set) var owesBatch: Bool
     /// Whether a base must follow, whatever the weight of the batches.
     package internal(set) var owesBase: Bool

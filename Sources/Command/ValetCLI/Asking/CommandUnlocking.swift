@@ -96,7 +96,6 @@ struct CommandUnlocking {
 
     private static let offer =
         "The keychain is locked. Its passcode unlocks it for this command; Ctrl-D leaves it locked."
-    /// A secret is not asked for if the typed text would be visible.
     private static let question =
         "Keep it unlocked for other programs, too: no (Enter), for a time (15m, 8h), or until "
         + "'valet lock' (u)? "

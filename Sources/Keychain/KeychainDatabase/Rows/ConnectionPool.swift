@@ -42,7 +42,7 @@ package final class ConnectionPool: Sendable {
     let seenChange = Lock<FolderChange?>(nil)
 
     package static let opening = "open the keychain"
-    /// Idle connections beyond this number are closed: as many as threads read at once.
+    /// Idle connections beyond this number are closed.
     private static let keptReaderCount = 8
     /// In nanoseconds: how long a read may still see a database that was replaced.
     private static let lookInterval: Int64 = 100_000_000

@@ -33,7 +33,7 @@ extension ItemResult {
 package enum PresenceDemand: Hashable, Sendable {
     /// Proofs for all of these access controls, none of them twice.
     case proofs([AccessControl])
-    /// The passwords that open these boxes, none of them twice.
+    /// The passwords that open these boxes.
     case passwords([PassphraseBox])
     /// A password for values that are not sealed under one yet.
     case newPassword

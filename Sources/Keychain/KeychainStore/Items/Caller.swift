@@ -60,7 +60,8 @@ extension Caller {
 
     /// The group that a new or moved item goes to.
     ///
-    /// - Throws: ``KeychainFailure/Code/missingEntitlement`` for a group that the caller lacks.
+    /// - Throws: ``KeychainFailure/Code/missingEntitlement`` for a group that the caller lacks, and
+    ///   without any group that it may write.
     package func group(
         writing group: AccessGroup?, during operation: String
     ) throws(KeychainFailure) -> AccessGroup {

@@ -67,7 +67,7 @@ struct LockPage: Sendable {
         return try? LockMark(copying: bytes)
     }
 
-    /// Writes a whole page with new marks. The caller holds the lock of writers, or locks.
+    /// Writes a whole page with new marks. The caller holds the lock of writers.
     func make() throws(SystemError) -> LockMarks {
         let marks = LockMarks.random()
         var bytes = Self.head(marks)

@@ -181,7 +181,7 @@ internal import ValetKeychainModel
 /// Attributes of the public key of a pair that is being made.
 @safe nonisolated(unsafe) public let kSecPublicKeyAttrs = constant("public")
 
-// What a search matches and returns, and where values are. Those of certificates have no effect.
+// What a search matches and returns, and where values are.
 
 /// How many items to return: a number, `kSecMatchLimitOne` or `kSecMatchLimitAll`.
 @safe nonisolated(unsafe) public let kSecMatchLimit = constant(SecItemKey.limit)

@@ -201,7 +201,7 @@ open class LAContext: NSObject, @unchecked Sendable {
     /// The kind of biometry that the machine has a reader for.
     open var biometryType: LABiometryType { authenticator.hasReader ? .touchID : .none }
 
-    /// Bytes that change with the enrolled fingers. Set when a policy that needs biometry was
+    /// Bytes that change with the enrolled fingers. Set when a policy with biometry was
     /// evaluated, or found possible.
     open var evaluatedPolicyDomainState: Data? {
         authenticator.settings.domainState.map { Data($0) }

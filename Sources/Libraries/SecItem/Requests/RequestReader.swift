@@ -62,7 +62,7 @@ struct RequestReader {
 
     /// Reads the second dictionary of an update, which may hold only attributes and a value.
     ///
-    /// Every other key is `noSuchAttribute` (spec/secitem.md §6).
+    /// Other keys are `noSuchAttribute`, except those that every call ignores (spec/secitem.md §6).
     init(changes dictionary: NSDictionary, of itemClass: ItemClass) throws(KeychainFailure) {
         let dictionary = try Self.contents(of: dictionary, for: .update)
         self.call = .update

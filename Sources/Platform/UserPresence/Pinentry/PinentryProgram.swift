@@ -113,7 +113,7 @@ enum ChildEnvironment {
         "TERM", "LANG", "LC_ALL", "LC_CTYPE", "LC_MESSAGES",
     ]
 
-    /// `NAME=value` of the variables that it needs for a window, and no others.
+    /// `NAME=value` of the variables that it needs for a window or a terminal, and no others.
     static func variables(from environment: Environment) -> [String] {
         ["PATH=" + path]
             + names.compactMap { name in environment.value(name).map { name + "=" + $0 } }

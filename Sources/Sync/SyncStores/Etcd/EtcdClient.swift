@@ -9,8 +9,9 @@ internal import ValetSystem
 /// Calls etcd's JSON gateway: tries one server after the other, authenticates, and says what went
 /// wrong. One thread uses it at a time.
 ///
-/// Every request may be repeated: transactions have conditions, and everything else overwrites
-/// bytes with the same bytes. So if one server does not answer, the next one is asked.
+/// Every request may be repeated: transactions have conditions, a lease that nobody uses ends by
+/// itself, and everything else overwrites bytes with the same bytes. So if one server does not
+/// answer, the next one is asked.
 final class EtcdClient {
     struct Call {
         let path: String

@@ -231,7 +231,7 @@ extension HTTPConnection {
 /// The functions of libcurl. The library is loaded when a connection is made and stays loaded, so
 /// that only a program that uses an etcd store needs it.
 ///
-/// The names omit `curl_`. The types are those of libcurl 7.68 and newer.
+/// The types are those of libcurl 7.68 and newer.
 @unsafe struct CurlLibrary {
     typealias Handle = UnsafeMutableRawPointer
 

@@ -352,7 +352,7 @@ extension FolderStore {
         var nextScan = Deadline.immediately
     }
 
-    /// The most folders that are watched. The scans find what changes in others.
+    /// No more folders are watched from this number on. The scans find what changes in others.
     private static let folderCount = 4096
     private static let scanInterval = Duration.seconds(60)
 

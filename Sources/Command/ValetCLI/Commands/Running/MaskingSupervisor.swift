@@ -14,8 +14,8 @@ internal import ValetSystem
 /// on, and stops by the signal that has stopped the program, so that a shell reports the same as
 /// without `--mask`.
 struct MaskingSupervisor {
-    /// The most that a pipe holds. Once the program has ended, what it wrote itself is within the
-    /// next that many bytes.
+    /// The most that a pipe holds. Once the program has ended, this many more bytes are read, of
+    /// both streams together, unless some are pending.
     private static let pipeByteCount = 1 << 20
     /// How long output may wait for its receiver after a signal has ended the program.
     private static let grace = Duration.milliseconds(500)
