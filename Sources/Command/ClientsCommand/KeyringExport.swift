@@ -134,7 +134,7 @@ struct KeyringExport: ~Copyable {
         var paths: [String] = []
         for path in found {
             guard let entry = try keyring.entry(path),
-                Keyring.Entry.withoutGeneralSchema(entry.lookup) == wanted
+                entry.lookup == wanted
             else { continue }
             paths.append(path)
         }

@@ -204,7 +204,8 @@ struct Keyring: ~Copyable {
                         _ = answer.inside("v", "b") { entry.isLocked = answer.flag() ?? true }
                     case "Attributes":
                         _ = answer.inside("v", "a{ss}") {
-                            entry.lookup = answer.dictionary(atMost: 1_000) ?? [:]
+                            entry.lookup = Entry.withoutGeneralSchema(
+                                answer.dictionary(atMost: 1_000) ?? [:])
                         }
                     default: _ = answer.skip("v")
                     }
@@ -238,13 +239,11 @@ struct Keyring: ~Copyable {
     struct Entry {
         fileprivate(set) var label = ""
         fileprivate var isLocked = true
-        /// The attributes by which programs look for it.
+        /// The attributes by which programs look for it, ``withoutGeneralSchema(_:)``.
         fileprivate(set) var lookup: [String: String] = [:]
 
         /// The schema of items that have none of their own. GNOME Keyring reports it only at times.
         private static let generalSchema = "org.freedesktop.Secret.Generic"
-
-        private var attributes: [String: String] { Self.withoutGeneralSchema(lookup) }
 
         static func withoutGeneralSchema(_ lookup: [String: String]) -> [String: String] {
             lookup.filter { $0.key != "xdg:schema" || $0.value != generalSchema }
@@ -254,32 +253,32 @@ struct Keyring: ~Copyable {
         fileprivate func item(_ value: SecretValue) -> ImportedItem {
             let source = label.isEmpty ? "an item without a label" : label
             if let item = itemOfHelper(value, source) ?? itemOfServer(value, source) { return item }
-            if let service = attributes["service"], let account {
+            if let service = lookup["service"], let account {
                 var item = ImportedItem(service: service, account: account, value, from: source)
                 item.attributes[.label] = .text(label)
                 return item
             }
             var item = ImportedItem(
-                service: attributes["xdg:schema"] ?? "Secret Service", account: source, value,
+                service: lookup["xdg:schema"] ?? "Secret Service", account: source, value,
                 from: source)
             item.attributes[.comment] = .text(comment)
             return item
         }
 
         private var account: String? {
-            attributes["user"] ?? attributes["username"] ?? attributes["account"]
+            lookup["user"] ?? lookup["username"] ?? lookup["account"]
         }
 
         /// An item of docker's helper or of Git Credential Manager.
         private func itemOfHelper(_ value: SecretValue, _ source: String) -> ImportedItem? {
-            let schema = attributes["xdg:schema"]
-            if let url = attributes["server"],
-                schema == "io.docker.Credentials" || attributes["docker_cli"] == "1"
-                    || attributes["label"] == "Docker Credentials"
+            let schema = lookup["xdg:schema"]
+            if let url = lookup["server"],
+                schema == "io.docker.Credentials" || lookup["docker_cli"] == "1"
+                    || lookup["label"] == "Docker Credentials"
             {
                 return ImportedItem(dockerAt: url, account: account ?? "", value, from: source)
             }
-            return attributes["service"].flatMap { service in
+            return lookup["service"].flatMap { service in
                 ImportedItem(
                     gitService: service,
                     isAnyNamespace: schema == "com.microsoft.GitCredentialManager",
@@ -288,25 +287,25 @@ struct Keyring: ~Copyable {
         }
 
         private func itemOfServer(_ value: SecretValue, _ source: String) -> ImportedItem? {
-            guard let server = attributes["server"], !server.isEmpty, let place = place(server)
+            guard let server = lookup["server"], !server.isEmpty, let place = place(server)
             else { return nil }
             var item = ImportedItem(
                 place, account: account ?? "", kind: .standard, value, from: source)
-            item.attributes[.securityDomain] = .text(attributes["domain"] ?? "")
+            item.attributes[.securityDomain] = .text(lookup["domain"] ?? "")
             return item
         }
 
         /// The place of a server, which some programs write as an address.
         private func place(_ server: String) -> LoginPlace? {
-            let path = attributes["object"] ?? ""
+            let path = lookup["object"] ?? ""
             if server.utf8.contains(UInt8(ascii: "/")) {
                 guard let address = LoginAddress(server), address.scheme != nil, !address.hasUser
                 else { return nil }
                 return LoginPlace(address, path: path.isEmpty ? address.path : path)
             }
-            let scheme = attributes["protocol"].flatMap { $0.isEmpty ? nil : $0 } ?? "https"
+            let scheme = lookup["protocol"].flatMap { $0.isEmpty ? nil : $0 } ?? "https"
             // Programs write 0, or nothing, for no port.
-            guard let port = attributes["port"], !port.isEmpty, port != "0" else {
+            guard let port = lookup["port"], !port.isEmpty, port != "0" else {
                 return LoginPlace(scheme: scheme, host: server, path: path)
             }
             guard let number = UInt16(port), port.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 })
@@ -316,7 +315,7 @@ struct Keyring: ~Copyable {
 
         /// The attributes by which programs look for the item.
         private var comment: String {
-            attributes.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+            lookup.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
                 .joined(separator: ", ")
         }
     }
