@@ -211,8 +211,8 @@ var products: [Product] = [
         library(
             "ValetCLI",
             [
-                "CLinux", "KeychainModel", "KeychainServices", "KeychainStore",
-                "Sealing", "System", "UserPresence",
+                "CLinux", "KeychainModel", "KeychainServices", "KeychainStore", "Sealing", "System",
+                "UserPresence",
             ]),
         library(
             "CInterface",
@@ -229,8 +229,8 @@ var products: [Product] = [
         library(
             "SecretService",
             [
-                "KeychainModel", "KeychainServices", "KeychainStore", "Sealing",
-                "System", "ValetCLI",
+                "KeychainModel", "KeychainServices", "KeychainStore", "Sealing", "System",
+                "ValetCLI",
             ]),
         program("ValetCommand", ["ClientsCommand", "SecretService", "ValetCLI"]),
         program(

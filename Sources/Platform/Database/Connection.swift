@@ -149,7 +149,8 @@ extension Connection {
             // SQLite has no code of its own for a header with another format of the schema.
             if hint == "unsupported file format" {
                 hasMetDamage = true
-                return SystemError(.corrupt, during: operation, path: path)
+                return SystemError(
+                    .corrupt, during: operation, path: path, cause: (code, nil))
             }
         }
         return SystemError(

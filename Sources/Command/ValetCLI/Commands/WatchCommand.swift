@@ -106,8 +106,7 @@ private struct Watcher {
                 left -= isFirst ? 0 : 1
                 if count > 0, left == 0 { return }
             }
-            watch.wait(atMost: remaining, until: end)
-            guard !end.hasPassed else { return }
+            guard watch.wait(atMost: remaining, until: end) else { return }
         }
     }
 

@@ -44,12 +44,15 @@ package struct ItemWatch: Sendable {
     /// Waits for a change.
     ///
     /// - Parameter remaining: When the keychain locks by itself.
-    package func wait(atMost remaining: Duration?, until end: Deadline = .never) {
+    /// - Returns: Whether to look once more: false if `end` passed before it began to wait.
+    @discardableResult
+    package func wait(atMost remaining: Duration?, until end: Deadline = .never) -> Bool {
         // Sleeps nine times as long as the look took, so that looks take at most a tenth of the
         // time, even in a large keychain that changes all the time.
         _ = end.sleep(atMost: max(Self.gathering, (Deadline.now &- begin) &* 9))
-        guard !end.hasPassed else { return }
+        guard !end.hasPassed else { return false }
         let pause = canHear ? Self.longPause : Self.shortPause
         watch.wait(atMost: min(pause, remaining ?? pause, end.remaining))
+        return true
     }
 }

@@ -55,8 +55,10 @@ private struct AccountList {
             lists.append(list)
         }
         found.damage = found.damage ?? lists.compactMap(\.found.damage).first
-        if lists.count == 1, found.items.isEmpty {
-            found.items = lists[0].found.items
+        guard lists.count > 1 else {
+            let items = lists.first?.found.items ?? []
+            // Not copied if they are the first.
+            found.items = found.items.isEmpty ? items : found.items + items
             return
         }
         let all = zip(lists.flatMap(\.numbers), lists.flatMap(\.found.items))
