@@ -280,7 +280,7 @@ def named_reader(world):
         stdout=subprocess.PIPE)
     expect(reader.stdout.readline() == b"reading\n", "it does not read")
     expect(str(reader.pid) not in world.doctor(), "named at once")
-    os.kill(reader.pid, signal.SIGSTOP)
+    support.stop(reader)
     found = world.doctor()
     expect(f"process {reader.pid} (python3) is stopped while it reads" in found, found)
     expect(f"kill -CONT {reader.pid}" in found and str(agent.pid) not in found, found)

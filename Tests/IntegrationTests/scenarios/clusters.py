@@ -9,6 +9,7 @@ import socket
 import subprocess
 import time
 
+import support
 from support import expect, need
 
 
@@ -70,7 +71,7 @@ class Cluster:
         self.servers[index] = None
 
     def stop(self, index):
-        os.kill(self.servers[index].pid, signal.SIGSTOP)
+        support.stop(self.servers[index])
 
     def go_on(self, index):
         os.kill(self.servers[index].pid, signal.SIGCONT)

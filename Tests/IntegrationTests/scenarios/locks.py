@@ -4,7 +4,7 @@
 import os
 import signal
 
-from support import EVERY_USER, expect, scenario
+from support import EVERY_USER, expect, scenario, stop
 
 
 @scenario
@@ -13,7 +13,7 @@ def stopped_holder(world):
     world.fill("a")
     holder = world.agent()
     holder.do(f"hold {world.home}")
-    os.kill(holder.pid, signal.SIGSTOP)
+    stop(holder)
     outcome = world.run("set", "b", input=b"value of b", timeout=20)
     expect(outcome.code == 75 and "busy" in outcome.err, outcome)
     expect(4.5 < outcome.seconds < 10, "the deadline is 5 s:", outcome)

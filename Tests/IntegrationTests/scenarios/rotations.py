@@ -5,7 +5,7 @@ import os
 import signal
 import time
 
-from support import CRASH_TEST, Agent, expect, scenario
+from support import CRASH_TEST, Agent, expect, scenario, stop
 
 VARIABLES = {"VALET_LOCK_STATE": "process"}
 
@@ -60,7 +60,7 @@ def stopped_writer(world):
         end = f"{world.folder}/end-{attempt}"
         writer.tell(f"writes until-rotated {end}")
         time.sleep(0.1 + 0.013 * attempt)
-        os.kill(writer.pid, signal.SIGSTOP)
+        stop(writer)
         # If it is stopped inside a write it holds the lock, and the change has to wait.
         answer = changer.ask("rotate")
         expect(answer.startswith(("ok", "error timedOut")), answer)

@@ -325,6 +325,13 @@ class Agent:
         expect(self.printed() == b"", "the library printed", self.printed())
 
 
+def stop(process):
+    """Stops a process, and returns when each of its threads has stopped. The signal alone does not
+    wait: on a busy machine a thread runs on for tens of milliseconds, and may take a lock."""
+    os.kill(process.pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+
+
 def kill_session(process):
     """Ends a process with its children: it leads a session of its own."""
     try:

@@ -70,10 +70,14 @@ package final class Swtpm {
 
     /// The number of its process.
     package var identifier: Int32 { process.processIdentifier }
-    /// Has it stand still.
-    package func stop() { Glibc.kill(process.processIdentifier, SIGSTOP) }
+    /// Has it stand still, and returns when it does.
+    package func stop() {
+        var state = unsafe siginfo_t()
+        Glibc.kill(identifier, SIGSTOP)
+        unsafe _ = waitid(P_PID, id_t(identifier), &state, WSTOPPED | WEXITED | WNOWAIT)
+    }
     /// Has it go on.
-    package func resume() { Glibc.kill(process.processIdentifier, SIGCONT) }
+    package func resume() { Glibc.kill(identifier, SIGCONT) }
 
     deinit { kill() }
 }
