@@ -77,7 +77,7 @@ private struct Logind: ~Copyable {
         let limit = WaitLimit(until: Deadline(after: .seconds(10)))
         var bus = try SystemBus(.system, limit)
         let service = try bus.service(Self.name, ownedBy: 0, limit)
-        let session = Environment.ofProcess.value("XDG_SESSION_ID") ?? "auto"
+        let session = Environment.ofProcess.text("XDG_SESSION_ID") ?? "auto"
         let call = BusCall(
             "GetSession", of: Self.manager, on: service, [session], to: Self.operation)
         guard let path = try bus.call(call, limit).first?.text else {

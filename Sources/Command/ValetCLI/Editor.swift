@@ -11,8 +11,7 @@ struct Editor {
 
     static func chosen() throws(CLIError) -> Editor {
         let environment = Environment.ofProcess
-        let wish = ["VISUAL", "EDITOR"].lazy.compactMap { environment.value($0) }
-            .first { !$0.isEmpty }
+        let wish = environment.text("VISUAL") ?? environment.text("EDITOR")
         let command = wish ?? (environment.program("editor") == nil ? "vi" : "editor")
         let isPlain = command.utf8.allSatisfy { byte in
             let letter = Character(Unicode.Scalar(byte))

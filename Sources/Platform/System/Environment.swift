@@ -34,6 +34,11 @@ package struct Environment: Sendable {
         return unsafe String(validatingCString: text)
     }
 
+    /// As ``value(_:)``, but also `nil` for empty text, which most programs take for unset.
+    package func text(_ name: String) -> String? {
+        value(name).flatMap { $0.isEmpty ? nil : $0 }
+    }
+
     /// The path of the program `name` in the absolute folders of `$PATH`; nil if there is none. A
     /// name with a slash is a path already.
     package func program(_ name: String) -> String? {

@@ -10,7 +10,7 @@ package struct PasscodeDescriptor: Hashable, Sendable {
 
     /// The value of ``variable``; nil if it is not set or empty.
     package static func variableText(_ environment: Environment = .ofProcess) -> String? {
-        environment.value(variable).flatMap { $0.isEmpty ? nil : $0 }
+        environment.text(variable)
     }
 
     /// Its number in this process: 0, or 3 and above.

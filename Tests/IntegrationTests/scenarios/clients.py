@@ -596,9 +596,11 @@ def of_files_of_other_helpers(world):
         words = [path] if source == "aws-csv" else []
         stored = world.run("import", "--from", source, *words)
         expect(stored.code == 0 and stored.out.startswith(b"add "), source, stored)
-        for words, given in (([path], b""), (["-"], text.encode())):
-            again = world.run("import", "--from", source, *words, input=given)
-            expect(again.code == 0 and again.out.startswith(b"same "), source, words, again)
+        for given, file in ((words, b""), ([path], b""), (["-"], text.encode())):
+            # A variable without text counts as unset.
+            again = world.run("import", "--from", source, *given, input=file, env=dict.fromkeys(
+                ("DOCKER_CONFIG", "XDG_CONFIG_HOME", "AWS_SHARED_CREDENTIALS_FILE"), ""))
+            expect(again.code == 0 and again.out.startswith(b"same "), source, given, again)
     expect(git(world, "get", "protocol=https", "host=github.example")
            == ["username=ann", "password=p@"], "git")
     expect(json.loads(docker(world, "get", "r.example"))["Secret"] == "p", "docker")

@@ -5,8 +5,8 @@ internal import ValetCLI
 internal import ValetSealing
 internal import ValetSystem
 
-/// Chooses the reader for what the options of `valet import` name, and gets its input. Sources are
-/// read, never changed.
+/// Reads the source that `valet import --from` names, with the reader for its format. Sources are
+/// never changed.
 struct ImportSource {
     private let values: ParsedValues
     private let scope: Scope
@@ -37,13 +37,13 @@ struct ImportSource {
         case "macos-dump": return try KeychainDump.items(in: try input())
         case "git-credentials": return try gitPasswords()
         case "docker-config":
-            let folder = Environment.ofProcess.value("DOCKER_CONFIG")
+            let folder = Environment.ofProcess.text("DOCKER_CONFIG")
             return try DockerConfig.items(
                 in: try input(
                     defaultFile: ".docker/config.json", instead: folder.map { $0 + "/config.json" })
             )
         case "aws-credentials":
-            let file = Environment.ofProcess.value("AWS_SHARED_CREDENTIALS_FILE")
+            let file = Environment.ofProcess.text("AWS_SHARED_CREDENTIALS_FILE")
             return try AWSProfiles.items(
                 in: try input(defaultFile: ".aws/credentials", instead: file))
         case "aws-csv": return try AWSProfiles.items(inCSV: try input(), scope)
@@ -53,7 +53,7 @@ struct ImportSource {
         }
     }
 
-    /// The passwords in the one or two files that git's helper `store` reads.
+    /// The passwords in the files that git's helper `store` reads, or in FILE alone.
     private func gitPasswords() throws(CLIError) -> ImportedItems {
         var found = ImportedItems()
         do {
@@ -73,9 +73,7 @@ struct ImportSource {
     }
 
     private func otherGitFile() throws(CLIError) -> SecretValue {
-        let folder = Environment.ofProcess.value("XDG_CONFIG_HOME").flatMap {
-            $0.isEmpty ? nil : $0
-        }
+        let folder = Environment.ofProcess.text("XDG_CONFIG_HOME")
         return try input(
             defaultFile: ".config/git/credentials", instead: folder.map { $0 + "/git/credentials" })
     }
@@ -85,7 +83,7 @@ struct ImportSource {
     ///
     /// - Parameter defaultFile: The source's own file in the home folder. With it, standard input
     ///   is read for "-" only, because a script's standard input is often empty.
-    /// - Parameter other: The file that a variable names in its place; nil or empty for none.
+    /// - Parameter other: The file that a variable names in its place.
     private func input(
         defaultFile: String? = nil, instead other: String? = nil
     ) throws(CLIError) -> SecretValue {
@@ -93,10 +91,10 @@ struct ImportSource {
             return try InputText.decoded(read(path), quoted(path))
         }
         if values[ImportHelp.file] == nil, let defaultFile {
-            if let other, !other.isEmpty {
+            if let other {
                 return try InputText.decoded(read(other), quoted(other))
             }
-            guard let home = Environment.ofProcess.value("HOME"), !home.isEmpty else {
+            guard let home = Environment.ofProcess.text("HOME") else {
                 throw .usage("expected FILE: there is no home folder with \(defaultFile)")
             }
             return try InputText.decoded(read("\(home)/\(defaultFile)"), "~/\(defaultFile)")
@@ -129,9 +127,11 @@ struct ImportSource {
 }
 
 enum InputText {
-    /// The text as UTF-8 without a byte order mark. Text with the mark of UTF-16 is converted.
+    /// The text without its byte order mark. UTF-16 with a mark is converted to UTF-8. Other bytes
+    /// stay as they are: the readers of the formats check them.
     ///
-    /// - Throws: ``ExitCode/damaged`` for UTF-32, UTF-16 without a mark, and unpaired surrogates.
+    /// - Throws: ``ExitCode/damaged`` for UTF-32, for UTF-16 that is not valid, and for UTF-16 or
+    ///   UTF-32 without a mark, which has a zero byte among the first two.
     static func decoded(_ input: SecretValue, _ name: String) throws(CLIError) -> SecretValue {
         let head = input.withBytes { bytes in bytes.indices.prefix(4).map { bytes[$0] } }
         if head.starts(with: [0xEF, 0xBB, 0xBF]) { return input.part(3..<input.byteCount) }

@@ -27,8 +27,8 @@ struct PassStore {
     init(folder: String?, skipsUnreadable: Bool, _ scope: Scope) throws(CLIError) {
         let environment = Environment.ofProcess
         let standard =
-            environment.value("PASSWORD_STORE_DIR")
-            ?? environment.value("HOME").map { $0 + "/.password-store" }
+            environment.text("PASSWORD_STORE_DIR")
+            ?? environment.text("HOME").map { $0 + "/.password-store" }
         guard let path = folder ?? standard, !path.isEmpty else {
             throw .usage("expected the folder of the store")
         }
