@@ -27,21 +27,23 @@ package final class RowKeys: Sendable {
         self.onUse = onUse
     }
 
+    /// The same keys for calls that are no use of the keychain: a watcher's, and those that store
+    /// items of other devices.
+    package var withoutUse: RowKeys { RowKeys(keychainID, epoch) }
+
     /// Hashes the names by which rows are found.
     package var hasher: IndexHasher { epoch.hasher }
 
     /// The cipher that seals rows of `protectionClass`.
     ///
-    /// - Parameter isUse: Whether this counts as use of the keychain; items of other devices do
-    ///   not.
     /// - Throws: ``SystemError``: `lockedRow`; `needsPasscode` for the class that needs a passcode.
     package func cipher(
-        _ protectionClass: ProtectionClass, isUse: Bool = true
+        _ protectionClass: ProtectionClass
     ) throws(SystemError) -> ItemCipher {
         guard let keys = epoch.keys.keys(of: protectionClass) else {
             throw epoch.hasKey(of: protectionClass) ? .row(.lockedRow) : .row(.needsPasscode)
         }
-        if isUse { noteUse(of: protectionClass) }
+        noteUse(of: protectionClass)
         return ItemCipher(keychainID: keychainID, keys: keys, recipients: epoch.recipients)
     }
 

@@ -11,7 +11,7 @@ package struct RowTransaction {
     /// The connection that writes.
     package let writer: RowWriter
     /// The keys that open and seal rows.
-    package let state: RowKeys
+    package private(set) var state: RowKeys
     /// The time of the write.
     package var now: Moment
     /// The name of the operation in failures.
@@ -19,7 +19,7 @@ package struct RowTransaction {
     /// The call's proofs and passwords for items that need them.
     package var access: PresenceAccess
     /// The times of rows that come from another device; nil for local writes.
-    package var synced: SyncedTimes?
+    private(set) var synced: SyncedTimes?
 
     /// A transaction that the connection of `writer` has begun.
     package init(
@@ -31,6 +31,14 @@ package struct RowTransaction {
         self.now = now
         self.operation = operation
         self.access = access
+    }
+
+    /// The same transaction for rows of other devices, which are no use of the keychain.
+    package func storing(_ times: SyncedTimes) -> RowTransaction {
+        var rows = self
+        rows.synced = times
+        rows.state = state.withoutUse
+        return rows
     }
 
     /// The connection, for reads inside the transaction.
@@ -152,8 +160,7 @@ package struct RowTransaction {
     }
 
     private func cipher(_ kind: RowKind) throws(KeychainFailure) -> ItemCipher {
-        try translating(
-            state.cipher(kind.protectionClass, isUse: synced == nil), during: operation)
+        try translating(state.cipher(kind.protectionClass), during: operation)
     }
 
     /// The next version of a row, with the logical time and the change number of `old`.

@@ -52,6 +52,7 @@ extension ItemStore {
         while !walk.isAtEnd {
             _ = try step(of: &walk, "watch the keychain") {
                 (rows, state) throws(KeychainFailure) in
+                let state = state.withoutUse
                 for case .row(let row) in rows { try look.see(row, state) }
             }
         }

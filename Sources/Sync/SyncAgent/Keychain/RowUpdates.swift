@@ -202,11 +202,10 @@ private struct RowUpdates {
 extension SyncUpdate {
     /// The transaction that writes rows for a record with the time `time`.
     fileprivate func rows(at time: UInt64) -> RowTransaction {
-        var rows = rows
-        rows.synced = SyncedTimes(
-            logicalTime: Int64(min(time, SyncRecord.greatestTime)), changeNumber: mark)
         hasWritten = true
-        return rows
+        return rows.storing(
+            SyncedTimes(
+                logicalTime: Int64(min(time, SyncRecord.greatestTime)), changeNumber: mark))
     }
 }
 
@@ -226,7 +225,7 @@ package struct KeptVersion: Sendable {
 
     package let id: ID
     package let key: SyncItemID
-    /// The device that wrote it, by the first half of its id.
+    /// The device that wrote it, by the first half of its id; 0 if no message has said it.
     package let author: UInt64
     package let time: UInt64
     /// When a replaced value was removed: milliseconds since 1970.
