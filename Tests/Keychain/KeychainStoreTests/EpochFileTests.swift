@@ -35,13 +35,19 @@ import ValetSealing
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
     }
 
-    @Test func `The next write cleans the device key folder after a change of keys that failed`()
-        throws
-    {
+    enum Writing: CaseIterable { case item, recoveryKey }
+
+    @Test(arguments: Writing.allCases)
+    func `The next write cleans the device key folder after a change of keys that failed`(
+        _ writing: Writing
+    ) throws {
         try plant("device.key.0123456789abcdef0123456789abcdef")
         try mark()
         epochs.store.close()
-        try epochs.add("b")
+        switch writing {
+        case .item: try epochs.add("b")
+        case .recoveryKey: _ = try epochs.store.keychain.createRecoveryKey(nil)
+        }
         #expect(try names == ["device.key"])
         #expect(try !epochs.store.keychain.status().isErasePending)
     }

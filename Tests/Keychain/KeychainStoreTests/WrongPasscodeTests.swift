@@ -27,6 +27,7 @@ import ValetKeychainModel
         let wrong = try EpochStore.passcode("another passcode")
         let right = try EpochStore.passcode("the passcode")
         let calls: [() throws -> Void] = [
+            { try mine.store.keychain.check(wrong) },
             { try mine.store.keychain.unlock(wrong) },
             { try mine.store.keychain.rotateKeys(wrong) },
             { try mine.store.keychain.changePasscode(wrong, to: right) },

@@ -6,8 +6,8 @@ package import ValetKeys
 internal import ValetSealing
 package import ValetSystem
 
-/// The operations on keys that one call may use. `ItemStore` makes this value for the call. Each
-/// step is a short transaction of its own, so that no other process waits for Argon2 or a TPM.
+/// The operations on keys that one call can carry out. `ItemStore` makes this value for the call.
+/// Each step is a short transaction of its own, so that no other process waits for Argon2 or a TPM.
 package struct KeychainPasscodes {
     package let keychain: OpenKeychain
     /// The name of the call in failures, such as "set the passcode".
@@ -30,7 +30,6 @@ package struct KeychainPasscodes {
     /// The deadline of the next step.
     package var deadline: Deadline { limit ?? Deadline(after: timeLimit) }
 
-    /// Where the device secret comes from.
     package var source: DeviceSecretSource { keychain.source }
 
     /// Reads the header of the keychain, which needs no key.
@@ -114,7 +113,7 @@ package struct KeychainPasscodes {
     /// The present moment. Take it before the passcode is checked: if the keychain is locked after
     /// this moment, the lock wins over the unlock.
     ///
-    /// - Throws: ``KeychainFailure``: `inputOutput`.
+    /// - Throws: ``KeychainFailure``: `timedOut`, `inputOutput`.
     package func moment(of header: KeychainHeader) throws(KeychainFailure) -> LockMoment? {
         guard let lockState = header.lockState else { return nil }
         if !lockState.hasPage, !keychain.directory.isReadOnly {
@@ -130,8 +129,8 @@ package struct KeychainPasscodes {
     /// shares its lock state.
     ///
     /// - Parameter moment: A moment before the passcode was checked.
-    /// - Returns: Whether the keys were published; false if the keychain is no longer that of
-    ///   `header`.
+    /// - Returns: false if the keychain is no longer that of `header`; true for a keychain without
+    ///   a lock state, where nothing is published.
     /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong passcode, `timedOut`,
     ///   `keychainDamaged`.
     package func publish(
@@ -140,8 +139,8 @@ package struct KeychainPasscodes {
     ) throws(KeychainFailure) -> Bool {
         guard let lockState = header.lockState else { return true }
         let opened = try header.unlock(with: protector)
-        // The lock orders two concurrent unlocks. In a read-only folder no process can change the
-        // keys, so the lock is not needed.
+        // The lock orders two concurrent unlocks. On a file system that is mounted read-only
+        // this process cannot take it; there, keys change only by a write through another mount.
         let pool = keychain.pool
         let held = try lock(before: deadline)
         guard try translating(pool.isInPlace(), during: operation),
@@ -180,8 +179,8 @@ package struct KeychainPasscodes {
     /// Replaces the keybag of `header` by a changed one, which has the same class keys. Open keys
     /// stay open.
     ///
-    /// - Parameter change: Makes the new keybag from the current one, and from the settings beside
-    ///   the new one.
+    /// - Parameter change: Makes the new keybag from the current one, and from the encoded settings
+    ///   that are stored with the new one.
     /// - Returns: Whether the keybag was replaced; false if the keychain has changed since
     ///   `header`.
     /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong passcode, `timedOut`,
@@ -197,7 +196,9 @@ package struct KeychainPasscodes {
             settings, try change(header.keybag, settings.authenticatedBytes), at: header.location)
         let opened = try new.unlock(with: opener)
         var before: LockStatus?
-        return try replaceKeys(of: header) { (writer) throws(KeychainFailure) in
+        let erasure = OldKeyErasure(keychain)
+        return try replaceKeys(of: header, afterCommit: erasure.eraseIfDue) {
+            (writer) throws(KeychainFailure) in
             try translating(writer.replaceKeybag(by: new), during: operation)
             before = header.lockStatus
             try new.publishInPlace(of: header, [new.published(opened)])

@@ -34,7 +34,9 @@ extension Keychain {
                     .passcodeNotSet, during: operation, message: "there is no passcode")
             }
             let protector = try keys.protector(of: header, passcode)
-            _ = try header.unlock(with: protector)
+            try keys.countingWrongPasscodes { () throws(KeychainFailure) in
+                _ = try header.unlock(with: protector)
+            }
         }
     }
 
