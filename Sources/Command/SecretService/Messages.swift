@@ -42,18 +42,18 @@ extension BusMessage {
     /// The properties of a new object: those of type `s` by their full names, and the one of type
     /// `a{ss}`.
     func newProperties() -> (texts: [String: String], attributes: [String: String])? {
-        var (texts, attributes): ([String: String], [String: String]) = ([:], [:])
+        var (texts, attributes): ([String: String], [String: String]?) = ([:], [:])
         let isRead = inside("a", "{sv}") {
             while inside(
                 "e", "sv",
                 {
                     guard let name = text() else { return }
                     if inside("v", "s", { texts[name] = text() }) { return }
-                    if inside("v", "a{ss}", { attributes = self.attributes() ?? [:] }) { return }
+                    if inside("v", "a{ss}", { attributes = self.attributes() }) { return }
                     _ = skip("v")
                 })
             {}
         }
-        return isRead ? (texts, attributes) : nil
+        return isRead ? attributes.map { (texts, $0) } : nil
     }
 }

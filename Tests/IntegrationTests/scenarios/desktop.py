@@ -574,6 +574,11 @@ def collections():
     found = call(ROOT, "Secret.Service.SearchItems", "(a{ss})", {"n": "1"})
     assert sorted(found[0]) == sorted([item, other]) and found[1] == [], found
     assert call(made, "Secret.Collection.SearchItems", "(a{ss})", {"n": "1"}) == ([item],)
+    # Two names that are the same text in Unicode: nothing says which one counts.
+    two = {"\u00e9": "1", "e\u0301": "2"}
+    assert error(lambda: create(made, "c", two, "three")) == "InvalidArgs"
+    assert error(lambda: call(ROOT, "Secret.Service.SearchItems", "(a{ss})", two)) == "InvalidArgs"
+    assert get(made, "Collection", "Items") == [item]
     call(item, "DBus.Properties.Set", "(ssv)", "org.freedesktop.Secret.Item", "Attributes",
          GLib.Variant("a{ss}", {"m": "3"}))
     assert call(made, "Secret.Collection.SearchItems", "(a{ss})", {"n": "1"}) == ([],)

@@ -73,6 +73,32 @@ import ValetKeychainModel
         #expect(LookupAttributes(["n": long]) == nil)
     }
 
+    @Test func `Names are stored in the order of their bytes`() throws {
+        // In Unicode's order the letter with the accent comes first.
+        let (z, accented) = (Array("z".utf8), Array("e\u{301}".utf8))
+        #expect(
+            Self.value(["z": "", "e\u{301}": ""])
+                == .bytes(
+                    [0, 0, 0, 2, 0, 0, 0, 3] + accented + [0, 0, 0, 0, 0, 0, 0, 1] + z + [
+                        0, 0, 0, 0,
+                    ]))
+        #expect(
+            Self.value(["\u{E9}": "", "z": ""])
+                == .bytes(
+                    [0, 0, 0, 2, 0, 0, 0, 1] + z + [0, 0, 0, 0, 0, 0, 0, 2, 0xC3, 0xA9, 0, 0, 0, 0])
+        )
+        try keychain.add(item("a", ["\u{E9}": "1", "z": "2"]))
+        #expect(try accounts(["\u{E9}": "1"]) == ["a"])
+    }
+
+    @Test func `Names that are the same text in two forms are no lookup attributes`() throws {
+        let name = { (bytes: [UInt8]) in [0, 0, 0, UInt8(bytes.count)] + bytes + [0, 0, 0, 0] }
+        let two = [0, 0, 0, 2] + name(Array("e\u{301}".utf8)) + name([0xC3, 0xA9])
+        try keychain.add(.generic("a", service: "s", [.lookupAttributes: .bytes(two)]))
+        #expect(LookupAttributes(.bytes(two)) == nil)
+        #expect(try accounts(["e\u{301}": ""]) == [])
+    }
+
     @Test func `Bytes of another form are found by nothing`() throws {
         try keychain.add(.generic("a", service: "s", [.lookupAttributes: .bytes([1, 2, 3])]))
         #expect(try accounts(["n": "1"]) == [])

@@ -192,7 +192,7 @@ struct Keyring: ~Copyable {
             "GetAll", of: Self.properties, at: path,
             [("s", Self.names.item)])
         guard let answer else { return nil }
-        var entry = Entry()
+        var (entry, hasAttributes) = (Entry(), true)
         let isRead = answer.inside("a", "{sv}") {
             while answer.inside(
                 "e", "sv",
@@ -204,15 +204,16 @@ struct Keyring: ~Copyable {
                         _ = answer.inside("v", "b") { entry.isLocked = answer.flag() ?? true }
                     case "Attributes":
                         _ = answer.inside("v", "a{ss}") {
-                            entry.lookup = Entry.withoutGeneralSchema(
-                                answer.dictionary(atMost: 1_000) ?? [:])
+                            let lookup = answer.dictionary(atMost: 1_000)
+                            hasAttributes = lookup != nil
+                            entry.lookup = Entry.withoutGeneralSchema(lookup ?? [:])
                         }
                     default: _ = answer.skip("v")
                     }
                 })
             {}
         }
-        return isRead ? entry : nil
+        return isRead && hasAttributes ? entry : nil
     }
 
     /// A secret, and its MIME type.

@@ -6,7 +6,7 @@ internal import ValetSystem
 /// The attributes by which programs of the Secret Service look for an item: names with values
 /// (Secret Service API 0.2, "Lookup Attributes"). A search for any subset of them finds the item.
 ///
-/// Format: docs/FORMAT.md §5.5.
+/// Format: docs/FORMAT.md §5.6.
 package struct LookupAttributes: Equatable, Sendable {
     /// More than any program gives an item.
     package static let maximalCount = 64
@@ -29,16 +29,46 @@ package struct LookupAttributes: Equatable, Sendable {
         guard case .bytes(let bytes)? = value else { return nil }
         do {
             var reader = ByteReader(bytes, malformed: SystemError.row(.damagedContent))
-            let values = try [String: String](from: &reader)
+            let named = try [Name: String](from: &reader)
             try reader.finish()
-            self.init(values)
+            self.init(named)
         } catch {
             return nil
         }
     }
 
     /// The form in which an item stores them.
-    package var attributeValue: AttributeValue { .bytes([UInt8](fields: values)) }
+    package var attributeValue: AttributeValue {
+        let named = values.map { (Name(text: $0.key), $0.value) }
+        return .bytes([UInt8](fields: Dictionary(uniqueKeysWithValues: named)))
+    }
+
+    /// - Returns: nil also for two names that are the same text in Unicode.
+    private init?(_ named: [Name: String]) {
+        var values: [String: String] = [:]
+        for (name, value) in named { values[name.text] = value }
+        guard values.count == named.count else { return nil }
+        self.init(values)
+    }
+
+    /// A name as its bytes, in whose order names are stored.
+    private struct Name: Hashable, Comparable, ByteField {
+        let text: String
+
+        init(text: String) { self.text = text }
+
+        init<E>(from reader: inout ByteReader<E>) throws(E) { text = try String(from: &reader) }
+
+        func append(to bytes: inout [UInt8]) { text.append(to: &bytes) }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(Array(text.utf8)) }
+
+        static func == (left: Name, right: Name) -> Bool { left.text.hasSameBytes(as: right.text) }
+
+        static func < (left: Name, right: Name) -> Bool {
+            left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+        }
+    }
 
     /// Compares values by their bytes: two texts that are equal in Swift may be different values.
     package static func == (left: LookupAttributes, right: LookupAttributes) -> Bool {

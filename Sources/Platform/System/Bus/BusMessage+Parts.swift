@@ -73,17 +73,18 @@ extension BusMessage {
         return isRead ? texts : nil
     }
 
-    /// A dictionary of strings; nil for more than `maximalCount` entries.
+    /// A dictionary of strings; nil for more than `maximalCount` entries, and for two names that
+    /// are the same text in Unicode.
     package func dictionary(atMost maximalCount: Int) -> [String: String]? {
-        var values: [String: String] = [:]
+        var (values, count): ([String: String], Int) = ([:], 0)
         let isRead = inside("a", "{ss}") {
-            while values.count < maximalCount,
+            while count < maximalCount,
                 inside(
                     "e", "ss",
                     { if let name = text(), let value = text() { values[name] = value } })
-            {}
+            { count += 1 }
         }
-        return isRead ? values : nil
+        return isRead && values.count == count ? values : nil
     }
 
     // MARK: Writing
