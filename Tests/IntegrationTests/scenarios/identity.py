@@ -114,6 +114,24 @@ def app_outranks(world):
 
 
 @scenario
+def named_by_a_variable(world):
+    """valet entitlements add completes the file that a variable names, which the program reads."""
+    path = f"{world.folder}/named/mailer.entitlements"
+    words = ("entitlements", "add", support.AGENT, "--identifier", "com.example.mailer")
+    outcome = world.run(*words, env={"VALET_ENTITLEMENTS": path})
+    expect(outcome.code == 0 and os.path.exists(path) and "warning" not in outcome.err, outcome)
+    outcome = world.run("entitlements", "show", support.AGENT, env={"VALET_ENTITLEMENTS": path})
+    expect(b"com.example.mailer" in outcome.out, outcome)
+    # A file that was asked for is written, with a warning that the program does not read it.
+    outcome = world.run(*words, "--for", "user", env={"VALET_ENTITLEMENTS": path})
+    expect(outcome.code == 0 and "does not read it" in outcome.err, outcome)
+    for verb in ("add", "show"):
+        outcome = world.run("entitlements", verb, support.AGENT, *words[3:] * (verb == "add"),
+                            env={"VALET_ENTITLEMENTS": "named"})
+        expect(outcome.code == 1 and "not an absolute path" in outcome.err, outcome)
+
+
+@scenario
 def set_down(world):
     """A program finds what the command stores for it, and the command what the program stores."""
     world.set("token", "from the command", *support.AGENT_ITEMS)

@@ -84,14 +84,14 @@ enum EntitlementsAddCommand {
             throw .usage("a name is empty, or has control characters")
         }
         let location = values[location].flatMap(EntitlementsFile.Location.init) ?? .user
-        let known = values.isGiven(Self.location) ? nil : file.existingPaths.first
+        let known = values.isGiven(Self.location) ? nil : try requesting(file.paths().first)
         var path = known ?? ""
         if known == nil { path = try requesting(file.path(for: location)) }
         let isChanged = try requesting(
             EntitlementsFile.add(groups: groups, identifier: identifier, to: path))
         context.console.note(
             "valet: \(quoted(path)) \(isChanged ? "is written" : "has all of it already")")
-        if let first = file.existingPaths.first, first != path {
+        if let first = try requesting(file.paths().first), first != path {
             context.console.note(
                 "valet: warning: \(quoted(program)) does not read it, because \(quoted(first)) "
                     + "comes first")
@@ -196,7 +196,7 @@ enum EntitlementsCheckCommand {
         _ file: EntitlementsFile, _ source: ApplicationIdentity.Source
     ) -> [Finding] {
         let counting = source.word.path
-        let files = file.existingPaths.filter { $0 != counting }.map { path in
+        let files = ((try? file.paths()) ?? []).filter { $0 != counting }.map { path in
             Finding(
                 .warning, "this file is not read, because another one comes first", path: path,
                 hint: "'valet entitlements add' completes the one that counts")

@@ -34,10 +34,13 @@ package struct EntitlementsFile {
         try resolver.resolve()
     }
 
-    /// The files that exist and could name the program's groups. Only the first one takes effect;
-    /// the others are not read.
-    package var existingPaths: [String] {
-        resolver.entitlementsPaths.filter(GivenFile.exists)
+    /// The files that could name the program's groups: the one that `$VALET_ENTITLEMENTS` names,
+    /// even if it does not exist, and the others that exist. Only the first one takes effect.
+    ///
+    /// - Throws: `invalidRequest` for a relative path in the variable.
+    package func paths() throws(KeychainFailure) -> [String] {
+        let others = resolver.entitlementsPaths.filter(GivenFile.exists)
+        return try resolver.namedPath().map { [$0] + others } ?? others
     }
 
     /// The `Info.plist` that would name the program; nil for none.

@@ -33,8 +33,11 @@ struct IdentityResolver {
     private func entitlements() throws(KeychainFailure) -> (
         entitlements: Entitlements, path: String
     )? {
-        if let path = environment["VALET_ENTITLEMENTS"], !path.isEmpty {
-            return (try named(path), path)
+        if let path = try namedPath() {
+            guard let bytes = try readFile(path) else {
+                throw Self.failure("$VALET_ENTITLEMENTS names a file that does not exist", path)
+            }
+            return (try Entitlements(propertyList: bytes, path: path), path)
         }
         for path in entitlementsPaths {
             if let bytes = try readFile(path) {
@@ -44,19 +47,19 @@ struct IdentityResolver {
         return nil
     }
 
-    private func named(_ path: String) throws(KeychainFailure) -> Entitlements {
-        let variable = "$VALET_ENTITLEMENTS"
+    /// The file that `$VALET_ENTITLEMENTS` names; nil if the variable is not set.
+    ///
+    /// - Throws: `invalidRequest` for a relative path.
+    func namedPath() throws(KeychainFailure) -> String? {
+        guard let path = environment["VALET_ENTITLEMENTS"], !path.isEmpty else { return nil }
         guard path.hasPrefix("/") else {
-            throw KeychainFailure(
-                .invalidRequest, during: IdentityResolver.operation,
-                message: "\(variable) is not an absolute path", path: path)
+            throw Self.failure("$VALET_ENTITLEMENTS is not an absolute path", path)
         }
-        guard let bytes = try readFile(path) else {
-            throw KeychainFailure(
-                .invalidRequest, during: IdentityResolver.operation,
-                message: "\(variable) names a file that does not exist", path: path)
-        }
-        return try Entitlements(propertyList: bytes, path: path)
+        return path
+    }
+
+    private static func failure(_ message: String, _ path: String) -> KeychainFailure {
+        KeychainFailure(.invalidRequest, during: operation, message: message, path: path)
     }
 
     /// Where the program's entitlements may be, unless a variable names the file. The first one
