@@ -44,7 +44,8 @@ extension SyncCall {
         }
     }
 
-    /// The status of a keychain that is in no circle or that is locked.
+    /// The status of a keychain that is in no circle, or was not unlocked since the start of the
+    /// machine.
     private func showNothing(_ state: SyncState) throws(CLIError) {
         guard values.has(ItemOptions.json) else {
             try console.write("state       \(state.name)\n")

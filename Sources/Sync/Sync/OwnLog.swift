@@ -34,7 +34,8 @@ package struct OwnLog: Sendable {
     /// The number up to which each other device has read this log, by the first half of the
     /// device's id.
     var named: [UInt64: UInt64] = [:]
-    /// Whether a batch has to come next: at the log's beginning, and after an abandoned base.
+    /// Whether a batch has to come next, even one without records: in a log that follows another,
+    /// after an abandoned base that may have been sent, and when others need the table.
     package internal(set) var owesBatch: Bool
     /// Whether a base must follow, whatever the weight of the batches.
     package internal(set) var owesBase: Bool

@@ -5,10 +5,10 @@
 
 package import ValetKeychainModel
 
-/// The state of an item in the keychain, as a collection of local changes finds it. Reading it
-/// opens no row.
+/// The state of an item in the keychain when ``Replica/collect(_:)`` looks. Reading it opens no
+/// row.
 package enum LocalState: Hashable, Sendable {
-    /// There is no row, but a tombstone.
+    /// The item was deleted: its row is a tombstone.
     case absent
     /// The row does not travel: it is of this device only, or not synchronizable.
     case stays
@@ -30,8 +30,8 @@ package enum ReplicaChange: Hashable, Sendable {
     /// Keep a copy of the row's record: no message has brought it yet, and the row will show
     /// another one.
     case setAside(SyncItemID, KeyScope)
-    /// Keep the row's value as a replaced one if the record that is shown next differs from it: no
-    /// message has brought it, and none will.
+    /// Keep the row's value as a replaced one if the record that is shown next differs from it. No
+    /// message contains it.
     case keepUnsent(SyncItemID)
     /// Write the record into the row.
     case show(SyncItemID, KeyScope, RecordSource)
@@ -221,7 +221,7 @@ extension Replica {
         return isFinished
     }
 
-    /// Shows what could not be shown before: after an unlock, after a message of the other scope,
+    /// Shows the deferred items. Called after an unlock, after a message of the other scope, and
     /// after a change of members.
     package mutating func showDeferred(_ circle: CircleView, _ changes: inout [ReplicaChange]) {
         guard !deferred.isEmpty else { return }

@@ -62,7 +62,7 @@ extension SyncSession {
 
     /// Puts the parts into the store, one by one, and builds the base.
     ///
-    /// - Returns: Nil if a live record cannot be read (`status` names its item), if the base has
+    /// - Returns: Nil if a live record cannot be read (`valet doctor` names it), if the base has
     ///   too many parts, or if the scope is closed.
     private func write(
         _ draft: BaseDraft, _ scope: KeyScope, _ key: CircleKeyring.Held,
@@ -196,7 +196,7 @@ struct LogTimes: Hashable {
     /// When each retired log of this device was last seen to grow, and up to which number.
     var retired: [LogID: Base] = [:]
     /// The devices that were removed or have left and whose logs are still to be deleted, and since
-    /// when.
+    /// when; `.max` until this device has read all of their messages that count.
     var removed: [DeviceID: UInt64] = [:]
     /// When broken-off writes and forgotten mails were last removed from the store.
     var leftovers: UInt64 = 0
@@ -224,8 +224,11 @@ extension SyncSession {
     }
 
     /// Schedules one deletion of the logs of devices that were removed or have left. ``tidy()``
-    /// deletes them when a day has passed since `milliseconds`, and bases of both scopes that were
-    /// written since then contain the messages of these logs.
+    /// deletes them when a day has passed since `milliseconds`, and both scopes have a base that
+    /// was written since then.
+    ///
+    /// - Parameter milliseconds: When this device had read all of their messages that count; `.max`
+    ///   if that is still to come.
     package func deleteLogsLater(of devices: [DeviceID], since milliseconds: UInt64)
         throws(KeychainFailure)
     {
@@ -241,23 +244,45 @@ extension SyncSession {
         }
     }
 
-    /// Whether bases that were written since `milliseconds` contain all messages of a device that
-    /// count.
-    private func haveBases(_ device: DeviceID, since milliseconds: UInt64) throws(KeychainFailure)
-        -> Bool
-    {
+    /// Whether this device has read all messages that the *leave* of `device` names; true for a
+    /// device that was removed, of which no further message counts.
+    func hasRead(_ device: DeviceID) throws(KeychainFailure) -> Bool {
+        guard case .left(let leaver) = roster.membership(of: device) else { return true }
         guard try openScopes().contains(.whileUnlocked) else { return false }
-        var last: [RosterEntry.LastMessage] = []
-        if case .left(let leaver) = roster.membership(of: device) { last = leaver.last }
+        return try look { replica in
+            leaver.last.allSatisfy {
+                replica[$0.scope].position(of: $0.name.log).number >= $0.name.number
+            }
+        }
+    }
+
+    /// Whether both scopes have a base that was written since `milliseconds`.
+    private func haveBases(since milliseconds: UInt64) throws(KeychainFailure) -> Bool {
+        guard try openScopes().contains(.whileUnlocked) else { return false }
         let bases = times.bases
         return try look { replica in
             KeyScope.allCases.allSatisfy {
                 bases[replica[$0].own.id].map { $0.milliseconds >= milliseconds } ?? false
             }
-                && last.allSatisfy {
-                    replica[$0.scope].position(of: $0.name.log).number >= $0.name.number
-                }
         }
+    }
+
+    /// Deletes the logs of devices that were removed or have left, once bases replace them.
+    private func deleteForeignLogs(_ now: UInt64) throws(KeychainFailure) {
+        let before = times.removed
+        for (device, since) in before.sorted(by: { $0.key < $1.key }) {
+            if since == .max {
+                guard try hasRead(device) else { continue }
+                // A base that was written before lacks what came late.
+                times.removed[device] = now
+                try oweBases()
+            } else if isDayOld(since, now), try haveBases(since: since) {
+                try checkpoint()
+                try store.deleteLogs(of: device, in: circle.circle, by: storeDeadline)
+                times.removed[device] = nil
+            }
+        }
+        if times.removed != before { try keepTimes() }
     }
 
     /// Deletes files that are not needed any more: docs/SYNC.md §5, §6.
@@ -276,16 +301,7 @@ extension SyncSession {
                 }
             }
         }
-        var due: [DeviceID] = []
-        for (device, since) in times.removed where isDayOld(since, now) {
-            if try haveBases(device, since: since) { due.append(device) }
-        }
-        for device in due.sorted() {
-            try checkpoint()
-            try store.deleteLogs(of: device, in: circle.circle, by: storeDeadline)
-            times.removed[device] = nil
-        }
-        if !due.isEmpty { try keepTimes() }
+        try deleteForeignLogs(now)
         guard isDayOld(times.leftovers, now) else { return }
         times.leftovers = now
         // Nothing depends on this cleanup, so its failure, such as in a folder that others fill,

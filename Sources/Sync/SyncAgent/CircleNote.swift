@@ -32,8 +32,8 @@ package struct CircleNote: Hashable, Sendable {
     }
 }
 
-/// The names that this device uses for the other devices: a note in the keychain. A sponsor takes
-/// the name that a device gives itself; `valet sync devices rename` changes it.
+/// The names that this device uses for all members, itself included: a note in the keychain. A
+/// sponsor takes the name that a device gives itself; `valet sync devices rename` changes it.
 package typealias DeviceNames = [DeviceID: String]
 
 extension DeviceNames {

@@ -165,7 +165,7 @@ extension SyncSession {
         let reading = roster.add(Array(entries.values))
         rosterShelf.wait(for: reading.waiting.compactMap { entries[$0] })
         for (hash, error) in reading.refused where error.code == .invalid {
-            // The signature was checked before, so the signer made the entry that breaks a rule.
+            // The signature was checked before, so the signer did make this entry.
             guard let signer = entries[hash]?.head.signer else { continue }
             report.add(.refusedEntry, device: signer)
         }
@@ -264,8 +264,10 @@ extension SyncSession {
                 let (wraps, former) = try self.newKeys(after: state, head, without: [])
                 return .rotate(wraps, former)
             }
-            try deleteLogsLater(
-                of: roster.accepted.leavers.keys.sorted(), since: machine.milliseconds())
+            for device in roster.accepted.leavers.keys.sorted() {
+                try deleteLogsLater(
+                    of: [device], since: hasRead(device) ? machine.milliseconds() : .max)
+            }
             try oweBases()
         }
     }

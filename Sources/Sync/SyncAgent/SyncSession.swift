@@ -194,7 +194,8 @@ package struct CircleKeyring: Sendable {
 
     /// The current key; nil if no member has given it to this device.
     package let newest: Held?
-    /// The signers of entries whose keys do not match the entries' commitments.
+    /// The signers of entries that gave this device a key that does not open, or does not match the
+    /// commitment of its epoch.
     package let liars: Set<DeviceID>
     private let keys: [KeyID: Held]
 

@@ -10,12 +10,13 @@ internal import ValetSystem
 
 extension SyncSession {
     private static let writing = "write for other devices"
-    /// The most batches of a scope that one ``sendPending()`` writes: then others are read again.
+    /// The most batches that one ``sendPending()`` writes for a scope. After these, the logs of
+    /// other devices are read again.
     private static let batchLimit = 256
 
-    /// Sends everything that is pending in the open scopes.
+    /// Builds and sends batches of what is pending in the open scopes.
     ///
-    /// - Returns: Whether everything is in the store.
+    /// - Returns: Whether the store has every batch that was built. Changes may still be pending.
     /// - Throws: ``KeychainFailure``, ``KeychainFailure/Code/noCircleKeys``.
     @discardableResult
     package func sendPending() throws(KeychainFailure) -> Bool {
@@ -121,7 +122,7 @@ extension SyncSession {
         case .taken: return false
         case .otherHead(let head):
             guard try isOlderOfOurs(head, scope) else { return false }
-            // The base will have the contents of this batch.
+            // `putBack` makes a base due, which contains this batch.
             heads[name.log] = head
             try putBack(scope)
         }
@@ -132,8 +133,8 @@ extension SyncSession {
         return true
     }
 
-    /// Makes a base due that restores the contents of messages of the own log, which the store lost
-    /// when it was set back.
+    /// Makes a base and a batch due, because the store was set back and lost messages of the own
+    /// log. The base restores their contents.
     func putBack(_ scope: KeyScope) throws(KeychainFailure) {
         report.add(.storeWasSetBack, scope: scope)
         try keychain.update(Self.writing) { update in

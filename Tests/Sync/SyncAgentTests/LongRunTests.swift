@@ -139,6 +139,31 @@ struct LongRunTests {
         #expect(try members[0].value("item") == "1")
     }
 
+    @Test func `Logs of a device that has left stay until a base has messages that came late`()
+        throws
+    {
+        let members = try TestMember.circle(of: 2)
+        try members[1].set("item", "1")
+        let log = try members[1].session.ownPlace(.whileUnlocked)
+        try members[1].session.leave()
+        members[0].client.hide { place, _ in place == .log(log) }
+        try settle([members[0]])
+        #expect(try members[0].value("item") == nil)
+        // The first base after the leave does not have them.
+        members[0].clock.advance(seconds: 2 * 86_400)
+        _ = members[0].session.round()
+        members[0].client.hide { _, _ in false }
+        try members[0].restart()
+        try settle([members[0]], rounds: 1)
+        #expect(try members[0].value("item") == "1")
+        #expect(try !members[0].names(in: log).isEmpty)
+        for _ in 0..<2 {
+            members[0].clock.advance(seconds: 2 * 86_400)
+            try settle([members[0]])
+        }
+        #expect(try members[0].names(in: log).isEmpty)
+    }
+
     @Test func `What others have left in the store is removed once a day`() throws {
         let members = try TestMember.circle(of: 1)
         func count() -> Int { members[0].client.calls.count { $0 == .removeLeftovers } }

@@ -15,6 +15,8 @@ package struct Roster: Sendable {
         package var waiting: [SyncHash] = []
         /// Entries that are not kept, each with the rule that it breaks.
         package var refused: [SyncHash: SyncError] = [:]
+        /// Lost siblings that are not kept because there are too many. They break no rule.
+        package var surplus: [SyncHash] = []
     }
 
     /// The role of a device in the accepted branch.
@@ -35,7 +37,8 @@ package struct Roster: Sendable {
         var parent: SyncHash { entry.head.parent }
     }
 
-    /// The number of lost children that are kept of each entry.
+    /// The number of lost children that are kept of each entry, beside the smallest one of each
+    /// author.
     package static let maximalLostSiblings = 64
 
     package let circle: CircleID
@@ -129,7 +132,7 @@ package struct Roster: Sendable {
     /// their order, which of two branches this device accepts first and then stays with.
     ///
     /// An entry is refused if it breaks a rule of ``RosterState/after(_:isUsed:)``, if it is
-    /// `backdated`, and with `limit` if it is a lost sibling beyond the first 64.
+    /// `backdated`, and with `limit` if its author has signed 65 siblings with smaller hashes.
     package mutating func add(_ entries: [RosterEntry]) -> Reading {
         var reading = Reading()
         // Among siblings with one author, only the smallest hash can win. So the rest of a flood
@@ -154,8 +157,11 @@ package struct Roster: Sendable {
                 reading.refused[entry.hash] = error
             }
         }
-        if !reading.added.isEmpty { decide() }
+        guard !reading.added.isEmpty else { return reading }
+        decide()
         dropSurplus(of: &reading)
+        // The alarm names no entry that was dropped.
+        if !reading.surplus.isEmpty { decide() }
         return reading
     }
 
@@ -204,15 +210,18 @@ package struct Roster: Sendable {
         }
     }
 
-    /// Keeps at most 64 lost children of each entry, those that were read first. So a flood of
-    /// entries does not displace an earlier entry.
+    /// Keeps of the lost children of each entry the smallest one of each author, which alone could
+    /// win, and 64 others, those that were read first. So a flood of entries displaces neither an
+    /// earlier entry nor one of another author.
     private mutating func dropSurplus(of reading: inout Reading) {
         let path = Set(acceptedPath.map(\.hash))
         for parent in Set(reading.added.compactMap { nodes[$0]?.parent }) {
             let lost = nodes[parent]?.children.filter { !path.contains($0) } ?? []
-            for dropped in lost.dropFirst(Self.maximalLostSiblings) {
+            let smallest = Dictionary(lost.map { (node($0).signer, $0) }, uniquingKeysWith: min)
+            let others = lost.filter { smallest[node($0).signer] != $0 }
+            for dropped in others.dropFirst(Self.maximalLostSiblings) {
                 remove(dropped)
-                reading.refused[dropped] = SyncError(.invalid, .limit, in: .rosterEntry)
+                reading.surplus.append(dropped)
             }
         }
         reading.added.removeAll { nodes[$0] == nil }

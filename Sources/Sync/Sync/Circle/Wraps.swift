@@ -164,9 +164,11 @@ package struct FormerKeys: Hashable, Sendable {
 
     /// The key of `scope` in the epoch before `epoch`.
     ///
-    /// - Parameter key: The key of `epoch`.
+    /// - Parameters:
+    ///   - key: The key of `epoch`.
+    ///   - commitments: Those of the earlier epoch.
     /// - Throws: ``SyncError``, all `invalid`: `seal`; `commitment` if the key does not fit
-    ///   `commitments`.
+    ///   `commitments`. The caller reports the signer of the entry.
     package func key(
         of scope: KeyScope, under key: borrowing CircleKey, circle: CircleID, epoch: UInt32,
         commitments: KeyCommitments

@@ -23,8 +23,8 @@ package protocol SyncStore: Sendable {
     /// Throws `unavailable` where the mark of the circle is missing. Creates nothing.
     func check(_ circle: CircleID, by deadline: Deadline) throws(KeychainFailure)
 
-    /// The logs of `devices` that are not empty in the store, in ascending order; at most
-    /// ``StoreLimits/logCount`` for each device and scope.
+    /// The logs of `devices` in ascending order, at most twice ``StoreLimits/logCount`` for each
+    /// device. A log may have no message any more.
     func logs(
         of devices: [DeviceID], in circle: CircleID, by deadline: Deadline
     ) throws(KeychainFailure) -> [LogPlace]

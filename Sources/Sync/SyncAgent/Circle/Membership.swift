@@ -63,7 +63,7 @@ package struct CircleBeginning: Sendable {
     /// The bytes of the note ``NoteName/move``: the circle, its roster, and the names.
     var bytes: [UInt8] { [UInt8](fields: SizedBytes(note.bytes), SizedBytes(roster.bytes), names) }
 
-    /// Parses ``bytes``; other bytes are `malformed`, `invalid` or `tampered`.
+    /// Parses ``bytes``; other bytes are `malformed`, `newer`, `invalid` or `tampered`.
     init(parsing bytes: [UInt8], _ address: StoreAddress) throws(SyncError) {
         var reader = ByteReader(bytes, of: .member)
         let parts = try reader.fields(SizedBytes.self, SizedBytes.self, DeviceNames.self)

@@ -277,6 +277,10 @@ enum EtcdKeys {
 
     static func heads(_ circle: CircleID) -> String { self.circle(circle) + "head/" }
 
+    static func heads(_ circle: CircleID, of device: DeviceID) -> String {
+        heads(circle) + StoreNames.text(device) + "/"
+    }
+
     static func head(_ place: StorePlace) -> String {
         heads(place.circle) + StoreNames.folders(of: place).dropFirst().joined(separator: "/")
     }

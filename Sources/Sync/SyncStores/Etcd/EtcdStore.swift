@@ -46,15 +46,15 @@ package final class EtcdStore: SyncStore {
     package func logs(
         of devices: [DeviceID], in circle: CircleID, by deadline: Deadline
     ) throws(KeychainFailure) -> [LogPlace] {
-        var (logs, count) = ([LogPlace](), 0)
-        try forEachKey(EtcdKeys.heads(circle), in: circle, by: deadline) { key in
-            if case .log(let log) = EtcdKeys.place(ofHead: key, in: circle),
-                devices.contains(log.device)
-            {
-                logs.append(log)
+        var logs: [LogPlace] = []
+        // One device after the other: keys that somebody adds beside them hide none.
+        for device in devices.sorted() {
+            var count = 0
+            try forEachKey(EtcdKeys.heads(circle, of: device), in: circle, by: deadline) { key in
+                if case .log(let log) = EtcdKeys.place(ofHead: key, in: circle) { logs.append(log) }
+                count += 1
+                return count < StoreLimits.logCount * KeyScope.allCases.count
             }
-            count += 1
-            return count < StoreLimits.nameCount
         }
         return logs
     }

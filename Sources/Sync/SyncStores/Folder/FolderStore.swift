@@ -352,7 +352,8 @@ extension FolderStore {
         var nextScan = Deadline.immediately
     }
 
-    /// No more folders are watched from this number on. The scans find what changes in others.
+    /// Once this many folders are watched, those of further devices are not. The scans find what
+    /// changes in them.
     private static let folderCount = 4096
     private static let scanInterval = Duration.seconds(60)
 

@@ -275,18 +275,50 @@ import ValetTestValues
         #expect(second == Roster.Outstanding())
     }
 
-    @Test func `A branch that lost is kept with 64 siblings`() throws {
+    @Test func `A branch that lost is kept with its author's smallest entry and 64 siblings`()
+        throws
+    {
         var test = try TestRoster([Step("y", after: "fork", by: "a", .rotate)])
         let steps = (0..<66).map { Step("x\($0)", after: "fork", by: "d", .leave) }
         try test.append(steps)
         var roster = try test.reader()
         _ = roster.add([test.entry("y")])
         let reading = roster.add(steps.map { test.entry($0.name) })
-        #expect(reading.added.count == 64)
+        #expect(reading.added.count == 65)
+        // The last of 66 is refused, because the others have smaller hashes.
         #expect(
             reading.refused.values.map(\.self)
-                == [SyncError](
-                    repeating: SyncError(.invalid, .limit, in: .rosterEntry), count: 2))
+                == [SyncError(.invalid, .limit, in: .rosterEntry)])
+        #expect(test.name(roster.acceptedHash) == "y")
+    }
+
+    @Test func `A flood of removals by one author displaces no removal of that author`() throws {
+        var test = try TestRoster([])
+        // The flood comes first, in the order of the hashes.
+        var flood: [String] = []
+        repeat {
+            let names = (0..<99).map { "x\($0)" }
+            try test.append([Step("y", after: "fork", by: "c", .remove(["d"]))])
+            try test.append(names.map { Step($0, after: "fork", by: "d", .remove(["c"])) })
+            flood = Array(
+                names.filter { test.entry($0).hash < test.entry("y").hash }
+                    .prefix(Roster.maximalLostSiblings + 1))
+        } while flood.count <= Roster.maximalLostSiblings
+        let devices = try ["c", "d"].map { ($0, try test.device(Character($0))) }
+        func authors(_ roster: Roster) -> [String] {
+            let signers = roster.alarm.map { roster.nodes[$0]?.signer }
+            return devices.filter { signers.contains($0.1) }.map(\.0)
+        }
+        var roster = try test.reader()
+        let reading = roster.add((flood + ["y"]).map { test.entry($0) })
+        #expect(reading.added.contains(test.entry("y").hash))
+        #expect(authors(roster) == ["c", "d"])
+        #expect(roster.alarm.allSatisfy(roster.contains))
+        let first = try #require(flood.min { test.entry($0).hash < test.entry($1).hash })
+        try test.append([Step("after", after: first, by: "d", .rotate)])
+        _ = roster.add([test.entry("after")])
+        #expect(authors(roster) == ["c", "d"])
+        roster.distrust(try test.device("d"))
         #expect(test.name(roster.acceptedHash) == "y")
     }
 
