@@ -103,10 +103,11 @@ def over_etcd(world):
     set back."""
     numbers = random.Random(int(os.environ.get("VALET_CHAOS_SEED", "1")))
     cluster = Cluster(world, 3)
-    devices = circle(world, ("--etcd", cluster.endpoints, "--plain-http"), 5)
+    count = 5 if world.is_thorough else 3
+    devices = circle(world, ("--etcd", cluster.endpoints, "--plain-http"), count)
     writer = Writer(devices, numbers)
     agents = start_agents(world, devices)
-    end = time.monotonic() + (1800 if world.is_thorough else 25)
+    end = time.monotonic() + (1800 if world.is_thorough else 0)
     disturbances = [lose_leader, lose_two, stop_one, compact, kill_agent, set_back]
     turn = 0
     while time.monotonic() < end or turn < len(disturbances):
