@@ -8,7 +8,7 @@ internal import ValetSealing
 internal import ValetSystem
 
 /// The portal for secrets of Flatpaks (org.freedesktop.impl.portal.Secret, version 1): each
-/// application gets 64 random bytes, always the same, with which it encrypts what it keeps.
+/// application has 64 random bytes of its own, which never change. It encrypts its data with them.
 struct Portal: Sendable {
     static let busName = "org.freedesktop.impl.portal.desktop.valet"
     static let path = "/org/freedesktop/portal/desktop"
@@ -57,7 +57,7 @@ struct Portal: Sendable {
 }
 
 extension SecretService {
-    /// How a call of the portal's object is carried out.
+    /// The plan for a call of the portal's object.
     func planPortal(_ call: borrowing BusMessage) -> Plan {
         let (interface, member, signature) = (call.interface, call.member, call.signature)
         if interface == Interface.portal.rawValue, member == "RetrieveSecret" {
@@ -76,7 +76,7 @@ extension SecretService {
             .results { message in message.write(variant: "u") { message.write(UInt32(1)) } })
     }
 
-    /// nil for arguments of another form.
+    /// nil if the arguments do not have the types of `RetrieveSecret`.
     private func planRetrieving(_ call: borrowing BusMessage) -> Plan? {
         guard call.signature == Interface.portal.methods[0].takes.joined(),
             call.text("o") != nil, let application = call.text()
@@ -111,13 +111,14 @@ extension SecretService {
         }
     }
 
-    /// Where an application reads its secret.
+    /// The end of the pipe to which an application's secret is written.
     private final class Output: Sendable {
         private let descriptor: FileDescriptor
 
         init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
 
-        /// Writes a secret, which fits into every pipe. Returns whether it was taken.
+        /// Writes a secret, which fits into every pipe. Returns whether that succeeded within five
+        /// seconds.
         func write(_ secret: SecretValue) -> Bool {
             let limit = WaitLimit(until: Deadline(after: .seconds(5)))
             guard limit.wait(for: descriptor.number, POLLOUT) == .ready else { return false }

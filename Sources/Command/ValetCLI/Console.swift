@@ -17,7 +17,8 @@ package protocol Console {
     var outputColumnCount: Int? { get }
     /// Whether standard output is a terminal that shows colours, and the user has not refused them.
     var takesColour: Bool { get }
-    /// Whether a person at a terminal can be offered something that was not asked for.
+    /// Whether the command may ask a question that the user can leave unanswered, such as an offer
+    /// to unlock.
     var canOffer: Bool { get }
     func askLine(_ question: String) throws(CLIError) -> String
 
@@ -25,9 +26,10 @@ package protocol Console {
     ///
     /// - Throws: ``ExitCode/usage`` for more than `byteCount` bytes.
     func readInput(atMost byteCount: Int) throws(CLIError) -> SecretValue
-    /// Asks for a line, twice, without echo; again if the two differ, three times at most.
+    /// Reads a secret twice without echo. Fails if the two lines differ three times.
     func askTwice(_ prompt: String) throws(CLIError) -> SecretValue
-    /// Asks a question; true if the answer is "y". Fails without an answer within `duration`.
+    /// Asks a question; true if the answer begins with "y". Fails without an answer within
+    /// `duration`.
     func confirm(_ question: String, within duration: Duration) throws(CLIError) -> Bool
     /// Writes bytes to standard output.
     func write(_ bytes: Span<UInt8>) throws(CLIError)
@@ -38,7 +40,7 @@ package protocol Console {
 }
 
 extension Console {
-    /// Writes text to standard output: to a terminal, without anything that it would act on.
+    /// Writes text to standard output. For a terminal, control characters are escaped.
     package func write(_ text: String) throws(CLIError) {
         try write(Array((isOutputTerminal ? Escaping.harmless(text) : text).utf8).span)
     }
@@ -48,7 +50,7 @@ extension Console {
         try secret.withBytes { (bytes: Span<UInt8>) throws(CLIError) in try write(bytes) }
     }
 
-    /// Asks a question; true if the answer is "y". Fails without an answer within a minute.
+    /// Asks a question; true if the answer begins with "y". Fails without one within a minute.
     package func confirm(_ question: String) throws(CLIError) -> Bool {
         try confirm(question, within: .seconds(60))
     }
@@ -106,7 +108,7 @@ package final class ProgressLine {
     /// Shows that `count` of `total` are done.
     package func show(_ count: Int, of total: Int) {
         guard console.isErrorTerminal, total > 0 else { return }
-        // Totals may come from a file, and be anything.
+        // A total may come from a file: a hundred times as much may not fit into an `Int`.
         let hundredfold = min(max(0, count), total).multipliedFullWidth(by: 100)
         let percentage = total.dividingFullWidth(hundredfold).quotient
         // Work that is done at once needs no line.

@@ -23,13 +23,13 @@ package struct ValetIdentity: Sendable {
         }
     }
 
-    /// Local, synchronized, or one of the two whose values only the present user can read.
+    /// Local, synchronized, or one of the two enclave kinds, whose values require presence.
     package var kind: ServiceName.Kind
-    /// nil for the valet of a group that has no identifier.
+    /// nil if a valet of a group has no identifier of its own.
     package var identifier: String?
     /// nil for a valet of one application.
     package var group: Group?
-    /// Whether the identifier, or else the group's name, is the service.
+    /// Whether the service is the group's name without prefix or, without a group, the identifier.
     package var isExplicit: Bool
     package var accessibility: ProtectionClass
     /// What reading demands; nil for the kinds that demand nothing.
@@ -148,7 +148,7 @@ package enum Version {
         return "\(current) (\(build))"
     }
 
-    /// `scripts/package` writes commit and date over these characters in the linked program, so
-    /// that they cost no compilation. It looks for all 48.
+    /// `scripts/package` writes commit and date over these 48 characters in the linked program,
+    /// which then needs no new compilation.
     private static let build = "development build|||||||||||||||||||||||||||||||"
 }

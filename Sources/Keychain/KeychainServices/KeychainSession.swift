@@ -10,8 +10,8 @@ internal import ValetUserPresence
 /// One application's view of one keychain. `Valet`, `KeychainSwift`, `SecItem` and the `valet`
 /// command make all their requests through it.
 ///
-/// Every call is safe from every thread and process, and ends by its deadline. A
-/// call that fails keeps its failure as ``KeychainFailure/last``.
+/// Every call is safe from every thread and process, and ends by its deadline. A synchronous call
+/// that fails keeps its failure as ``KeychainFailure/last``.
 package struct KeychainSession: Sendable {
     package let store: ItemStore
     package var caller: Caller

@@ -3,14 +3,15 @@
 public import Foundation
 public import ValetSecItem
 
-// The types of CoreFoundation, by the names that code for Apple's systems uses. Each is the
-// Foundation class that Apple's systems bridge it to without a cast (docs/decisions/0057).
+// The types of CoreFoundation, by the names that code for Apple's systems uses. Those of
+// objects are the Foundation classes that Apple's systems bridge them to without a cast
+// (docs/decisions/0057); the others are numbers.
 
 /// Text: the keys of dictionaries, and most attributes.
 public typealias CFString = NSString
 /// Text that can change.
 public typealias CFMutableString = NSMutableString
-/// The requests that the calls take; `as CFDictionary` converts every Swift dictionary.
+/// A request of the SecItem calls. `as CFDictionary` converts every Swift dictionary.
 public typealias CFDictionary = NSDictionary
 /// A dictionary that can change.
 public typealias CFMutableDictionary = NSMutableDictionary
@@ -38,7 +39,7 @@ public typealias CFSet = NSSet
 public typealias CFMutableSet = NSMutableSet
 /// An error with a domain.
 public typealias CFError = NSError
-/// An address.
+/// A URL.
 public typealias CFURL = NSURL
 /// Nothing, as an object.
 public typealias CFNull = NSNull
@@ -61,7 +62,8 @@ public typealias FourCharCode = UInt32
 /// Four characters in a number, by an older name.
 public typealias OSType = UInt32
 
-/// The default allocator. Allocators have no effect; ``kCFAllocatorNull`` alone frees nothing.
+/// The default allocator. Of all allocators, only ``kCFAllocatorNull`` has an effect: it frees
+/// nothing.
 public let kCFAllocatorDefault: CFAllocator? = nil
 // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
 /// The allocator that frees nothing: for bytes that the caller keeps.

@@ -4,11 +4,11 @@ internal import Foundation
 internal import ValetAppleKeychainRequests
 public import ValetKeychainModel
 
-// The differences between the systems: the only file of `Valet` that knows its system.
+// The differences between the systems, except for the Objective-C interface.
 //
 // Types of other modules that appear in this module's API are exported, because importers of this
 // module could not use their members otherwise under `MemberImportVisibility`. They are exported
-// one by one: the rest of those modules is not public.
+// one by one: what else those modules have is not part of this API.
 @_exported public import struct ValetKeychainModel.KeychainFailure
 
 #if canImport(Darwin) || VALET_APPLE_BRANCHES
@@ -145,7 +145,7 @@ enum Platform {
                 // After too many tries biometry is locked only until the passcode is entered.
                 return isPossible || error?.code == LAError.Code.biometryLockout.rawValue
             #else
-                // Not by the policy, which also requires that the user can be asked right now.
+                // Not `canEvaluatePolicy`: it also requires that the user can be asked now.
                 return context.hasEnrolledFinger
             #endif
         }

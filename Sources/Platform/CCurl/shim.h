@@ -2,8 +2,8 @@
 #ifndef VALET_CCURL_SHIM_H
 #define VALET_CCURL_SHIM_H
 
-/* What EtcdStore uses of libcurl. The library is loaded when it is first used, so its headers are
-   not needed. The numbers and structures below are libcurl's binary interface, which its name
+/* What EtcdStore uses of libcurl. The library is loaded at first use, and a build needs none of its
+   headers. The numbers and structures below are libcurl's binary interface, which its name
    libcurl.so.4 guarantees. */
 
 #include <stddef.h>

@@ -7,7 +7,7 @@
 #include <tss2/tss2_mu.h>
 
 /* Nothing here is linked: the libraries are loaded at first use, so that programs start without
-   them. What is called of each: */
+   them. The functions that are called, by library: */
 #define VALET_ESYS_FUNCTIONS(DO) \
     DO(Esys_Initialize) DO(Esys_Finalize) DO(Esys_Free) DO(Esys_FlushContext) \
     DO(Esys_TR_FromTPMPublic) DO(Esys_TR_Close) DO(Esys_TR_GetName) DO(Esys_TR_SetAuth) \
@@ -26,8 +26,8 @@ struct valet_tpm_functions {
 #undef VALET_FIELD
 };
 
-/* Looks every function up: Swift has no cast for that. Returns the name of the first that is not
-   there, or NULL. */
+/* Looks up every function, in C, where the type of each comes from its declaration. Returns the
+   name of the first that is missing, or NULL. */
 static inline const char *valet_find_tpm_functions(
     struct valet_tpm_functions *functions, void *esys, void *mu) {
 #define VALET_FIND(library, name) \
@@ -43,7 +43,7 @@ static inline const char *valet_find_tpm_functions(
     return 0;
 }
 
-/* What ESYS is handed as its way to the TPM, with room for whose it is. */
+/* The TCTI context through which ESYS reaches the TPM, with a pointer to its owner. */
 struct valet_tcti {
     TSS2_TCTI_CONTEXT_COMMON_V1 common;
     void *owner;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A field of a binary layout. Its type defines how its bytes are written and read, so that a
-/// layout is only the order of its fields, given once for the writer and once for the reader.
+/// A field of a binary layout. Its type defines how its bytes are written and read. So a layout is
+/// an order of fields, which the writer and the reader each list once.
 /// Numbers are big endian.
 package protocol ByteField {
     /// Reads the next field.

@@ -125,7 +125,7 @@ package struct LengthPrefixed: PartAppending, Sendable {
 }
 
 /// Fields of fixed width, one after the other; only the last one may have any length. So two
-/// different sequences of fields never give the same bytes, without a length before each.
+/// sequences of the same types of fields give the same bytes only if they are equal.
 ///
 /// Format: docs/FORMAT.md §5.2.
 public struct FixedFields: Sendable {
@@ -135,7 +135,7 @@ public struct FixedFields: Sendable {
     private var buffer: [UInt8] = []
     private var byteCount = 0
 
-    /// Starts without fields, and with room for `byteCount` bytes and no more.
+    /// Starts without fields. The caller appends `byteCount` bytes at most.
     package init(byteCount: Int) {
         if byteCount > inPlace.count { buffer = [UInt8](repeating: 0, count: byteCount) }
     }

@@ -6,7 +6,7 @@ package import ValetSystem
 ///
 /// An ephemeral pair agrees on a secret S with the public key. The data is sealed under
 /// `H(S; context, ephemeral public key, public key, keychain id, epoch)` and follows the ephemeral
-/// public key. Format: docs/FORMAT.md §1.
+/// public key. Format: docs/FORMAT.md §5.2.
 package enum PublicKeySealing {
     /// How much longer sealed data is than the plaintext.
     package static let overhead = PublicKey.byteCount + AEAD.overhead
@@ -93,7 +93,7 @@ package enum PublicKeySealing {
 ///
 /// Ephemeral public key 32 ‖ ``WrappedKey`` 121, under
 /// `H(X25519; "valet/1/root-recovery", ephemeral public key, public key, keychain id, epoch)`.
-/// Format: docs/FORMAT.md §1.
+/// Format: docs/FORMAT.md §4.2.
 package struct SealedToPublicKey: Equatable, Sendable {
     /// 153.
     package static let byteCount = PublicKey.byteCount + WrappedKey.byteCount

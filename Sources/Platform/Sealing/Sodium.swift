@@ -4,7 +4,8 @@ internal import ValetCSodium
 
 /// Safe calls of libsodium's ciphers and hashes.
 ///
-/// `Libsodium.start()` initialises libsodium: every key lies in memory that it has made.
+/// Every key is a ``SecretBytes``. Making the first one makes ``SecretArena/shared``, which
+/// initialises libsodium.
 @usableFromInline enum Sodium {
     static let tagByteCount = Int(crypto_aead_xchacha20poly1305_ietf_ABYTES)
     static let nonceByteCount = Int(crypto_aead_xchacha20poly1305_ietf_NPUBBYTES)

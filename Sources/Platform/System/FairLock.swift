@@ -68,7 +68,7 @@ package final class FairLock: Sendable {
 
     /// Waits until ``wake()`` was called, or the deadline has passed.
     ///
-    /// - Returns: `false` if the deadline passes before the lock is free.
+    /// - Returns: `false` if the deadline passes before ``wake()`` was called.
     package func wait(until deadline: Deadline) -> Bool {
         while unsafe valet_semaphore_wait(semaphore, deadline.nanoseconds) != 0 {
             guard errno == EINTR else { return false }

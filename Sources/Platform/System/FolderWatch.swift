@@ -3,8 +3,8 @@
 internal import Glibc
 internal import ValetCLinux
 
-/// Waits until names in some folders appear, disappear or are touched: inotify(7), with an
-/// eventfd(2) for this process's own reasons to wake up.
+/// Waits with inotify(7) until names in some folders appear, disappear or are touched. An
+/// eventfd(2) lets this process end the wait.
 ///
 /// It reports that something may have changed, not what. By default it does not report changed
 /// bytes, so that the writes of a busy keychain wake no watcher.
@@ -52,7 +52,7 @@ package final class FolderWatch: Sendable {
             | IN_MOVE_SELF | IN_ONLYDIR)
     /// How many times to try again when a missing folder appears during the search.
     private static let attemptCount = 16
-    /// In nanoseconds: the pause before the next look, where waiting is impossible.
+    /// In nanoseconds: the pause before the next look, if no descriptor can be opened.
     private static let pause: Int64 = 1_000_000_000
 
     /// - Parameter includingWrites: Whether to wake up when bytes are written to the files, too.
@@ -79,7 +79,7 @@ package final class FolderWatch: Sendable {
     /// Watches these places and no others. For a missing folder, this watches the nearest existing
     /// folder above it.
     ///
-    /// - Returns: Whether all of them are watched; the caller must poll those that are not.
+    /// - Returns: Whether all of them are watched; if not, the caller must poll them.
     package func watch(_ places: [Place]) -> Bool {
         guard let notifications = numbers()?.notifications, notifications >= 0 else {
             return false
@@ -112,7 +112,8 @@ package final class FolderWatch: Sendable {
 
     /// Waits on the calling thread.
     ///
-    /// - Returns: Whether something may have changed; false at the deadline.
+    /// - Returns: true after something that may be a change, and after a wake-up; false at the
+    ///   deadline.
     package func wait(until deadline: Deadline) -> Bool {
         while !deadline.hasPassed {
             guard let (bell, notifications) = numbers() else {

@@ -3,10 +3,9 @@
 internal import Glibc
 internal import ValetCLinux
 
-/// Ends a wait from outside: for the answer of a person or of a service. Any thread may cancel, and
-/// any number of threads may wait.
+/// Lets any thread end the waits of any number of other threads.
 ///
-/// One is made per answer, and it stays cancelled.
+/// A cancellation cannot be undone: make a new one for each answer or thread that is waited for.
 package final class Cancellation: Sendable {
     private struct State: ~Copyable {
         var isCancelled = false
@@ -85,7 +84,7 @@ package struct WaitLimit: Sendable {
     package let cancellation: Cancellation?
     private let signals: Int32
 
-    /// Waits until `deadline`, until `cancellation`, or until `signals`, the descriptor of a
+    /// A limit at `deadline`, at `cancellation`, or when `signals`, the descriptor of a
     /// ``SignalRelay`` or a ``Bell``, can be read.
     package init(
         until deadline: Deadline, cancellation: Cancellation? = nil, signals: Int32 = -1
@@ -129,15 +128,15 @@ package struct WaitLimit: Sendable {
     }
 }
 
-/// The only caller of poll(2) in this package.
+/// The only caller of poll(2) in this module.
 enum Poll {
     /// In nanoseconds: the pause before another try where the kernel refuses the call.
     private static let pause: Int64 = 100_000_000
 
     /// Waits until one of `requests` is ready.
     ///
-    /// If the kernel has no memory for the wait, this tries again until the deadline. Nothing
-    /// counts as ready in the meantime: the caller may read a descriptor that blocks.
+    /// If the kernel has no memory for the wait, this tries again until the deadline. Until
+    /// then no descriptor is reported as ready, because the caller's read could block.
     ///
     /// - Returns: false at the deadline.
     static func wait(for requests: inout [pollfd], until deadline: Deadline) -> Bool {

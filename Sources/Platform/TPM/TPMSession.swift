@@ -4,8 +4,8 @@
     internal import ValetCTPM2
     internal import ValetSystem
 
-    /// A session whose key only the TPM with the storage root key can know. It encrypts secrets
-    /// (AES-128 in CFB), so that an attacker on the bus cannot read them.
+    /// A session whose key only this process and the TPM with the storage root key know. It
+    /// encrypts secrets (AES-128 in CFB), so that an attacker on the bus cannot read them.
     ///
     /// TCG: TPM 2.0 Library part 1, 19.6 and 21.
     @safe struct TPMSession: ~Copyable {
@@ -45,7 +45,7 @@
                         ESYS_TR_NONE,
                         nil, kind.rawValue, &symmetric, TPMAlgorithm.sha256, &handle))
             }
-            // Continued, both ways encrypted: part 2, 8.4.
+            // continueSession, decrypt and encrypt: part 2, 8.4.
             let attributes: TPMA_SESSION = 0x01 | 0x20 | 0x40
             try unsafe context.check(
                 context.functions.Esys_TRSess_SetAttributes(
@@ -53,7 +53,7 @@
             object = made
         }
 
-        /// Binds the session to the current values of the PCRs.
+        /// Adds the current values of the PCRs to the policy of the session: PolicyPCR.
         func bind(to pcrs: PCRSelection) throws(SystemError) {
             var selection = pcrs.structure
             try unsafe context.check(
@@ -62,7 +62,7 @@
                     &selection))
         }
 
-        /// The policy that this session fulfils.
+        /// The digest of the policy commands that this session has run.
         var policyDigest: [UInt8] {
             get throws(SystemError) {
                 let answer = try unsafe TPMAnswer<TPM2B_DIGEST>(context) {
@@ -95,7 +95,7 @@
     }
 
     /// Numbers of algorithms: TCG Algorithm Registry, 6.10. Their macros are casts, which Swift
-    /// does not import alike.
+    /// does not import.
     enum TPMAlgorithm {
         static let aes: UInt16 = 0x0006
         static let keyedHash: UInt16 = 0x0008

@@ -9,13 +9,11 @@ package import ValetUserPresence
 
 /// A verb: its declaration, which is made when it is needed, and its work.
 ///
-/// Not a protocol: the linker keeps every type that conforms to one, so that a program of this
-/// module would contain all verbs.
+/// Not a protocol: the linker keeps every type that conforms to one. Each program that links this
+/// module would then contain all verbs.
 struct Verb {
     let declaration: () -> CommandDeclaration
-    /// Does the work.
-    ///
-    /// - Throws: ``ExitCode/usage`` for values that contradict each other.
+    /// - Throws: ``ExitCode/usage`` for values that are missing or contradict each other.
     let run: (ParsedValues, Context) throws(CLIError) -> ExitCode
 
     init(
@@ -32,7 +30,7 @@ package struct Context {
     package let console: any Console
     /// The keychain as the command itself sees it, an application like any other.
     var own: () throws(KeychainFailure) -> KeychainSession = KeychainSession.current
-    /// The keychain as a whole, for verbs that serve all its owners at once.
+    /// The keychain as a whole, for verbs that act on the items of all applications.
     var store: () throws(KeychainFailure) -> ItemStore = ItemStore.ofThisProcess
     /// The source of the keychain's passcode: the descriptor of an option, else that of
     /// `$VALET_PASSCODE_FD`, else the user.
@@ -88,11 +86,11 @@ extension Context {
     /// The keychain as a whole. Nothing is opened yet.
     package func wholeKeychain() throws(CLIError) -> ItemStore { try requesting(store()) }
 
-    /// The keychain as a whole, with its status. Its device key is available.
+    /// The keychain as a whole, with its status. The device key of one that exists is available.
     ///
     /// - Parameter creating: Whether the verb creates a keychain that does not exist.
-    /// - Throws: ``ExitCode/notFound`` without a keychain, ``ExitCode/failure`` without its device
-    ///   key.
+    /// - Throws: ``ExitCode/notFound`` without a keychain, unless `creating`; ``ExitCode/failure``
+    ///   without its device key.
     package func usableStore(
         creating: Bool = false
     ) throws(CLIError) -> (ItemStore, KeychainStatus) {
@@ -115,7 +113,8 @@ extension Context {
         return store
     }
 
-    /// Asks for passcodes through the given descriptors, else as ``passcodes`` does.
+    /// A dialogue that reads passcodes from the given descriptors, else as ``passcodes`` does.
+    /// Without `new`, the new passcode comes from `descriptor`, too.
     package func dialogue(
         _ descriptor: PasscodeDescriptor?, new: PasscodeDescriptor? = nil
     ) -> PasscodeDialogue {
@@ -152,10 +151,11 @@ extension Context {
         }
     }
 
-    /// Says how long other programs may have to wait, if that is longer than they wait.
+    /// Warns how long other programs may be unable to write; only for 20,000 items or more.
     private func noteDuration(of store: ItemStore) {
         guard let count = (try? store.keychain.status())?.itemCount, count >= 20_000 else { return }
-        // Sealing an item again takes 0.02 ms on a fast machine, and 0.1 ms on a slow one.
+        // Sealing an item again takes 0.02 ms on a fast machine, and 0.1 ms on a slow one. The
+        // estimate is twice that of a slow one.
         console.note(
             "valet: sealing \(count) items again may take \(max(2, count / 5_000)) seconds; "
                 + "other programs cannot write until then")

@@ -116,8 +116,7 @@ enum GenerateCommand {
             try value.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
                 try console.writeSecret(bytes)
             }
-            // A person or a script reads a line. Nothing is stored, so the output need not be
-            // exact.
+            // Readers expect a line. Nothing is stored, so the output need not equal a value.
             if !console.isOutputTerminal { try console.write("\n") }
             return .success
         }

@@ -161,7 +161,7 @@ extension SystemError {
     var isDenied: Bool { systemError == EACCES || systemError == EPERM }
 }
 
-/// The end of an epoch change, for device keys: docs/FORMAT.md §4.4, step 5.
+/// The end of an epoch change, for device keys: docs/FORMAT.md §4.4, step 4.
 extension DeviceKeyFolder {
     /// Gives the device key in use its usual name, unless a foreign file has that name. Then erases
     /// the other device keys of this keychain.

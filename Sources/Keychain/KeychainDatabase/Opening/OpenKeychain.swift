@@ -172,7 +172,7 @@ package final class OpenKeychain: Sendable {
     }
 
     /// The lock state at this moment. Unless it is `unlocked`, this process forgets all keys that
-    /// are not part of it, except in calls that are using them.
+    /// are not part of it, except in calls that are using them: a locked process keeps no keys.
     package func lockStatus(_ header: KeychainHeader, of lockState: LockStateStore) -> LockStatus {
         let reading = lockState.current(expecting: [header.mark])
         if case .unlocked = reading { return reading }

@@ -9,7 +9,7 @@ package import ValetSystem
 /// A program that has written to the keychain under an application identifier. `doctor` shows which
 /// programs share one, which may be an accident (spec/secitem.md §5.3).
 package struct ProgramRecord: Hashable, Sendable {
-    /// The name that the program goes by.
+    /// The application identifier under which the program writes.
     package let applicationIdentifier: String
     /// The path of the program's file.
     package let path: String
@@ -48,8 +48,8 @@ package struct ProgramRecord: Hashable, Sendable {
 }
 
 extension RowTransaction {
-    /// Inserts the row of a program, unless it exists. After the commit, ``RowKeys/remember(_:)``
-    /// saves later writes this search.
+    /// Inserts the row of a program, unless it exists. After the commit, the caller has
+    /// ``RowKeys/remember(_:)`` spare later writes this search.
     package func record(_ record: ProgramRecord) throws(KeychainFailure) {
         guard !state.hasRecorded(record) else { return }
         let id = state.hasher.program(record.applicationIdentifier, path: record.path)

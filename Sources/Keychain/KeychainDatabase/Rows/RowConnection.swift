@@ -206,7 +206,8 @@ package final class RowWriter: @unchecked Sendable {
     /// Adds a search entry.
     package let insertAttribute: Statement
     let deleteAttribute: Statement
-    /// Deletes the search entries of a damaged row. Scans the whole table.
+    /// Deletes all search entries of a row, even if its column `hashes` is damaged. Scans the
+    /// table.
     package let deleteAttributes: Statement
     /// How many pages the database has, with the changes of the open transaction.
     let pageCount: Statement

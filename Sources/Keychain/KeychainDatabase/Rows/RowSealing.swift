@@ -22,7 +22,7 @@ package struct ItemCipher {
     /// Seals an item into a row with `header`, in the place that `index` names.
     ///
     /// - Throws: ``KeychainFailure``: `passcodeNotSet` if the item requires presence and the
-    ///   keychain has no pair of keys for that; `outOfMemory`.
+    ///   keychain has no pair of keys for that; `outOfMemory`; `keychainDamaged`.
     func seal(
         _ header: RowHeader, _ content: ItemContent, _ index: IndexHashes, value: SecretValue?,
         logicalTime: Int64
@@ -78,7 +78,8 @@ package struct ItemCipher {
     }
 
     /// Opens part V, which is bound to the part N that was written with it. A value protected by
-    /// presence needs `proof`. For a value under a password, the result is its box.
+    /// presence needs `proof`. For a value under a password, the result is its box
+    /// (docs/FORMAT.md §5.5).
     ///
     /// - Throws: ``SystemError``: `needsPerson` if `proof` does not have the pair of keys.
     package func openValue(
@@ -121,7 +122,7 @@ extension RowHeader {
 /// as the part.
 package typealias PartTag = FixedBytes<16, PartTagName>
 
-/// Tells ``PartTag`` from other bytes.
+/// Makes ``PartTag`` a type of its own.
 package enum PartTagName {}
 
 extension PartTag {
@@ -142,7 +143,7 @@ package struct ValueParts: Sendable {
     /// The tag of part N.
     let names: PartTag
 
-    /// The parts of a row of which only the tag of part N was read.
+    /// The parts of a row whose part N was not read, except for its tag.
     package init(header: RowHeader, nonce: RowNonce, names: PartTag) {
         self.header = header
         self.nonce = nonce

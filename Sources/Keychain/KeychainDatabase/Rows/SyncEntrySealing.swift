@@ -161,7 +161,7 @@ extension SyncEntryHead {
 // MARK: - Names in records
 
 extension SealedSyncEntry {
-    /// The kinds of entries whose secret is a record: docs/FORMAT.md §12.3.
+    /// The kinds of entries whose secret is a record: docs/FORMAT.md §12.2.
     package static let recordKinds: Set<UInt8> = [1, 8, 9]
     /// The bytes of a record's salt, before its content.
     package static let saltByteCount = 16

@@ -8,7 +8,7 @@ internal import ValetSystem
 internal import ValetUserPresence
 
 /// Gets an application's password: the credential that the application has set, else what the user
-/// types (spec/secitem.md §10.4). Stretches it outside of every transaction and lock.
+/// types (spec/secitem.md §10.4). Stretches it outside of every transaction and file lock.
 struct PasswordAuthentication {
     let question: SecretQuestion
     let credential: SecretValue?

@@ -9,8 +9,8 @@ internal import ValetSystem
 // Reasons: docs/decisions/0069-history.md.
 
 extension ItemTransaction {
-    /// Keeps the value of an item that is about to be replaced or deleted, in the transaction of
-    /// that change, and deletes the oldest former values above the limit.
+    /// Keeps the value of an item that this transaction is about to replace or delete. Deletes the
+    /// oldest former values above the limit.
     ///
     /// Values that need a proof or a password are not kept: a copy would have to ask for it.
     ///
@@ -50,8 +50,8 @@ extension ItemTransaction {
             header.itemClass, kind, rows.hashed(content, header.itemClass, []), value: value)
     }
 
-    /// Keeps the value of an item that is about to be deleted, unless it is locked: what cannot be
-    /// opened can be deleted nevertheless.
+    /// Keeps the value of an item that is about to be deleted. Does nothing if the item is locked,
+    /// because its deletion must succeed.
     func keepFormerValue(of row: SealedRow) throws(KeychainFailure) {
         guard caller.keepsHistory else { return }
         do {
@@ -117,7 +117,7 @@ extension ItemStore {
     /// Puts a former value back, in one transaction. The item's present value becomes a former one;
     /// an item that was deleted is there again.
     ///
-    /// - Throws: `itemNotFound` if the former value is gone; as ``add(_:for:_:)``.
+    /// - Throws: `itemNotFound` if the former value is gone; what ``add(_:for:_:)`` throws.
     package func restore(_ version: ItemVersion, for caller: Caller) throws(KeychainFailure) {
         _ = try writeRows("restore a former value", for: caller) {
             (rows) throws(KeychainFailure) in
@@ -127,7 +127,7 @@ extension ItemStore {
 
     /// Deletes every former value of every application. Returns how many they were.
     ///
-    /// - Throws: ``KeychainFailure/Code/locked``, before or after some were deleted.
+    /// - Throws: ``KeychainFailure/Code/locked``. Some may have been deleted by then.
     package func deleteHistory() throws(KeychainFailure) -> Int {
         let operation = "delete former values"
         var (walk, count) = (try walkEverything(), 0)

@@ -249,7 +249,8 @@ struct KeychainExamination {
 
     // Device keys that nothing needs, and other files with names of device keys.
 
-    /// A finding for each device key that is not in use, and for each other file with such a name.
+    /// Findings on device keys that are not in use, and on other files with such names. None
+    /// advises to erase a file while the device key in use is missing.
     func strayKeys(_ header: KeychainHeader) throws(SystemError) -> [Finding] {
         guard let folder = try DeviceKeyFolder(keys.keychain.location, header) else { return [] }
         let isFile = header.keybag.deviceSource == .ownFile

@@ -129,8 +129,8 @@ extension KeychainFailure {
 
 /// Builds a sound database from the rows of a damaged one: docs/FORMAT.md §7.1.
 ///
-/// It reads the tables, and reads an index only to find rows that its table has lost. The caller
-/// holds the writers' lock and one read transaction of the damaged database.
+/// It reads the tables, and indexes only for rows and for versions of places that a table has lost.
+/// The caller holds the writers' lock and one read transaction of the damaged database.
 struct DatabaseRebuild {
     private let source: RowConnection
     private let target: RowWriter

@@ -6,8 +6,8 @@ internal import ValetSystem
 
 /// Why a keybag does not open. ``KeychainFailure`` carries its words.
 ///
-/// The key hierarchy is that of docs/FORMAT.md §4. This module handles only bytes and keys; its
-/// callers store keybags and secrets.
+/// The key hierarchy is that of docs/FORMAT.md §4. The code for keybags handles only bytes and
+/// keys; its callers store keybags and secrets.
 enum KeybagFault: Hashable {
     case malformed
     case newer

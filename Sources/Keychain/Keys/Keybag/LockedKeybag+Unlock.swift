@@ -96,8 +96,6 @@ extension LockedKeybag {
 
 /// The recovery key: docs/FORMAT.md §4.6.
 extension LockedKeybag {
-    static let recovering = "recover the keybag"
-
     /// The public half of the recovery key; nil if none was made.
     ///
     /// Trust it only if the keybag was unlocked, or has the digest of one that was: a writer of the

@@ -26,9 +26,7 @@ package struct LockedKeybag: Sendable {
     /// Checks that the keybag was made with `secret`, by comparing the ids of the device secrets.
     ///
     /// - Throws: ``KeychainFailure/Code/keyUnavailable``.
-    func check(
-        _ secret: borrowing DeviceSecret, during operation: String = "open the keybag"
-    ) throws(KeychainFailure) {
+    func check(_ secret: borrowing DeviceSecret) throws(KeychainFailure) {
         guard deviceKeyID == secret.id else {
             throw KeychainFailure(.wrongDeviceSecret)
         }

@@ -270,7 +270,7 @@ package struct RecoveryProtector: ~Copyable, Sendable {
         switch secret {
         case .none: return WrappingKeys(root: root, device: nil, passcode: nil)
         case .some(let secret):
-            try keybag.check(secret, during: LockedKeybag.recovering)
+            try keybag.check(secret)
             let device = secret.kek(for: keybag.keychainID)
             return WrappingKeys(root: root, device: device, passcode: nil)
         }

@@ -4,7 +4,7 @@ internal import Glibc
 package import ValetKeychainModel
 internal import ValetSystem
 
-// Failures of this module, which shares the opened keys of an unlocked keychain among the
+// Failures of the lock state, which shares the opened keys of an unlocked keychain among the
 // processes of the user. No failure contains bytes of a key. The states are in
 // docs/ARCHITECTURE.md, "Lock states"; the bytes in docs/FORMAT.md §10.
 

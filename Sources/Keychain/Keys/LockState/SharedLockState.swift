@@ -9,8 +9,8 @@ internal import ValetSystem
 /// kernel's keyring, under a key derived from the user's sharing file and from a mark in the
 /// keychain's folder.
 ///
-/// docs/FORMAT.md §10.5 has the bytes and the steps. The last reading is remembered, and valid as
-/// long as mark and key stay the same.
+/// docs/FORMAT.md §10 has the bytes, and §10.5 the steps. The last reading is remembered, and valid
+/// as long as mark and key stay the same.
 final class SharedLockState: Sendable {
     let keychainID: KeychainID
     let places: SharingPlaces

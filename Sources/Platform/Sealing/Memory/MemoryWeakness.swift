@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How secrets in memory are protected less than they should be: ``SecretArena/failure`` records
+/// Why secrets in memory are protected less than they should be: ``SecretArena/failure`` records
 /// it, and no call fails because of it.
 package struct MemoryWeakness: Equatable, Sendable {
-    /// What the caller should do about it.
+    /// What failed.
     package enum Code: Equatable, Sendable {
         /// No guarded memory could be mapped: secrets are in ordinary memory, wiped on release.
         case notGuarded
@@ -22,7 +22,6 @@ package struct MemoryWeakness: Equatable, Sendable {
         case allocate
     }
 
-    /// What the caller should do about it.
     package let code: Code
     package let operation: Operation
     package let byteCount: Int

@@ -98,7 +98,7 @@ enum RunCommand {
             let launch = try prepare(values, context).launch
             throw launch.error(launch.become(signals))
         }
-        // No secret is in memory any more when this process ends.
+        // `supervise` has wiped every secret when `repeatHere` ends this process.
         try supervise(values, context, signals).repeatHere()
     }
 
@@ -114,7 +114,7 @@ enum RunCommand {
         return try supervisor.run()
     }
 
-    /// Reads all secrets. Later sources replace variables of the same name.
+    /// Reads all secrets. Later options replace the variables of earlier ones.
     private static func prepare(
         _ values: ParsedValues, _ context: Context
     ) throws(CLIError) -> ProgramSecrets {
@@ -154,7 +154,7 @@ enum RunCommand {
 }
 
 extension Context {
-    /// How programs that the command becomes treat signals.
+    /// The caller's treatment of signals, which the started program gets.
     fileprivate func signals() throws(CLIError) -> CallersSignals {
         guard let terminal = console as? Terminal else {
             throw CLIError(.failure, "programs run at a real console only")
