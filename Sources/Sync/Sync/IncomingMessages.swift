@@ -104,14 +104,16 @@ extension ScopeReplica {
     package mutating func begin(
         _ message: IncomingMessage, room: Int = .max, limits: SyncLimits = SyncLimits()
     ) -> JoinRefusal? {
-        precondition(join == nil, "a join was not finished")
+        // A join that a failure has interrupted begins again, which adds nothing twice.
+        join = nil
         if let dot = message.recordAboveTable, applies(.recordsAtOrBelowTable) {
             return .recordAboveTable(dot)
         }
+        let ahead = message.deleted.filter { isAhead($0) && !self.cloud.contains($0) }
         let logs = Set(message.table.map { Array($0.keys) } ?? []).union([message.name.log])
+            .union(ahead.map(\.log))
         guard hasRoomForLogs(adding: logs, limits: limits) else { return .tooManyLogs }
-        let ahead = message.deleted.count(where: { isAhead($0) && !self.cloud.contains($0) })
-        guard self.cloud.count + ahead <= limits.cloud else { return .cloudIsFull }
+        guard self.cloud.count + ahead.count <= limits.cloud else { return .cloudIsFull }
         let cloud = message.table == nil ? [] : Set(message.deleted)
         let isRoomy =
             live.count <= room

@@ -76,14 +76,14 @@ extension ScopeReplica {
             && own.openBase == nil && hasRoomForLogs(adding: [])
     }
 
-    /// Whether a table that has all known logs, the own log, and the logs of `table` stays within
-    /// the limit.
+    /// Whether a table that has all known logs, those of deleted records that were not read, the
+    /// own log, and the logs of `table` stays within the limit.
     func hasRoomForLogs(adding table: some Sequence<LogID>, limits: SyncLimits = SyncLimits())
         -> Bool
     {
-        var count = positions.count + (positions[own.id] == nil ? 1 : 0)
-        for log in table where positions[log] == nil && log != own.id { count += 1 }
-        return count <= limits.logs
+        var logs = Set(positions.keys).union(cloud.logs.values.keys).union(table)
+        logs.insert(own.id)
+        return logs.count <= limits.logs
     }
 
     /// Whether there is something to send in a batch, or ``OwnLog/owesBatch`` requires one.
@@ -128,7 +128,9 @@ extension ScopeReplica {
             previous: position(of: own.id).hash)
         draft.table = positions.filter { own.announced[$0.key] != $0.value }
         draft.table[own.id] = position(of: own.id)
-        var room = BatchRoom(limits, logCount: positions.count + 1)
+        // Covers may name a log that this device has left and set back.
+        var room = BatchRoom(
+            limits, logCount: positions.count + retired.values.count + 1)
         listNews()
         items: for key in news.items {
             for (source, moved, covers) in news(of: key) {

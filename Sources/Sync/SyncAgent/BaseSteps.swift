@@ -44,17 +44,17 @@ extension SyncSession {
         guard let draft else { return false }
         do {
             guard let built = try write(draft, scope, key, snapshot) else {
-                try abandon(scope)
+                try abandonBase(scope)
                 return false
             }
             return try append(built, draft, scope)
         } catch {
-            try abandon(scope)
+            try abandonBase(scope)
             throw error
         }
     }
 
-    private func abandon(_ scope: KeyScope) throws(KeychainFailure) {
+    func abandonBase(_ scope: KeyScope) throws(KeychainFailure) {
         try keychain.update(Self.writingBase) { $0.replica?[scope].abandonBase() }
     }
 
@@ -111,7 +111,7 @@ extension SyncSession {
             by: storeDeadline)
         guard outcome == .stored else {
             if case .otherHead(let head) = outcome { heads[draft.name.log] = head }
-            try abandon(scope)
+            try abandonBase(scope)
             return false
         }
         heads[draft.name.log] = position

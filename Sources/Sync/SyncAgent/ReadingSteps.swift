@@ -124,7 +124,10 @@ extension SyncSession {
     private func readNext(
         _ place: LogPlace, _ progress: () -> Void
     ) throws(KeychainFailure) -> Bool {
-        guard let shelf = shelves[place] else { return false }
+        // The user may have locked the keychain since the round began.
+        guard try openScopes().contains(place.scope), let shelf = shelves[place] else {
+            return false
+        }
         if try look({ $0[place.scope].retiredLogs.contains(place.log) }) {
             try readLate(place, shelf.all)
         }
@@ -194,7 +197,7 @@ extension SyncSession {
             batch.records.map {
                 (Dot(log: place.log, number: message.header.name.number, tag: $0.tag), $0)
             }, uniquingKeysWith: { first, _ in first })
-        let isLarge = batch.records.count > machine.sliceCount
+        let isLarge = max(batch.records.count, batch.covers.count) > machine.sliceCount
         let begun: Joined = try keychain.update(Self.reading) {
             (update) throws(KeychainFailure) in
             if isLarge { try update.setIncoming(message.encoded, scope) }
@@ -290,7 +293,9 @@ extension SyncSession {
         }
         let header = received.header
         let place = LogPlace(header.circle, header.device, scope, header.name.log)
-        guard let member = author(of: place),
+        // A join that has begun is finished even if its author was removed since: half of it would
+        // leave records that no table contains.
+        guard let member = author(of: place) ?? roster.signers[place.device],
             let message = try? verified(bytes, in: place, by: member),
             let key = try keyring(scope)?[header.keyID]
         else { return try forgetIncoming(scope) }

@@ -135,6 +135,8 @@ extension SyncSession {
         }
         let before = roster.acceptedHash
         let reading = try addNewEntries(listing)
+        // Others may not have the keys of a branch that has lost: a base says it again.
+        if !roster.isAncestor(before, of: roster.acceptedHash) { try oweBases() }
         if rosterShelf.isCutShort { report.add(.rosterIsTooLong) }
         report.addForeign(
             rosterShelf.foreignCount + listing.foreignCount, named: listing.foreignNames)
@@ -200,14 +202,14 @@ extension SyncSession {
 
     /// Appends an entry that this device signs.
     ///
-    /// - Parameter make: Makes the operation of the entry, given the state that the entry changes.
-    ///   It runs again if another device has appended an entry first.
+    /// - Parameter make: Makes the operation of the entry, given the state that the entry changes;
+    ///   nil if nothing is left to do. It runs again if another device has appended an entry first.
     /// - Throws: ``KeychainFailure``: `notAMember`, `undecidedRoster`, `circleIsFull`,
     ///   `rosterInMotion`, `locked`, and those of the store.
     @discardableResult
     package func append(
-        _ make: (RosterState, RosterEntry.Head) throws(KeychainFailure) -> RosterEntry.Operation
-    ) throws(KeychainFailure) -> RosterEntry {
+        _ make: (RosterState, RosterEntry.Head) throws(KeychainFailure) -> RosterEntry.Operation?
+    ) throws(KeychainFailure) -> RosterEntry? {
         for _ in 0..<5 {
             guard isMember else { throw KeychainFailure.circle(.notAMember) }
             guard roster.alarm.isEmpty else { throw KeychainFailure.circle(.undecidedRoster) }
@@ -216,11 +218,16 @@ extension SyncSession {
                 throw KeychainFailure.circle(.circleIsFull)
             }
             let head = state.next(milliseconds: machine.milliseconds(), signer: circle.device)
-            let operation = try make(state, head)
+            guard let operation = try make(state, head) else { return nil }
             let signed = try withIdentity(.whileUnlocked) {
                 RosterEntry(head, operation, signedBy: $0.signing)
             }
             guard let entry = signed else { throw KeychainFailure.lockedCircle }
+            // An entry that others refuse would stop the circle, and could not be taken back.
+            var trial = roster
+            guard (try? RosterEntry(parsing: entry.bytes)) != nil,
+                trial.add([entry]).added.contains(entry.hash)
+            else { throw KeychainFailure(.internalFault, during: Self.changing) }
             if try store(entry) { return entry }
             try readRoster()
         }
@@ -257,7 +264,7 @@ extension SyncSession {
         let removals = outstanding.removals.subtracting([circle.device])
         if !removals.isEmpty {
             try append { (state, head) throws(KeychainFailure) in
-                try self.removal(of: removals.sorted(), after: state, head)
+                try self.removal(of: Array(removals), after: state, head)
             }
         } else if outstanding.needsRotation {
             try append { (state, head) throws(KeychainFailure) in
@@ -272,11 +279,14 @@ extension SyncSession {
         }
     }
 
+    /// The removal of those of `devices` that are members; nil if none is.
     package func removal(
         of devices: [DeviceID], after state: RosterState, _ head: RosterEntry.Head
-    ) throws(KeychainFailure) -> RosterEntry.Operation {
-        let (wraps, former) = try newKeys(after: state, head, without: devices)
-        return .remove(devices.sorted(), wraps, former)
+    ) throws(KeychainFailure) -> RosterEntry.Operation? {
+        let present = devices.filter { state.members[$0] != nil }.sorted()
+        guard !present.isEmpty else { return nil }
+        let (wraps, former) = try newKeys(after: state, head, without: present)
+        return .remove(present, wraps, former)
     }
 
     /// New keys of the next epoch for the members that stay.

@@ -26,6 +26,8 @@ extension SyncSession {
                 isDone = false
                 continue
             }
+            // A base that was broken off has used its number, and nothing else goes on with it.
+            if try look({ $0[scope].own.openBase != nil }) { try abandonBase(scope) }
             for _ in 0..<Self.batchLimit {
                 try checkpoint()
                 guard try build(scope) else { break }

@@ -152,6 +152,53 @@ struct RoundTests {
         #expect(try members[2].value("later") == nil)
     }
 
+    @Test func `Removing a device that another one has removed changes nothing`() throws {
+        let members = try TestMember.circle(of: 3)
+        try members[0].session.remove([members[2].id])
+        try members[1].session.readRoster()
+        let entry = members[1].session.roster.acceptedHash
+        try members[1].session.remove([members[2].id])
+        #expect(members[1].session.roster.acceptedHash == entry)
+        try members[1].restart()
+        try members[1].set("after", "1")
+        try settle(Array(members[..<2]))
+        #expect(try members[0].value("after") == "1")
+    }
+
+    @Test func `A device that was killed while it wrote a base goes on`() throws {
+        let members = try TestMember.circle(of: 2)
+        _ = try members[0].session.keychain.update("test") { update in
+            update.replica?[.whileUnlocked].beginBase()
+        }
+        try members[0].restart()
+        try members[0].set("after", "1")
+        try settle(members)
+        #expect(try members[1].value("after") == "1")
+        #expect(try members[0].sync() == .current)
+    }
+
+    @Test func `A session that begins with an admission finds its own logs as they are`() throws {
+        let store = MemoryStore(.etcd)
+        let members = try TestMember.circle(of: 1, in: store)
+        try members[0].set("before", "1")
+        try members[0].sync()
+        try members[0].restart()
+        try members[0].set("item", "1")
+        let newcomer = try members[0].admitNew(to: store)
+        #expect(!members[0].troubles.contains(.storeWasSetBack))
+        try newcomer.sync()
+        #expect(try newcomer.value("item") == "1" && newcomer.value("before") == "1")
+    }
+
+    @Test func `New keys come before anything that an admission or a removal writes`() throws {
+        let members = try TestMember.circle(of: 3)
+        try members[2].session.leave()
+        try members[0].session.readRoster()
+        let epoch = members[0].session.roster.accepted.epoch
+        try members[0].session.remove([members[1].id])
+        #expect(members[0].session.roster.accepted.epoch == epoch + 2)
+    }
+
     @Test func `An unreachable store fails no local call, and sync goes on by itself`() throws {
         let members = try TestMember.circle(of: 2)
         members[0].client.interfere { _ in .failure(.storeUnavailable) }

@@ -156,6 +156,11 @@ import ValetKeychainModel
         var limits = SyncLimits()
         limits.logs = 1
         #expect(replica.begin(base(live: [], upTo: 2), limits: limits) == .tooManyLogs)
+        // So do deleted records of logs that nobody has written.
+        limits.logs = 3
+        let covers = (11...15).map { Dot(log: LogID(high: 2, low: $0), number: 1, tag: 1) }
+        let message = base(live: [], upTo: 2, cloud: covers)
+        #expect(replica.begin(message, limits: limits) == .tooManyLogs)
         limits.logs = 2
         #expect(replica.begin(base(live: [], upTo: 2), limits: limits) == nil)
     }

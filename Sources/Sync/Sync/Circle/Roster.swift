@@ -51,7 +51,7 @@ package struct Roster: Sendable {
     /// Devices that the user of this device distrusts, each with the entry after which it forked.
     private(set) var distrusted: [DeviceID: SyncHash] = [:]
     /// All members that kept entries have added, with the keys that check their signatures.
-    private(set) var signers: [DeviceID: Member] = [:]
+    package private(set) var signers: [DeviceID: Member] = [:]
     package private(set) var acceptedHash: SyncHash
     /// Branches that remove each other's authors, of which this device has accepted none: the first
     /// entry of each. The user must say which device to distrust.

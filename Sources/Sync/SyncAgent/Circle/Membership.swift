@@ -309,12 +309,19 @@ extension SyncSession {
     /// Makes a device or a recovery key a member, and makes batches due that say how far this
     /// device has read.
     package func admit(_ member: Member) throws(KeychainFailure) {
+        try doDuties()
         // A request that is repeated after a crash must not end in an entry that no device accepts.
         if roster.accepted.members[member.id] == nil {
-            try append { (_, head) throws(KeychainFailure) in
-                .add(member, try self.machine.wraps(try self.newestKeys(), for: [member], head))
+            try append { (state, head) throws(KeychainFailure) in
+                guard state.members.count < Wraps.maximalMemberCount else {
+                    throw KeychainFailure.circle(.circleIsFull)
+                }
+                return .add(
+                    member, try self.machine.wraps(try self.newestKeys(), for: [member], head))
             }
         }
+        // A session that begins does not know the heads of its own logs yet.
+        try readLogs()
         try keychain.update("admit a device") { update in
             for scope in KeyScope.allCases { update.replica?[scope].oweTable() }
         }
@@ -329,6 +336,7 @@ extension SyncSession {
     package func remove(
         _ devices: [DeviceID], _ progress: () -> Void = {}
     ) throws(KeychainFailure) -> Bool {
+        try doDuties()
         try readLogs(progress)
         _ = try sendPending()
         let begun = machine.milliseconds()
@@ -338,8 +346,7 @@ extension SyncSession {
             hasBase = hasBase && isSent
         }
         try append { (state, head) throws(KeychainFailure) in
-            let present = devices.filter { state.members[$0] != nil }
-            return try self.removal(of: present, after: state, head)
+            try self.removal(of: devices, after: state, head)
         }
         try deleteLogsLater(of: devices, since: begun)
         if !hasBase { try oweBases() }
@@ -364,6 +371,7 @@ extension SyncSession {
     ///
     /// - Throws: As ``append(_:)``; `unsentChanges` if something could not be sent.
     package func leave() throws(KeychainFailure) {
+        try doDuties()
         try readLogs()
         let isSent = try sendPending()
         let isIdle = try keychain.update(Self.leaving) { update in

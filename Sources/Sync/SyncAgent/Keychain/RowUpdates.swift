@@ -88,9 +88,12 @@ private struct RowUpdates {
     /// Turns a record that is not live any more into a replaced value.
     private func replace(_ dot: Dot, in scope: KeyScope) throws(KeychainFailure) {
         let id = ReplicaEntry.id(of: dot, in: scope)
-        guard let entry = try reader.entry(EntryKind.record, id),
-            let record = try reader.record(dot, in: scope)
-        else { return }
+        guard let entry = try reader.entry(EntryKind.record, id) else { return }
+        guard let record = try reader.record(dot, in: scope) else {
+            // The value must not be lost because a lock came during the join.
+            if update.isLocked, scope == .whileUnlocked { throw KeychainFailure.lockedCircle }
+            return
+        }
         try update.keepReplaced(record, SyncItemID(entry.head.item), dot, in: scope)
     }
 
