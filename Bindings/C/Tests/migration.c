@@ -41,7 +41,7 @@ void test_migration(void)
     valet_migration migration = VALET_INIT(valet_migration);
     valet_t source = valet_named("Source"), other = valet_named("Destination"), third;
     const valet_attribute query[] = {
-        text("class", "genp"), text("m_Limit", "m_LimitAll"), number("r_Attributes", 1),
+        text("class", "genp"), number("m_Limit", -1), number("r_Attributes", 1),
         text("svce", "VAL_VALValet_initWithIdentifier:accessibility:_Source_"
                      "AccessibleAfterFirstUnlock"),
     };

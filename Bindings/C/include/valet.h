@@ -303,8 +303,8 @@ typedef struct valet_migration {
    refuses them; VALET_ITEM_NOT_FOUND means that there was nothing to migrate. Items without a value
    stay where they are. The canary is not copied.
 
-   attributes may also contain "class" = "genp", "m_Limit" = "m_LimitAll", "r_Attributes" = 1 and
-   "r_PersistentRef" = 1, which are implied; other values of these are an invalid query. */
+   attributes may also contain "class" = "genp", "m_Limit" = "m_LimitAll" or -1, "r_Attributes" = 1
+   and "r_PersistentRef" = 1, which are implied; other values of these are an invalid query. */
 valet_status valet_migrate(valet_t valet, const valet_migration *migration,
                            const valet_options *options);
 

@@ -18,7 +18,7 @@ package struct ItemQuery: Hashable, Sendable {
     package var protectionClass: ProtectionClass?
     /// Keeps the item with this reference; nil for all items.
     package var reference: PersistentReference?
-    /// Keeps internet passwords whose server is this host or a parent domain of it.
+    /// Keeps internet passwords whose server is this host or a subdomain of it.
     package var hostOrSubdomainOfHost: String?
     /// How many items at most; nil for all.
     package var limit: Int?

@@ -106,7 +106,7 @@ extension ItemQuery {
     /// §1.6, §1.7). `kSecUseDataProtectionKeychain` has no effect here.
     private static let fixed: [String: [AttributeInput]] = [
         "class": [.text(ItemClass.genericPassword.code)],
-        "m_Limit": [.text("m_LimitAll")],
+        "m_Limit": [.text("m_LimitAll"), .number(-1)],
         "r_Data": [.number(0), .boolean(false)], "r_Ref": [.number(0), .boolean(false)],
         "r_Attributes": [.number(1), .boolean(true)],
         "r_PersistentRef": [.number(1), .boolean(true)],

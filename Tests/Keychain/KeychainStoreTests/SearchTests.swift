@@ -68,24 +68,26 @@ import ValetKeychainModel
     }
 
     @Test(arguments: [
-        ("example.com", 1), ("www.example.com", 2), ("a.www.example.com", 2), ("xexample.com", 0),
-        ("com", 0), ("EXAMPLE.com", 0), ("net", 0), ("", 0),
+        ("example.com", 2), ("www.example.com", 1), ("a.www.example.com", 0), ("xample.com", 0),
+        ("com", 2), ("EXAMPLE.com", 0), ("net", 0), ("", 0), (".com", 0), ("e\u{301}.org", 1),
+        ("\u{E9}.org", 0),
     ])
-    func `A search finds servers by a parent host`(_ host: String, _ count: Int) throws {
+    func `A search for a host finds it and its subdomains`(_ host: String, _ count: Int) throws {
         try keychain.add(.internet("a"))
         try keychain.add(.internet("a", [.server: .text("www.example.com")]))
         try keychain.add(.internet("a", [.server: .bytes(Array("net".utf8))]))
         try keychain.add(.internet("a", [.server: .text("example.org")]))
+        try keychain.add(.internet("a", [.server: .text("www.e\u{301}.org")]))
         var query = ItemQuery(.internetPassword)
         query.hostOrSubdomainOfHost = host
         #expect(try keychain.items(query).count == count)
     }
 
-    @Test func `A delete or an update finds servers by a parent host`() throws {
-        try keychain.add(.internet("a"))
+    @Test func `A delete or an update for a host finds its subdomains`() throws {
+        try keychain.add(.internet("a", [.server: .text("www.example.com")]))
         try keychain.add(.internet("b", [.server: .text("example.org")]))
         var query = ItemQuery(.internetPassword)
-        query.hostOrSubdomainOfHost = "www.example.com"
+        query.hostOrSubdomainOfHost = "example.com"
         #expect(try keychain.update(query, ItemChanges(), "new") == 1)
         #expect(try keychain.delete(query) == 1)
         #expect(try keychain.accounts(ItemQuery(.internetPassword)) == ["b"])

@@ -91,13 +91,21 @@ import Testing
 
     @Test func `A request whose key is not a text is refused`() {
         let query = NSMutableDictionary(dictionary: [kSecClass: kSecClassGenericPassword])
-        query[NSNumber(value: 1)] = "a"
-        #expect(SecItemCopyMatching(query, nil) == errSecParam)
-        #expect(SecItemDelete(query) == errSecParam)
-        #expect(SecItemAdd(query, nil) == errSecParam)
-        query.removeObject(forKey: NSNumber(value: 1))
-        let changes: NSDictionary = [NSNumber(value: 1): "a"]
-        #expect(SecItemUpdate(query, changes) == errSecNoSuchAttr)
+        let keys: [(any NSCopying & NSObject, OSStatus)] = [
+            (NSNumber(value: 1), errSecNoSuchAttr), (NSNumber(value: true), errSecNoSuchAttr),
+            (NSData(data: Data([1])), errSecParam), (NSDate(), errSecParam),
+        ]
+        for (key, status) in keys {
+            query.setObject("a", forKey: key)
+            #expect(SecItemCopyMatching(query, nil) == status)
+            #expect(SecItemDelete(query) == status)
+            #expect(SecItemAdd(query, nil) == status)
+            #expect(SecItemUpdate(query, [kSecAttrLabel: "a"]) == status)
+            query.removeObject(forKey: key)
+            let changes = NSMutableDictionary()
+            changes.setObject("a", forKey: key)
+            #expect(SecItemUpdate(query, changes) == errSecParam)
+        }
     }
 
     @Test func `A dictionary takes an object that can be copied as a key`() {

@@ -121,13 +121,13 @@ import ValetSecItem
     }
 
     /// spec/secitem.md §3.6.
-    @Test func `SecItemCopyMatching finds passwords of a host's parent domain`() {
+    @Test func `SecItemCopyMatching finds passwords of a host's subdomains`() {
         let domain = "\(service.name).example"
-        let item: NSDictionary = [kSecAttrServer: domain, kSecAttrAccount: "a"]
+        let item: NSDictionary = [kSecAttrServer: "www.\(domain)", kSecAttrAccount: "a"]
         #expect(SecItemAdd(internetPassword + item, nil) == errSecSuccess)
         for (host, status) in [
             (domain, errSecSuccess), ("www.\(domain)", errSecSuccess),
-            ("x\(domain)", errSecItemNotFound),
+            ("ww.\(domain)", errSecItemNotFound), ("a.www.\(domain)", errSecItemNotFound),
         ] {
             let query = internetPassword + [kSecMatchHostOrSubdomainOfHost: host]
             #expect(copy(query).status == status)

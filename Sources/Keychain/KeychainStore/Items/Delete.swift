@@ -148,12 +148,13 @@ extension ItemQuery {
         return fitsHost(content)
     }
 
-    /// Whether the item's server is the host asked for, or a parent domain of it
+    /// Whether the item's server is the host asked for, or a subdomain of it, compared byte by byte
     /// (spec/secitem.md §3.6).
     func fitsHost(_ content: ItemContent) -> Bool {
         guard let host = hostOrSubdomainOfHost else { return true }
         guard case .text(let server)? = content.attributes[.server] else { return false }
-        return host == server || host.hasSuffix("." + server)
+        return server.hasSameBytes(as: host)
+            || server.utf8.reversed().starts(with: ("." + host).utf8.reversed())
     }
 }
 

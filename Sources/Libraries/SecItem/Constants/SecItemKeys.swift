@@ -189,7 +189,7 @@ internal import ValetKeychainModel
 @safe nonisolated(unsafe) public let kSecMatchLimitOne = constant(SecItemKey.limitOne)
 /// All items, as an array.
 @safe nonisolated(unsafe) public let kSecMatchLimitAll = constant(SecItemKey.limitAll)
-/// Finds internet passwords of a host and of the domains above it: a string.
+/// Finds internet passwords of a host and of its subdomains: a string.
 @safe nonisolated(unsafe) public let kSecMatchHostOrSubdomainOfHost =
     constant(SecItemKey.hostOrSubdomainOfHost)
 /// A policy that certificates must satisfy; refused for passwords.

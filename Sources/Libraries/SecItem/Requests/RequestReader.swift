@@ -49,57 +49,59 @@ struct RequestReader {
     /// If there are several faults, it throws the one whose key sorts first. Faults of the class
     /// come before all others.
     init(_ dictionary: NSDictionary, for call: SecItemCall) throws(KeychainFailure) {
-        let dictionary = try Self.contents(of: dictionary, for: call)
-        let given = try ClassAndReference(dictionary, for: call)
+        let contents = try Contents(dictionary, for: call)
+        let given = try ClassAndReference(contents.values, for: call)
         self.call = call
         isChanges = false
         itemClass = given.itemClass
         reference = given.reference
-        try takeAll(of: dictionary) { (contents, key, value) throws(KeychainFailure) in
-            try contents.take(key, value)
+        try takeAll(of: contents) { (reader, key, value) throws(KeychainFailure) in
+            try reader.take(key, value)
         }
     }
 
     /// Reads the second dictionary of an update, which may hold only attributes and a value.
     ///
-    /// Other keys are `noSuchAttribute`, except those that every call ignores (spec/secitem.md §6).
+    /// Other keys are `noSuchAttribute`, except those that every call ignores, and `invalidRequest`
+    /// if they are not strings (spec/secitem.md §6).
     init(changes dictionary: NSDictionary, of itemClass: ItemClass) throws(KeychainFailure) {
-        let dictionary = try Self.contents(of: dictionary, for: .update)
+        let contents = try Contents(dictionary, for: .update)
         self.call = .update
         isChanges = true
         self.itemClass = itemClass
         reference = nil
-        try takeAll(of: dictionary) { (contents, key, value) throws(KeychainFailure) in
+        try takeAll(of: contents) { (reader, key, value) throws(KeychainFailure) in
             switch key {
-            case kSecValueData: try contents.takeValueData(value)
+            case kSecValueData: try reader.takeValueData(value)
             case kSecUseDataProtectionKeychain: break
-            default: try contents.takeAttribute(key, value)
+            default: try reader.takeAttribute(key, value)
             }
         }
     }
 
-    /// The dictionary with its keys as strings. A key that is not a string becomes a key that no
-    /// call knows, so that the call is refused.
-    private static func contents(
-        of dictionary: NSDictionary, for call: SecItemCall
-    ) throws(KeychainFailure) -> [String: Any] {
-        if dictionary.count > 128 {
-            throw call.failure(.invalidRequest, "a dictionary has more than 128 keys")
+    /// A dictionary by those of its keys that are strings.
+    private struct Contents {
+        var values: [String: Any] = [:]
+        /// A key that is no string.
+        var otherKey: Any?
+
+        init(_ dictionary: NSDictionary, for call: SecItemCall) throws(KeychainFailure) {
+            if dictionary.count > 128 {
+                throw call.failure(.invalidRequest, "a dictionary has more than 128 keys")
+            }
+            values.reserveCapacity(dictionary.count)
+            for (key, value) in dictionary {
+                if let key = key as? String { values[key] = value } else { otherKey = key }
+            }
         }
-        var contents: [String: Any] = [:]
-        contents.reserveCapacity(dictionary.count)
-        for (key, value) in dictionary {
-            contents[key as? String ?? "key of type \(type(of: key))"] = value
-        }
-        return contents
     }
 
     private mutating func takeAll(
-        of dictionary: [String: Any],
+        of contents: Contents,
         with take: (inout Self, String, Any) throws(KeychainFailure) -> Void
     ) throws(KeychainFailure) {
         var first: (key: String, failure: KeychainFailure)?
-        for (key, value) in dictionary {
+        for (key, value) in contents.values {
             do {
                 try take(&self, key, value)
             } catch {
@@ -107,6 +109,12 @@ struct RequestReader {
             }
         }
         if let first { throw first.failure }
+        if let key = contents.otherKey {
+            // A number is looked up as the name of an attribute.
+            throw call.failure(
+                key is NSNumber && !isChanges ? .noSuchAttribute : .invalidRequest,
+                "a key of the dictionary is no string: \(type(of: key))")
+        }
         try checkAccessControl()
     }
 

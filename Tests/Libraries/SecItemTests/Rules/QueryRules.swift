@@ -191,13 +191,14 @@ import Testing
                 .copy(["m_Limit": 2, "acct": "a", "r_Data": true], .values(["a"])),
             ]),
         Rule(
-            "§3.6 a host finds itself and the domains above it",
+            "§3.6 a host finds itself and the domains below it",
             [
-                .add(inet(["srvr": "example.com", "v_Data": Data("c".utf8)])),
+                .add(inet(["srvr": "a.example.com", "v_Data": Data("c".utf8)])),
+                .copy(inet(["m_HostOrSubdomainOfHost": "a.example.com"])),
                 .copy(inet(["m_HostOrSubdomainOfHost": "example.com"])),
-                .copy(inet(["m_HostOrSubdomainOfHost": "a.b.example.com"])),
-                .copy(inet(["m_HostOrSubdomainOfHost": "anexample.com"]), -25300),
-                .copy(inet(["m_HostOrSubdomainOfHost": "com"]), -25300),
+                .copy(inet(["m_HostOrSubdomainOfHost": "com"])),
+                .copy(inet(["m_HostOrSubdomainOfHost": "xample.com"]), -25300),
+                .copy(inet(["m_HostOrSubdomainOfHost": "b.a.example.com"]), -25300),
             ]),
         Rule(
             "§3.6 a host leaves out servers that are no text",
