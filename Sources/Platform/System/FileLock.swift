@@ -142,6 +142,13 @@ package final class FileLock: @unchecked Sendable {
         file = number
     }
 
+    /// In a child of `fork`: closes the inherited descriptor. Otherwise the child would keep the
+    /// lock of a parent that is killed while it holds it.
+    package func closeInherited() {
+        if file >= 0, let identity, HeldDescriptor.leads(file, to: identity) { close(file) }
+        file = -1
+    }
+
     /// The error if the wait for the lock has timed out.
     package func busy() -> SystemError {
         SystemError(.busy, during: Self.operation, path: directory.path(of: name))

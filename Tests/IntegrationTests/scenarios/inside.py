@@ -53,6 +53,7 @@ CASES = {
     "rotating": Case("rotating_with_passcode", SHARED),
     "rotating_without_room": Case("rotating_with_passcode", SHARED, fill=True),
     "rotating_alone": Case("rotating_with_passcode", ALONE),
+    "changing": Case("changing", SHARED, is_open=False),
     "changing_alone": Case("changing", ALONE),
     # The keychain is locked before, so that only the recovery unlocks it.
     "recovering_alone": Case("recovering", ALONE, is_open=False),
@@ -148,6 +149,12 @@ def rotating_without_room(world):
 def rotating_alone(world):
     """A lock during a rotation by a process that unlocked for itself holds."""
     lock_inside(world, "rotating_alone")
+
+
+@scenario(script=CRASH_TEST)
+def changing(world):
+    """A lock during a change of passcode that would unlock a shared keychain holds."""
+    lock_inside(world, "changing")
 
 
 @scenario(script=CRASH_TEST)

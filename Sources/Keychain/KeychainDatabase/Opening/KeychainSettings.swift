@@ -78,7 +78,7 @@ package struct KeychainSettings: Hashable, Sendable {
     }
 
     /// Whether this version may write to the keychain.
-    var isWritable: Bool {
+    package var isWritable: Bool {
         isReadable && minWriter <= Self.currentVersion && features & Self.writerFeatures == 0
     }
 }

@@ -88,6 +88,9 @@ struct OldKeyErasure {
     ///   the device key in use is missing, and then nothing is erased.
     func erase(_ writer: RowWriter) throws(KeychainFailure) -> Bool {
         let header = try header(writer)
+        guard header.settings.isWritable else {
+            throw KeychainFailure(.newerFormat, during: Self.erasing, hint: "update this program")
+        }
         try publishCurrent(header)
         guard try translating(cutLog(writer), during: Self.erasing) else { return false }
         try tidyDeviceKeys(header)

@@ -281,6 +281,7 @@ package final class ConnectionPool: Sendable {
                 return false
             }
         }
+        lock.closeInherited()
         return true
     }
 }

@@ -93,7 +93,7 @@ extension ItemStore {
         let items = try readRows(Self.watching) { (moment) throws(KeychainFailure) in
             var items: [Int64: ServiceSnapshot.Item] = [:]
             for group in groups {
-                let scan = AccountScan(service, group, moment.state)
+                let scan = AccountScan(service, group, moment.state.withoutUse)
                 try translating(
                     scan.collect(moment.store, after: snapshot, into: &items),
                     during: Self.watching)

@@ -71,7 +71,8 @@ extension KeychainPasscodes {
         var found = KeychainAvailability(
             state: .unlocked, level: header.keybag.level, openKeys: .all,
             isAnnounced: !keychain.directory.isReadOnly)
-        switch lockState.current(expecting: [header.mark]) {
+        // As every look: a locked process keeps no keys.
+        switch keychain.lockStatus(header, of: lockState) {
         case .locked(_, .otherEpoch) where !isLast, .beforeFirstUnlock(.otherEpoch) where !isLast:
             return nil
         case .unlocked: found.end = lockState.unlockPeriod?.deadline

@@ -36,7 +36,8 @@ struct KeyChange {
             }
             return isMade ? () : nil
         }
-        return max(0, try quarantinedRowCount() - before)
+        // The change is made, so a failure to count is none of the change.
+        return max(0, ((try? quarantinedRowCount()) ?? before) - before)
     }
 
     private func quarantinedRowCount() throws(KeychainFailure) -> Int {
@@ -45,9 +46,10 @@ struct KeyChange {
         } ?? 0
     }
 
-    /// Removes published keys, which have no use without a passcode.
-    func removePublishedKeys() throws(KeychainFailure) {
-        try store.workOnKeys(operation) { (keys) throws(KeychainFailure) in
+    /// Removes published keys, which have no use without a passcode. The change is made, so a
+    /// failure is none of the change; later writes and unlocks try again.
+    func removePublishedKeys() {
+        _ = try? store.workOnKeys(operation) { (keys) throws(KeychainFailure) in
             try keys.lockWithoutPasscode(keys.deadline)
         }
     }

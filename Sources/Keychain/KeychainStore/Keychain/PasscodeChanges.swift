@@ -59,7 +59,7 @@ extension Keychain {
     ) throws(KeychainFailure) -> Int {
         let change = KeyChange(store: store, operation: "remove the passcode", options: options)
         let count = try replacePasscode(old, by: nil, change)
-        try change.removePublishedKeys()
+        change.removePublishedKeys()
         return count
     }
 

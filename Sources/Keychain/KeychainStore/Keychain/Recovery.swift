@@ -107,7 +107,7 @@ extension Keychain {
             }
             return .recovery(RecoveryProtector(key, deviceSecret: secret))
         }
-        if new == nil { try change.removePublishedKeys() }
+        if new == nil { change.removePublishedKeys() }
         return count
     }
 }

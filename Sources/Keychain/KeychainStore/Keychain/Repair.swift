@@ -86,6 +86,7 @@ private struct IndexRepairer {
         if repair != nil {
             try translating(
                 writer.connection.replaceContents(by: scratch), during: operation)
+            try pool.confirmCommit(operation)
             writer.hasRoomInLog = false
             writer.connection.deadline = Deadline(after: Self.patience)
             // The rebuilt database is safe in the log, so a failed checkpoint does no harm: the
@@ -106,6 +107,9 @@ private struct IndexRepairer {
             ReadTransaction(on: store.connection), during: operation)
         let current = try keychain.currentHeader(store, for: operation)
         guard current.settings == state.settings else { return nil }
+        guard current.settings.isWritable else {
+            throw KeychainFailure(.newerFormat, during: operation, hint: "update this program")
+        }
         let repair = try rebuild.run()
         _ = consume transaction
         return repair

@@ -128,8 +128,8 @@ package final class LockStateStore: Sendable {
     /// Replaces published keys and their limits. If keys cannot be shared, they stay in this
     /// process, shared ones stay unchanged, and ``fallback`` gives the reason.
     ///
-    /// - Parameter moment: The moment before the passcode was checked; nil for now. It matters for
-    ///   keys of this process.
+    /// - Parameter moment: The moment before the passcode was checked; nil for now. A lock since
+    ///   then stays in force.
     /// - Throws: ``KeychainFailure``: `wrongKeys` for keys that are not of this keychain,
     ///   ``KeychainFailure``: `inputOutput`.
     package func publish(
@@ -151,7 +151,7 @@ package final class LockStateStore: Sendable {
         do {
             _ = try shared.publish(
                 SharedLockState.Publication(
-                    payloads: [firstUnlock, unlocked], onlyOpenScopes: false),
+                    payloads: [firstUnlock, unlocked], marks: moment?.marks, onlyOpenScopes: false),
                 now: now())
             process.forget()
         } catch {

@@ -12,6 +12,9 @@ extension SharedLockState {
     /// The payloads to publish, and whether they only replace open keys.
     struct Publication {
         let payloads: [KeyPayload]
+        /// The marks of the moment before a passcode was checked; nil for those of now. A lock
+        /// since then stays in force.
+        var marks: LockMarks?
         /// True for keys of a new epoch, which must not unlock anything.
         let onlyOpenScopes: Bool
     }
@@ -37,9 +40,7 @@ extension SharedLockState {
         defer { forget() }
         let binding = try binding()
         let page = try writablePage()
-        guard let marks = try page.marks() else {
-            throw KeychainFailure(.cannotShare, during: .share)
-        }
+        let marks = try marks(of: publication, page)
         let old = try places.files(of: binding, for: .changing)
         var keys: [NewKey] = []
         let file: OpenSharingFile
@@ -70,6 +71,16 @@ extension SharedLockState {
             throw KeychainFailure(.inputOutput, during: .readPage)
         }
         return Set(keys.map(\.scope)).subtracting(ended)
+    }
+
+    private func marks(
+        of publication: Publication, _ page: LockPage
+    ) throws(KeychainFailure) -> LockMarks {
+        let present = try page.marks()
+        guard let marks = publication.marks ?? present else {
+            throw KeychainFailure(.cannotShare, during: .share)
+        }
+        return marks
     }
 
     /// Ends all published keys without changing a mark: for a process that keeps keys of its own.
