@@ -134,7 +134,7 @@ struct KeyringExport: ~Copyable {
         var paths: [String] = []
         for path in found {
             guard let entry = try keyring.entry(path),
-                entry.lookup == wanted
+                entry.lookup.count == wanted.count, entry.lookup.contain(wanted)
             else { continue }
             paths.append(path)
         }

@@ -43,6 +43,7 @@ enum ServiceError: String, Sendable {
     case unknownProperty = "org.freedesktop.DBus.Error.UnknownProperty"
     case readOnly = "org.freedesktop.DBus.Error.PropertyReadOnly"
     case invalidArguments = "org.freedesktop.DBus.Error.InvalidArgs"
+    case accessDenied = "org.freedesktop.DBus.Error.AccessDenied"
     case notSupported = "org.freedesktop.DBus.Error.NotSupported"
     case limitsExceeded = "org.freedesktop.DBus.Error.LimitsExceeded"
     case timeout = "org.freedesktop.DBus.Error.Timeout"

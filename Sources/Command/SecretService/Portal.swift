@@ -11,6 +11,8 @@ internal import ValetSystem
 /// application has 64 random bytes of its own, which never change. It encrypts its data with them.
 struct Portal: Sendable {
     static let busName = "org.freedesktop.impl.portal.desktop.valet"
+    /// The name of the desktop's portal, which alone asks its backends.
+    static let desktopName = "org.freedesktop.portal.Desktop"
     static let path = "/org/freedesktop/portal/desktop"
     /// The method's response codes (Portal documentation, "Requests").
     static let (success, ended): (UInt32, UInt32) = (0, 2)
@@ -85,6 +87,12 @@ extension SecretService {
         guard !application.isEmpty, application.utf8.count <= 255 else {
             return .refuse(.invalidArguments, "an application without an id has no secret")
         }
+        // Every program that may call this connection could name any application.
+        guard let desktop = bus.process(of: Portal.desktopName),
+            desktop == bus.process(of: call.sender)
+        else {
+            return .refuse(.accessDenied, "only the owner of \(Portal.desktopName) may ask")
+        }
         guard let output = call.descriptor() else { return nil }
         let pipe = Output(output)
         let access = access(ofFlatpak: application)
@@ -117,12 +125,12 @@ extension SecretService {
 
         init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
 
-        /// Writes a secret, which fits into every pipe. Returns whether that succeeded within five
-        /// seconds.
+        /// Writes a secret, which fits into every empty pipe or socket, without waiting. Returns
+        /// whether that succeeded.
         func write(_ secret: SecretValue) -> Bool {
-            let limit = WaitLimit(until: Deadline(after: .seconds(5)))
-            guard limit.wait(for: descriptor.number, POLLOUT) == .ready else { return false }
-            return secret.withBytes { FileDescriptor.write($0, to: descriptor.number) == 0 }
+            secret.withBytes { bytes in
+                FileDescriptor.writeNow(bytes, to: descriptor.number)
+            }
         }
     }
 }

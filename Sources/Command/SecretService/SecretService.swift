@@ -63,7 +63,7 @@ final class SecretService {
     let holdings: Holdings
     let inbox: Inbox<Event>
     var clients: [String: Client] = [:]
-    private let bus: BusServer
+    let bus: BusServer
     private let policy: PolicyFile
     private var notedProblem: String?
     private let observer: KeychainObserver

@@ -48,7 +48,7 @@ final class SessionItems: SecretItems {
     func ids(having attributes: [String: String]?) -> [String] {
         contents.withLock { contents in
             contents.items.filter { _, item in
-                (attributes ?? [:]).allSatisfy { item.record.attributes[$0.key] == $0.value }
+                item.record.attributes.contain(attributes ?? [:])
             }.keys.sorted().map(String.init)
         }
     }
@@ -72,7 +72,10 @@ final class SessionItems: SecretItems {
         return try contents.withLock { (contents) throws(KeychainFailure) in
             var record = record
             (record.created, record.modified) = (now, now)
-            let same = contents.items.first { $0.value.record.attributes == record.attributes }
+            let same = contents.items.first {
+                $0.value.record.attributes.count == record.attributes.count
+                    && $0.value.record.attributes.contain(record.attributes)
+            }
             if isReplacing, let (id, old) = same {
                 record.created = old.record.created
                 try contents.set(id, (record, value))

@@ -38,7 +38,7 @@ struct SharedItems: UnchangedItems {
         }
         return (found ?? []).filter { item in
             guard let record = Self.record(item) else { return false }
-            return (attributes ?? [:]).allSatisfy { record.attributes[$0.key] == $0.value }
+            return record.attributes.contain(attributes ?? [:])
         }.map { Hexadecimal.text($0.reference.itemID) }
     }
 

@@ -18,6 +18,8 @@ final class Workers: Sendable {
     }
 
     private static let (maximalThreadCount, maximalJobCount) = (8, 4_096)
+    /// So that one client does not use up the jobs of all.
+    private static let maximalClientJobCount = 1_024
 
     private let state = Lock(State())
     /// Rung for each client that becomes ready while a thread is idle.
@@ -32,7 +34,9 @@ final class Workers: Sendable {
     func run(for client: String, _ job: @escaping Job) -> Bool {
         enum Need { case nothing, bell, thread, refusal }
         let need = state.withLock { state -> Need in
-            guard state.jobCount < Self.maximalJobCount else { return .refusal }
+            guard state.jobCount < Self.maximalJobCount,
+                state.jobs[client, default: []].count < Self.maximalClientJobCount
+            else { return .refusal }
             state.jobCount += 1
             state.jobs[client, default: []].append(job)
             guard state.jobs[client]?.count == 1 else { return .nothing }

@@ -52,15 +52,16 @@ struct SecretRemoval {
         guard [hasKey, pattern != nil, isAll].filter(\.self).count == 1 else {
             throw .usage("expected KEY, '--matching PATTERN' or '--all'")
         }
-        guard hasKey else { return try fitting(pattern.map { NamePattern($0, isPart: false) }) }
+        guard hasKey else { return try fitting(pattern.map(NamePattern.init(exactly:))) }
         guard keys.count > 1 else {
             return try item(try ItemOptions.selection(values).target(in: keychain))
         }
         guard !values.isGiven(ItemOptions.keyDescriptor), !values.isGiven(PasswordOptions.account)
         else { throw .usage("several KEYs exclude '--key-fd' and '--account'") }
-        var known: Set<String> = []
+        // By their bytes: two names that look alike are two secrets.
+        var known: Set<[UInt8]> = []
         var items: [StoredItem] = []
-        for key in keys where known.insert(key).inserted {
+        for key in keys where known.insert(Array(key.utf8)).inserted {
             guard !key.isEmpty else { throw .usage("a key is empty") }
             let selection = ItemSelection(scope: scope, key: .argument(key), password: password)
             items += try item(try selection.target(in: keychain))

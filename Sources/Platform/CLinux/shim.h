@@ -22,6 +22,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -39,6 +40,32 @@ static inline int valet_set_dumpable(int dumpable) {
 static inline int valet_disable_core_files(void) {
     const struct rlimit none = {0, 0};
     return setrlimit(RLIMIT_CORE, &none);
+}
+
+/* Lets this process have up to `count` open files, if its hard limit allows that. */
+static inline void valet_allow_open_files(rlim_t count) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= count) return;
+    limit.rlim_cur = limit.rlim_max < count ? limit.rlim_max : count;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* Writes into a pipe or a socket of somebody else, who may have made it block. Returns 1 if all
+   bytes were written. A pipe is opened once more, because the flags of a description are shared. */
+static inline int valet_write_now(int file, const void *bytes, size_t count) {
+    struct stat status;
+    if (fstat(file, &status) != 0) return 0;
+    if (S_ISSOCK(status.st_mode)) {
+        return send(file, bytes, count, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)count;
+    }
+    if (!S_ISFIFO(status.st_mode)) return 0;
+    char path[32];
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    const int own = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (own < 0) return 0;
+    const ssize_t written = write(own, bytes, count);
+    (void)close(own);
+    return written == (ssize_t)count;
 }
 
 /* Whether a signal is ignored: by this process, or already by its parent. */

@@ -244,6 +244,14 @@ extension FileDescriptor {
         return 0
     }
 
+    /// Writes all of `bytes` into a pipe or a socket, without waiting. Returns false if there is no
+    /// room for them, for other kinds of files, and if nobody reads.
+    package static func writeNow(_ bytes: Span<UInt8>, to descriptor: Int32) -> Bool {
+        unsafe bytes.withUnsafeBytes {
+            unsafe valet_write_now(descriptor, $0.baseAddress, $0.count) == 1
+        }
+    }
+
     /// Writes `bytes` as the receiver takes them, and drops the rest when the wait ends.
     ///
     /// Only a non-blocking descriptor guarantees that this ends at `limit`. For a blocking one,

@@ -548,6 +548,10 @@ def error(work):
     except GLib.Error as failure:
         return Gio.DBusError.get_remote_error(failure).rpartition(".")[2]
     return None
+def be_portal():
+    bus.call_sync("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
+                  "RequestName", GLib.Variant("(su)", ("org.freedesktop.portal.Desktop", 0)), None,
+                  0, -1, None)
 def wait(condition):
     end = GLib.get_monotonic_time() + 20_000_000
     while not condition():
@@ -576,6 +580,9 @@ def collections():
     assert call(made, "Secret.Collection.SearchItems", "(a{ss})", {"n": "1"}) == ([item],)
     # Two names that are the same text in Unicode: nothing says which one counts.
     two = {"\u00e9": "1", "e\u0301": "2"}
+    memory = ROOT + "/collection/session"
+    assert create(memory, "a", {"u": "\u00e9"}, "1", True) != create(
+        memory, "b", {"u": "e\u0301"}, "2", True)
     assert error(lambda: create(made, "c", two, "three")) == "InvalidArgs"
     assert error(lambda: call(ROOT, "Secret.Service.SearchItems", "(a{ss})", two)) == "InvalidArgs"
     assert get(made, "Collection", "Items") == [item]
@@ -669,6 +676,9 @@ def portal():
             Gio.UnixFDList.new_from_array([writing]), None)[0].unpack()
         assert response == (0, {}), response
         return os.read(reading, 1000)
+    # Another program could name any application.
+    assert error(lambda: secret_of("org.example.One")) == "AccessDenied"
+    be_portal()
     first, second = secret_of("org.example.One"), secret_of("org.example.Two")
     assert len(first) == len(second) == 64 and first != second
     assert secret_of("org.example.One") == first
@@ -682,6 +692,22 @@ def portal():
         GLib.Variant("(osha{sv})", ("/a", "org.example.One", 0, {})), None, 0, 20000,
         Gio.UnixFDList.new_from_array([writing]), None)[0].unpack()
     assert response == (2, {}), response
+    # A full pipe keeps nobody waiting.
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    try:
+        while True:
+            os.write(writing, b"x" * 4096)
+    except BlockingIOError:
+        os.set_blocking(writing, True)
+    begin = GLib.get_monotonic_time()
+    response = bus.call_with_unix_fd_list_sync(
+        "org.freedesktop.impl.portal.desktop.valet", "/org/freedesktop/portal/desktop",
+        "org.freedesktop.impl.portal.Secret", "RetrieveSecret",
+        GLib.Variant("(osha{sv})", ("/a", "org.example.One", 0, {})), None, 0, 20000,
+        Gio.UnixFDList.new_from_array([writing]), None)[0].unpack()
+    assert response == (2, {}), response
+    assert GLib.get_monotonic_time() - begin < 4_000_000, "it waits for the reader"
     # Programs that ask the Secret Service do not see them.
     assert get(ROOT + "/collection/login", "Collection", "Items") == []
 

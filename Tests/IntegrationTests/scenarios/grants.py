@@ -69,6 +69,7 @@ def sees_nothing():
     assert call(ROOT, "Secret.Service.Lock", "(ao)", [LOGIN, sys.argv[2]]) == ([], "/")
 
 def portal():
+    be_portal()
     def answer(application):
         reading, writing = os.pipe()
         result = bus.call_with_unix_fd_list_sync(

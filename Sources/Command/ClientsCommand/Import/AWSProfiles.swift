@@ -12,7 +12,8 @@ enum AWSProfiles {
     static func items(in text: SecretValue) throws(CLIError) -> ImportedItems {
         var found = ImportedItems()
         var profiles: [Profile] = []
-        var places: [String: Int] = [:]
+        // By the bytes of the names.
+        var places: [[UInt8]: Int] = [:]
         try text.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
             var current: Int?
             // A line that is indented further than a setting continues that setting.
@@ -26,9 +27,9 @@ enum AWSProfiles {
                     guard let name = profileName(content) else {
                         throw .malformed("the file", line: index + 1, "expected [PROFILE]")
                     }
-                    current = places[name] ?? profiles.count
+                    current = places[Array(name.utf8)] ?? profiles.count
                     if current == profiles.count { profiles.append(Profile(name: name)) }
-                    places[name] = current
+                    places[Array(name.utf8)] = current
                     indent = Int.max
                 } else if place <= indent {
                     indent = place
@@ -66,6 +67,8 @@ enum AWSProfiles {
         let name: String
         private var settings: [Setting: SecretValue] = [:]
         private var others: [String] = []
+        /// Whether one setting has two values.
+        private var isAmbiguous = false
 
         init(name: String) { self.name = name }
 
@@ -113,7 +116,9 @@ enum AWSProfiles {
             }
             if let end { value = value.extracting(0..<end) }
             value = value.extracting(value.trimmedRange)
-            settings[setting] = value.isEmpty ? nil : SecretValue(copying: value)
+            let new = value.isEmpty ? nil : SecretValue(copying: value)
+            if let old = settings[setting], new.map(old.isEqual) != true { isAmbiguous = true }
+            settings[setting] = new
             return true
         }
 
@@ -121,6 +126,9 @@ enum AWSProfiles {
             if !others.isEmpty {
                 found.skip(
                     name, "other settings stay in the file: " + others.joined(separator: ", "))
+            }
+            guard !isAmbiguous else {
+                return found.skip(name, "one of its settings has two values")
             }
             guard let id = settings[.id], let secret = settings[.secret] else {
                 let isWithout = settings[.id] == nil && settings[.secret] == nil

@@ -24,11 +24,13 @@ struct JSONReader {
     /// The most members of an object whose names must be unique.
     private static let maximumNameCount = 10_000
 
-    /// - Throws: ``ExitCode/usage`` for bytes that are not UTF-8.
+    /// - Throws: ``ExitCode/damaged`` for bytes that are not UTF-8.
     init(_ text: SecretValue, called name: String) throws(CLIError) {
         self.text = text
         self.name = name
-        guard text.isUTF8 else { throw .usage("\(name) is not JSON: it is not UTF-8") }
+        guard text.isUTF8 else {
+            throw CLIError(.damaged, "\(name) is not JSON: it is not UTF-8")
+        }
         skipBlanks()
     }
 
@@ -299,6 +301,6 @@ struct JSONReader {
         let line = text.withBytes { bytes in
             1 + bytes.indices.prefix(position).count { bytes[$0] == UInt8(ascii: "\n") }
         }
-        return .usage("\(name) is not JSON, line \(line): \(reason)")
+        return CLIError(.damaged, "\(name) is not JSON, line \(line): \(reason)")
     }
 }

@@ -84,6 +84,8 @@ struct PassStore {
             // ``ImportedItems`` skips a secret that is larger.
             let output = try SecretValue.read(
                 from: child.output, atMost: Self.maximumByteCount, until: deadline)
+            // gpg waits to write the rest of a larger secret, and is ended.
+            guard output.byteCount <= Self.maximumByteCount else { return output }
             return child.exitCode(before: deadline) == 0 ? output : nil
         } catch {
             guard error.code != .timedOut else { return nil }

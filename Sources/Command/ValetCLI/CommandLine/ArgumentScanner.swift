@@ -44,10 +44,13 @@ struct ArgumentScanner {
             values.lists[last.name] = Array(positional.dropFirst(verb.arguments.count - 1))
         } else if positional.count > verb.arguments.count {
             if let hint = verb.surplusHint {
-                throw .usage("unexpected argument after \(verb.arguments[0].name)", hint: hint)
+                let place = verb.arguments.first.map { " after \($0.name)" } ?? ""
+                throw .usage("unexpected argument\(place)", hint: hint)
             }
-            let word = positional[verb.arguments.count]
-            throw .usage("unexpected argument \(quoted(word))", hint: "usage: \(verb.usage)")
+            // The word may be a passcode.
+            let isShown = !verb.options.contains { $0.name.hasSuffix("passcode-fd") }
+            let word = isShown ? " " + quoted(positional[verb.arguments.count]) : ""
+            throw .usage("unexpected argument\(word)", hint: "usage: \(verb.usage)")
         }
         for (argument, _) in zip(verb.arguments, positional) {
             guard let option = argument.alternative, values.isGiven(option) else { continue }

@@ -76,8 +76,17 @@ package struct LookupAttributes: Equatable, Sendable {
     }
 
     /// Whether these have all names of `others`, with values of the same bytes.
-    package func contain(_ others: LookupAttributes) -> Bool {
-        others.values.allSatisfy { name, value in values[name]?.hasSameBytes(as: value) == true }
+    package func contain(_ others: LookupAttributes) -> Bool { values.contain(others.values) }
+}
+
+extension [String: String] {
+    /// Whether these have all names of `others` with their values, each with the same bytes.
+    package func contain(_ others: [String: String]) -> Bool {
+        others.allSatisfy { name, value in
+            guard let index = index(forKey: name) else { return false }
+            let (known, own) = self[index]
+            return known.hasSameBytes(as: name) && own.hasSameBytes(as: value)
+        }
     }
 }
 

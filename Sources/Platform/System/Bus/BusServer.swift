@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import ValetCLinux
 
 /// A connection to the user's session bus for a program that answers calls. It owns names, and
 /// sends replies and signals.
@@ -19,6 +20,8 @@ internal import Glibc
     ///
     /// - Throws: ``SystemError``: `libraryAbsent`, `busAbsent`, `timedOut`, `disconnected`.
     package init(_ limit: WaitLimit) throws(SystemError) {
+        // Each call may bring descriptors, which are open until it is answered.
+        valet_allow_open_files(131_072)
         let connection = try BusConnection(ofSession: Self.operation)
         while !connection.isReady { _ = try connection.receive(limit, Self.operation) }
         self.connection = connection
