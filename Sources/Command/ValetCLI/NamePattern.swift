@@ -1,28 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What names are compared with: for `list` and `search` a substring or a pattern for the whole
-/// name, without regard to case; for `remove` and `move` a pattern for the whole name.
+/// What `list` and `search` compare names with: a substring, or a pattern for the whole name.
 struct NamePattern: Hashable, Sendable {
     private let characters: [Character]
     private let isPart: Bool
-    private let isExact: Bool
 
     /// `*` stands for any text, `?` for any character. Text without them is a substring.
     init(_ text: String) {
-        characters = Array(text.lowercased())
-        (isPart, isExact) = (!text.contains("*") && !text.contains("?"), false)
+        self.init(text, isPart: !text.contains("*") && !text.contains("?"))
     }
 
-    /// A pattern that whole names fit, in the same case.
-    init(exactly text: String) {
-        characters = Array(text)
-        (isPart, isExact) = (false, true)
+    /// - Parameter isPart: Whether `text` is a substring of the names that match it.
+    init(_ text: String, isPart: Bool) {
+        characters = Array(text.lowercased())
+        self.isPart = isPart
     }
 
     func matches(_ item: ListedItem) -> Bool { matches(item.name) || matches(item.owner.name) }
 
     func matches(_ text: String) -> Bool {
-        let text = Array(isExact ? text : text.lowercased())
+        let text = Array(text.lowercased())
         guard isPart else { return matchesAll(text) }
         guard text.count >= characters.count else { return false }
         return (0...(text.count - characters.count)).contains { start in

@@ -87,7 +87,7 @@ struct SecretMove {
         guard [hasKey, pattern != nil, values.has(MoveOptions.every)].filter(\.self).count == 1
         else { throw .usage("expected KEY, '--matching PATTERN' or '--all'") }
         if hasKey { return [try ItemOptions.key(values).text()] }
-        let fitting = pattern.map(NamePattern.init(exactly:))
+        let fitting = pattern.map { NamePattern($0, isPart: false) }
         var names: [String] = []
         for service in from.chosenServices {
             let omission = try requesting(

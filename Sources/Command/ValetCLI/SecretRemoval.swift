@@ -52,7 +52,7 @@ struct SecretRemoval {
         guard [hasKey, pattern != nil, isAll].filter(\.self).count == 1 else {
             throw .usage("expected KEY, '--matching PATTERN' or '--all'")
         }
-        guard hasKey else { return try fitting(pattern.map(NamePattern.init(exactly:))) }
+        guard hasKey else { return try fitting(pattern.map { NamePattern($0, isPart: false) }) }
         guard keys.count > 1 else {
             return try item(try ItemOptions.selection(values).target(in: keychain))
         }

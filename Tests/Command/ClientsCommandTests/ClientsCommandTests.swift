@@ -123,7 +123,7 @@ func text(_ value: SecretValue?) -> String? { value?.publicText }
             var reader = try JSONReader(secret(text), called: "it")
             try reader.document { (_, _) throws(CLIError) in }
         }
-        #expect(error?.code == .usage && error?.message.hasPrefix("it is not JSON") == true)
+        #expect(error?.code == .damaged && error?.message.hasPrefix("it is not JSON") == true)
     }
 
     @Test(arguments: [

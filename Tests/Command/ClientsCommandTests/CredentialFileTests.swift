@@ -131,7 +131,7 @@ import ValetSealing
     @Test(arguments: ["", "[", "{\"auths\":{\"a\":{\"auth\":\"\\u0000\"}}}", "{\"auths\":"])
     func `A configuration that is not JSON is refused`(_ input: String) {
         let error = #expect(throws: CLIError.self) { _ = try docker(input) }
-        #expect(error?.code == .usage)
+        #expect(error?.code == .damaged)
     }
 
     @Test(arguments: [

@@ -261,7 +261,7 @@ import ValetSealing
             let error = #expect(throws: CLIError.self) {
                 _ = try JSONExport.items(in: secret(wrong), .ofCommand)
             }
-            #expect(error?.code == .usage)
+            #expect(error?.code == .damaged)
         }
     }
 }

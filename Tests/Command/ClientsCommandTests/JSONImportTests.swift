@@ -75,7 +75,7 @@ import ValetSealing
         let error = #expect(throws: CLIError.self) {
             _ = try json("{\"format\":\"\(format)\",\"data\":[]}")
         }
-        #expect(error?.code == .usage)
+        #expect(error?.code == .damaged)
         #expect(error?.message.contains("another version") == true)
     }
 
@@ -93,7 +93,7 @@ import ValetSealing
             try readAll(&reader)
             try reader.checkEnd()
         }
-        #expect(error?.code == .usage)
+        #expect(error?.code == .damaged)
         #expect(error?.message.hasPrefix("it is not JSON, line ") == true)
     }
 

@@ -48,16 +48,19 @@ enum JSONExport {
                 default: break
                 }
             }
-        case .string, .number, .literal: throw .usage("the input is not an object or a list")
+        case .string, .number, .literal:
+            throw CLIError(.damaged, "the input is not an object or a list")
         }
         try reader.checkEnd()
         guard !isEncrypted else {
-            throw .usage(
+            throw CLIError(
+                .damaged,
                 "the export is encrypted", hint: "export it again as JSON without encryption")
         }
         if format == ExportFormat.name, hasItems { return .export }
         guard !format.hasPrefix("valet-export-") else {
-            throw .usage("the export is damaged, or another version of valet wrote it")
+            throw CLIError(
+                .damaged, "the export is damaged, or another version of valet wrote it")
         }
         return hasItems ? .bitwarden : .members
     }

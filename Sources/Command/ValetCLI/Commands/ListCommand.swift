@@ -71,7 +71,7 @@ enum ListCommand {
     ) throws(CLIError) -> ExitCode {
         let scope = try ItemOptions.scope(values)
         let queries = try queries(values, scope)
-        let pattern = values[pattern].map(NamePattern.init(_:))
+        let pattern = values[pattern].map(NamePattern.init)
         let format = try format(values, showingApplications: values.has(everyone))
         let keychain = try context.keychain(for: scope.requester)
         let count = try keychain.write(queries, format, context.console) { item in

@@ -86,7 +86,7 @@ enum MoveOptions {
     static let toLocal = OptionDeclaration(name: "to-local", help: "it stays on this device")
     static let matching = OptionDeclaration(
         name: "matching", valueName: "PATTERN",
-        help: "all whose name fits, in this case: * is any text, ? any character")
+        help: "all whose name fits, in any case: * is any text, ? any character")
     static let every = OptionDeclaration(name: "all", help: "all that the other options choose")
     static let dryRun = OptionDeclaration(
         name: "dry-run", help: "only show what would be moved")
