@@ -52,7 +52,8 @@ struct AWSKeySet {
             }
         }
         guard [.id, .secret].allSatisfy({ (members[$0]?.byteCount ?? 0) > 0 }) else {
-            throw .usage(
+            throw CLIError(
+                .damaged,
                 "\(name) has no AccessKeyId or no SecretAccessKey, or an empty one",
                 hint: "expected the output of a credential_process, of 'aws sts' or of 'aws iam "
                     + "create-access-key'")
@@ -76,18 +77,19 @@ struct AWSKeySet {
         guard word != "null" else { return }
         guard let member else {
             guard word == "1" else {
-                throw .usage("\(name) has a Version that is not the number 1")
+                throw CLIError(.damaged, "\(name) has a Version that is not the number 1")
             }
             return
         }
         guard members[member] == nil else {
-            throw .usage("\(name) has two members \(member.rawValue)")
+            throw CLIError(.damaged, "\(name) has two members \(member.rawValue)")
         }
         if member == .expiration {
             try setEnd(text?.publicText, word, called: name)
         } else {
             guard let text else {
-                throw .usage("\(name) has a member \(member.rawValue) that is not a string")
+                throw CLIError(
+                    .damaged, "\(name) has a member \(member.rawValue) that is not a string")
             }
             members[member] = text
         }
@@ -101,7 +103,8 @@ struct AWSKeySet {
         let number = Int64(word) ?? Double(word).flatMap { Int64(exactly: $0.rounded(.towardZero)) }
         guard let time = text.flatMap(ISOTime.init) ?? number.flatMap(ISOTime.init(sinceEpoch:))
         else {
-            throw .usage(
+            throw CLIError(
+                .damaged,
                 "\(name) has an Expiration that is not a time",
                 hint: "expected ISO 8601, such as 2030-01-31T12:00:00Z")
         }

@@ -10,6 +10,8 @@ internal import ValetSystem
 // nothing new", §5 "Writing".
 
 extension SyncSession {
+    /// The most files that are read in search of one part.
+    private static let partCandidateCount = 1_024
     private static let writingBase = "write a base for other devices"
 
     func isBaseDue(_ scope: KeyScope) throws(KeychainFailure) -> Bool {
@@ -430,11 +432,12 @@ extension SyncSession {
             try update.setIncoming(message.encoded, scope)
         }
         for chunk in Array(names.enumerated()).chunks(of: StoreLimits.readCount) {
-            let answers = try store.read(chunk.map(\.element), in: .log(place), by: storeDeadline)
+            let answers = try store.read(
+                chunk.map { $0.element[0] }, in: .log(place), by: storeDeadline)
             for (part, answer) in zip(chunk, answers) {
-                guard case .bytes(let bytes) = answer,
-                    BuiltPart.hash(of: bytes) == base.parts[part.offset]
-                else {
+                let bytes = try self.part(
+                    base.parts[part.offset], answer, else: part.element.dropFirst(), place)
+                guard let bytes else {
                     shelves[place]?.brokenBases[message.hash] = shelf.partNames(entry.name.number)
                     try forgetIncoming(scope)
                     return false
@@ -445,6 +448,20 @@ extension SyncSession {
             }
         }
         return true
+    }
+
+    /// The bytes with that hash: `first`, or those of one of the `others`.
+    private func part(
+        _ hash: SyncHash, _ first: StoredBytes, else others: ArraySlice<StoredName>,
+        _ place: LogPlace
+    ) throws(KeychainFailure) -> [UInt8]? {
+        if case .bytes(let bytes) = first, BuiltPart.hash(of: bytes) == hash { return bytes }
+        for name in others.prefix(Self.partCandidateCount) {
+            try checkpoint()
+            let answer = try store.read([name], in: .log(place), by: storeDeadline).first
+            if case .bytes(let bytes)? = answer, BuiltPart.hash(of: bytes) == hash { return bytes }
+        }
+        return nil
     }
 }
 

@@ -53,13 +53,13 @@ struct LogShelf {
 
     func entry(of hash: SyncHash) -> Shown? { shown.values.first { $0.message.hash == hash } }
 
-    /// The names of the parts of a base, by index; nil where one is missing.
-    func parts(of base: Shown) -> [StoredName]? {
-        var byIndex: [UInt32: StoredName] = [:]
-        for name in parts[base.name.number] ?? [] {
-            if let part = name.part { byIndex[part] = name }
-        }
-        let list = (0..<base.partCount).compactMap { byIndex[$0] }
+    /// The names of the parts of a base, by index; nil if one is missing. In a folder anybody can
+    /// add further files with the index of a part: these come in random order.
+    func parts(of base: Shown) -> [[StoredName]]? {
+        let byIndex = Dictionary(
+            grouping: (parts[base.name.number] ?? []).filter { $0.part != nil }
+        ) { $0.part ?? 0 }
+        let list = (0..<base.partCount).compactMap { byIndex[$0]?.shuffled() }
         return list.count == base.partCount ? list : nil
     }
 

@@ -120,7 +120,7 @@ import ValetSealing
         let error = #expect(throws: CLIError.self) {
             _ = try keys(#"{"AccessKeyId":"A","SecretAccessKey":"S",\#(member)}"#)
         }
-        #expect(error?.code == .usage)
+        #expect(error?.code == .damaged)
         #expect(error?.message == "the input \(message)")
     }
 }

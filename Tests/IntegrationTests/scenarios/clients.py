@@ -476,7 +476,7 @@ def of_aws(world):
                  json.dumps({**keys, "SecretAccessKey": ""}),
                  json.dumps({**keys, "SecretAccessKey": {}}),
                  json.dumps({**keys, "Credentials": keys})):
-        call("store", "session", text=text, code=64)
+        call("store", "session", text=text, code=65)
     call("store", "null", text=json.dumps({**keys, "SessionToken": None, "Expiration": None}))
     expect(json.loads(call("get", "null")) == {"Version": 1, **keys}, "null")
     call("remove", "work")

@@ -32,6 +32,28 @@ struct LongRunTests {
         }
     }
 
+    @Test func `Files that somebody adds beside the parts of a base change nothing`() throws {
+        let store = MemoryStore(.folder)
+        let members = try TestMember.circle(of: 2, in: store)
+        try members[0].set("item", "1")
+        try members[0].sync()
+        let place = try members[0].session.ownPlace(.whileUnlocked)
+        let messages = try members[0].names(in: place)
+        #expect(try members[0].session.sendBase(.whileUnlocked))
+        let part = try #require(try members[0].names(in: place).first { $0.part != nil })
+        store.lose(messages, in: .log(place))
+        for number in 0..<16 as Range<UInt8> {
+            let bytes = [number, 1, 2, 3]
+            store.plant(
+                bytes,
+                as: StoredName(
+                    number: part.number, part: part.part, hash: StoreNames.hash(of: bytes)),
+                in: .log(place))
+        }
+        try settle([members[1]])
+        #expect(try members[1].value("item") == "1")
+    }
+
     @Test func `After a year away a device keeps its edits and drops what was deleted`() throws {
         let members = try TestMember.circle(of: 2)
         for account in ["deleted", "changed", "edited"] { try members[0].set(account, "old") }

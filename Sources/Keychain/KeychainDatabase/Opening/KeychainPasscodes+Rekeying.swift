@@ -138,7 +138,8 @@ extension KeychainPasscodes {
             keys.insert(header.published(former), at: 0)
         }
         if plan.unlocks, !isUnlocked {
-            try new.lockState?.publish(keys, within: .none, since: plan.moment)
+            try new.lockState?.publish(
+                keys, within: .none, since: plan.moment, bindsShared: true)
         } else {
             // If another process locks the keychain now, it stays locked.
             try new.publishInPlace(of: header, keys)

@@ -78,21 +78,25 @@ struct OldKeyErasure {
         // If the marker cannot be checked now, a later write checks again.
         guard let isPending = try? keychain.isErasePending() else { return }
         guard isPending else { return keychain.nextErasure = .max }
-        _ = try? erase(writer)
+        // A write of an item keeps nobody waiting beyond its own deadline.
+        _ = try? erase(writer, before: writer.connection.deadline)
     }
 
     /// Erases the former keys.
     ///
+    /// - Parameter end: When to give up waiting for readers, if that is earlier than usual.
     /// - Returns: Whether nothing is left: false while a reader still uses the old rows.
     /// - Throws: ``KeychainFailure``: `diskFull`, `inputOutput`; `incomplete` if
     ///   the device key in use is missing, and then nothing is erased.
-    func erase(_ writer: RowWriter) throws(KeychainFailure) -> Bool {
+    func erase(
+        _ writer: RowWriter, before end: Deadline = .never
+    ) throws(KeychainFailure) -> Bool {
         let header = try header(writer)
         guard header.settings.isWritable else {
             throw KeychainFailure(.newerFormat, during: Self.erasing, hint: "update this program")
         }
         try publishCurrent(header)
-        guard try translating(cutLog(writer), during: Self.erasing) else { return false }
+        guard try translating(cutLog(writer, end), during: Self.erasing) else { return false }
         try tidyDeviceKeys(header)
         try translating(Self.erasing) { () throws(SystemError) in
             try pool.directory.remove(Self.markerName)
@@ -127,18 +131,18 @@ struct OldKeyErasure {
     }
 
     /// - Returns: false if a process still reads from the log.
-    private func cutLog(_ writer: RowWriter) throws(SystemError) -> Bool {
+    private func cutLog(_ writer: RowWriter, _ end: Deadline) throws(SystemError) -> Bool {
         let connection = writer.connection
         let deadline = connection.deadline
-        connection.deadline = Deadline(after: Self.patience)
+        connection.deadline = min(end, Deadline(after: Self.patience))
         defer { connection.deadline = deadline }
         do {
             try connection.checkpoint(.truncate)
             let size = try pool.directory.check(file: KeychainFile.database)?.byteCount ?? 0
             if size <= Self.largestRewrite {
-                connection.deadline = Deadline(after: Self.rewritePatience)
+                connection.deadline = min(end, Deadline(after: Self.rewritePatience))
                 try connection.vacuum()
-                connection.deadline = Deadline(after: Self.patience)
+                connection.deadline = min(end, Deadline(after: Self.patience))
                 try connection.checkpoint(.truncate)
             }
             writer.hasRoomInLog = false

@@ -8,7 +8,8 @@ internal import ValetSystem
 ///
 /// Only ``ItemStore`` makes one. It opens items as long as it lives, and is wiped with its last
 /// owner. After a change of keys it does not open the new keys, and the store asks again. A lock of
-/// the keychain does not end it, but removes the class keys that every item needs as well.
+/// the keychain does not end it, but removes the class keys that items of the classes
+/// `whenUnlocked…` need as well.
 package final class PresenceProof: Sendable {
     /// The factors that the user gave.
     package let factors: AccessControl.Factors

@@ -66,7 +66,7 @@ private struct AvailabilityWait: Sendable {
 
     func run(until deadline: ContinuousClock.Instant) async throws(KeychainFailure) {
         let updates = try AvailabilityWatcher.current.value.updates(of: session.store)
-        // The first look always ends in time, because it has the deadline of a call.
+        // The first look has the deadline of a call, which may be later than `deadline`.
         var first = updates.makeAsyncIterator()
         let found = await first.next(isolation: #isolation).map(session.scripted)
         if let found, canUseGivenPasscode(found) {
@@ -117,8 +117,14 @@ private struct AvailabilityWait: Sendable {
         var hasTriedPasscode = false
         while true {
             let canHear = watch.attend(to: [store.location])
+            // A look takes no longer than the wait, but is made at least once.
+            let end = min(
+                Deadline(after: store.timeLimit), max(deadline, Deadline(after: .milliseconds(100)))
+            )
             let found = session.scripted(
-                Result { () throws(KeychainFailure) in try store.keychain.availability() })
+                Result { () throws(KeychainFailure) in
+                    try store.ending(at: end).keychain.availability()
+                })
             if !hasTriedPasscode, canUseGivenPasscode(found) {
                 hasTriedPasscode = true
                 _ = try GivenPasscode.current.value.unlock(store)

@@ -128,12 +128,16 @@ package final class LockStateStore: Sendable {
     /// Replaces published keys and their limits. If keys cannot be shared, they stay in this
     /// process, shared ones stay unchanged, and ``fallback`` gives the reason.
     ///
-    /// - Parameter moment: The moment before the passcode was checked; nil for now. A lock since
-    ///   then stays in force.
+    /// - Parameters:
+    ///   - moment: The moment before the passcode was checked; nil for now. A lock since then stays
+    ///     in force for keys of this process.
+    ///   - bindsShared: Whether it stays in force for shared keys, too: for a change of keys, which
+    ///     takes long. An unlock answers to locks that come while it publishes.
     /// - Throws: ``KeychainFailure``: `wrongKeys` for keys that are not of this keychain,
     ///   ``KeychainFailure``: `inputOutput`.
     package func publish(
-        _ epochs: [EpochKeys], within limits: UnlockLimits, since moment: LockMoment? = nil
+        _ epochs: [EpochKeys], within limits: UnlockLimits, since moment: LockMoment? = nil,
+        bindsShared: Bool = false
     ) throws(KeychainFailure) {
         let period = UnlockPeriod(limits, from: now())
         let (firstUnlock, unlocked) = try payloads(epochs, period)
@@ -151,7 +155,8 @@ package final class LockStateStore: Sendable {
         do {
             _ = try shared.publish(
                 SharedLockState.Publication(
-                    payloads: [firstUnlock, unlocked], marks: moment?.marks, onlyOpenScopes: false),
+                    payloads: [firstUnlock, unlocked], marks: bindsShared ? moment?.marks : nil,
+                    onlyOpenScopes: false),
                 now: now())
             process.forget()
         } catch {

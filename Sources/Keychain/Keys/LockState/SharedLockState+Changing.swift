@@ -12,8 +12,8 @@ extension SharedLockState {
     /// The payloads to publish, and whether they only replace open keys.
     struct Publication {
         let payloads: [KeyPayload]
-        /// The marks of the moment before a passcode was checked; nil for those of now. A lock
-        /// since then stays in force.
+        /// The marks before a change of keys; nil for those of now. A lock since then stays in
+        /// force.
         var marks: LockMarks?
         /// True for keys of a new epoch, which must not unlock anything.
         let onlyOpenScopes: Bool
