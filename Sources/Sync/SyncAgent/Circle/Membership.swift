@@ -310,6 +310,9 @@ extension SyncSession {
     /// device has read.
     package func admit(_ member: Member) throws(KeychainFailure) {
         try doDuties()
+        // A session that begins does not know the heads of its own logs yet. The new member looks
+        // for messages as soon as it sees its entry, so nothing slow comes after that.
+        try readLogs()
         // A request that is repeated after a crash must not end in an entry that no device accepts.
         if roster.accepted.members[member.id] == nil {
             try append { (state, head) throws(KeychainFailure) in
@@ -320,8 +323,6 @@ extension SyncSession {
                     member, try self.machine.wraps(try self.newestKeys(), for: [member], head))
             }
         }
-        // A session that begins does not know the heads of its own logs yet.
-        try readLogs()
         try keychain.update("admit a device") { update in
             for scope in KeyScope.allCases { update.replica?[scope].oweTable() }
         }
