@@ -104,8 +104,8 @@ extension ScopeReplica {
     package mutating func begin(
         _ message: IncomingMessage, room: Int = .max, limits: SyncLimits = SyncLimits()
     ) -> JoinRefusal? {
-        // A join that a failure has interrupted begins again, which adds nothing twice.
-        join = nil
+        // A join that a failure has interrupted begins again below, which adds nothing twice. If it
+        // is refused now, it stays, so that no message is built on half of it.
         if let dot = message.recordAboveTable, applies(.recordsAtOrBelowTable) {
             return .recordAboveTable(dot)
         }

@@ -227,7 +227,11 @@ extension SyncSession {
             var trial = roster
             guard (try? RosterEntry(parsing: entry.bytes)) != nil,
                 trial.add([entry]).added.contains(entry.hash)
-            else { throw KeychainFailure(.internalFault, during: Self.changing) }
+            else {
+                throw KeychainFailure(
+                    .internalFault, during: Self.changing,
+                    message: "other devices would refuse this change; nothing was changed")
+            }
             if try store(entry) { return entry }
             try readRoster()
         }

@@ -36,7 +36,7 @@ struct KeyChange {
             }
             return isMade ? () : nil
         }
-        // The change is made, so a failure to count is none of the change.
+        // The change is committed: a count that fails does not make it fail.
         return max(0, ((try? quarantinedRowCount()) ?? before) - before)
     }
 
@@ -46,8 +46,8 @@ struct KeyChange {
         } ?? 0
     }
 
-    /// Removes published keys, which have no use without a passcode. The change is made, so a
-    /// failure is none of the change; later writes and unlocks try again.
+    /// Removes published keys, which have no use without a passcode. The change is
+    /// committed: if this fails, the change does not, and later writes and unlocks try again.
     func removePublishedKeys() {
         _ = try? store.workOnKeys(operation) { (keys) throws(KeychainFailure) in
             try keys.lockWithoutPasscode(keys.deadline)

@@ -11,8 +11,8 @@ internal import ValetSystem
 /// `RowKeys.syncSecret`.
 extension Keychain {
     /// Stores new sync secrets, in place of those that the keychain has. Creates the keychain if
-    /// there is none. A locked keychain stays locked, with the new secret of the scope
-    /// `afterFirstUnlock` if that scope is open.
+    /// there is none. A locked keychain stays locked. If its scope `afterFirstUnlock` is open, the
+    /// new secret of that scope is open, too.
     ///
     /// - Parameters:
     ///   - first: The secret of the scope `afterFirstUnlock`.
