@@ -323,7 +323,8 @@ private final class Crowd: Sendable {
         _ name: String, within limit: Duration? = nil,
         _ body: @escaping @Sendable (ItemStore) throws -> Void
     ) throws {
-        let store = limit.map(store(within:)) ?? store
+        // Without a limit, a minute: a busy machine may stop this process for seconds.
+        let store = store(within: limit ?? .seconds(60))
         let before = queued
         begin(name) { try body(store) }
         try wait { self.queued > before || self.ended.contains(name) }
