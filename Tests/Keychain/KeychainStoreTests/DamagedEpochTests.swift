@@ -19,14 +19,16 @@ import ValetSystem
         case setting, changing, removing, rotating, revoking, moving
     }
 
-    /// One for each part of a row, one with a column that no writer writes, and one whose key is
-    /// none of this keychain.
+    /// One for each part of a row, one with a column that no writer writes, one whose key is none
+    /// of this keychain, and two that make a row look as if it ended with the passcode.
     static let damages: [StaticString] = [
         "UPDATE item SET names = zeroblob(length(names)) WHERE number = ?1",
         "UPDATE item SET nonce = zeroblob(24) WHERE number = ?1",
         "UPDATE item SET secret = zeroblob(length(secret)) WHERE number = ?1",
         "UPDATE item SET protection = 99 WHERE number = ?1",
         "UPDATE item SET epoch = 1000 WHERE number = ?1",
+        "UPDATE item SET protection = 7 WHERE number = ?1",
+        "UPDATE item SET flags = flags | 256 WHERE number = ?1",
     ]
 
     /// The numbers of two items, before one change.

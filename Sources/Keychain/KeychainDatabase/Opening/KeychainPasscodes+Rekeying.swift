@@ -105,7 +105,6 @@ extension KeychainPasscodes {
     ) throws(KeychainFailure) {
         let total = try translating(operation) { () throws(SystemError) in
             try writer.replaceKeybag(by: new.header)
-            if new.header.keybag.protector == .device { try writer.deleteItemsOfPasscode() }
             return try RowCount.rows(in: writer.connection)
         }
         let count = try Rekeying(

@@ -28,6 +28,8 @@ struct Rekeying {
 
     private var connection: Connection { rows.writer.connection }
 
+    private var hasPasscode: Bool { rows.state.epoch.hasKey(of: .whenPasscodeSetThisDeviceOnly) }
+
     /// Seals everything again.
     ///
     /// - Returns: The number of rows that do not open. Unless these are set aside, a caller must
@@ -73,8 +75,17 @@ struct Rekeying {
         return batch
     }
 
+    /// Seals a row under the new keys, or deletes it if it cannot exist without a passcode and
+    /// there is none any more.
+    ///
     /// - Returns: Whether the row opens.
     private func sealAnew(_ found: FoundRow) throws(KeychainFailure) -> Bool {
+        if case .row(let row) = found, !hasPasscode,
+            try translating(isOfPasscode(row), during: rows.operation)
+        {
+            try rows.delete(row)
+            return true
+        }
         guard case .row(let row) = found,
             let opened = try translating(open(row), during: rows.operation)
         else {
@@ -88,11 +99,31 @@ struct Rekeying {
         return true
     }
 
+    /// Whether a row cannot exist without a passcode: it has the class
+    /// `whenPasscodeSetThisDeviceOnly`, or its value is sealed to a presence pair. Its names have
+    /// to open, because they authenticate both columns; else one flipped bit would delete an item.
+    private func isOfPasscode(_ row: SealedRow) throws(SystemError) -> Bool {
+        guard
+            row.header.protectionClass == .whenPasscodeSetThisDeviceOnly
+                || row.header.flags.presence != nil
+        else { return false }
+        return try openable { () throws(SystemError) in
+            try former.cipher(opening: row.header).openContent(row)
+        } != nil
+    }
+
     /// Opens everything in a row; nil if it is damaged, or if the remaining keys do not open it.
     private func open(_ row: SealedRow) throws(SystemError) -> OpenedRow? {
+        let opened = try openable { () throws(SystemError) in try former.open(row, proof) }
+        return opened?.isClosed == true ? nil : opened
+    }
+
+    /// What `body` opens; nil if that is damaged, or if the former keys do not open it.
+    private func openable<Opened>(
+        _ body: () throws(SystemError) -> Opened
+    ) throws(SystemError) -> Opened? {
         do {
-            let opened = try former.open(row, proof)
-            return opened.isClosed ? nil : opened
+            return try body()
         } catch {
             guard error.isDamage || error.code == .lockedRow else { throw error }
             return nil
@@ -121,24 +152,5 @@ extension RowWriter {
         try Statement("DELETE FROM keybag", on: connection).execute()
         try header.settings.insert(into: connection)
         try header.keybag.insert(into: connection)
-    }
-
-    /// Deletes the items that cannot exist without a passcode: those of the class
-    /// `whenPasscodeSetThisDeviceOnly`, and those sealed to presence pairs.
-    func deleteItemsOfPasscode() throws(SystemError) {
-        let number = Int64(ProtectionClass.whenPasscodeSetThisDeviceOnly.rawValue)
-        // 768 is the mask of the presence kind in ``RowFlags``.
-        let attributes = Statement(
-            """
-            DELETE FROM attribute WHERE number IN (
-                SELECT number FROM item WHERE protection = ?1 OR flags & 768 <> 0)
-            """, on: connection)
-        let items = Statement(
-            "DELETE FROM item WHERE protection = ?1 OR flags & 768 <> 0", on: connection)
-        for statement in [attributes, items] {
-            let run = try statement.start()
-            try run.bind(number, at: 1)
-            try run.finish()
-        }
     }
 }
