@@ -8,8 +8,9 @@ internal import ValetCLinux
 ///
 /// It is an open-file-description lock: closing another descriptor of the file does not drop it,
 /// and the kernel drops it when its holder dies. Threads of this process queue first, in order of
-/// arrival. A child made by `fork` shares the description, hence the lock: it must make a
-/// `FileLock` of its own, and may drop the inherited one at any time.
+/// arrival. A child made by `fork` would share the description, hence the lock, and keep that of a
+/// parent that is killed while it holds it. So it closes the descriptor as soon as it begins; it
+/// must make a `FileLock` of its own, and may drop the inherited one at any time.
 // Sendable because only the thread that holds `queue` uses what changes.
 package final class FileLock: @unchecked Sendable {
     private let directory: PrivateDirectory
@@ -70,7 +71,7 @@ package final class FileLock: @unchecked Sendable {
     private func checkHandle() throws(SystemError) {
         nextCheck = Deadline(after: Self.checkInterval)
         guard let identity, !HeldDescriptor.leads(file, to: identity) else { return }
-        file = -1
+        _ = forgetFile()
         throw ClosedDescriptors.found(at: directory.path)
     }
 
@@ -96,8 +97,7 @@ package final class FileLock: @unchecked Sendable {
                 return change
             }
             // Removed or replaced: a lock on the old file excludes no one.
-            close(file)
-            file = -1
+            close(forgetFile())
         }
     }
 
@@ -138,25 +138,34 @@ package final class FileLock: @unchecked Sendable {
                 errno: errno, during: "open the lock file", path: path,
                 hint: errno == EACCES ? "chmod 600 \(path.quotedForShell)" : nil)
         }
-        identity = FileStatus(of: number).identity
+        let opened = FileStatus(of: number).identity
+        ForkLock.closeInChildren(number, opened)
+        identity = opened
         file = number
     }
 
-    /// In a child of `fork`: closes the inherited descriptor. Otherwise the child would keep the
-    /// lock of a parent that is killed while it holds it.
-    package func closeInherited() {
-        if file >= 0, let identity, HeldDescriptor.leads(file, to: identity) { close(file) }
+    /// - Returns: The number of the descriptor, which may be that of another file by now.
+    private func forgetFile() -> Int32 {
+        let number = file
         file = -1
+        if number >= 0 { ForkLock.forget(number) }
+        return number
     }
+
+    private func closeFile() {
+        let number = forgetFile()
+        if let identity, HeldDescriptor.leads(number, to: identity) { close(number) }
+    }
+
+    /// In a child of `fork`: forgets the descriptor. A child of a raw clone(2) has not closed it.
+    package func closeInherited() { closeFile() }
 
     /// The error if the wait for the lock has timed out.
     package func busy() -> SystemError {
         SystemError(.busy, during: Self.operation, path: directory.path(of: name))
     }
 
-    deinit {
-        if let identity, HeldDescriptor.leads(file, to: identity) { close(file) }
-    }
+    deinit { closeFile() }
 }
 
 /// The lock of a ``FileLock``. Dropping it releases the lock.

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Children that are forked and never call `exec`."""
 
+import os
+import signal
 import time
 
 from support import CRASH_TEST, expect, scenario
@@ -45,6 +47,25 @@ def on_many_threads(world):
         expect(sorted(answers) == ["child 0", "child started", "ok "], answers)
     expect(len(agent.do("keys").split()) == 1 + 10 * 4 * 10, "not all were stored")
     agent.end()
+    world.doctor()
+
+
+@scenario
+def idle_child(world):
+    """A child that never uses the keychain does not keep the lock of a parent that was killed."""
+    world.fill("a")
+    agent = world.agent()
+    agent.do(f"hold {world.home}")
+    agent.tell("forkidle")
+    answers = {agent.answer(), agent.answer()}
+    child = next(int(answer.split()[1]) for answer in answers if answer.startswith("child"))
+    try:
+        agent.process.kill()
+        agent.process.wait()
+        world.fill("b")
+    finally:
+        os.kill(child, signal.SIGKILL)
+    world.check("a", "b")
     world.doctor()
 
 

@@ -81,6 +81,7 @@ import ValetSealing
         case "reads": return try Steady.read(words[0], until: words[1])
         case "history": try History.record(words)
         case "background": Background.start(prefix: words[0])
+        case "forkidle": Forking.startIdle()
         case "fork": Forking.start(prefix: words[0])
         case "forkthreads": Forking.start(prefix: words[0], threadCount: 4)
         case "label": try label(words[0], words[1])

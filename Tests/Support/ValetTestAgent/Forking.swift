@@ -24,6 +24,17 @@ enum Forking {
         thread.start()
     }
 
+    /// Starts a child that does not use the keychain; says its process id.
+    static func startIdle() {
+        let thread = Thread {
+            _ = run_in_child(0) {
+                Channel.answer("child \(getpid())")
+                while true { pause() }
+            }
+        }
+        thread.start()
+    }
+
     /// 0: all is well, 1: something is wrong, 2: the refusal of a fork in the middle of a call.
     private static func work() -> Int32 {
         let (prefix, threadCount) = plan.withLock { $0 }
