@@ -147,7 +147,13 @@ struct KeyringExport: ~Copyable {
     }
 
     private func value(of step: Step) throws(CLIError) -> SecretValue {
-        try logins.value(of: step.item) ?? SecretValue(SecretBytes(byteCount: 0))
+        if let value = try logins.value(of: step.item) { return value }
+        guard step.item.valueByteCount == nil else {
+            throw CLIError(
+                .notFound, "\(quoted(step.label)) was removed during the export",
+                hint: "export again to store the others")
+        }
+        return SecretValue(SecretBytes(byteCount: 0))
     }
 
     private func isStored(_ step: Step, at path: String) throws(CLIError) -> Bool {
