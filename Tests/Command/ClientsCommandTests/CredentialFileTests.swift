@@ -210,6 +210,18 @@ import ValetSealing
         #expect(lines(found) == ["AWS credentials a = \(Self.keys)}"])
     }
 
+    @Test func `A profile with two values of one setting is left out and named`() throws {
+        let keys = "aws_access_key_id=A\naws_secret_access_key=S/+=\n"
+        for second in ["aws_secret_access_key=T", "aws_secret_access_key="] {
+            let found = try aws("[a]\n\(keys)[b]\n\(keys)[a]\n\(second)")
+            #expect(lines(found) == ["AWS credentials b = \(Self.keys)}"])
+            #expect(
+                found.skipped.map { "\($0.source): \($0.reason)" }
+                    == ["a: one of its settings has two values"])
+        }
+        #expect(try lines(aws("[a]\n\(keys)\(keys)")).count == 1)
+    }
+
     @Test(arguments: ["a = b", "[]\n", "[a\n", "[a] b\n", "[a]\nhunter2", "[a]\n=hunter2"])
     func `A file that has no profiles is refused, and not shown`(_ input: String) {
         let error = #expect(throws: CLIError.self) { _ = try aws(input) }

@@ -322,6 +322,13 @@ def of_pass(world):
         expect(counts(imported(world, "pass", store + "/", env=env)) == {"same": 4}, "again")
         unset = {**env, "PASSWORD_STORE_DIR": ""}
         expect(counts(imported(world, "pass", env=unset)) == {"same": 4}, "an empty variable")
+        # An entry that is too large is left out and named, and gpg does not wait for a reader.
+        run("pass", "insert", "--multiline", "large", input=b"x" * (17 << 20))
+        report = imported(world, "pass", env=env)
+        expect(counts(report) == {"same": 4}, report)
+        expect({"source": "large.gpg", "reason": "its value is larger than 16 MiB"}
+               in report["skipped"], report)
+        os.remove(os.path.join(store, "large.gpg"))
         # gpg fails: nothing is imported, or an option leaves the entry out and names it.
         with open(os.path.join(store, "broken.gpg"), "wb") as file:
             file.write(b"nonsense")

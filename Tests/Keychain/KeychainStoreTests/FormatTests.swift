@@ -27,6 +27,8 @@ import ValetSystem
             (isWritable, { try keychain.set(.generic("b"), "w") }),
             (isWritable, { try keychain.update(.exact("b"), ItemChanges()) }),
             (isWritable, { try keychain.delete(.exact("b")) }),
+            (isWritable, { _ = try keychain.store.keychain.repairIndexes() }),
+            (isWritable, { _ = try keychain.store.keychain.rotateKeys(nil) }),
         ]
         for (isAllowed, call) in calls {
             #expect(failure(call) == (isAllowed ? nil : .newerFormat))
