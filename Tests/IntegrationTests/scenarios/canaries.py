@@ -19,11 +19,13 @@ def after_locking(world):
     """No key of a locked keychain is in the memory of a process or in a file.
 
     The passcode, the root key and the class keys never stay; derived keys go with the lock."""
-    keeper, agent = Agent(world, VARIABLES), Agent(world, VARIABLES)
+    keeper, agent, looker = (Agent(world, VARIABLES) for _ in range(3))
+    everyone = keeper, agent, looker
     keeper.do("passcode set ~7")
     keeper.do("circle ~7")
     for line in ("unlock ~7", "classes", "readable"):
         agent.do(line)
+    looker.do("readable")
     backup(world)
     # The process that changed the keys opens them only at its next call.
     keeper.do("readable")
@@ -41,17 +43,20 @@ def after_locking(world):
     unlocked = {name: key for name, key in sub.items() if name not in first}
     files = {"keychain.db": bag.chain, "the backup": bag.chain}
     check_files(world, never | sub | {"index": keys["index"]}, files)
-    for one in (keeper, agent):
+    for one in everyone:
         check(one, unlocked | first, never, "unlocked")
     keeper.do("lock")
+    expect(looker.do("lockstate") == "locked", "the state")
+    check(looker, {}, never | unlocked, "locked, and asked for its state only")
     for one in (keeper, agent):
         one.do("readable")
         check(one, first, never | unlocked, "locked")
     keeper.do("lock all")
+    expect(looker.do("lockstate") == "beforeFirstUnlock", "the state")
     for one in (keeper, agent):
         one.ask("get x")
+    for one in everyone:
         check(one, {}, never | unlocked | first, "before the first unlock")
-    for one in (keeper, agent):
         one.end()
 
 

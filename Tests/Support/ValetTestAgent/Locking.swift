@@ -4,6 +4,7 @@ import Foundation
 import Valet
 import ValetKeychainModel
 import ValetKeychainServices
+import ValetKeychainStore
 
 /// What a reader sees while others lock the keychain.
 enum Locking {
@@ -12,6 +13,10 @@ enum Locking {
         switch verb {
         case "tally": return tally(words[0], seconds: Double(words[1]) ?? 1)
         case "access": return "\(Agent.valet.canAccessKeychain())"
+        case "lockstate":
+            return answer {
+                try KeychainSession.current().store.keychain.availability().state.rawValue
+            }
         default: return nil
         }
     }
