@@ -188,7 +188,8 @@ valet_status valet_last_error(valet_error *error);
 
 /* --- Valets --- */
 
-/* Opens a valet. It costs little, and touches no file. */
+/* Opens a valet. It costs little, and touches no file, except with a group without a prefix: that
+   needs the groups of the program's identity, so valet_configure has to come first. */
 valet_status valet_open(const valet_description *description, valet_t *valet);
 
 /* Frees the handle. NULL is allowed. Secrets and lists of keys stay until they are freed. */

@@ -166,7 +166,7 @@ enum Migration {
         ]
         guard query[SecItemKey.itemClass]?.base as? String == ItemClass.genericPassword.code,
             query[SecItemKey.limit]?.base as? String != SecItemKey.limitOne,
-            query[SecItemKey.limit]?.base as? Int != 1,
+            (query[SecItemKey.limit]?.base as? NSNumber)?.int64Value != 1,
             query[Attribute.accessControl.rawValue] == nil,
             demands.allSatisfy({ (query[$0.key]?.base as? NSNumber)?.boolValue != $0.refused })
         else { throw .invalidQuery }

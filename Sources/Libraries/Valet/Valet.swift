@@ -191,7 +191,8 @@ extension Valet {
     ///
     /// Apple's keychain has no transactions: there the values are read one after the other.
     ///
-    /// - Returns: The values by key. Keys under which nothing is stored are missing.
+    /// - Returns: The values by key. Keys under which nothing is stored are missing. Of keys that
+    ///   differ in bytes but are equal in Swift, such as "é" as one scalar and as two, it has one.
     /// - Throws: `emptyKey`, `missingEntitlement`, `couldNotAccessKeychain`.
     public func objects(
         forKeys keys: some Sequence<String>

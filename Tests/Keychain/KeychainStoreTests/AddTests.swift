@@ -182,6 +182,33 @@ import ValetKeychainModel
         #expect(try keychain.value(.exact("a")) == "old")
     }
 
+    /// spec/secitem.md §5.2: the caller has the groups `one`, its default, and `two`.
+    @Test func `Setting an item without a group changes it in each group that has it`() throws {
+        let other = try keychain.add(.generic("a").inGroup("two"), "old")
+        try keychain.set(.generic("a"), "new")
+        #expect(try keychain.items(.exact("a")).map(\.reference) == [other.reference])
+        #expect(try keychain.value(.exact("a", group: "two")) == "new")
+        try keychain.add(.generic("a"), "old")
+        try keychain.set(.generic("a"), "newer")
+        for group in ["one", "two"] as [AccessGroup] {
+            #expect(try keychain.value(.exact("a", group: group)) == "newer")
+        }
+        try keychain.set(.generic("a").inGroup("one"), "newest")
+        #expect(try keychain.value(.exact("a", group: "one")) == "newest")
+        #expect(try keychain.value(.exact("a", group: "two")) == "newer")
+    }
+
+    @Test func `Setting an item does not change one of another class in another group`() throws {
+        try keychain.add(.generic("a", as: .afterFirstUnlock).inGroup("two"), "old")
+        try keychain.set(.generic("a"), "new")
+        #expect(try keychain.value(.exact("a", group: "one")) == "new")
+        #expect(try keychain.value(.exact("a", group: "two")) == "old")
+        // The item of the right class is changed; the other one is in the way of nothing.
+        try keychain.set(.generic("a", as: .afterFirstUnlock), "newer")
+        #expect(try keychain.value(.exact("a", group: "one")) == "new")
+        #expect(try keychain.value(.exact("a", group: "two")) == "newer")
+    }
+
     @Test func `Setting an item without a value removes its value`() throws {
         try keychain.add(.generic("a"), "old")
         try keychain.store.set(Addition(.generic("a"), value: nil), for: keychain.caller)

@@ -50,6 +50,27 @@ import ValetKeychainModel
         #expect(try keychain.store.keychain.status().quarantinedRowCount == 1)
     }
 
+    /// spec/secitem.md §9.3: a locked item can be deleted.
+    @Test func `Replacing a locked item stores the new one if its class is open`() throws {
+        let epochs = EpochStore()
+        try epochs.store.keychain.setPasscode(EpochStore.passcode("word"))
+        for isSynchronizable in [false, true] {
+            try epochs.add(.generic("a", isSynchronizable: isSynchronizable), "old")
+        }
+        try epochs.store.keychain.lock(all: false)
+        let item = NewItem.generic("a", as: .afterFirstUnlock)
+        func replace(_ query: ItemQuery, _ item: NewItem) throws(KeychainFailure) {
+            try epochs.store.replace(
+                query, with: Addition(item, value: .text("new")), for: epochs.caller)
+        }
+        #expect(failure { try replace(.exact("a"), .generic("a")) } == .locked)
+        try replace(.exact("a"), item)
+        #expect(try epochs.value("a") == "new")
+        // The tombstone of a synchronizable item would need its names.
+        #expect(failure { try replace(.exact("a", .any), item) } == .locked)
+        #expect(epochs.keychain.damage() == [])
+    }
+
     @Test func `A failed replacement changes nothing`() throws {
         try keychain.add(.generic("a"), "1")
         try keychain.add(.generic("a").inGroup("two"), "2")

@@ -64,6 +64,11 @@ package final class RowKeys: Sendable {
         return ItemCipher(keychainID: keychainID, keys: keys, recipients: epoch.recipients)
     }
 
+    /// Whether the key that opens the row of `header` is not open.
+    package func isLocked(_ header: RowHeader) -> Bool {
+        epoch.isNamed(by: header) && epoch.keys.keys(of: header.protectionClass) == nil
+    }
+
     /// A copy of the sync secret of a scope; nil if it is not open, or if the keychain has none.
     /// Reading it does not count as use of the keychain, so that an agent does not keep the
     /// keychain from locking itself.

@@ -49,10 +49,12 @@ extension ItemStore {
         return added
     }
 
-    /// Adds an item. If an item with its primary key exists, changes only the value of that item,
-    /// and its access control if the addition has one. Needs no proof, because it reveals nothing.
+    /// Adds an item. If items with its primary key and protection class exist, in its group or,
+    /// without one, in any group that the caller may write, changes only their values, and their
+    /// access control if the addition has one. Needs no proof, because it reveals nothing.
     ///
-    /// - Throws: As ``add(_:for:_:)``; `duplicateItem` if that item has another protection class.
+    /// - Throws: As ``add(_:for:_:)``; `duplicateItem` if the only item is in the group of a new
+    ///   one and has another protection class.
     package func set(
         _ addition: Addition, for caller: Caller
     ) throws(KeychainFailure) {
@@ -89,28 +91,55 @@ extension ItemTransaction {
         return .found(try insert(addition, prepared, after: predecessor.logicalTime))
     }
 
-    /// Adds an item, or replaces the value of the existing one.
+    /// Adds an item, or replaces the values of those that exist (spec/secitem.md §5.2).
     func set(_ addition: Addition) throws(KeychainFailure) {
         let item = addition.item
         let group = try check(addition)
-        let place = state.hasher.place(
-            item.itemClass, item.attributes, group: group, isSynchronizable: item.isSynchronizable)
+        var isSet = false
+        for other in try caller.groups(changing: item.accessGroup, during: operation)
+        where other != group {
+            let existing = try rows.row(place(of: item, in: other))
+            guard case .row(let row)? = existing,
+                row.header.protectionClass == item.protectionClass
+            else { continue }
+            if try replace(existing, by: addition) { isSet = true }
+        }
+        let place = place(of: item, in: group)
         let existing = try rows.row(place)
-        if case .row(let row)? = existing, !row.header.flags.contains(.tombstone),
-            let old = try rows.openIfTaken(row)
+        if case .row(let row)? = existing, isSet,
+            row.header.protectionClass != item.protectionClass
         {
-            guard row.header.protectionClass == item.protectionClass else {
-                throw KeychainFailure(
-                    .duplicateItem, during: operation,
-                    message: "an item of that name has another accessibility",
-                    hint: "remove it first, or use its accessibility")
-            }
-            try keepFormerValue(of: old, replacedBy: addition.value)
-            try replace(old, value: addition.value, item.accessControl)
             return
         }
+        guard try !replace(existing, by: addition), !isSet else { return }
         let prepared = prepare(addition, in: group, at: place)
         try checkThatNothingIsNeeded(add(addition, prepared, over: existing))
+    }
+
+    private func place(of item: NewItem, in group: AccessGroup) -> ItemPlace {
+        state.hasher.place(
+            item.itemClass, item.attributes, group: group, isSynchronizable: item.isSynchronizable)
+    }
+
+    /// Replaces the value of the item in a row.
+    ///
+    /// - Returns: false, with nothing changed, if there is no item, or if it is damaged.
+    /// - Throws: ``KeychainFailure/Code/duplicateItem`` for an item of another protection class.
+    private func replace(
+        _ existing: FoundRow?, by addition: Addition
+    ) throws(KeychainFailure) -> Bool {
+        guard case .row(let row)? = existing, !row.header.flags.contains(.tombstone),
+            let old = try rows.openIfTaken(row)
+        else { return false }
+        guard row.header.protectionClass == addition.item.protectionClass else {
+            throw KeychainFailure(
+                .duplicateItem, during: operation,
+                message: "an item of that name has another accessibility",
+                hint: "remove it first, or use its accessibility")
+        }
+        try keepFormerValue(of: old, replacedBy: addition.value)
+        try replace(old, value: addition.value, addition.item.accessControl)
+        return true
     }
 
     /// Adds an item for a call that cannot ask for anything.
@@ -215,11 +244,11 @@ extension ItemTransaction {
 
 extension Moment {
     /// The modification date of a write that replaces an item of date `last`: the present, or a
-    /// millisecond after `last` if the clock seems to stand still (spec/secitem.md §2.5). If `last`
-    /// is more than a second ahead, the clock was or is wrong, so the present is used: the logical
-    /// time orders the writes.
+    /// millisecond after `last` if that is later (spec/secitem.md §2.5). If `last` is more than a
+    /// second ahead, the clock was or is wrong, so the present is used: the logical time orders the
+    /// writes.
     package func date(after last: Double?) -> Double {
-        guard let last, last >= date, last - date < 1 else { return date }
+        guard let last, last + 0.001 > date, last - date < 1 else { return date }
         return last + 0.001
     }
 }

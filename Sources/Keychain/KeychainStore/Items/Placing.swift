@@ -91,21 +91,28 @@ extension ItemTransaction {
         return (found, choice)
     }
 
-    /// The row of an item; nil if there is none, if only a tombstone is there, or if the item has
-    /// another protection class.
+    /// The first row of an item in the groups that the caller may write; nil if there is none, if
+    /// only tombstones are there, or if the items have another protection class.
     private func row(of account: String, in service: PasswordService) throws(KeychainFailure)
         -> FoundRow?
     {
         let item = service.item(account)
-        let existing = try rows.row(
-            item.itemClass, item.attributes,
-            group: try caller.group(writing: service.accessGroup, during: operation),
-            isSynchronizable: service.isSynchronizable)
-        guard case .row(let row)? = existing else { return existing }
-        let header = row.header
-        let isThere =
-            !header.flags.contains(.tombstone) && header.protectionClass == service.protectionClass
-        return isThere ? existing : nil
+        for group in try caller.groups(changing: service.accessGroup, during: operation) {
+            let existing = try rows.row(
+                item.itemClass, item.attributes, group: group,
+                isSynchronizable: service.isSynchronizable)
+            guard case .row(let row)? = existing else {
+                if existing != nil { return existing }
+                continue
+            }
+            let header = row.header
+            if !header.flags.contains(.tombstone),
+                header.protectionClass == service.protectionClass
+            {
+                return existing
+            }
+        }
+        return nil
     }
 
     private func isDamaged(_ existing: FoundRow) -> Bool {

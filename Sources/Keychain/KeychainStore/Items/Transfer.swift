@@ -149,8 +149,10 @@ extension ItemStore {
     /// the addition is. Of several items, the first one that is synchronizable like the addition
     /// stays. Damaged items do not count; one in the place of an addition goes to quarantine.
     ///
+    /// A locked item is deleted, and the addition takes its place.
+    ///
     /// - Throws: ``KeychainFailure``: `missingEntitlement`, `valueTooLarge`, `passcodeNotSet`;
-    ///   `locked` also if a found item is locked.
+    ///   `locked` also if a found item is locked and synchronizable.
     package func replace(
         _ query: ItemQuery, with addition: Addition, for caller: Caller
     ) throws(KeychainFailure) {
@@ -168,6 +170,7 @@ extension ItemTransaction {
         let groups = try caller.groups(changing: query.accessGroup, during: operation)
         try check(addition.value)
         try check(item.protectionClass)
+        try deleteClosed(query, groups)
         var matches = try openSound(query, groups)
         let isAlike = { (match: OpenedRow) in
             match.row.header.flags.contains(.synchronizable) == item.isSynchronizable
@@ -181,6 +184,20 @@ extension ItemTransaction {
             isSynchronizable: item.isSynchronizable ? true : nil,
             protectionClass: item.protectionClass)
         try update(target, changes, value: addition.value)
+    }
+
+    /// Deletes the items that match and are locked. A locked item can be deleted (spec/secitem.md
+    /// §9.3), so an addition whose class is open can replace it. A synchronizable one cannot be
+    /// replaced: its tombstone would need its names.
+    private func deleteClosed(
+        _ query: ItemQuery, _ groups: [AccessGroup]
+    ) throws(KeychainFailure) {
+        guard !query.hasUnindexedFilter else { return }
+        let found = try translating(state.find(query, groups, rows.store), during: operation)
+        for case .row(let row) in found
+        where state.isLocked(row.header) && !row.header.flags.contains(.synchronizable) {
+            try deleteItem(row)
+        }
     }
 
     /// Opens the rows that match, without damaged ones.
