@@ -21,6 +21,15 @@ struct Terminal: Console {
 
     /// The signals that this process's caller blocked.
     private let callersMask: sigset_t
+    /// Those of ``ownSignals`` that the caller ignored.
+    private let callersIgnored: [Int32]
+
+    /// What this process does with signals for its whole life, whatever its caller chose. With
+    /// SIGCHLD ignored, the kernel would not tell how a child has ended. A file that exceeds the
+    /// limit is an error, not a signal.
+    private static let ownSignals: [(number: Int32, ignored: Int32)] = [
+        (SIGCHLD, 0), (SIGXFSZ, 1),
+    ]
 
     /// The ignored signals and the signal mask that this process's caller chose, for programs that
     /// this process starts or becomes. Read it before this process handles signals in its own way.
@@ -28,8 +37,11 @@ struct Terminal: Console {
         var ignored = sigset_t()
         unsafe sigemptyset(&ignored)
         for number in CallersSignals.numbers {
+            let isOwn = Self.ownSignals.contains { $0.number == number }
             let isIgnored =
-                number == SIGPIPE ? reportsBrokenPipe : valet_is_signal_ignored(number) != 0
+                number == SIGPIPE
+                ? reportsBrokenPipe
+                : isOwn ? callersIgnored.contains(number) : valet_is_signal_ignored(number) != 0
             if isIgnored { unsafe sigaddset(&ignored, number) }
         }
         return CallersSignals(ignored: ignored, mask: callersMask)
@@ -49,8 +61,9 @@ struct Terminal: Console {
         var mask = sigset_t()
         unsafe pthread_sigmask(SIG_BLOCK, nil, &mask)
         let terminal = Terminal(
-            reportsBrokenPipe: valet_is_signal_ignored(SIGPIPE) != 0, callersMask: mask)
-        _ = signal(SIGPIPE, SIG_IGN)
+            reportsBrokenPipe: valet_ignore_signal(SIGPIPE, 1) != 0, callersMask: mask,
+            callersIgnored: ownSignals.filter { valet_ignore_signal($0.number, $0.ignored) != 0 }
+                .map(\.number))
         // A signal that our parent blocked would stay pending for ever.
         var signals = sigset_t()
         unsafe sigemptyset(&signals)
@@ -86,9 +99,12 @@ struct Terminal: Console {
     /// in the folder of this one and in `/usr/libexec/valet`, never in `$PATH`. Returns if the
     /// program cannot be run from either.
     static func become(program name: String, without places: Set<Int>, like console: any Console) {
-        // The program would take an ignored SIGPIPE for the wish of its caller.
-        if let terminal = console as? Terminal, !terminal.reportsBrokenPipe {
-            _ = signal(SIGPIPE, SIG_DFL)
+        // The program would take what this one has chosen for the wish of its caller.
+        if let terminal = console as? Terminal {
+            if !terminal.reportsBrokenPipe { _ = signal(SIGPIPE, SIG_DFL) }
+            for (number, _) in ownSignals {
+                _ = valet_ignore_signal(number, terminal.callersIgnored.contains(number) ? 1 : 0)
+            }
         }
         let words = unsafe Array(Self.words)
         let own = FilePath.resolved("/proc/self/exe")

@@ -74,6 +74,16 @@ static inline int valet_is_signal_ignored(int number) {
     return sigaction(number, 0, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
+/* Ignores a signal, or restores its default action. Returns whether it was ignored. */
+static inline int valet_ignore_signal(int number, int is_ignored) {
+    return signal(number, is_ignored ? SIG_IGN : SIG_DFL) == SIG_IGN;
+}
+
+/* Whether an action is the default one. Swift does not compare pointers to functions. */
+static inline int valet_is_default(const struct sigaction *action) {
+    return action->sa_handler == SIG_DFL;
+}
+
 /* Takes a signal from its handler; an ignored one stays ignored. Swift does not compare
    pointers to functions. */
 static inline void valet_drop_signal_handler(int number) {

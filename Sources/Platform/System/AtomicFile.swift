@@ -113,7 +113,8 @@ package struct AtomicFile: ~Copyable {
         } else {
             try takeName()
         }
-        guard fsync(folder.number) == 0 else { throw fail(errno) }
+        // Some file systems cannot sync a folder.
+        guard fsync(folder.number) == 0 || errno == EINVAL else { throw fail(errno) }
     }
 
     deinit {
@@ -179,7 +180,8 @@ extension AtomicFile {
     /// Random only to avoid collisions: `O_EXCL` keeps writers apart.
     private static func temporaryName(for name: String) -> String {
         // A name has at most 255 bytes; the temporary one must fit, too.
-        "." + PrivateDirectory.temporaryName(String(name.prefix(50)))
+        let scalars = name.unicodeScalars.prefix(50)  // of at most four bytes each
+        return "." + PrivateDirectory.temporaryName(String(String.UnicodeScalarView(scalars)))
     }
 
     private static func split(

@@ -97,7 +97,8 @@ package struct ChildProcess: ~Copyable {
 
     /// Waits for the end of the program.
     ///
-    /// - Returns: Its exit status; nil if it has not ended in time, or a signal has ended it.
+    /// - Returns: Its exit status; nil if it has not ended in time, if a signal has ended it, or if
+    ///   the status is lost: the kernel reaps the children of a process that ignores SIGCHLD.
     package func exitCode(before deadline: Deadline) -> Int32? {
         while true {
             var status: Int32 = 0

@@ -31,13 +31,18 @@ struct FileStatus {
     var owner: uid_t { status.owner }
     var linkCount: UInt64 { status.link_count }
 
-    /// Reads the status of an open file. If `descriptor` is not open, all members are zero, which
-    /// every check refuses.
+    /// Reads the status of an open file. If `descriptor` is not open, or if the system does not
+    /// tell, all members are zero, which every check refuses, and `errno` is the reason.
     init(of descriptor: Int32) {
+        self = FileStatus(open: descriptor) ?? FileStatus(status: valet_file_status())
+    }
+
+    private init(status: valet_file_status) { self.status = status }
+
+    /// The status of an open file. If it is nil, `errno` is the reason.
+    init?(open descriptor: Int32) {
         let emptyPath: Int32 = 0x1000
-        var status = valet_file_status()
-        _ = unsafe valet_read_file_status(descriptor, "", emptyPath, &status)
-        self.status = status
+        self.init(descriptor, "", emptyPath)
     }
 
     private init?(_ folder: Int32, _ name: String, _ flags: Int32) {

@@ -38,7 +38,20 @@ package struct FileDescriptor: ~Copyable {
         self.number = number
     }
 
-    func status() -> FileStatus { FileStatus(of: number) }
+    /// - Throws: ``SystemError``, with the system's reason.
+    static func status(
+        of number: Int32, path: String?, during operation: String
+    ) throws(SystemError) -> FileStatus {
+        guard let status = FileStatus(open: number) else {
+            throw SystemError(errno: errno, during: operation, path: path)
+        }
+        return status
+    }
+
+    /// - Throws: ``SystemError``, with the system's reason.
+    func status(path: String?, during operation: String) throws(SystemError) -> FileStatus {
+        try Self.status(of: number, path: path, during: operation)
+    }
 
     /// Writes all bytes from `offset` on.
     ///
@@ -153,7 +166,8 @@ extension FileDescriptor {
 ///
 /// A program may close descriptors that it does not own: a daemon closes everything from 3 on, or a
 /// bug closes a number twice. The number may then belong to another file. So it is used and closed
-/// only while it still leads to the file that was opened.
+/// only while it still leads to the file that was opened. Descriptors without a file, such as those
+/// of inotify(7), cannot be told from one another: their users look at how reading fails.
 package struct HeldDescriptor: ~Copyable {
     let number: Int32
     private let identity: FileIdentity
@@ -161,7 +175,7 @@ package struct HeldDescriptor: ~Copyable {
     init(holding descriptor: consuming FileDescriptor) {
         // A caller that could not open it reads `errno` after this.
         let reported = errno
-        identity = descriptor.status().identity
+        identity = FileStatus(of: descriptor.number).identity
         number = descriptor.release()
         errno = reported
     }
@@ -177,6 +191,12 @@ package struct HeldDescriptor: ~Copyable {
     /// Whether it still leads to the file that was opened. One system call.
     var isSound: Bool { Self.leads(number, to: identity) }
 
+    /// Why it does not lead to the file that was opened: ``Self/fault(of:as:)``.
+    var fault: Int32? { Self.fault(of: number, as: identity) }
+
+    /// Leaves the number to whoever has it now.
+    consuming func abandon() { discard self }
+
     /// Lends it as a ``FileDescriptor``.
     func lend<R>(_ body: (borrowing FileDescriptor) -> R) -> R {
         let lent = FileDescriptor(owning: number)
@@ -187,7 +207,14 @@ package struct HeldDescriptor: ~Copyable {
 
     /// Whether descriptor `number` leads to the file `identity`.
     package static func leads(_ number: Int32, to identity: FileIdentity) -> Bool {
-        FileStatus(of: number).identity.isSameFile(as: identity)
+        fault(of: number, as: identity) == nil
+    }
+
+    /// Why descriptor `number` does not lead to the file `identity`: `EBADF` if other code has
+    /// closed it, another `errno` if the system does not tell; nil if it leads there.
+    static func fault(of number: Int32, as identity: FileIdentity) -> Int32? {
+        guard let status = FileStatus(open: number) else { return errno }
+        return status.identity.isSameFile(as: identity) ? nil : EBADF
     }
 
     deinit {
@@ -228,7 +255,8 @@ extension FileDescriptor {
         return count < 0 ? -Int(errno) : count
     }
 
-    /// Writes all of `bytes`. Returns 0 or `errno`.
+    /// Writes all of `bytes`; waits for room, also if the descriptor does not block. Returns 0 or
+    /// `errno`.
     package static func write(_ bytes: Span<UInt8>, to descriptor: Int32) -> Int32 {
         var rest = bytes
         while !rest.isEmpty {
@@ -237,6 +265,8 @@ extension FileDescriptor {
             }
             if count >= 0 {
                 rest = rest.extracting(droppingFirst: count)
+            } else if errno == EAGAIN {
+                _ = WaitLimit(until: .never).wait(for: descriptor, POLLOUT)
             } else if errno != EINTR {
                 return errno
             }

@@ -70,7 +70,10 @@ package final class FileLock: @unchecked Sendable {
     /// now.
     private func checkHandle() throws(SystemError) {
         nextCheck = Deadline(after: Self.checkInterval)
-        guard let identity, !HeldDescriptor.leads(file, to: identity) else { return }
+        guard let identity, let fault = HeldDescriptor.fault(of: file, as: identity) else {
+            return
+        }
+        guard fault == EBADF else { throw ClosedDescriptors.error(fault, at: directory.path) }
         _ = forgetFile()
         throw ClosedDescriptors.found(at: directory.path)
     }
@@ -138,7 +141,11 @@ package final class FileLock: @unchecked Sendable {
                 errno: errno, during: "open the lock file", path: path,
                 hint: errno == EACCES ? "chmod 600 \(path.quotedForShell)" : nil)
         }
-        let opened = FileStatus(of: number).identity
+        guard let opened = FileStatus(open: number)?.identity else {
+            let code = errno
+            close(number)
+            throw SystemError(errno: code, during: "open the lock file", path: path)
+        }
         ForkLock.closeInChildren(number, opened)
         identity = opened
         file = number

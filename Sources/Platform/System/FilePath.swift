@@ -33,8 +33,8 @@ package enum FilePath {
     /// does.
     package static func makePublicFolders(to path: String) throws(SystemError) {
         var folder = ""
-        for part in path.split(separator: "/") {
-            folder += "/" + part
+        for part in path.utf8.split(separator: UInt8(ascii: "/")) {
+            folder += "/" + String(Substring(part))
             if FileStatus(at: folder, followingLink: true)?.type == S_IFDIR { continue }
             try makePublicFolder(at: folder)
         }

@@ -78,9 +78,12 @@ package final class FolderEvents: Sendable {
     private func takeEvents() -> Outcome {
         state.withLock { state in
             guard state.descriptor.isSound else { return .lost }
+            guard let events = Inotify.takeEvents(from: state.descriptor.number) else {
+                return .lost
+            }
             var changed: Set<String> = []
             var isLost = false
-            for event in Inotify.takeEvents(from: state.descriptor.number) {
+            for event in events {
                 let path = state.paths[event.watch]
                 if event.isAny(of: Self.eventsOfFolder) {
                     // A watch that this module has removed has a last event, too: its path is

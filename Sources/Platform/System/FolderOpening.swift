@@ -25,7 +25,7 @@ enum FolderOpening {
     static func status(
         of handle: borrowing FileDescriptor, path: String, closing isClosing: Bool
     ) throws(SystemError) -> FileStatus {
-        let status = handle.status()
+        let status = try handle.status(path: path, during: operation)
         do {
             try FileRules.checkFolder(status, path: path, during: operation)
             return status
@@ -40,7 +40,7 @@ enum FolderOpening {
                 throw error
             }
         }
-        let closed = handle.status()
+        let closed = try handle.status(path: path, during: operation)
         try FileRules.checkFolder(closed, path: path, during: operation)
         return closed
     }
@@ -83,7 +83,8 @@ enum FolderOpening {
     private static func checkOwner(
         of parent: borrowing FileDescriptor, path: String
     ) throws(SystemError) {
-        let (owner, user) = (parent.status().owner, geteuid())
+        let user = geteuid()
+        let owner = try parent.status(path: path, during: "create a folder").owner
         guard owner != user, owner != 0, owner != Self.unknownOwner else { return }
         throw SystemError(
             .wrongOwner, during: "create a folder", path: path,
@@ -110,9 +111,11 @@ enum FolderOpening {
     }
 
     private static func split(_ path: String) -> (parent: String, name: String) {
-        let slash = path.lastIndex(of: "/") ?? path.startIndex
+        // By bytes: a slash and a mark beside it are one character.
+        let bytes = path.utf8
+        let slash = bytes.lastIndex(of: UInt8(ascii: "/")) ?? bytes.startIndex
         let parent = path[..<slash]
-        return (parent.isEmpty ? "/" : String(parent), String(path[path.index(after: slash)...]))
+        return (parent.isEmpty ? "/" : String(parent), String(path[bytes.index(after: slash)...]))
     }
 
     private static func openingError(_ code: Int32, path: String) -> SystemError {

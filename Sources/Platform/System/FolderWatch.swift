@@ -27,6 +27,9 @@ package final class FolderWatch: Sendable {
         /// Negative if the user has no inotify instance left: then only the bell wakes the waiter.
         let notifications: HeldDescriptor
 
+        /// Closes nothing but the bell.
+        consuming func abandon() { notifications.abandon() }
+
         init() throws(SystemError) {
             bell = HeldDescriptor.bell()
             guard bell.number >= 0 else {
@@ -131,7 +134,10 @@ package final class FolderWatch: Sendable {
             guard descriptors.withLock({ $0.areSound }) else { return true }
             var value: eventfd_t = 0
             if isRung { _ = unsafe eventfd_read(bell, &value) }
-            let isRelevant = isNotified && hasRelevantEvent(notifications)
+            guard let isRelevant = isNotified ? hasRelevantEvent(notifications) : false else {
+                abandon()
+                return true
+            }
             if isRung || isRelevant { return true }
         }
         return false
@@ -149,10 +155,10 @@ package final class FolderWatch: Sendable {
                     if let missing, unsafe access(missing, F_OK) == 0 { break }
                     return (watch, names)
                 }
-                guard errno == ENOENT || errno == ENOTDIR, let slash = folder.lastIndex(of: "/"),
-                    folder != "/"
+                guard errno == ENOENT || errno == ENOTDIR,
+                    let slash = folder.utf8.lastIndex(of: UInt8(ascii: "/")), folder != "/"
                 else { return nil }
-                names = [String(folder[folder.index(after: slash)...])]
+                names = [String(folder[folder.utf8.index(after: slash)...])]
                 missing = folder
                 folder = slash == folder.startIndex ? "/" : String(folder[..<slash])
             }
@@ -160,8 +166,19 @@ package final class FolderWatch: Sendable {
         return nil
     }
 
-    private func hasRelevantEvent(_ notifications: Int32) -> Bool {
-        let events = Inotify.takeEvents(from: notifications)
+    /// Leaves the descriptors to whoever has their numbers now. The next wait opens others.
+    private func abandon() {
+        descriptors.withLock { current in
+            guard var fresh = try? Descriptors() else { return }
+            swap(&current, &fresh)
+            fresh.abandon()
+            watches.withLock { $0 = [:] }
+        }
+    }
+
+    /// - Returns: nil if other code has closed the descriptor.
+    private func hasRelevantEvent(_ notifications: Int32) -> Bool? {
+        guard let events = Inotify.takeEvents(from: notifications) else { return nil }
         let watches = watches.withLock { $0 }
         return events.contains { event in
             // Events were lost.

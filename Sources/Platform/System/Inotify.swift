@@ -33,12 +33,16 @@ enum Inotify {
                 owning: valet_above_streams(inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK)))))
     }
 
-    static func takeEvents(from descriptor: Int32) -> [Event] {
+    /// - Returns: nil if it is no descriptor of inotify any more: other code has closed the number,
+    ///   which may belong to another file that a program waits for.
+    static func takeEvents(from descriptor: Int32) -> [Event]? {
         var events: [Event] = []
         var buffer = [UInt8](repeating: 0, count: bufferByteCount)
         while true {
             let count = unsafe read(descriptor, &buffer, buffer.count)
-            guard count > 0 else { return events }
+            guard count > 0 else {
+                return count < 0 && (errno == EAGAIN || errno == EINTR) ? events : nil
+            }
             unsafe buffer.withUnsafeBytes { bytes in
                 unsafe append(UnsafeRawBufferPointer(rebasing: bytes[..<count]), to: &events)
             }

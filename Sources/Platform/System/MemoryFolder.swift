@@ -75,7 +75,8 @@ package struct MemoryFolder: ~Copyable {
         let handle = FileDescriptor(
             owning: unsafe valet_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW))
         guard handle.number >= 0, flock(handle.number, LOCK_EX | LOCK_NB) == 0,
-            handle.status().owner == geteuid(), FileIdentity(of: path) == handle.status().identity
+            let status = FileStatus(open: handle.number), status.owner == geteuid(),
+            FileIdentity(of: path) == status.identity
         else { return nil }
         return handle
     }
@@ -83,6 +84,8 @@ package struct MemoryFolder: ~Copyable {
     private static func make(_ template: String) -> String? {
         var name = Array(template.utf8CString)
         guard unsafe mkdtemp(&name) != nil else { return nil }
+        // The umask may have removed bits that the owner needs.
+        _ = unsafe chmod(name, 0o700)
         return String(decoding: name.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
@@ -92,6 +95,7 @@ package struct MemoryFolder: ~Copyable {
     package func write(_ bytes: Span<UInt8>, to name: String) throws(SystemError) {
         let file = FileDescriptor(
             owning: unsafe valet_openat(handle.number, name, O_WRONLY | O_CREAT | O_TRUNC, 0o600))
+        if file.number >= 0 { fchmod(file.number, 0o600) }
         let code = file.number < 0 ? errno : file.writeAll(bytes)
         guard code == 0 else {
             throw SystemError(errno: code, during: "write a file in memory", path: nil)
@@ -110,7 +114,7 @@ package struct MemoryFolder: ~Copyable {
         guard file.number >= 0 else {
             throw SystemError(errno: errno, during: operation, path: nil)
         }
-        guard file.status().type == S_IFREG else {
+        guard try file.status(path: nil, during: operation).type == S_IFREG else {
             throw SystemError(.notARegularFile, during: operation)
         }
         return try body(file.number)

@@ -58,14 +58,14 @@ package final class OpenFile: Sendable {
             fchmod(number, 0o600)
             valet_disable_copy_on_write(number)
         }
-        let status = FileStatus(of: number)
         do {
+            let status = try FileDescriptor.status(of: number, path: path, during: operation)
             try FileRules.checkFile(status, path: path, during: operation)
+            return OpenFile(number, path: path, identity: status.identity)
         } catch {
             close(number)
             throw error
         }
-        return OpenFile(number, path: path, identity: status.identity)
     }
 
     /// O_NONBLOCK: opening a FIFO in place of the file must not block; the check refuses it.

@@ -29,12 +29,15 @@ package enum PathAndFile {
         guard let handle = unsafe opendir(folder) else { return nil }
         defer { unsafe closedir(handle) }
         var names: [[UInt8]] = []
+        errno = 0
         while let entry = unsafe readdir(handle) {
             names.append(
                 unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
                     unsafe Array(bytes.prefix { $0 != 0 })
                 })
+            errno = 0
         }
+        guard errno == 0 else { return nil }
         return names.sorted { $0.lexicographicallyPrecedes($1) }
             .filter { $0 != Array(".".utf8) && $0 != Array("..".utf8) }
             .map { FolderEntry($0, in: folder) }

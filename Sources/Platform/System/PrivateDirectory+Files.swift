@@ -18,7 +18,7 @@ extension PrivateDirectory {
         let operation = "read a file"
         let path = path(of: name)
         let file = try FileDescriptor(name, of: self, flags: O_RDONLY, during: operation)
-        let status = file.status()
+        let status = try file.status(path: path, during: operation)
         try FileRules.checkFile(status, path: path, during: operation)
         return try file.withContents(
             maxByteCount: maxByteCount, path: path, during: operation, body)
@@ -43,7 +43,7 @@ extension PrivateDirectory {
         let operation = "erase a file"
         let path = path(of: name)
         let file = try FileDescriptor(name, of: self, flags: O_WRONLY, during: operation)
-        let status = file.status()
+        let status = try file.status(path: path, during: operation)
         try FileRules.checkFile(status, path: path, during: operation)
         let zeros = [UInt8](repeating: 0, count: 4096)
         let byteCount = Int(status.identity.byteCount)

@@ -118,7 +118,7 @@ package final class PrivateDirectory: Sendable {
         var refusals: [SystemError] = []
         do {
             let handle = try FolderOpening.open(try withoutTrailingSlashes(path), creating: false)
-            let status = handle.status()
+            let status = try handle.status(path: path, during: FolderOpening.operation)
             do {
                 try FileRules.checkFolder(status, path: path, during: FolderOpening.operation)
             } catch {
@@ -170,10 +170,10 @@ package final class PrivateDirectory: Sendable {
                 .misuse, during: FolderOpening.operation, path: path,
                 hint: "use an absolute path")
         }
-        var path = path[...]
-        // `link/` would follow the link.
-        while path.count > 1, path.utf8.last == UInt8(ascii: "/") { path.removeLast() }
-        return String(path)
+        // `link/` would follow the link. By bytes: a slash and a mark beside it are one character.
+        var bytes = path.utf8[...]
+        while bytes.count > 1, bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
+        return String(Substring(bytes))
     }
 
     /// The path as the kernel knows it; nil if it is too long or not UTF-8, or if there is no
@@ -202,7 +202,11 @@ package final class PrivateDirectory: Sendable {
             throw SystemError(errno: errno, during: FolderOpening.operation, path: path)
         }
         defer { unsafe free(resolved) }
-        let resolvedPath = unsafe String(cString: resolved)
+        guard let resolvedPath = unsafe String(validatingCString: resolved) else {
+            throw SystemError(
+                .misuse, during: FolderOpening.operation, path: path,
+                hint: "a link on the way leads to a name that is not UTF-8: use another folder")
+        }
         guard FileStatus(at: resolvedPath)?.identity.isSameFile(as: folder) == true else {
             throw SystemError(
                 .replaced, during: FolderOpening.operation, path: path, hint: "try again")
@@ -227,9 +231,12 @@ extension PrivateDirectory {
 
     /// Throws if other code has closed the handle. One system call.
     ///
-    /// - Throws: ``SystemError/Code/descriptorsClosed``.
+    /// - Throws: ``SystemError``: `descriptorsClosed`; `inputOutput` and others if the system does
+    ///   not tell.
     package func checkHandle() throws(SystemError) {
-        guard descriptor.isSound else { throw ClosedDescriptors.found(at: givenPath) }
+        if let fault = descriptor.fault {
+            throw ClosedDescriptors.error(fault, at: givenPath)
+        }
     }
 
     /// When a name in the folder last changed; nil if its path does not lead to it. One system
@@ -336,6 +343,14 @@ package enum ClosedDescriptors {
 
     /// Whether this process, or the one that it was forked from, has found such descriptors.
     package static var wereFound: Bool { wereFoundOnce.load(ordering: .relaxed) }
+
+    /// The error for a descriptor that may not lead to its file: of all calls from now on for
+    /// `EBADF`, of this call if the system does not tell.
+    static func error(_ fault: Int32, at path: String) -> SystemError {
+        fault == EBADF
+            ? found(at: path)
+            : SystemError(errno: fault, during: "examine an open file", path: path)
+    }
 
     /// The error of all calls from now on.
     package static func found(at path: String) -> SystemError {

@@ -70,7 +70,7 @@ package struct SharedFolder: ~Copyable {
             return try folder(name)
         }
         let made = try folder(name)
-        let inherited = made.handle.status().mode & 0o2000
+        let inherited = FileStatus(of: made.handle.number).mode & 0o2000
         // `inherited` is S_ISGID. File systems without modes refuse this call, and do not need it.
         _ = fchmod(made.handle.number, 0o700 | groupRights | inherited)
         try sync()
@@ -120,7 +120,7 @@ package struct SharedFolder: ~Copyable {
                 throw SystemError(errno: code, during: Self.reading, path: path(of: name))
             }
         }
-        let status = file.status()
+        let status = try file.status(path: path(of: name), during: Self.reading)
         guard status.type == S_IFREG, status.identity.byteCount <= maxByteCount else {
             return .unfit
         }
@@ -203,7 +203,7 @@ package struct SharedFolder: ~Copyable {
 
     private func path(of name: String) -> String { path + "/" + name }
 
-    private var groupRights: mode_t { handle.status().mode & 0o070 }
+    private var groupRights: mode_t { FileStatus(of: handle.number).mode & 0o070 }
 
     private static let operation = "open a shared folder"
     private static let reading = "read a shared file"

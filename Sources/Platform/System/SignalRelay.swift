@@ -13,8 +13,12 @@ internal import ValetCLinux
 /// While a relay exists, `SIGPIPE` is blocked for the thread that made it. That thread must also
 /// end it.
 package struct SignalRelay: ~Copyable {
-    /// The signals that end a process from outside.
-    package static let ending = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
+    /// The signals that end a process from outside. Those of ``ofPrograms`` are among them: a
+    /// caller may have set an alarm before it ran this program.
+    package static let ending = [SIGINT, SIGTERM, SIGHUP, SIGQUIT] + ofPrograms
+    /// Signals that many programs use for themselves. A relay takes them only where nobody handles
+    /// them, so that they would end the process.
+    private static let ofPrograms = [SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGUSR1, SIGUSR2]
     /// Those that stop a job of a terminal.
     package static let stopping = [SIGTSTP, SIGTTIN]
 
@@ -29,7 +33,8 @@ package struct SignalRelay: ~Copyable {
 
     private let pipe: Pipe
     private let numbers: [Int32]
-    private var earlier: [sigaction] = []
+    /// The handlers that were there before.
+    private var earlier: [(number: Int32, action: sigaction)] = []
     private var earlierMask = sigset_t()
     private let hadPipeSignal: Bool
     private var isActive = true
@@ -128,7 +133,11 @@ package struct SignalRelay: ~Copyable {
         for number in numbers {
             var old = sigaction()
             unsafe sigaction(number, &action, &old)
-            earlier.append(old)
+            if Self.ofPrograms.contains(number), unsafe valet_is_default(&old) == 0 {
+                unsafe sigaction(number, &old, nil)
+                continue
+            }
+            earlier.append((number, old))
             unsafe sigaddset(&own, number)
         }
         unsafe pthread_sigmask(SIG_UNBLOCK, &own, &earlierMask)
@@ -137,7 +146,7 @@ package struct SignalRelay: ~Copyable {
     }
 
     private func restore() {
-        for (number, action) in zip(numbers, earlier) {
+        for (number, action) in earlier {
             var action = action
             unsafe sigaction(number, &action, nil)
         }

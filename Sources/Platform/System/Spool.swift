@@ -88,6 +88,10 @@ extension FileDescriptor {
         var failure = SystemError(.cannotOpen, during: operation)
         for path in folders {
             let folder = FileDescriptor(owning: unsafe valet_open_folder_handle(AT_FDCWD, path, 1))
+            guard folder.number >= 0 else {
+                failure = SystemError(errno: errno, during: operation, path: path)
+                continue
+            }
             let unnamed = FileDescriptor(owning: valet_open_unnamed(folder.number, 0o600))
             if unnamed.number >= 0 { return unnamed }
             // The file system may have no unnamed files: the file gets a name and loses it at once.

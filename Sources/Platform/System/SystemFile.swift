@@ -28,7 +28,7 @@ package enum SystemFile {
             guard code != ENOENT, FileStatus(at: path) != nil else { return nil }
             throw SystemError(errno: code, during: operation, path: path)
         }
-        let status = file.status()
+        let status = try file.status(path: path, during: operation)
         try FileRules.checkGiven(
             status, path: path, during: operation, trusting: otherOwner,
             forbidding: (bits: 0o022, remedy: "chmod go-w"))

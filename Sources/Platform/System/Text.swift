@@ -16,9 +16,13 @@ extension String {
             }
         }
         if plain, !isEmpty { return self }
-        return "'"
-            + split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
-            + "'"
+        // By scalars: to `split`, an apostrophe and a combining mark after it are one character.
+        var quoted = "'"
+        for scalar in unicodeScalars {
+            if scalar == "'" { quoted += "'\\'" }
+            quoted.unicodeScalars.append(scalar)
+        }
+        return quoted + "'"
     }
 }
 

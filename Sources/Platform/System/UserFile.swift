@@ -23,7 +23,7 @@ package enum GivenFile {
         }
         // A service manager grants a service access to a file by an access list, which the mode
         // shows as the group's permission to read.
-        let status = file.status()
+        let status = try file.status(path: path, during: operation)
         try FileRules.checkGiven(
             status, path: path, during: operation,
             forbidding: (bits: status.owner == 0 ? 0o037 : 0o077, remedy: "chmod 400"))
@@ -75,7 +75,7 @@ package final class UserFile: Sendable {
         guard file.number >= 0 else {
             throw SystemError(errno: errno, during: "open a file", path: path)
         }
-        guard file.status().type == S_IFREG else {
+        guard try file.status(path: path, during: "open a file").type == S_IFREG else {
             throw SystemError(.notARegularFile, during: "open a file", path: path)
         }
         self.path = path

@@ -54,6 +54,17 @@ import Testing
         #expect(files.count == Self.scenarios.count && files.count > 5)
     }
 
+    @Test func `A file beyond the limit of the process is an error and loses nothing`() throws {
+        let outcome = try shell(
+            """
+            printf v | "$0" set a && ulimit -f 100
+            head -c 3000000 /dev/zero | "$0" set b; echo $?; "$0" get a
+            """)
+        let lines = String(decoding: outcome.output, as: UTF8.self).split(separator: "\n")
+        #expect(lines.count == 2 && lines.last == "v")
+        #expect(Int(lines.first ?? "").map { $0 > 0 && $0 < 128 } == true)
+    }
+
     private func shell(_ script: String) throws -> TestedCommand.Outcome {
         try TestedCommand.withFolder { folder in
             try TestedCommand.run("/bin/sh", ["-c", script, TestedCommand.path], in: folder)

@@ -12,7 +12,7 @@ from kills import spread
 from support import CRASH_TEST, expect, need, need_root, scenario
 
 # The error of each call on a machine without free descriptors or with a failing disk.
-ERRORS = {"openat": "EMFILE", "pread64": "EIO", "getdents64": "EIO", "newfstatat": "EIO",
+ERRORS = {"openat": "EMFILE", "pread64": "EIO", "getdents64": "EIO", "statx": "EIO",
           "pwrite64": "EIO", "fsync": "EIO", "fdatasync": "EIO", "ftruncate": "EIO",
           "renameat2": "EIO", "unlinkat": "EIO", "linkat": "EIO"}
 DEVICE_KEY = "device/device.key"
@@ -47,7 +47,7 @@ def chosen(world, found, about):
     """Chooses all calls; in a test run those that find device keys, and some of the others."""
     if world.is_thorough:
         return found
-    looking = [call for call in about if call[0] in ("openat", "pread64", "getdents64")]
+    looking = [call for call in about if call[0] in ("openat", "pread64", "getdents64", "statx")]
     other = [call for call in found if call not in looking]
     return looking + spread(other, 8)
 

@@ -85,6 +85,24 @@ import ValetTestValues
         #expect(PrivateDirectory.refusals(at: folder.path("none")) { _ in true }.isEmpty)
     }
 
+    /// To Swift, the mark and the slash beside it are one character.
+    @Test(arguments: ["\u{600}", "\u{301}x"])
+    func `A keychain folder beside a joining mark is the one that was named`(_ name: String) throws
+    {
+        _ = try PrivateDirectory.open(folder.path(name) + "/", creating: true)
+        _ = try PrivateDirectory.open(folder.path(name) + "/k", creating: true)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path(name)) == ["k"])
+    }
+
+    @Test func `A link to a name that is not UTF-8 is refused with the reason`() throws {
+        let bytes = Array(folder.path("x").utf8CString.dropLast()) + [-1, 0]
+        #expect(unsafe mkdir(bytes, 0o700) == 0)
+        #expect(unsafe symlink(bytes, folder.path("link")) == 0)
+        #expect(throws: SystemError.self) {
+            _ = try PrivateDirectory.open(folder.path("link") + "/k", creating: true)
+        }.map { #expect($0.code == .misuse && $0.hint?.contains("UTF-8") == true) }
+    }
+
     @Test(arguments: ["", "/", "//"])
     func `A keychain folder that is a symbolic link is refused`(_ ending: String) {
         folder.makeFolder("real")

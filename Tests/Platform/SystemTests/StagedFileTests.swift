@@ -102,13 +102,42 @@ import ValetTestValues
         #expect(folder.mode("a") == 0o600)
     }
 
+    /// What the receiver's pipe has no room for waits until there is room.
+    @Test func `A staged output is sent whole through a pipe that does not block`() throws {
+        let pipe = Foundation.Pipe()
+        let output = pipe.fileHandleForWriting
+        let number = output.fileDescriptor
+        _ = fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK)
+        let bytes = [UInt8](repeating: 7, count: 300_000)
+        let received = Shared(0)
+        onThreads(2) { thread in
+            if thread == 0 {
+                while true {
+                    let piece = pipe.fileHandleForReading.availableData
+                    if piece.isEmpty { return }
+                    received.change { $0 += piece.count }
+                }
+            }
+            do {
+                var file = try AtomicFile(sendingTo: number)
+                try file.append(bytes.span)
+                try file.commit()
+            } catch {
+                Issue.record(error)
+            }
+            try? output.close()
+        }
+        #expect(received.change { $0 } == bytes.count)
+    }
+
     @Test(arguments: ["", "/", ".", "..", "x/", "x/..", "a\u{0}b"])
     func `A staged file needs a name`(_ name: String) {
         #expect(code { _ = try AtomicFile(at: name, replacing: true) } == .misuse)
     }
 
-    @Test func `A staged file may have the longest possible name`() throws {
-        let name = String(repeating: "é", count: 127)
+    @Test(arguments: ["é", "क्षि"])
+    func `A staged file may have the longest possible name`(_ part: String) throws {
+        let name = String(repeating: part, count: 255 / part.utf8.count)
         var file = try file(name, unnamedFirst: false)
         try file.append([1].span)
         try file.commit()

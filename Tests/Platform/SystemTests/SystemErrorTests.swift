@@ -35,6 +35,8 @@ import ValetSystemSupport
     @Test(arguments: [
         ("/home/a/b-c.d", "/home/a/b-c.d"), ("/a b", "'/a b'"), ("/it's", "'/it'\\''s'"),
         ("", "''"), ("/é", "'/é'"),
+        // To Swift, the apostrophe and the mark after it are one character.
+        ("/x'\u{301};a'\u{301}", "'/x'\\''\u{301};a'\\''\u{301}'"),
     ])
     func `The hints of database errors quote paths for the shell`(_ path: String, _ quoted: String)
     {

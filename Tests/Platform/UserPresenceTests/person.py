@@ -382,6 +382,13 @@ def terminal_terminated(agent):
 
 
 @case
+def terminal_alarm(agent):
+    """A caller may have set an alarm before it ran the program."""
+    ends_by(agent, signal.SIGALRM)
+    ends_by(agent, signal.SIGUSR1)
+
+
+@case
 def terminal_vanishes(agent):
     session = Session(agent, "ask 20 terminal")
     session.expect(b"Passcode: ")

@@ -169,8 +169,10 @@ extension BackupRequest {
     /// The folders for a spool that is too large for memory: the keychain's if its disk has room,
     /// else the backup's, which needs as much room anyway.
     fileprivate func spoolFolders(beside location: KeychainLocation) -> [String] {
-        let slash = path.lastIndex(of: "/")
-        let beside = slash.map { String(path[...$0]) } ?? (path == "-" ? "/var/tmp" : ".")
+        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+        let beside =
+            slash.map { String(path[..<path.utf8.index(after: $0)]) }
+            ?? (path == "-" ? "/var/tmp" : ".")
         guard let directory = try? PrivateDirectory.open(location.folder, creating: false) else {
             return [beside]
         }

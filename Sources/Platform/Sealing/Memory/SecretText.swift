@@ -108,9 +108,23 @@ extension Span<UInt8> {
     /// The scalar that begins at a place, and how many bytes it has; nil and 1 for bytes that are
     /// not UTF-8.
     package func scalar(at index: Int) -> (scalar: Unicode.Scalar?, count: Int) {
+        // No array: what it held would not be wiped.
         var decoder = Unicode.UTF8()
-        var bytes = (index..<Swift.min(index + 4, count)).map { self[$0] }.makeIterator()
+        var bytes = ScalarBytes(
+            bytes: (self[index], byte(index + 1), byte(index + 2), byte(index + 3)))
         guard case .scalarValue(let scalar) = decoder.decode(&bytes) else { return (nil, 1) }
         return (scalar, UTF8.width(scalar))
+    }
+
+    private func byte(_ index: Int) -> UInt8? { index < count ? self[index] : nil }
+}
+
+/// The bytes of one scalar, which are in registers or on the stack.
+private struct ScalarBytes: IteratorProtocol {
+    var bytes: (UInt8?, UInt8?, UInt8?, UInt8?)
+
+    mutating func next() -> UInt8? {
+        defer { bytes = (bytes.1, bytes.2, bytes.3, nil) }
+        return bytes.0
     }
 }

@@ -28,7 +28,8 @@ package struct BusPlace: Hashable, Sendable {
     ///
     /// - Throws: `busAbsent`, `untrusted`.
     func check() throws(SystemError) {
-        let folder = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
+        let folder = String(
+            path[..<(path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex)])
         let folderStatus = try status(of: folder)
         let socketStatus = try status(of: path)
         guard socketStatus.st_mode & S_IFMT == S_IFSOCK else { throw failure(.busAbsent) }

@@ -16,12 +16,16 @@ internal import Glibc
     ///
     /// - Parameter time: How long all calls together may take: a service that answers each one late
     ///   would hold up the caller.
-    /// - Throws: ``SystemError``: `libraryAbsent`, `busAbsent`.
+    /// - Throws: ``SystemError``: `libraryAbsent`, `busAbsent`, `timedOut`, `disconnected`.
     package init(for time: Duration = .seconds(180)) throws(SystemError) {
+        let operation = "connect to the session bus"
         deadline = Deadline(after: time)
-        connection = try BusConnection(
-            ofSession: "connect to the session bus",
-            hint: "run this in the session whose keyring you want to read")
+        let connection = try BusConnection(
+            ofSession: operation, hint: "run this in the session whose keyring you want to read")
+        // sd-bus would let a bus that is silent take 90 s, whatever the limit of the first call.
+        let limit = WaitLimit(until: Deadline(after: min(time, Self.patience)))
+        while !connection.isReady { _ = try connection.receive(limit, operation) }
+        self.connection = connection
     }
 
     /// Calls a method whose arguments are strings and object paths, and returns its answer.
@@ -74,8 +78,10 @@ internal import Glibc
     /// How long the next call may take.
     private func microseconds(_ member: String) throws(SystemError) -> UInt64 {
         let time = min(Self.patience, deadline.remaining)
-        guard time > .zero else { throw Self.failure(member, -ETIMEDOUT) }
-        return UInt64(time / .microseconds(1))
+        let microseconds = UInt64(max(.zero, time) / .microseconds(1))
+        // For 0, sd-bus would take its own limit, 25 s.
+        guard microseconds > 0 else { throw Self.failure(member, -ETIMEDOUT) }
+        return microseconds
     }
 
     private static func failure(_ member: String, _ code: Int32) -> SystemError {
