@@ -41,7 +41,9 @@ def check(is_so, message):
 def environment(more):
     plain = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "TERM": "xterm", "LANG": "C.UTF-8",
              "SWIFT_BACKTRACE": "enable=no", "VALET_HOME": "/nonexistent"}
-    return {**plain, **more}
+    # What `scripts/sanitize` says to programs.
+    options = {name: text for name, text in os.environ.items() if name.endswith("SAN_OPTIONS")}
+    return {**plain, **options, **more}
 
 
 class Session:
