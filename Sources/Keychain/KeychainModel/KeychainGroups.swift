@@ -28,15 +28,17 @@ package struct FormerValueSlot: Hashable, Sendable {
 
     /// The slot whose items are in `accessGroup`; nil for the group of an application.
     package init?(_ accessGroup: AccessGroup) {
-        guard accessGroup.rawValue.hasPrefix(Self.prefix) else { return nil }
-        let rest = accessGroup.rawValue.dropFirst(Self.prefix.count)
-        guard let end = rest.firstIndex(of: ".") else { return nil }
-        let mark = rest[..<end]
+        // By bytes: a dot and a mark after it are one character.
+        let name = accessGroup.rawValue.utf8
+        guard name.starts(with: Self.prefix.utf8) else { return nil }
+        let rest = name.dropFirst(Self.prefix.utf8.count)
+        guard let end = rest.firstIndex(of: UInt8(ascii: ".")) else { return nil }
+        let mark = Substring(rest[..<end])
         guard let number = Int(mark.prefix { $0.isNumber }), (1...Self.count).contains(number),
             mark == "\(number)" || mark == "\(number)s"
         else { return nil }
         self.init(
-            number, of: AccessGroup(String(rest[rest.index(after: end)...])),
+            number, of: AccessGroup(String(Substring(rest[rest.index(after: end)...]))),
             isSynchronizable: mark.last == "s")
     }
 

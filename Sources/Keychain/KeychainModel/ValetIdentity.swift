@@ -17,9 +17,11 @@ package struct ValetIdentity: Sendable {
         /// no prefix.
         package init(_ accessGroup: AccessGroup) {
             self.accessGroup = accessGroup
-            let name = accessGroup.rawValue
-            let start = name.firstIndex(of: ".").map(name.index(after:)) ?? name.startIndex
-            nameWithoutPrefix = String(name[start...])
+            // By bytes: a dot and a mark after it are one character.
+            let name = accessGroup.rawValue.utf8
+            let start =
+                name.firstIndex(of: UInt8(ascii: ".")).map(name.index(after:)) ?? name.startIndex
+            nameWithoutPrefix = String(Substring(name[start...]))
         }
     }
 

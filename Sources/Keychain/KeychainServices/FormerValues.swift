@@ -20,7 +20,7 @@ extension KeychainSession {
                 reaching: query.accessGroup.map { [$0] } ?? caller.accessGroups,
                 query.synchronizable)
             return try session.attributes(of: slots).items
-                .sorted { $0.modificationDate ?? 0 > $1.modificationDate ?? 0 }
+                .sorted { $0.logicalTime > $1.logicalTime }
         } catch {
             guard error.code == .itemNotFound else { throw error }
             return []

@@ -94,7 +94,7 @@ extension TestStore {
 
     @discardableResult
     func restore(
-        _ file: BackupPath, _ policy: RestorePolicy, isDryRun: Bool = false
+        _ file: BackupPath, _ policy: RestorePolicy?, isDryRun: Bool = false
     ) throws -> RestoreReport {
         try store.keychain.restore(open(file), policy, isDryRun: isDryRun)
     }

@@ -198,8 +198,28 @@ import ValetSealing
         #expect(keychain.damage() == [])
     }
 
-    /// Changes the last byte of `bytes` where they are in a table or an index.
-    private func flip(_ bytes: Data, in name: String) throws {
+    /// Nothing but the place has what the names of a row are bound to.
+    @Test func `A place stays while it has a row that a damaged index hides`() throws {
+        var hidden = Data()
+        for row in try keychain.rows() where row.placeID == 2 {
+            let hash = Data(row.header.accountHash.bytes)
+            if hidden.lexicographicallyPrecedes(hash) { hidden = hash }
+        }
+        keychain.reopen()
+        try flip(Data([2]) + hidden, in: "item_by_place", at: 0, mask: 0x40)
+        for account in ["a", "b"] {
+            _ = try? keychain.delete(.exact(account, service: "two"))
+        }
+        #expect(try keychain.number("SELECT count(*) FROM item NOT INDEXED") == 3)
+        #expect(try keychain.store.keychain.repairIndexes().rowCount == 3)
+        #expect(texts("two").count == 1)
+        #expect(keychain.damage() == [])
+    }
+
+    /// Changes the last byte of `bytes`, or another one, where they are in a table or an index.
+    private func flip(
+        _ bytes: Data, in name: String, at offset: Int? = nil, mask: UInt8 = 1
+    ) throws {
         let pages = try keychain.tamper { connection in
             let run = try Statement(
                 "SELECT pageno FROM dbstat WHERE name = ?1", on: connection
@@ -215,7 +235,7 @@ import ValetSealing
         for page in pages {
             let range = (page - 1) * 4096..<page * 4096
             guard let found = contents.range(of: bytes, in: range) else { continue }
-            contents[found.upperBound - 1] ^= 1
+            contents[offset.map { found.lowerBound + $0 } ?? found.upperBound - 1] ^= mask
             count += 1
         }
         #expect(count == 1)

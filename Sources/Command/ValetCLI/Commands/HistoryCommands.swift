@@ -137,7 +137,7 @@ extension ItemTarget {
         for query in queries {
             found += try requesting(keychain.attempt(session.formerItems(query)))
         }
-        return found.sorted { $0.modificationDate ?? 0 > $1.modificationDate ?? 0 }
+        return found.sorted { $0.logicalTime > $1.logicalTime }
     }
 
     /// - Parameter number: 1 for the last former value.

@@ -137,8 +137,11 @@ struct Rekeying {
         let all = Statement("SELECT id, sealed FROM program", on: connection)
         let run = try all.start()
         while try run.step() {
-            let id: Digest = try run.fixedBytes(0)
-            if let record = try? former.open(program: run.blob(1), id) { records.insert(record) }
+            if let id: Digest = try? run.fixedBytes(0),
+                let record = try? former.open(program: run.blob(1), id)
+            {
+                records.insert(record)
+            }
         }
         try Statement("DELETE FROM program", on: connection).execute()
         for record in records { try rows.writer.insert(record, rows.state) }

@@ -145,7 +145,8 @@ package final class IndexHasher: Sendable {
 
     /// The hashes of all lookup attributes, in the order of their names: docs/FORMAT.md §6.5.
     func lookupHashes(_ attributes: LookupAttributes, group: AccessGroup) -> [IndexHash] {
-        attributes.values.sorted { $0.key < $1.key }.map { name, value in
+        attributes.values.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map {
+            name, value in
             lookupHash(name, value, group: group)
         }
     }

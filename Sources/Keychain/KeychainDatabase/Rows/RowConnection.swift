@@ -195,8 +195,10 @@ package final class RowWriter: @unchecked Sendable {
     let place: Statement
     let addPlace: Statement
     let fewPlaces: Statement
+    /// Deletes a place that has no rows, if the table is small enough to look at all of it.
     let deletePlace: Statement
-    /// Deletes places without rows; looks at all places.
+    let rowInPlace: Statement
+    /// Deletes places without rows; looks at the whole table, because an index may be damaged.
     package let deleteEmptyPlaces: Statement
     /// Adds a row.
     package let insert: Statement
@@ -228,6 +230,7 @@ package final class RowWriter: @unchecked Sendable {
         fewPlaces = Statement(Self.stateOfPlaces, on: connection)
         addPlace = Statement("INSERT INTO place VALUES (?4, ?1, ?2, ?3)", on: connection)
         deletePlace = Statement(Self.deletionOfPlace, on: connection)
+        rowInPlace = Statement("SELECT 1 FROM item WHERE place = ?1", on: connection)
         deleteEmptyPlaces = Statement(Self.deletionOfEmptyPlaces, on: connection)
         insert = Statement(Self.insertion, on: connection)
         update = Statement(Self.updateOfAll, on: connection)
@@ -273,11 +276,12 @@ package final class RowWriter: @unchecked Sendable {
         FROM place WHERE group_hash = ?1 AND id > 0
         """
     private static let deletionOfPlace: StaticString = """
-        DELETE FROM place WHERE id = ?1 AND NOT EXISTS (
-            SELECT 1 FROM item WHERE item.place = ?1)
+        DELETE FROM place WHERE id = ?1
+            AND ifnull((SELECT max(number) FROM item) - (SELECT min(number) FROM item), 0) < 4096
+            AND NOT EXISTS (SELECT 1 FROM item NOT INDEXED WHERE item.place = ?1)
         """
     private static let deletionOfEmptyPlaces: StaticString = """
-        DELETE FROM place WHERE NOT EXISTS (SELECT 1 FROM item WHERE item.place = place.id)
+        DELETE FROM place WHERE id NOT IN (SELECT place FROM item NOT INDEXED)
         """
     private static let insertion: StaticString = """
         INSERT INTO item VALUES (

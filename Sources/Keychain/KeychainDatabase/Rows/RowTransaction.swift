@@ -301,10 +301,23 @@ package struct RowTransaction {
         return next
     }
 
+    /// Deletes a place that has lost its last row.
+    ///
+    /// If an index that is damaged hid a row, nothing would open that row again: the place has what
+    /// its names are bound to. So the table itself is asked. If that would take long, the place
+    /// stays until there are twice as many places, or until the keys change.
     private func deletePlaceIfEmpty(_ id: Int64) throws(SystemError) {
-        let run = try writer.deletePlace.start()
-        try run.bind(id, at: 1)
-        try run.finish()
+        let search = try writer.rowInPlace.start()
+        try search.bind(id, at: 1)
+        guard try !search.step() else { return }
+        let (size, isLarge) = (id.magnitude, id.magnitude >= 1024)
+        if isLarge, size & (size - 1) == 0 {
+            try writer.deleteEmptyPlaces.start().finish()
+        } else {
+            let run = try writer.deletePlace.start()
+            try run.bind(id, at: 1)
+            try run.finish()
+        }
     }
 
     private func insertAttributes(

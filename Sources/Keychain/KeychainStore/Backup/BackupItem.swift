@@ -42,6 +42,13 @@ package struct BackupItem: Sendable {
         self.value = value
     }
 
+    /// Whether the attributes of an item fit into a backup.
+    static func holds(_ properties: NewItem) -> Bool {
+        let group = properties.accessGroup ?? AccessGroup("")
+        return BackupAttributes(properties.attributes, group).list.encodedByteCount
+            <= maximalByteCount
+    }
+
     private static func isAccessControl(_ attribute: Attribute, _ value: AttributeValue) -> Bool {
         if case .accessControl = value { return true }
         return attribute == .accessControl

@@ -238,7 +238,7 @@ extension ItemTransaction {
             itemClass: item.itemClass, reference: row.header.reference,
             accessGroup: content.accessGroup, isSynchronizable: item.isSynchronizable,
             protectionClass: item.protectionClass, attributes: content.attributes,
-            valueByteCount: content.valueByteCount, value: nil)
+            valueByteCount: content.valueByteCount, value: nil, logicalTime: row.logicalTime)
     }
 }
 

@@ -205,7 +205,7 @@ struct RowOpener {
             accessGroup: content.accessGroup,
             isSynchronizable: row.header.flags.contains(.synchronizable),
             protectionClass: row.header.protectionClass, attributes: content.attributes,
-            valueByteCount: content.valueByteCount, value: value)
+            valueByteCount: content.valueByteCount, value: value, logicalTime: row.logicalTime)
     }
 
     /// A hash said that these attributes match; if they do not, the row was tampered with.

@@ -28,26 +28,29 @@ extension ItemTransaction {
         let slots = FormerValueSlot.all(
             of: match.content.accessGroup,
             isSynchronizable: header.flags.contains(.synchronizable))
-        var former: [OpenedRow] = []
+        var former: [(row: SealedRow, slot: FormerValueSlot)] = []
         var free: FormerValueSlot?
         for slot in slots {
-            if let found = try open(slot, header.itemClass, match.content) {
-                former.append(found)
+            if let row = try row(in: slot, header.itemClass, match.content) {
+                former.append((row, slot))
             } else {
                 free = free ?? slot
             }
         }
-        former.sort { $0.content.modificationDate ?? 0 > $1.content.modificationDate ?? 0 }
+        former.sort { $0.row.logicalTime > $1.row.logicalTime }
+        // Dates can go back, logical times cannot.
+        let latest = former.lazy.map(\.row.logicalTime).first { $0 < .max } ?? 0
         for old in former.dropFirst(limit - 1) {
             try rows.delete(old.row)
-            free = free ?? FormerValueSlot(old.content.accessGroup)
+            free = free ?? old.slot
         }
         guard let free else { return }
         var content = match.content
         content.accessGroup = free.accessGroup
         let kind = RowKind(protectionClass: header.protectionClass, flags: [])
         _ = try rows.insert(
-            header.itemClass, kind, rows.hashed(content, header.itemClass, []), value: value)
+            header.itemClass, kind, rows.hashed(content, header.itemClass, []), value: value,
+            after: latest)
     }
 
     /// Keeps the value of an item that is about to be deleted. Does nothing if the item is locked,
@@ -61,14 +64,18 @@ extension ItemTransaction {
         }
     }
 
-    /// The former value in a slot; nil for a free slot. A damaged one goes to quarantine.
-    private func open(
-        _ slot: FormerValueSlot, _ itemClass: ItemClass, _ content: ItemContent
-    ) throws(KeychainFailure) -> OpenedRow? {
+    /// The row in a slot; nil for a free slot. A damaged one goes to quarantine.
+    private func row(
+        in slot: FormerValueSlot, _ itemClass: ItemClass, _ content: ItemContent
+    ) throws(KeychainFailure) -> SealedRow? {
         let existing = try rows.row(
             itemClass, content.attributes, group: slot.accessGroup, isSynchronizable: false)
         guard let existing else { return nil }
-        if case .row(let row) = existing, let opened = try rows.openIfSound(row) { return opened }
+        if case .row(let row) = existing {
+            // The item may have had a class that is locked now.
+            if state.isLocked(row.header) { return row }
+            if try rows.openIfSound(row) != nil { return row }
+        }
         try rows.quarantine(existing)
         return nil
     }

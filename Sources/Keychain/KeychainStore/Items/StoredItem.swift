@@ -23,6 +23,8 @@ package struct StoredItem: Sendable {
     package let valueByteCount: Int?
     /// The value; nil for an item without one, or when it was not asked for.
     package let value: SecretValue?
+    /// Rises with each write of the item, and from one of its former values to the next.
+    package let logicalTime: Int64
 }
 
 /// The parts of an item that a call requests.

@@ -115,6 +115,16 @@ private struct BackupPass: ~Copyable {
         while let row = try translating(rows.next(), during: Keychain.backingUp) {
             switch try translating(fate(of: row), during: Keychain.backingUp) {
             case .item(let properties, let logicalTime, let value):
+                guard BackupItem.holds(properties) else {
+                    if skips {
+                        report.damagedCount += 1
+                        continue
+                    }
+                    throw KeychainFailure(
+                        .valueTooLarge, during: Keychain.backingUp,
+                        message: "the attributes of an item have more than 16 MiB",
+                        hint: "`--skip-damaged` leaves such items out")
+                }
                 let item = try BackupItem(properties, logicalTime: logicalTime, value: value)
                 // After a damaged row the backup fails; the rest is read only to count the damage.
                 if skips || report.damagedCount == 0 { try writer.append(item) }

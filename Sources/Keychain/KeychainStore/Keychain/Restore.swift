@@ -155,6 +155,7 @@ private struct RestorePass {
     }
 
     private mutating func restore(_ item: BackupItem) throws(KeychainFailure) {
+        if let slot = FormerValueSlot(item.accessGroup) { return try restore(item, near: slot) }
         let new = indexed(item)
         switch try occupant(of: new) {
         case .nothing:
@@ -163,6 +164,7 @@ private struct RestorePass {
         case .damage:
             try add(item, new)
             report.repairedCount += 1
+        case .item where item.accessGroup.isOfKeychain: break
         case .item(let old):
             guard let policy else {
                 throw KeychainFailure(
@@ -176,6 +178,30 @@ private struct RestorePass {
             if !isDryRun { try access.replace(old.row, item.kind, new, value: item.value) }
             report.replacedCount += 1
         }
+    }
+
+    /// Puts a former value into a free slot of its item, unless one of the slots has the value.
+    /// Nothing makes way for it. Reports count items only.
+    private func restore(
+        _ item: BackupItem, near slot: FormerValueSlot
+    ) throws(KeychainFailure) {
+        var free: (BackupItem, IndexedContent)?
+        let slots = FormerValueSlot.all(
+            of: slot.group, isSynchronizable: slot.isSynchronizable)
+        for slot in slots {
+            var properties = item.properties
+            properties.accessGroup = slot.accessGroup
+            let moved = try BackupItem(
+                properties, logicalTime: item.logicalTime, value: item.value)
+            let new = indexed(moved)
+            switch try occupant(of: new) {
+            case .nothing: free = free ?? (moved, new)
+            case .damage: break
+            case .item(let old):
+                if let value = item.value, old.value?.isEqual(to: value) == true { return }
+            }
+        }
+        if let (moved, new) = free { try add(moved, new) }
     }
 
     private func occupant(of new: IndexedContent) throws(KeychainFailure) -> Occupant {
