@@ -176,8 +176,9 @@ package struct KeychainPasscodes {
         _ = consume held
     }
 
-    /// Replaces the keybag of `header` by a changed one, which has the same class keys. Open keys
-    /// stay open.
+    /// Replaces the keybag of `header` by a changed one, which has the same class keys. Shared keys
+    /// stay open. A process that keeps keys for itself has to unlock again: it cannot tell whether
+    /// somebody else has replaced the keybag.
     ///
     /// - Parameter change: Makes the new keybag from the current one, and from the encoded settings
     ///   that are stored with the new one.
