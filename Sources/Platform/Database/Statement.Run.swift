@@ -180,6 +180,11 @@ extension Statement.Run {
         unsafe Array(lentBytes(column))
     }
 
+    /// Appends the bytes of the blob; none for NULL.
+    package func append(blob column: Int32, to bytes: inout [UInt8]) {
+        unsafe bytes.append(contentsOf: lentBytes(column))
+    }
+
     /// A copy of the text; empty for NULL.
     ///
     /// - Throws: ``SystemError/Code/corrupt`` if it is not UTF-8.

@@ -9,7 +9,7 @@ package import ValetSystem
 package struct AccountScan: Sendable {
     /// The keys that open names.
     package let state: RowKeys
-    private let hashes: ServiceHashes
+    fileprivate let hashes: ServiceHashes
     private let protectionClass: ProtectionClass
     private let isSynchronizable: Bool
 
@@ -78,44 +78,84 @@ package struct AccountScan: Sendable {
     ) throws(SystemError) {
         let header = try RowHeader(run, in: place.hash)
         do {
-            _ = try names(SealedNames(header, run), state.cipher(examining: header))
+            var names = SealedNames()
+            names.append(header, run)
+            _ = try names.open(0, self, state.cipher(examining: header))
         } catch {
             guard error.code == .lockedRow else { throw error }
         }
     }
 
-    package func account(_ sealed: SealedNames) throws(SystemError) -> AttributeValue {
-        let names = try names(sealed, state.cipher(opening: sealed.header))
-        return AttributeList.value(of: .account, in: names) ?? .text("")
+    /// The account of the row that `run` is at.
+    package func account(
+        _ header: RowHeader, _ run: borrowing Statement.Run
+    ) throws(SystemError) -> AttributeValue {
+        var names = SealedNames()
+        names.append(header, run)
+        return try account(0, in: names)
     }
 
-    private func names(
-        _ sealed: SealedNames, _ cipher: ItemCipher
-    ) throws(SystemError) -> ArraySlice<UInt8> {
-        // The names are bound to the hashes that led here: with hashes of another item they would
-        // not open.
-        let data = sealed.header.namesData(
-            cipher.keychainID, group: hashes.group, service: hashes.service, sealed.hashes)
-        return try cipher.openNames(data, sealed.nonce, sealed.names)
+    /// The account of the row at `index`.
+    package func account(_ index: Int, in names: SealedNames) throws(SystemError) -> AttributeValue
+    {
+        let cipher = try state.cipher(opening: names.headers[index])
+        let list = try names.open(index, self, cipher)
+        return AttributeList.value(of: .account, in: list) ?? .text("")
     }
 }
 
-/// The sealed names of a row, for any thread to open.
+/// Copies of the sealed names of some rows, for any thread to open.
+///
+/// All bytes are in one array. Arrays of each row would be made by one thread and freed by another,
+/// and the two would wait for each other at the allocator's lock.
 package struct SealedNames: Sendable {
-    /// The row's header.
-    package let header: RowHeader
-    fileprivate let nonce: RowNonce
-    fileprivate let names: [UInt8]
-    fileprivate let hashes: [UInt8]
+    private struct Row {
+        let nonce: Result<RowNonce, SystemError>
+        /// Where the row's bytes end: first its names, then its hashes.
+        let endOfNames: Int
+        let end: Int
+    }
+
+    /// The headers of the rows.
+    package private(set) var headers: [RowHeader] = []
+    private var rows: [Row] = []
+    private var bytes: [UInt8] = []
+
+    /// The bytes of a row with short attributes.
+    private static let usualByteCount = 192
+
+    /// - Parameter rowCount: How many rows to make room for.
+    package init(roomFor rowCount: Int = 1) {
+        headers.reserveCapacity(rowCount)
+        rows.reserveCapacity(rowCount)
+        bytes.reserveCapacity(rowCount * Self.usualByteCount)
+    }
 
     /// Copies the names of the row that `run` is at.
-    package init(
-        _ header: RowHeader, _ run: borrowing Statement.Run
-    ) throws(SystemError) {
-        self.header = header
-        nonce = try run.fixedBytes(Schema.Column.nonce)
-        names = run.blob(Schema.Column.names)
-        hashes = run.blob(Schema.Column.hashes)
+    package mutating func append(_ header: RowHeader, _ run: borrowing Statement.Run) {
+        headers.append(header)
+        run.append(blob: Schema.Column.names, to: &bytes)
+        let endOfNames = bytes.count
+        run.append(blob: Schema.Column.hashes, to: &bytes)
+        let nonce = Result { () throws(SystemError) -> RowNonce in
+            try run.fixedBytes(Schema.Column.nonce)
+        }
+        rows.append(Row(nonce: nonce, endOfNames: endOfNames, end: bytes.count))
+    }
+
+    /// Opens the names of the row at `index`.
+    fileprivate func open(
+        _ index: Int, _ scan: AccountScan, _ cipher: ItemCipher
+    ) throws(SystemError) -> ArraySlice<UInt8> {
+        let row = rows[index]
+        let names = bytes.span.extracting(
+            (index > 0 ? rows[index - 1].end : 0)..<row.endOfNames)
+        // The names are bound to the hashes that led here: with hashes of another item they would
+        // not open.
+        let data = headers[index].namesData(
+            cipher.keychainID, group: scan.hashes.group, service: scan.hashes.service,
+            bytes.span.extracting(row.endOfNames..<row.end))
+        return try cipher.openNames(data, row.nonce.get(), names)
     }
 }
 

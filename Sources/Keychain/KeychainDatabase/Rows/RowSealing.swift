@@ -52,7 +52,7 @@ package struct ItemCipher {
 
     /// Opens part N: everything about the item except its value.
     package func openContent(_ row: SealedRow) throws(SystemError) -> ItemContent {
-        let bytes = try openNames(row.namesData(keychainID), row.nonce, row.names)
+        let bytes = try openNames(row.namesData(keychainID), row.nonce, row.names.span)
         guard let list = AttributeList(encoded: bytes) else { throw .row(.damagedContent) }
         let content = try ItemContent(row.header.itemClass, list)
         guard (content.valueByteCount == nil) == (row.secret == nil) else {
@@ -64,11 +64,11 @@ package struct ItemCipher {
 
     /// Opens part N: the encoded list of attributes, without its padding.
     func openNames(
-        _ data: FixedFields, _ nonce: RowNonce, _ names: [UInt8]
+        _ data: FixedFields, _ nonce: RowNonce, _ names: Span<UInt8>
     ) throws(SystemError) -> ArraySlice<UInt8> {
         guard
             let padded = try? AEAD.openIntoArray(
-                names.span, RowPart(.names, nonce), associatedData: data, under: keys.attributes)
+                names, RowPart(.names, nonce), associatedData: data, under: keys.attributes)
         else { throw .row(.damagedSeal) }
         guard
             let byteCount = try? Padding.unpaddedByteCount(
@@ -101,19 +101,19 @@ package struct ItemCipher {
 extension SealedRow {
     /// The associated data of part N.
     fileprivate func namesData(_ keychainID: KeychainID) -> FixedFields {
-        header.namesData(keychainID, group: groupHash, service: serviceHash, hashes)
+        header.namesData(keychainID, group: groupHash, service: serviceHash, hashes.span)
     }
 }
 
 extension RowHeader {
     /// The associated data of part N.
     func namesData(
-        _ keychainID: KeychainID, group: IndexHash, service: IndexHash, _ hashes: [UInt8]
+        _ keychainID: KeychainID, group: IndexHash, service: IndexHash, _ hashes: Span<UInt8>
     ) -> FixedFields {
         var data = associatedData(.names, keychainID, andRoomFor: 32 + hashes.count)
         data.append(group)
         data.append(service)
-        data.append(hashes.span)
+        data.append(hashes)
         return data
     }
 }

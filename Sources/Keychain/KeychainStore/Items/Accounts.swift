@@ -84,8 +84,8 @@ private final class PlaceReading {
 
     private let scan: AccountScan
     private let place: ScannedPlace
-    private let opening: ParallelMap<[SealedNames], [Opened]>
-    private var piece: [SealedNames] = []
+    private let opening: ParallelMap<SealedNames, [Opened]>
+    private var piece = SealedNames(roomFor: pieceCount)
     private var failures: [Opened] = []
 
     /// Opening the names of this many rows takes ten times as long as starting a thread.
@@ -95,9 +95,11 @@ private final class PlaceReading {
         self.scan = scan
         self.place = place
         opening = ParallelMap { names in
-            names.map { sealed in
-                let account = Result { () throws(SystemError) in try scan.account(sealed) }
-                return (sealed.header.number, account)
+            names.headers.indices.map { index in
+                let account = Result { () throws(SystemError) in
+                    try scan.account(index, in: names)
+                }
+                return (names.headers[index].number, account)
             }
         }
     }
@@ -113,13 +115,13 @@ private final class PlaceReading {
                     try scan.checkStranger(run, place)
                     continue
                 }
-                piece.append(try SealedNames(header, run))
+                piece.append(header, run)
             } catch {
                 failures.append((0, .failure(error)))
             }
-            if piece.count == Self.pieceCount {
+            if piece.headers.count == Self.pieceCount {
                 opening.add(piece)
-                piece.removeAll(keepingCapacity: true)
+                piece = SealedNames(roomFor: Self.pieceCount)
             }
         }
     }

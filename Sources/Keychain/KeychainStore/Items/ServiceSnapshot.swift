@@ -129,7 +129,7 @@ extension AccountScan {
             let isKnown = known?.isSameWrite(as: item) == true
             if !isKnown || known?.account == nil {
                 do {
-                    item.account = try account(SealedNames(header, run))
+                    item.account = try account(header, run)
                 } catch {
                     item.isTold = isKnown
                 }
