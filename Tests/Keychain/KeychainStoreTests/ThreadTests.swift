@@ -71,7 +71,8 @@ import ValetTestValues
     @Test func `Threads that open a keychain at once share one set of connections`() throws {
         try keychain.add(.generic("a"))
         let location = keychain.store.location
-        let slot = KeychainRegistry.slot(for: location.folder)
+        let lease = KeychainRegistry.lease(of: location.folder)
+        let slot = lease.slot
         // Two threads that both keep theirs meet in one round of some thousands.
         for _ in 0..<20_000 {
             slot.close()

@@ -6,7 +6,7 @@ package import ValetSystem
 package import ValetTPM
 
 /// The paths of a keychain's files (spec/keys-and-states.md §9.1). The environment chooses them.
-package struct KeychainLocation: Hashable, Sendable {
+package final class KeychainLocation: Sendable {
     /// The folder of the database.
     package let folder: String
     /// The folder of `device.key`.
@@ -182,5 +182,19 @@ extension KeychainLocation {
     private static func folder(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+}
+
+extension KeychainLocation: Hashable {
+    package static func == (one: KeychainLocation, other: KeychainLocation) -> Bool {
+        one === other
+            || (one.folder == other.folder && one.deviceFolder == other.deviceFolder
+                && one.credentialPath == other.credentialPath
+                && one.deviceKeyPath == other.deviceKeyPath && one.tpm == other.tpm)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(folder)
+        hasher.combine(deviceKeyPath)
     }
 }

@@ -247,7 +247,9 @@ package struct CallAttempts: ~Copyable {
 /// of each other. After a fork, the child closes everything inherited before it opens anything.
 package final class KeychainRegistry: Sendable {
     private struct Entry {
-        weak var slot: SharedKeychain?
+        let slot: SharedKeychain
+        /// How many leases there are.
+        var leaseCount = 0
     }
 
     private static let current = ProcessLocal<KeychainRegistry> { inherited in
@@ -265,8 +267,8 @@ package final class KeychainRegistry: Sendable {
         isUsable = inherited?.closeInherited() ?? true
     }
 
-    package static func slot(for folder: String) -> SharedKeychain {
-        current.value.slot(for: folder)
+    package static func lease(of folder: String) -> SlotLease {
+        current.value.lease(of: Array(folder.utf8))
     }
 
     /// Closes the connections of every keychain. No call may be running.
@@ -274,18 +276,29 @@ package final class KeychainRegistry: Sendable {
     /// - Parameter isAtExit: Whether the process ends now. Then this skips the keychains whose
     ///   files need nothing but to be closed by the kernel.
     package static func closeAll(atExit isAtExit: Bool = false) {
-        let slots = current.value.slots.withLock { $0.values.compactMap(\.slot) }
+        let slots = current.value.slots.withLock { $0.values.map(\.slot) }
         for slot in slots where !(isAtExit && slot.isClosedByExit) { slot.close() }
     }
 
-    private func slot(for folder: String) -> SharedKeychain {
-        let folder = Array(folder.utf8)
-        return slots.withLock { slots in
-            if let slot = slots[folder]?.slot { return slot }
-            let slot = SharedKeychain(isUsable: isUsable, countedIn: openSlots)
-            slots = slots.filter { $0.value.slot != nil }
-            slots[folder] = Entry(slot: slot)
-            return slot
+    private func lease(of folder: [UInt8]) -> SlotLease {
+        let slot = slots.withLock { slots in
+            var entry =
+                slots[folder]
+                ?? Entry(slot: SharedKeychain(isUsable: isUsable, countedIn: openSlots))
+            entry.leaseCount += 1
+            slots[folder] = entry
+            return entry.slot
+        }
+        return SlotLease(slot, self, folder)
+    }
+
+    fileprivate func end(_ lease: SlotLease) {
+        // Nothing is released under the lock: that closes files.
+        _ = slots.withLock { slots -> SharedKeychain? in
+            guard var entry = slots[lease.folder] else { return nil }
+            entry.leaseCount -= 1
+            slots[lease.folder] = entry.leaseCount > 0 ? entry : nil
+            return entry.slot
         }
     }
 
@@ -294,7 +307,7 @@ package final class KeychainRegistry: Sendable {
         // The lock is held to the end, so that a child that is forked during the call finds it
         // taken.
         let isClosed = slots.withLockIfAvailable { slots in
-            let reachable = slots.values.compactMap(\.slot)
+            let reachable = slots.values.map(\.slot)
             // A slot that was being released cannot be reached, and may have been closing its
             // files.
             guard reachable.count == openSlots.count.load(ordering: .sequentiallyConsistent) else {
@@ -304,6 +317,24 @@ package final class KeychainRegistry: Sendable {
         }
         return isClosed ?? false
     }
+}
+
+/// Keeps the slot of a folder open. Each ``ItemStore`` has one.
+///
+/// No weak reference leads to a slot: retaining an object that has some takes several times as
+/// long, and each call does it.
+package final class SlotLease: Sendable {
+    package let slot: SharedKeychain
+    private let registry: KeychainRegistry
+    fileprivate let folder: [UInt8]
+
+    fileprivate init(_ slot: SharedKeychain, _ registry: KeychainRegistry, _ folder: [UInt8]) {
+        self.slot = slot
+        self.registry = registry
+        self.folder = folder
+    }
+
+    deinit { registry.end(self) }
 }
 
 /// The number of slots. Each counts from before it opens anything until it has closed everything.

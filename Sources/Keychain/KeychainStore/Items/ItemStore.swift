@@ -20,7 +20,7 @@ package final class ItemStore: Sendable {
     package let end: Deadline?
     /// The work that one try of a new passcode costs.
     package let stretching: PasscodeStretching
-    let slot: ProcessLocal<SharedKeychain>
+    private let lease: ProcessLocal<SlotLease>
     private let clock: @Sendable () -> Int64
 
     /// The largest value that an item can have: 16 MiB.
@@ -41,7 +41,7 @@ package final class ItemStore: Sendable {
         end = nil
         self.stretching = stretching
         self.clock = clock
-        slot = ProcessLocal { _ in KeychainRegistry.slot(for: location.folder) }
+        lease = ProcessLocal { _ in KeychainRegistry.lease(of: location.folder) }
     }
 
     /// The keychain of this process.
@@ -63,7 +63,7 @@ package final class ItemStore: Sendable {
         self.end = end
         stretching = store.stretching
         clock = store.clock
-        slot = store.slot
+        lease = store.lease
     }
 
     /// The same keychain for one call of an application, which waits until `deadline` at most.
@@ -82,7 +82,7 @@ package final class ItemStore: Sendable {
     ///
     /// For programs that end. No other thread may be using the store, which may be used again.
     package func close() {
-        slot.value.close()
+        slot.close()
     }
 
     /// Like ``close()``, for every keychain that this process has open.
@@ -101,6 +101,9 @@ package final class ItemStore: Sendable {
             KeychainLocation(location, deviceKeyPath: path), timeLimit: timeLimit,
             stretching: stretching, clock: clock)
     }
+
+    /// The slot of this process.
+    var slot: SharedKeychain { lease.value.slot }
 
     /// The time, for an item's dates and a row's logical time.
     var now: Moment { Moment(nanoseconds: clock()) }
@@ -238,7 +241,7 @@ extension ItemStore {
     func attempt<R>(
         _ call: StoreCall, _ body: (OpenKeychain) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R? {
-        var attempts = try slot.value.attempts(call)
+        var attempts = try slot.attempts(call)
         while true {
             do {
                 guard let keychain = try attempts.next() else { return nil }

@@ -13,7 +13,7 @@ package struct Keychain: Sendable {
     let store: ItemStore
 
     /// The id of the keychain that this process has last read at this place; nil if none.
-    var lastKnownID: KeychainID? { store.slot.value.keychainID }
+    var lastKnownID: KeychainID? { store.slot.keychainID }
 
     /// Waits until every write that has begun is done, or for `duration`.
     ///

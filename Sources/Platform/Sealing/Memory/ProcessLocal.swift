@@ -39,10 +39,12 @@ internal import ValetSystem
     }
 
     private func known(_ generation: UInt64) -> Value? {
-        guard let node = Self.node(current.load(ordering: .acquiring)),
-            node.generation == generation
-        else { return nil }
-        return node.value
+        let bits = current.load(ordering: .acquiring)
+        guard let pointer = unsafe UnsafeRawPointer(bitPattern: bits) else { return nil }
+        // This object owns the node, which therefore needs no count of its own.
+        return unsafe Unmanaged<Node>.fromOpaque(pointer)._withUnsafeGuaranteedRef { node in
+            node.generation == generation ? node.value : nil
+        }
     }
 
     @inline(never)
