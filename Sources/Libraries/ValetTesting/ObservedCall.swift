@@ -55,19 +55,22 @@ struct ObservedCall {
         case .add(let item), .set(let item): item.protectionClass.isClosedWhileLocked
         case .transfer(let items): items.contains { $0.protectionClass.isClosedWhileLocked }
         case .replace(let query, let item):
-            item.protectionClass.isClosedWhileLocked || meetsClosed(query, key)
+            item.protectionClass.isClosedWhileLocked || meetsUndeletable(query, key)
         case .copy(let query, _), .contains(let query): meetsClosed(query, key)
         case .values(_, let service): meetsClosed(service.query, key)
         case .update(let query, let changes):
             meetsClosed(query, key)
                 || changes.protectionClass?.isClosedWhileLocked == true
                     && !found(query, key: key).isEmpty
-        case .delete(let query):
-            // Deleting a synchronizable item leaves a tombstone, which needs the item's names.
-            found(query, key: key).contains { item in
-                item.protectionClass.isClosedWhileLocked
-                    && (item.isSynchronizable || query.needsOpening)
-            }
+        case .delete(let query): meetsUndeletable(query, key)
+        }
+    }
+
+    private func meetsUndeletable(_ query: ItemQuery, _ key: String?) -> Bool {
+        // Deleting a synchronizable item leaves a tombstone, which needs the item's names.
+        found(query, key: key).contains { item in
+            item.protectionClass.isClosedWhileLocked
+                && (item.isSynchronizable || query.needsOpening)
         }
     }
 

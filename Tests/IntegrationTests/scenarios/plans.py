@@ -13,7 +13,11 @@ STATEMENT = re.compile(r'"(?:"")?\s*((?:SELECT|INSERT|UPDATE|DELETE)\b[^"]*)"')
 OF_ALL = {
     "SELECT item.*, group_hash, service_hash, place_hash FROM item "
     "LEFT JOIN place ON place.id = item.place ORDER BY number",
-    "DELETE FROM place WHERE NOT EXISTS (SELECT 1 FROM item WHERE item.place = place.id)",
+    # An index may be damaged, and a place is deleted only if it has no row indeed.
+    "DELETE FROM place WHERE id NOT IN (SELECT place FROM item NOT INDEXED)",
+    "DELETE FROM place WHERE id = ?1 AND ifnull((SELECT max(number) FROM item) - "
+    "(SELECT min(number) FROM item), 0) < 4096 AND NOT EXISTS "
+    "(SELECT 1 FROM item NOT INDEXED WHERE item.place = ?1)",
     "SELECT epoch, bytes FROM keybag ORDER BY epoch LIMIT 3",
     "SELECT count(*) FROM quarantine",
     "SELECT number FROM item ORDER BY number",
