@@ -189,6 +189,42 @@ static inline int valet_read_file_status(
     return 0;
 }
 
+/* Open files that a child of fork has to close. */
+struct valet_held_files {
+    int count;
+    struct valet_held_file {
+        int number;
+        uint64_t device, inode;
+    } files[64];
+};
+
+/* Closes those whose numbers still lead to the files. It may run in a child of fork, where the
+   locks of the allocator and of Swift's runtime may be held by threads that are not there. */
+static inline void valet_close_held_files(const struct valet_held_files *held) {
+    struct valet_file_status status;
+    for (int index = 0; index < held->count; index++) {
+        const struct valet_held_file *file = &held->files[index];
+        if (valet_read_file_status(file->number, "", 0x1000, &status) == 0 &&
+            status.device == file->device && status.inode == file->inode)
+            close(file->number);
+    }
+}
+
+/* Without room for the file, nothing happens. */
+static inline void valet_add_held_file(
+    struct valet_held_files *held, int number, uint64_t device, uint64_t inode) {
+    if (held->count >= (int)(sizeof held->files / sizeof *held->files)) return;
+    held->files[held->count++] = (struct valet_held_file){number, device, inode};
+}
+
+static inline void valet_remove_held_file(struct valet_held_files *held, int number) {
+    for (int index = 0; index < held->count; index++) {
+        if (held->files[index].number != number) continue;
+        held->files[index] = held->files[--held->count];
+        return;
+    }
+}
+
 /* The folder that `path` leads to, no link itself, and when a name in it last changed. Returns 0 or
    -1. Its times may be asked for: a write into one of its files does not change them. */
 static inline int valet_read_folder_change(
