@@ -32,6 +32,18 @@ import ValetSealing
             ])
     }
 
+    /// Attributes have no limit of their own (spec/secitem.md §2.1), and a backup has one.
+    @Test func `An item with too many bytes of attributes can be left out of a backup`() throws {
+        let (keychain, file) = (TestStore(), BackupPath())
+        let bytes = [UInt8](repeating: 1, count: 16 << 20)
+        try keychain.add(.generic("large", [.generic: .bytes(bytes)]))
+        try keychain.add(.generic("a"))
+        #expect(failure { _ = try keychain.backUp(to: file) } == .valueTooLarge)
+        let report = try keychain.backUp(to: file, skippingDamaged: true)
+        #expect(report.itemCount == 1 && report.damagedCount == 1)
+        #expect(keychain.damage() == [])
+    }
+
     @Test func `A backup names its origin`() throws {
         let keychain = TestStore()
         try keychain.add(.generic("a"))
