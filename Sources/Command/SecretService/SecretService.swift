@@ -59,6 +59,9 @@ final class SecretService {
     /// Limits per client: none needs more, and more could fill the memory. A prompt has up to 1 MiB
     /// of paths.
     private static let (maximalSessionCount, maximalPromptCount) = (1_000, 16)
+    /// How long the end of the service may take: each of its threads may be in a call, which takes
+    /// five seconds at most.
+    private static let longestEnd = Duration.seconds(10)
 
     let holdings: Holdings
     let inbox: Inbox<Event>
@@ -73,6 +76,8 @@ final class SecretService {
     private var calls: [UInt64: Call] = [:]
     private var lastNumber: UInt64 = 0
     private var isLocked = false
+    /// False when the service ends.
+    private var isTakingCalls = true
 
     /// Connects, and becomes the Secret Service of the session.
     ///
@@ -107,29 +112,74 @@ final class SecretService {
     /// for `idle`. Idle time does not end it while a call is unanswered, a client has a session or
     /// a prompt, or the collection in memory has items.
     ///
+    /// Then it carries out the calls that it has taken, and answers them.
+    ///
     /// - Throws: ``SystemError`` for what no restart would mend.
     func run(idle: Duration?) throws(SystemError) {
+        let end = serve(idle)
+        observer.stop()
+        let deadline = Deadline(after: Self.longestEnd)
+        switch end {
+        case .idle, .replaced:
+            guard (try? finish(after: end, deadline)) == nil else { return }
+        case .disconnected, .failed: break
+        }
+        workers.finish(before: deadline)
+        if case .failed(let error) = end { throw error }
+    }
+
+    private enum End { case idle, replaced, disconnected, failed(SystemError) }
+
+    private func serve(_ idle: Duration?) -> End {
         var end = idle.map { Deadline(after: $0) } ?? .never
         while true {
-            for event in inbox.take() { try handle(event) }
             do throws(SystemError) {
+                for event in inbox.take() { try handle(event) }
                 let limit = WaitLimit(until: end, signals: inbox.descriptor)
                 guard let message = try bus.receive(limit) else { continue }
                 end = idle.map { Deadline(after: $0) } ?? .never
-                guard try handle(message) else { return }
+                guard try handle(message) else { return .replaced }
             } catch {
                 switch error.code {
                 case .timedOut
                 where calls.isEmpty && clients.values.allSatisfy(\.isEmpty)
                     && !holdings.hasSessionItems:
-                    return
+                    return .idle
                 case .timedOut: end = idle.map { Deadline(after: $0) } ?? .never
                 // The session has ended.
-                case .disconnected: return
-                default: throw error
+                case .disconnected: return .disconnected
+                default: return .failed(error)
                 }
             }
         }
+    }
+
+    /// Answers the calls that this service has taken, and refuses new ones. Returns when all are
+    /// answered, or at the deadline.
+    private func finish(after end: End, _ deadline: Deadline) throws(SystemError) {
+        if case .idle = end { try giveUpNames(deadline) }
+        isTakingCalls = false
+        // Nobody would use what an answer to these questions opens.
+        for client in clients.values {
+            for prompt in client.prompts.values { prompt.cancellation.cancel() }
+        }
+        while true {
+            for event in inbox.take() { try handle(event) }
+            guard !calls.isEmpty || bus.hasUnsentMessages else { return }
+            let limit = WaitLimit(until: deadline, signals: inbox.descriptor)
+            guard let message = try bus.receive(limit) else { continue }
+            _ = try handle(message)
+        }
+    }
+
+    /// Gives up the names, so that the bus starts a new service for later calls, and takes the
+    /// calls that were sent before.
+    private func giveUpNames(_ deadline: Deadline) throws(SystemError) {
+        for name in [Self.busName, Portal.busName] {
+            // Another program may have the name of the portal's backend.
+            try? bus.release(name)
+        }
+        while !deadline.hasPassed, let message = try bus.received() { _ = try handle(message) }
     }
 
     // MARK: Messages
@@ -184,6 +234,10 @@ final class SecretService {
         let (number, inbox, holdings) = (lastNumber, inbox, holdings.seen(by: access))
         let sender = message.sender
         calls[number] = Call(message, access)
+        guard isTakingCalls else {
+            return inbox.add(
+                .answered(number, .refusal(.failed, "the service is ending: try again")))
+        }
         let isTaken = workers.run(for: sender) {
             inbox.add(.answered(number, Answer.of(body, holdings)))
         }

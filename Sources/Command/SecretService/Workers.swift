@@ -21,6 +21,9 @@ final class Workers: Sendable {
     /// So that one client does not use up the jobs of all.
     private static let maximalClientJobCount = 1_024
 
+    /// In nanoseconds.
+    private static let pause: Int64 = 5_000_000
+
     private let state = Lock(State())
     /// Rung for each client that becomes ready while a thread is idle.
     private let bell: Bell
@@ -57,6 +60,11 @@ final class Workers: Sendable {
         case .thread: return startThread(for: client)
         case .refusal: return false
         }
+    }
+
+    /// Waits until all jobs are done, or until the deadline.
+    func finish(before deadline: Deadline) {
+        while state.withLock({ $0.jobCount > 0 }), deadline.sleep(atMost: Self.pause) {}
     }
 
     private func startThread(for client: String) -> Bool {

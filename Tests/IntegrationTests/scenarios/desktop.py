@@ -30,23 +30,31 @@ class Desktop:
         self.world = world
         runtime = os.path.join(world.folder, "run")
         os.mkdir(runtime, 0o700)
-        address = f"unix:path={runtime}/bus"
+        self.socket = f"{runtime}/bus"
+        address = f"unix:path={self.socket}"
         self.env = dict(SHARED, DBUS_SESSION_BUS_ADDRESS=address, XDG_RUNTIME_DIR=runtime,
                         LC_ALL="C.UTF-8", **env)
-        configuration = os.path.join(world.folder, "bus.conf")
-        with open(configuration, "w", encoding="utf-8") as file:
+        self.configuration = os.path.join(world.folder, "bus.conf")
+        with open(self.configuration, "w", encoding="utf-8") as file:
             # No other Secret Service can be started on this bus.
             file.write(f"""<busconfig><type>session</type><listen>{address}</listen>
                 <servicedir>{world.folder}/.local/share/dbus-1/services</servicedir>
                 <policy context="default"><allow send_destination="*" eavesdrop="true"/>
                 <allow eavesdrop="true"/><allow own="*"/></policy></busconfig>""")
         self.silence = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        world.start(["dbus-daemon", f"--config-file={configuration}", "--nofork"], self.env,
-                    **self.silence)
-        wait_for(lambda: is_listening(f"{runtime}/bus"), "the bus")
+        self.start_bus()
         self.words = words
         self.service = None
         self.log = os.path.join(world.folder, "serve.log")
+
+    def start_bus(self):
+        """Starts the bus, at first or after its end."""
+        if os.path.exists(self.socket):
+            os.unlink(self.socket)
+        self.bus = self.world.start(
+            ["dbus-daemon", f"--config-file={self.configuration}", "--nofork"], self.env,
+            **self.silence)
+        wait_for(lambda: is_listening(self.socket), "the bus")
 
     def serve(self, *words):
         with open(self.log, "ab") as log:

@@ -51,7 +51,7 @@ private struct Locked {
             try FileManager.default.setAttributes(
                 [.posixPermissions: 0o600], ofItemAtPath: path)
             store.close()
-            let bound = store.takingDeviceKey(from: path)
+            let bound = try store.takingDeviceKey(from: path)
             try bound.keychain.rotateKeys(passcode, movingDeviceKeyTo: .keyFile)
         }
     }
@@ -112,7 +112,7 @@ private struct Locked {
     @Test func `New keys leave a locked keychain locked with a device key from elsewhere`() throws {
         try store.keychain.lock()
         try locked.make(.binding)
-        let bound = store.takingDeviceKey(from: epochs.keychain.folder + "/given.key")
+        let bound = try store.takingDeviceKey(from: epochs.keychain.folder + "/given.key")
         defer { bound.close() }
         #expect(try bound.keychain.status().state == .locked)
         #expect(try bound.keychain.status().deviceKeySource == .keyFile)

@@ -116,7 +116,7 @@ import ValetSystem
         let given = folder + "/given"
         plant("given", Data((0..<32).map { UInt8($0) }))
         epochs.store.close()
-        let bound = epochs.store.takingDeviceKey(from: given)
+        let bound = try epochs.store.takingDeviceKey(from: given)
         defer { bound.close() }
         try bound.keychain.rotateKeys(nil, movingDeviceKeyTo: .keyFile)
         #expect(try names == ["given"])

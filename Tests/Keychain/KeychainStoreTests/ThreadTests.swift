@@ -75,7 +75,7 @@ import ValetTestValues
         let slot = lease.slot
         // Two threads that both keep theirs meet in one round of some thousands.
         for _ in 0..<20_000 {
-            slot.close()
+            _ = slot.close()
             let opened = Mutex<[OpenKeychain]>([])
             let thrown = onThreads(4) { _ in
                 let call = StoreCall(
@@ -90,6 +90,49 @@ import ValetTestValues
             #expect(keychains.count == 4)
             #expect(Set(keychains.map(ObjectIdentifier.init)).count == 1)
         }
+    }
+
+    @Test func `The files stay open while a call is using them`() throws {
+        try keychain.add(.generic("a"))
+        let store = keychain.store
+        let isClosed = try store.writeRows("test") { _ in
+            // Another thread closes everything, as at the end of a process.
+            let closed = Mutex<[Bool]>([])
+            _ = onThreads(2) { index in
+                let isClosed = store.slot.close(atExit: index == 0)
+                closed.withLock { $0.append(isClosed) }
+            }
+            return closed.withLock { $0 }
+        }
+        #expect(isClosed == [false, false])
+        #expect(store.close())
+        #expect(try keychain.items(.generic()).count == 1)
+    }
+
+    @Test func `The files stay open while a snapshot of them is held`() throws {
+        try keychain.add(.generic("a"))
+        let store = keychain.store
+        let held = try #require(try store.writeRowsHoldingSnapshot("test") { _ in })
+        #expect(!store.close())
+        held.1.close()
+        #expect(store.close())
+    }
+
+    @Test func `Calls go on while another thread closes the files again and again`() throws {
+        let keychain = keychain
+        try keychain.add(.generic("a"))
+        let thrown = onThreads(4) { index in
+            for round in 0..<200 {
+                if index == 0 {
+                    keychain.store.close()
+                } else {
+                    try keychain.add(.generic("\(index).\(round)"))
+                }
+            }
+        }
+        #expect(thrown == [])
+        #expect(try keychain.items(.generic()).count == 601)
+        #expect(keychain.damage() == [])
     }
 
     @Test func `Of many threads that add the same item one succeeds`() throws {

@@ -203,9 +203,7 @@ enum DeviceBindCommand {
             }
             return store
         }
-        // The files may already be open without a key at that path.
-        store.close()
-        return store.takingDeviceKey(from: path)
+        return try requesting(store.takingDeviceKey(from: path))
     }
 
     /// Numbers from 0 to 23, separated by commas.

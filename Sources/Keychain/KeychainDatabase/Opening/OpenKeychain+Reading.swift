@@ -163,14 +163,16 @@ package final class HeldSnapshot {
     /// The keys of the rows that are read.
     package let keys: KeySet
     private let keychain: OpenKeychain
+    private var use: KeychainUse?
     private var transaction: ReadTransaction?
 
-    /// Begins to read.
+    /// Begins to read, in a call of `slot`.
     ///
     /// - Throws: ``KeychainFailure``: as a read transaction.
     package init(
-        _ keychain: OpenKeychain, _ keys: KeySet, _ call: StoreCall
+        _ keychain: OpenKeychain, of slot: SharedKeychain, _ keys: KeySet, _ call: StoreCall
     ) throws(KeychainFailure) {
+        use = .some(try slot.use(for: call))
         store = try keychain.pool.borrow(call.deadline, for: call.operation)
         self.keychain = keychain
         self.keys = keys
@@ -191,6 +193,7 @@ package final class HeldSnapshot {
         guard transaction != nil else { return }
         transaction = nil
         keychain.pool.giveBack(store)
+        use = nil
     }
 
     deinit { close() }

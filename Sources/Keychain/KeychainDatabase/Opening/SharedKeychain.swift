@@ -53,8 +53,9 @@ extension StoreCall {
 /// The open keychain of one process and one folder, opened by the first call that needs it.
 package final class SharedKeychain: Sendable {
     private let keychain = Lock<OpenKeychain?>(nil)
-    /// The number of running calls. After a fork during one, the child cannot use the keychain.
-    private let activeCalls = Atomic<Int>(0)
+    /// Counts the calls that use the files. After a fork during one, the child cannot use the
+    /// keychain.
+    private let uses = UseCount()
     /// The keychain that was open last.
     private let last = Lock<KeychainID?>(nil)
     /// The settings are checked once per slot: the system calls for the process's ids take longer
@@ -70,7 +71,7 @@ package final class SharedKeychain: Sendable {
     }
 
     deinit {
-        close()
+        _ = close()
         openSlots.count.subtract(1, ordering: .sequentiallyConsistent)
     }
 
@@ -89,7 +90,19 @@ package final class SharedKeychain: Sendable {
                 message: "the process was forked while another thread was using the keychain",
                 hint: "start a program with exec after fork, or fork before using threads")
         }
-        return CallAttempts(self, call)
+        return CallAttempts(self, call, try use(for: call))
+    }
+
+    /// Keeps the files open.
+    ///
+    /// - Throws: ``KeychainFailure/Code/timedOut`` if another thread is closing the files.
+    func use(for call: StoreCall) throws(KeychainFailure) -> KeychainUse {
+        guard let use = KeychainUse(uses, before: call.deadline) else {
+            throw KeychainFailure(
+                .timedOut, during: call.operation, message: "this process is closing the keychain",
+                path: call.location.folder)
+        }
+        return use
     }
 
     /// The id of the keychain whose files are open, or were open last; nil before the first
@@ -99,28 +112,30 @@ package final class SharedKeychain: Sendable {
         return last.withLock { $0 }
     }
 
-    fileprivate var isClosedByExit: Bool {
+    private var isClosedByExit: Bool {
         keychain.withLock { $0?.pool.isClosedByExit } ?? true
     }
 
-    /// Closes the connections. No call may be running.
-    package func close() {
-        keychain.withLock { $0.take() }?.close()
+    /// Closes the files, unless a call is using them.
+    ///
+    /// - Parameter isAtExit: Whether the process ends now. Then files that need nothing but closing
+    ///   are left to the kernel, and no call can use the closed ones again.
+    /// - Returns: Whether nothing is open any more, or only what the kernel closes as well. False
+    ///   while a call is using the files: it keeps them.
+    package func close(atExit isAtExit: Bool = false) -> Bool {
+        if isAtExit, isClosedByExit { return true }
+        return uses.whileUnused(forGood: isAtExit) { keychain.withLock { $0.take() }?.close() }
     }
 
     /// In a child of `fork`: closes the connections that the parent had open.
     ///
     /// - Returns: false if the parent was in the middle of a call.
     fileprivate func closeInherited() -> Bool {
-        guard isUsable, activeCalls.load(ordering: .sequentiallyConsistent) == 0,
+        guard isUsable, uses.isUnused,
             let keychain = keychain.withLockIfAvailable({ $0 })
         else { return false }
         return keychain?.closeInherited() ?? true
     }
-
-    fileprivate func begin() { activeCalls.add(1, ordering: .sequentiallyConsistent) }
-
-    fileprivate func end() { activeCalls.subtract(1, ordering: .sequentiallyConsistent) }
 
     /// The open keychain, opened for `call` if necessary; nil if it does not exist and `call` does
     /// not create it.
@@ -183,18 +198,17 @@ package final class SharedKeychain: Sendable {
 package struct CallAttempts: ~Copyable {
     private let slot: SharedKeychain
     private let call: StoreCall
+    private let use: KeychainUse
     private var current: OpenKeychain?
 
     /// The pause before opening the keychain at the path again, in nanoseconds.
     private static let pause: Int64 = 200_000
 
-    fileprivate init(_ slot: SharedKeychain, _ call: StoreCall) {
+    fileprivate init(_ slot: SharedKeychain, _ call: StoreCall, _ use: consuming KeychainUse) {
         self.slot = slot
         self.call = call
-        slot.begin()
+        self.use = use
     }
-
-    deinit { slot.end() }
 
     /// The keychain for the next attempt; nil if it does not exist and the call does not create it.
     package mutating func next() throws(KeychainFailure) -> OpenKeychain? {
@@ -271,13 +285,12 @@ package final class KeychainRegistry: Sendable {
         current.value.lease(of: Array(folder.utf8))
     }
 
-    /// Closes the connections of every keychain. No call may be running.
+    /// Closes the files of every keychain that no call is using: ``SharedKeychain/close(atExit:)``.
     ///
-    /// - Parameter isAtExit: Whether the process ends now. Then this skips the keychains whose
-    ///   files need nothing but to be closed by the kernel.
-    package static func closeAll(atExit isAtExit: Bool = false) {
+    /// - Returns: Whether no call was using any.
+    package static func closeAll(atExit isAtExit: Bool = false) -> Bool {
         let slots = current.value.slots.withLock { $0.values.map(\.slot) }
-        for slot in slots where !(isAtExit && slot.isClosedByExit) { slot.close() }
+        return slots.reduce(true) { $1.close(atExit: isAtExit) && $0 }
     }
 
     private func lease(of folder: [UInt8]) -> SlotLease {
@@ -335,6 +348,61 @@ package final class SlotLease: Sendable {
     }
 
     deinit { registry.end(self) }
+}
+
+/// Keeps the files of a slot open: of a call, or of a snapshot that lasts longer.
+struct KeychainUse: ~Copyable {
+    private let count: UseCount
+
+    /// - Returns: nil at the deadline, while another thread is closing the files.
+    fileprivate init?(_ count: UseCount, before deadline: Deadline) {
+        guard count.begin(before: deadline) else { return nil }
+        self.count = count
+    }
+
+    deinit { count.end() }
+}
+
+/// Counts the calls that use the files of a slot, so that the files are closed only between calls.
+///
+/// A call that runs when its process ends is like a call whose process is killed: the kernel
+/// releases its locks and closes its files, and the next process recovers the database. If another
+/// thread closed the files under it, it could go on writing without any lock.
+final class UseCount: Sendable {
+    /// The number of uses; this much less while the files are being closed.
+    private let count = Atomic<Int>(0)
+    private static let closing = Int.min / 2
+    /// In nanoseconds.
+    private static let pause: Int64 = 100_000
+
+    /// Whether nothing uses the files.
+    var isUnused: Bool { count.load(ordering: .sequentiallyConsistent) == 0 }
+
+    /// Counts a use, after a closing that is under way.
+    ///
+    /// - Returns: false at the deadline.
+    fileprivate func begin(before deadline: Deadline) -> Bool {
+        while count.add(1, ordering: .sequentiallyConsistent).oldValue < 0 {
+            end()
+            guard deadline.sleep(atMost: Self.pause) else { return false }
+        }
+        return true
+    }
+
+    fileprivate func end() { count.subtract(1, ordering: .sequentiallyConsistent) }
+
+    /// Runs `body` if nothing uses the files.
+    ///
+    /// - Parameter isForGood: Whether no use may begin afterwards.
+    /// - Returns: Whether it ran.
+    func whileUnused(forGood isForGood: Bool, _ body: () -> Void) -> Bool {
+        let (isUnused, _) = count.compareExchange(
+            expected: 0, desired: Self.closing, ordering: .sequentiallyConsistent)
+        guard isUnused else { return false }
+        body()
+        if !isForGood { count.subtract(Self.closing, ordering: .sequentiallyConsistent) }
+        return true
+    }
 }
 
 /// The number of slots. Each counts from before it opens anything until it has closed everything.

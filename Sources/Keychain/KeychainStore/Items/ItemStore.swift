@@ -80,26 +80,40 @@ package final class ItemStore: Sendable {
 
     /// Checkpoints the log and closes the files, so that the next program has little to do.
     ///
-    /// For programs that end. No other thread may be using the store, which may be used again.
-    package func close() {
+    /// The next call opens them again. Files that a call of another thread is using stay open.
+    ///
+    /// - Returns: Whether the files are closed.
+    @discardableResult
+    package func close() -> Bool {
         slot.close()
     }
 
     /// Like ``close()``, for every keychain that this process has open.
     ///
     /// - Parameter isAtExit: Whether the process is exiting. Then keychains that need nothing but
-    ///   closing are left to the kernel.
-    package static func closeAll(atExit isAtExit: Bool = false) {
+    ///   closing, or that a call of another thread is using, are left to the kernel.
+    /// - Returns: Whether no call is using any keychain.
+    @discardableResult
+    package static func closeAll(atExit isAtExit: Bool = false) -> Bool {
         KeychainRegistry.closeAll(atExit: isAtExit)
     }
 
     /// The same keychain with the device key file at `path`, as `$VALET_DEVICE_KEY_FILE` names it.
+    /// Both share opened files, so this closes them.
     ///
-    /// Both share opened files: close this one first.
-    package func takingDeviceKey(from path: String) -> ItemStore {
-        ItemStore(
+    /// - Throws: ``KeychainFailure/Code/timedOut`` if a call of another thread is using the files.
+    package func takingDeviceKey(from path: String) throws(KeychainFailure) -> ItemStore {
+        guard close() else { throw Self.stillInUse("use the device key file") }
+        return ItemStore(
             KeychainLocation(location, deviceKeyPath: path), timeLimit: timeLimit,
             stretching: stretching, clock: clock)
+    }
+
+    /// The failure of a call that needs closed files.
+    static func stillInUse(_ operation: String) -> KeychainFailure {
+        KeychainFailure(
+            .timedOut, during: operation,
+            message: "another thread of this process is using the keychain", hint: "try again")
     }
 
     /// The slot of this process.

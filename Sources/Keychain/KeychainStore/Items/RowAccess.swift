@@ -16,7 +16,7 @@ extension ItemStore {
         return try attempt(call) { (keychain) throws(KeychainFailure) in
             var snapshot: HeldSnapshot?
             let result = try keychain.write(call, body) { (keys) throws(KeychainFailure) in
-                snapshot = try HeldSnapshot(keychain, keys, call)
+                snapshot = try HeldSnapshot(keychain, of: slot, keys, call)
             }
             guard let snapshot else { throw KeychainFailure(.internalFault, during: operation) }
             return (result, snapshot)

@@ -40,14 +40,14 @@ extension Keychain {
         }
     }
 
-    /// Unlocks the keychain for this process alone, wherever opened keys are kept otherwise. No
-    /// other thread may be using the keychain.
+    /// Unlocks the keychain for this process alone, wherever opened keys are kept otherwise.
     ///
-    /// - Throws: Like ``unlock(_:for:autoLock:)``.
+    /// - Throws: Like ``unlock(_:for:autoLock:)``; ``KeychainFailure/Code/timedOut`` if another
+    ///   thread is using the keychain.
     package func unlockForThisProcess(_ passcode: Passcode) throws(KeychainFailure) {
         LockStates.keepInThisProcess()
         // An open keychain keeps the lock state that it was opened with.
-        ItemStore.closeAll()
+        guard ItemStore.closeAll() else { throw ItemStore.stillInUse("unlock the keychain") }
         try unlock(passcode)
     }
 

@@ -79,13 +79,8 @@ internal import Glibc
             throw SystemError(.cancelled, during: operation)
         }
         if limit.deadline.hasPassed { throw SystemError(.timedOut, during: operation) }
-        var received: OpaquePointer?
-        let code = unsafe library.process(handle, &received)
-        guard code >= 0 else {
-            throw SystemError(.disconnected, during: operation, systemError: -code)
-        }
-        if let received = unsafe received { return unsafe BusMessage(owning: received, library) }
-        guard code == 0 else { return nil }
+        var message: BusMessage?
+        guard try !process(&message, operation) else { return message }
         let (descriptor, events) = unsafe (library.descriptor(handle), library.events(handle))
         guard descriptor >= 0, events >= 0 else {
             throw SystemError(
@@ -94,6 +89,24 @@ internal import Glibc
         // The next call finds out what has ended the wait.
         _ = limit.wait(for: descriptor, events)
         return nil
+    }
+
+    /// Does pending work without waiting, and takes the message that it brings, if any.
+    ///
+    /// - Returns: false if there was no work.
+    /// - Throws: `disconnected`.
+    func process(
+        _ message: inout BusMessage?, _ operation: String
+    ) throws(SystemError) -> Bool {
+        var received: OpaquePointer?
+        let code = unsafe library.process(handle, &received)
+        guard code >= 0 else {
+            throw SystemError(.disconnected, during: operation, systemError: -code)
+        }
+        if let received = unsafe received {
+            message = unsafe BusMessage(owning: received, library)
+        }
+        return code > 0
     }
 
     private func start(_ place: BusPlace) throws(SystemError) {

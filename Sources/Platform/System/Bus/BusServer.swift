@@ -44,6 +44,22 @@ internal import ValetCLinux
         return true
     }
 
+    /// Gives up a name. All calls that were sent to it have arrived when this returns:
+    /// ``received()`` returns them.
+    ///
+    /// - Throws: ``SystemError``: `other`, also if this connection does not own the name.
+    package func release(_ name: String) throws(SystemError) {
+        let code = unsafe connection.library.serving.releaseName(connection.handle, name)
+        guard code >= 0 else {
+            throw SystemError(.other, during: "give up \(name)", systemError: -code)
+        }
+    }
+
+    /// Whether messages wait until the bus takes them. ``receive(_:)`` sends them.
+    package var hasUnsentMessages: Bool {
+        unsafe connection.library.events(connection.handle) & POLLOUT != 0
+    }
+
     /// Begins to receive the signals that a rule of the D-Bus specification chooses.
     package func listen(_ rule: String) throws(SystemError) {
         _ = try connection.send(BusCall("AddMatch", .text(rule), to: Self.operation))
@@ -54,6 +70,15 @@ internal import ValetCLinux
     /// - Throws: ``SystemError``: `disconnected`, `timedOut`, `cancelled`.
     package func receive(_ limit: WaitLimit) throws(SystemError) -> BusMessage? {
         try connection.receive(limit, Self.operation)
+    }
+
+    /// The next message that has arrived; nil if there is none. Does not wait.
+    ///
+    /// - Throws: ``SystemError``: `disconnected`.
+    package func received() throws(SystemError) -> BusMessage? {
+        var message: BusMessage?
+        while try connection.process(&message, Self.operation), message == nil {}
+        return message
     }
 
     /// The process of a connection, as the bus knows it; nil if the connection has ended.

@@ -101,6 +101,7 @@
     /// The functions that only a program that answers calls needs.
     @unsafe struct Serving {
         let requestName: @convention(c) (Handle, Text, UInt64) -> Int32
+        let releaseName: @convention(c) (Handle, Text) -> Int32
         let newReturn: @convention(c) (Handle, UnsafeMutablePointer<Handle?>) -> Int32
         let newError:
             @convention(c) (Handle, UnsafeMutablePointer<Handle?>, UnsafeRawPointer) -> Int32
@@ -114,6 +115,7 @@
 
         init(_ library: DynamicLibrary) throws(SystemError) {
             unsafe requestName = try SDBusLibrary.symbol("sd_bus_request_name", of: library)
+            unsafe releaseName = try SDBusLibrary.symbol("sd_bus_release_name", of: library)
             unsafe newReturn = try SDBusLibrary.symbol(
                 "sd_bus_message_new_method_return", of: library)
             unsafe newError = try SDBusLibrary.symbol(
