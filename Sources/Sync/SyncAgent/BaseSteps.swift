@@ -42,8 +42,12 @@ extension SyncSession {
             guard update.replica?[scope].mayBeginBase == true else { return nil }
             return update.replica?[scope].beginBase()
         }
-        defer { snapshot.close() }
+        defer { snapshot?.close() }
         guard let draft else { return false }
+        guard let snapshot else {
+            try abandonBase(scope)
+            return false
+        }
         do {
             guard let built = try write(draft, scope, key, snapshot) else {
                 try abandonBase(scope)

@@ -42,7 +42,7 @@ import ValetSystem
         return numbers
     }
 
-    private func make(_ change: Change, skipping: Bool = false) throws -> Int {
+    private func make(_ change: Change, skipping: Bool = false) throws -> KeyChangeOutcome {
         let options = EpochOptions(skippingDamaged: skipping)
         switch change {
         case .setting: return try epochs.store.keychain.setPasscode(first.get(), options)
@@ -94,7 +94,7 @@ import ValetSystem
         #expect(try epochs.value("b") == "value of b")
         // Mended, it is as if nothing had been.
         try restore(before[0])
-        #expect(try make(change) == 0)
+        #expect(try make(change).setAsideCount == 0)
         #expect(epochs.readable(of: ["a", "b"]) == ["a", "b"])
     }
 
@@ -121,7 +121,7 @@ import ValetSystem
             try epochs.keychain.tamper(damage, .number(number))
         }
         #expect(failure { _ = try make(change) }?.message == "2 items are damaged")
-        #expect(try make(change, skipping: true) == 2)
+        #expect(try make(change, skipping: true).setAsideCount == 2)
         #expect(try epochs.value("c") == "value of c")
         #expect(try epochs.store.keychain.status().quarantinedRowCount == 2)
         let missing = try #require(failure { _ = try epochs.value("a") })
@@ -146,7 +146,7 @@ import ValetSystem
             for: Caller(
                 applicationIdentifier: "app", accessGroups: ["one"], executablePath: "/bin/x"))
         try epochs.keychain.tamper("UPDATE program SET id = x'0102'")
-        #expect(try epochs.store.keychain.rotateKeys(nil) == 0)
+        #expect(try epochs.store.keychain.rotateKeys(nil).setAsideCount == 0)
         #expect(try epochs.value("a") == "value of a")
         #expect(try epochs.keychain.number("SELECT count(*) FROM program") == 0)
     }
@@ -160,12 +160,12 @@ import ValetSystem
         try epochs.store.keychain.setPasscode(first.get())
         let item = try epochs.add(
             EpochStore.item("guarded", EpochStore.accessControl(.userPresence)), "value")
-        #expect(try epochs.store.keychain.rotateKeys(first.get()) == 0)
+        #expect(try epochs.store.keychain.rotateKeys(first.get()).setAsideCount == 0)
         try epochs.keychain.tamper(Self.damages[2], item.parameter)
         #expect(epochs.code { try epochs.store.keychain.rotateKeys(first.get()) } == .damaged)
         #expect(
             try epochs.store.keychain.rotateKeys(first.get(), EpochOptions(skippingDamaged: true))
-                == 1)
+                .setAsideCount == 1)
     }
 
     @Test(arguments: [true, false])
@@ -185,7 +185,8 @@ import ValetSystem
         let announced = try epochs.store.keychain.itemsLostByRecovery().count
         #expect(announced == (hasDeviceKey ? 1 : 4))
         let new = try EpochStore.passcode("new passcode")
-        #expect(try epochs.store.keychain.recover(with: text, settingPasscode: new) == 1)
+        let outcome = try epochs.store.keychain.recover(with: text, settingPasscode: new)
+        #expect(outcome.setAsideCount == 1)
         #expect(try epochs.store.keychain.status().quarantinedRowCount == announced + 1)
         #expect(try epochs.value("b") == "value of b")
     }

@@ -84,15 +84,18 @@ import ValetSystem
         try epochs.addBatches(2)
         try epochs.store.keychain.setPasscode(first.get())
         let rows = try epochs.keychain.rows().map(\.header.version)
-        // Another file has the folder when the change commits.
-        let (path, away) = (epochs.keychain.folder, epochs.keychain.folder + ".away")
+        // There is no folder for the new device key when the rows are sealed.
+        let path = epochs.keychain.folder + "/device"
+        let away = path + ".away"
         let stop = EpochOptions { _, _ in
+            guard !FileManager.default.fileExists(atPath: away) else { return }
             _ = try? FileManager.default.moveItem(atPath: path, toPath: away)
+            _ = FileManager.default.createFile(atPath: path, contents: nil)
         }
         let code = epochs.code {
             try epochs.store.keychain.changePasscode(first.get(), to: second.get(), stop)
         }
-        #expect(code == .itemNotFound)
+        #expect(code == .insecureFiles)
         try? FileManager.default.removeItem(atPath: path)
         try FileManager.default.moveItem(atPath: away, toPath: path)
         epochs.store.close()

@@ -113,8 +113,9 @@ import ValetTestValues
         try keychain.add(.generic("a"))
         let store = keychain.store
         let held = try #require(try store.writeRowsHoldingSnapshot("test") { _ in })
+        let snapshot = try #require(held.1)
         #expect(!store.close())
-        held.1.close()
+        snapshot.close()
         #expect(store.close())
     }
 

@@ -145,12 +145,12 @@ final class TestDevice {
 
     /// A base of a scope.
     func base(_ scope: KeyScope) throws -> TestMessage {
-        let (draft, snapshot) = try synced.updateBeginningBase("test") { update -> BaseDraft? in
+        let (draft, held) = try synced.updateBeginningBase("test") { update -> BaseDraft? in
             guard update.replica?[scope].mayBeginBase == true else { return nil }
             return update.replica?[scope].beginBase()
         }
-        defer { snapshot.close() }
-        guard let draft else { throw KeychainFailure(.internalFault, during: "test") }
+        defer { held?.close() }
+        guard let draft, let snapshot = held else { throw KeychainFailure(.internalFault, during: "test") }
         var live: [Dot: SyncRecord] = [:]
         for dot in draft.live.keys { live[dot] = try snapshot.record(dot, in: scope) }
         let message = TestMessage(

@@ -129,15 +129,16 @@ extension Context {
     /// opened keys, and about device keys that were left behind.
     func changingKeys(
         of store: ItemStore, skippingDamaged skips: Bool = false,
-        _ body: (EpochOptions) throws(KeychainFailure) -> Int
+        _ body: (EpochOptions) throws(KeychainFailure) -> KeyChangeOutcome
     ) throws(CLIError) {
         noteDuration(of: store)
         let line = ProgressLine("sealing items again", on: console)
         defer { line.end() }
         let options = EpochOptions(skippingDamaged: skips) { line.show($0, of: $1) }
-        let count = try requesting(body(options))
+        let outcome = try requesting(body(options))
         line.end()
-        noteSetAside(count)
+        noteSetAside(outcome.setAsideCount)
+        if let cause = outcome.pendingErasure { warnOfOldKeys(cause) }
         if let reason = store.keychain.reasonKeysAreNotShared() {
             console.note(
                 "valet: warning: the keychain is locked for other programs: "
@@ -149,6 +150,14 @@ extension Context {
             console.note("valet: warning: \(finding.message)\(place)")
             if let hint = finding.hint { console.hint(hint) }
         }
+    }
+
+    /// Warns that a change of keys is complete, but has not erased the old keys.
+    private func warnOfOldKeys(_ cause: KeychainFailure) {
+        console.note(
+            "valet: warning: the old keys are still on the disk, and open what was stored before: "
+                + Escaping.printable(cause.message))
+        console.hint(cause.hint ?? "the next change of an item erases them")
     }
 
     /// Warns how long other programs may be unable to write; only for 20,000 items or more.
@@ -169,9 +178,11 @@ extension Context {
         console.hint("store the missing secrets again")
     }
 
-    /// Reports `result`, and for which programs the keychain is unlocked now.
-    func noteLockState(_ result: String, of store: ItemStore) throws(CLIError) {
-        let status = try requesting(store.keychain.status())
+    /// Reports `result`, and for which programs the keychain is unlocked now, if that can be read.
+    func noteLockState(_ result: String, of store: ItemStore) {
+        guard let status = try? store.keychain.status() else {
+            return console.note("valet: \(result)")
+        }
         switch (status.state, status.isUnlockedByProcess) {
         case (.unlocked, false): console.note("valet: \(result); the keychain is unlocked")
         case (_, true):

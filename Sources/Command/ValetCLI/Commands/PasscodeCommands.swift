@@ -69,7 +69,7 @@ enum PasscodeSetCommand {
             (epoch) throws(KeychainFailure) in
             try store.keychain.setPasscode(passcode, epoch)
         }
-        try context.noteLockState("the passcode is set", of: store)
+        context.noteLockState("the passcode is set", of: store)
         if !status.hasRecoveryKey {
             context.console.hint(
                 "'valet recovery create' makes a key that replaces a forgotten passcode")
@@ -126,7 +126,7 @@ enum PasscodeChangeCommand {
             (epoch) throws(KeychainFailure) in
             try store.keychain.changePasscode(old, to: new, epoch)
         }
-        try context.noteLockState("the passcode is changed", of: store)
+        context.noteLockState("the passcode is changed", of: store)
         return .success
     }
 }

@@ -192,7 +192,7 @@ struct RecoveryUseCommand {
         try context.console.requireConsent(
             to: "Recover the keychain?", isGiven: options.isAgreed)
         try recover(store, context)
-        try context.noteLockState("the keychain is recovered", of: store)
+        context.noteLockState("the keychain is recovered", of: store)
         guard self.place != nil else { return .success }
         let place = try requesting(store.keychain.status().deviceKeySource)
         if let requirement = place?.requirement(path: store.deviceKeyPath) {

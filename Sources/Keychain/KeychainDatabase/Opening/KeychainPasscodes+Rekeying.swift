@@ -61,34 +61,38 @@ extension KeychainPasscodes {
 
     /// Makes the change that `plan` describes; `header` is the header it was prepared from.
     ///
-    /// - Returns: Whether the change was made; false, with nothing changed, if the keychain has
-    ///   changed since `header`.
+    /// - Returns: nil, with nothing changed, if the keychain has changed since `header`.
     /// - Throws: ``KeychainFailure``: `damaged`, with the number of damaged items; `timedOut`,
     ///   `diskFull`, `readOnly`, `authenticationFailed`, `keychainDamaged`. Then nothing has
     ///   changed.
     package func make(
-        _ plan: borrowing KeyChangePlan, after header: KeychainHeader, _ options: EpochOptions
-    ) throws(KeychainFailure) -> Bool {
+        _ plan: borrowing KeyChangePlan, after header: KeychainHeader, _ options: EpochOptions,
+        expecting expectedLoss: RowKinds? = nil
+    ) throws(KeychainFailure) -> KeyChangeOutcome? {
         try checkSpace()
         // Both a change and its rollback publish keys, so watchers have to look.
         defer { keychain.announceLockState() }
         let erasure = OldKeyErasure(keychain)
         var before: LockStatus?
+        var outcome = KeyChangeOutcome()
         let erase: (RowWriter) -> Void = { writer in
-            // The change is committed. Later writes erase what cannot be erased now.
             erasure.endChange()
-            _ = try? erasure.erase(writer)
+            do throws(KeychainFailure) {
+                try erasure.erase(writer)
+            } catch {
+                outcome.pendingErasure = error
+            }
         }
-        return try replaceKeys(
+        let isMade = try replaceKeys(
             of: header, afterCommit: erase
         ) { (writer) throws(KeychainFailure) in
             let new = try plan.successor(of: header)
             let opened = try new.unlock(with: plan.protector)
             let former = try plan.open(header)
             try translating(erasure.beginChange(), during: operation)
-            try seal(
+            outcome.setAsideCount = try seal(
                 from: (header, former.0, former.1), to: KeySet(new, opened, opened: nil), writer,
-                setsDamagedAside: options.skipsDamaged || plan.isRecovery, options)
+                setsDamagedAside: options.skipsDamaged || plan.isRecovery, expectedLoss, options)
             try translating(erasure.prepare(), during: operation)
             try translating(writeDeviceKey(of: plan), during: operation)
             before = header.lockStatus
@@ -97,12 +101,15 @@ extension KeychainPasscodes {
             erasure.endChange()
             if let before { try header.putBack(before) }
         }
+        return isMade ? outcome : nil
     }
 
+    /// - Returns: The number of damaged rows that were set aside.
     private func seal(
         from former: (header: KeychainHeader, keys: UnlockedKeybag, proof: PresenceProof),
-        to new: KeySet, _ writer: RowWriter, setsDamagedAside: Bool, _ options: EpochOptions
-    ) throws(KeychainFailure) {
+        to new: KeySet, _ writer: RowWriter, setsDamagedAside: Bool, _ expectedLoss: RowKinds?,
+        _ options: EpochOptions
+    ) throws(KeychainFailure) -> Int {
         let total = try translating(operation) { () throws(SystemError) in
             try writer.replaceKeybag(by: new.header)
             return try RowCount.rows(in: writer.connection)
@@ -112,7 +119,7 @@ extension KeychainPasscodes {
             rows: RowTransaction(
                 writer: writer, state: new.rows,
                 now: Moment(nanoseconds: WallClock.nanoseconds), operation: operation),
-            setsDamagedAside: setsDamagedAside
+            setsDamagedAside: setsDamagedAside, expectedLoss: expectedLoss
         ) { options.progress(min($0, total), total) }.run()
         guard setsDamagedAside || count == 0 else {
             let items = count == 1 ? "1 item is" : "\(count) items are"
@@ -121,6 +128,7 @@ extension KeychainPasscodes {
                 hint: "`valet doctor` says more; `--skip-damaged` sets damaged items aside for "
                     + "good")
         }
+        return count
     }
 
     /// Publishes the new keys beside the former ones, just before the commit, so that no reader is
@@ -182,7 +190,7 @@ extension KeychainPasscodes {
     /// keychain is still that of `header`.
     ///
     /// - Parameters:
-    ///   - afterCommit: Runs before any other process can write. Its failure undoes nothing.
+    ///   - afterCommit: Runs before any other process can write.
     ///   - onFailure: Runs if the transaction was not committed.
     /// - Returns: Whether the keychain was that of `header`.
     package func replaceKeys(
@@ -215,7 +223,6 @@ extension KeychainPasscodes {
             try? onFailure()
             throw error
         }
-        try pool.confirmCommit("change the keys")
         afterCommit(writer)
         _ = consume held
         return true

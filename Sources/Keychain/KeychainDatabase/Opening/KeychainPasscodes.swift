@@ -50,25 +50,13 @@ package struct KeychainPasscodes {
         return result
     }
 
-    /// Runs `body`, which relies on `header`. If it fails after another process has changed the
-    /// keys, the failure means nothing: the device key, and perhaps the passcode, are new.
-    ///
-    /// - Returns: The result of `body`; nil if it fails and the keychain has changed or was
-    ///   replaced.
-    package func unlessChanged<R>(
-        _ header: KeychainHeader, _ body: () throws(KeychainFailure) -> R?
-    ) throws(KeychainFailure) -> R? {
-        do {
-            return try body()
-        } catch {
-            if keychain.pool.isReplaced { return nil }
-            let failure = error.unlessOfKeybag(operation)
-            // A change of keys does not explain a timeout, and no time is left to look.
-            guard failure.code != .timedOut else { throw failure }
-            let now = try? keychain.readHeader(Deadline(after: timeLimit))
-            guard let now, now.settings != header.settings else { throw failure }
-            return nil
-        }
+    /// Whether the keys have changed since `header`, which may explain `failure` of a call that has
+    /// changed nothing.
+    package func haveChanged(since header: KeychainHeader, _ failure: KeychainFailure) -> Bool {
+        // A change of keys does not explain a timeout, and no time is left to look.
+        guard failure.code != .timedOut else { return false }
+        let now = try? keychain.readHeader(Deadline(after: timeLimit))
+        return now.map { $0.settings != header.settings } ?? false
     }
 
     /// Runs `body`, which tries a passcode. Waits before it throws `authenticationFailed`.
@@ -197,8 +185,7 @@ package struct KeychainPasscodes {
             settings, try change(header.keybag, settings.authenticatedBytes), at: header.location)
         let opened = try new.unlock(with: opener)
         var before: LockStatus?
-        let erasure = OldKeyErasure(keychain)
-        return try replaceKeys(of: header, afterCommit: erasure.eraseIfDue) {
+        return try replaceKeys(of: header, afterCommit: OldKeyErasure(keychain).eraseIfDue) {
             (writer) throws(KeychainFailure) in
             try translating(writer.replaceKeybag(by: new), during: operation)
             before = header.lockStatus
@@ -221,20 +208,6 @@ package struct KeychainPasscodes {
                     GROUP BY protection, flags & 768
                     """, on: store.connection
                 ) { row in kinds.allSatisfy { $0.contains(row) } }
-            }
-        }
-    }
-
-    /// The number of rows in quarantine, without those of the expected kinds.
-    package func quarantinedRowCount(but expected: RowKinds?) throws(KeychainFailure) -> Int {
-        try read { (store) throws(KeychainFailure) in
-            try translating(operation) { () throws(SystemError) in
-                try RowKinds.count(
-                    """
-                    SELECT protection, flags & 768, count(*) FROM quarantine
-                    GROUP BY protection, flags & 768
-                    """, on: store.connection
-                ) { row in expected?.contains(row) != true }
             }
         }
     }

@@ -78,31 +78,36 @@ struct OldKeyErasure {
         // If the marker cannot be checked now, a later write checks again.
         guard let isPending = try? keychain.isErasePending() else { return }
         guard isPending else { return keychain.nextErasure = .max }
-        // A write of an item keeps nobody waiting beyond its own deadline.
-        _ = try? erase(writer, before: writer.connection.deadline)
+        // A write of an item keeps nobody waiting beyond its own deadline. If this fails, the
+        // marker stays, which `valet status` shows.
+        try? erase(writer, before: writer.connection.deadline)
     }
 
     /// Erases the former keys.
     ///
     /// - Parameter end: When to give up waiting for readers, if that is earlier than usual.
-    /// - Returns: Whether nothing is left: false while a reader still uses the old rows.
-    /// - Throws: ``KeychainFailure``: `diskFull`, `inputOutput`; `incomplete` if
-    ///   the device key in use is missing, and then nothing is erased.
+    /// - Throws: ``KeychainFailure``: `timedOut` while a reader still uses the old rows;
+    ///   `diskFull`, `inputOutput`; `incomplete` if the device key in use is missing, and then
+    ///   nothing is erased.
     func erase(
         _ writer: RowWriter, before end: Deadline = .never
-    ) throws(KeychainFailure) -> Bool {
+    ) throws(KeychainFailure) {
         let header = try header(writer)
         guard header.settings.isWritable else {
             throw KeychainFailure(.newerFormat, during: Self.erasing, hint: "update this program")
         }
         try publishCurrent(header)
-        guard try translating(cutLog(writer, end), during: Self.erasing) else { return false }
+        guard try translating(cutLog(writer, end), during: Self.erasing) else {
+            throw KeychainFailure(
+                .timedOut, during: Self.erasing,
+                message: "another program is reading the keychain", path: pool.directory.path,
+                hint: "`valet doctor` names the program: end it, and then change an item")
+        }
         try tidyDeviceKeys(header)
         try translating(Self.erasing) { () throws(SystemError) in
             try pool.directory.remove(Self.markerName)
             try pool.directory.sync()
         }
-        return true
     }
 
     private func header(_ writer: RowWriter) throws(KeychainFailure) -> KeychainHeader {

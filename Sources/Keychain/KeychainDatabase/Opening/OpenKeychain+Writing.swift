@@ -11,14 +11,13 @@ extension OpenKeychain {
     ///
     /// - Parameters:
     ///   - batch: Runs other calls in the transaction; nil runs `body` alone.
-    ///   - afterCommit: Runs before any other process can write.
+    ///   - afterCommit: Runs after the commit, and before any other process can write.
     /// - Throws: Errors of `body`; ``KeychainFailure``: `timedOut`, also if the keychain was
-    ///   replaced; `readOnly`, `diskFull`, `newerFormat`. Then nothing has changed in the keychain
-    ///   at the path.
+    ///   replaced; `readOnly`, `diskFull`, `newerFormat`. Then nothing has changed.
     package func write<R>(
         _ call: StoreCall, leading batch: WriteBatch? = nil,
         _ body: (RowTransaction) throws(KeychainFailure) -> R,
-        afterCommit: (KeySet) throws(KeychainFailure) -> Void = { _ in }
+        afterCommit: (KeySet) -> Void = { _ in }
     ) throws(KeychainFailure) -> R {
         while true {
             let held = try lockForWriting(call)
@@ -46,7 +45,7 @@ extension OpenKeychain {
             try commit(transaction, writer, call)
             if let program = call.program { state.rows.remember(program) }
             batch?.acknowledge(state)
-            try afterCommit(state)
+            afterCommit(state)
             pool.tendLog(writer)
             OldKeyErasure(self).eraseIfDue(writer)
             _ = consume held
@@ -65,7 +64,6 @@ extension OpenKeychain {
         } catch {
             throw KeychainFailure(error, during: call.operation)
         }
-        try pool.confirmCommit(call.operation)
     }
 
     /// Takes the lock of writers.

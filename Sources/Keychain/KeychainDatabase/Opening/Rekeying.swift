@@ -23,6 +23,8 @@ struct Rekeying {
     let rows: RowTransaction
     /// Whether damaged rows are set aside. If false, they are only counted.
     let setsDamagedAside: Bool
+    /// Rows whose loss is expected. They do not count as damaged.
+    let expectedLoss: RowKinds?
     /// Called with the number of rows looked at.
     let progress: (Int) -> Void
 
@@ -32,8 +34,8 @@ struct Rekeying {
 
     /// Seals everything again.
     ///
-    /// - Returns: The number of rows that do not open. Unless these are set aside, a caller must
-    ///   not commit if the number is not 0.
+    /// - Returns: The number of rows that do not open, without those of ``expectedLoss``. Unless
+    ///   these are set aside, a caller must not commit if the number is not 0.
     func run() throws(KeychainFailure) -> Int {
         try translating(sealPrograms(), during: rows.operation)
         var (damagedCount, count) = (0, 0)
@@ -47,7 +49,9 @@ struct Rekeying {
         while let number = last {
             let batch = try translating(
                 nextRows(after: number, by: next), during: rows.operation)
-            for found in batch where try !sealAnew(found) { damagedCount += 1 }
+            for found in batch where try !sealAnew(found) {
+                damagedCount += isExpected(found) ? 0 : 1
+            }
             count += batch.count
             last = batch.last?.number
             progress(count)
@@ -97,6 +101,11 @@ struct Rekeying {
             try rows.moveSyncItem(row.header.itemClass, opened.content, from: former)
         }
         return true
+    }
+
+    private func isExpected(_ found: FoundRow) -> Bool {
+        guard case .row(let row) = found else { return false }
+        return expectedLoss?.contains(row.header) ?? false
     }
 
     /// Whether a row cannot exist without a passcode: it has the class

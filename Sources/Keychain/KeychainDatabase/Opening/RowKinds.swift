@@ -28,6 +28,14 @@ package struct RowKinds {
         let presence: Int64
     }
 
+    func contains(_ header: RowHeader) -> Bool {
+        contains(
+            Visible(
+                protection: Int64(header.protectionClass.rawValue),
+                presence: Int64(
+                    RowFlags(isSynchronizable: false, presence: header.flags.presence).rawValue)))
+    }
+
     func contains(_ row: Visible) -> Bool {
         classes.contains(row.protection) || presences.contains(row.presence)
     }

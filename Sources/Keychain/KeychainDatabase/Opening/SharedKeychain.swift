@@ -238,7 +238,6 @@ package struct CallAttempts: ~Copyable {
             throw keychain.reason(for: failure, call.deadline)
         }
         slot.drop(keychain)
-        guard !ConnectionPool.isUncertain(failure) else { throw failure }
         if let loss, call.fails(for: loss) { throw loss.failure(during: call.operation) }
         let replaced = KeychainFailure(
             SystemError(

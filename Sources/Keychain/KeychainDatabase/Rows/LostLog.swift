@@ -90,46 +90,4 @@ extension ConnectionPool {
         defer { giveBack(reader) }
         return try body(reader.connection)
     }
-
-    /// Throws unless the last commit is in the keychain at the path: otherwise other programs may
-    /// not find it. The caller holds the lock of writers.
-    ///
-    /// - Throws: ``KeychainFailure``: as ``replacement`` if the folder was replaced, so that the
-    ///   call can be repeated in the other one; `inputOutput` if the log was.
-    package func confirmCommit(_ operation: String) throws(KeychainFailure) {
-        let lost: String?
-        do {
-            lost = try partLostSinceCommit()
-        } catch {
-            throw KeychainFailure(error, during: operation)
-        }
-        guard let lost else { return }
-        throw KeychainFailure(
-            .inputOutput, during: operation, message: Self.uncertainty, path: lost,
-            hint: "check whether the change was made, and try again")
-    }
-
-    /// The path of the lost log or index; nil for none.
-    private func partLostSinceCommit() throws(SystemError) -> String? {
-        if let change = try directory.lastChange(), seenChange.withLock({ $0 }) == change {
-            return nil
-        }
-        guard try !isInPlace() else { return nil }
-        guard let files = logFiles.withLock({ $0 }),
-            try directory.isInPlace(KeychainFile.database, as: identity),
-            let part = try files.lost()
-        else { throw replacement }
-        // A program that has opened another index in between may not have found the commit in the
-        // log. With a new index, all programs find it.
-        if try !files.isIndexInPlace(), try files.isLogInPlace() { try files.removeIndex() }
-        return files.path(of: part)
-    }
-
-    /// Whether `failure` says that a change may or may not have been made.
-    package static func isUncertain(_ failure: KeychainFailure) -> Bool {
-        failure.message == uncertainty
-    }
-
-    private static let uncertainty =
-        "the file was removed or replaced during the change, which may be lost"
 }

@@ -22,13 +22,14 @@ extension ItemStore {
         passcode typed: borrowing SecretBytes
     ) throws(KeychainFailure) -> PresenceProof {
         let passcode = try Passcode(typed.withBytes { SecretBytes(copying: $0) })
-        return try changeKeys(Self.proving) { (keys, header) throws(KeychainFailure) in
+        return try changeKeys(Self.proving) {
+            (keys, header) throws(KeychainFailure) -> PresenceProof in
             try header.requirePasscode()
             let protector = try keys.protector(of: header, passcode)
             return try keys.countingWrongPasscodes { () throws(KeychainFailure) in
                 try header.proof(with: protector)
             }
-        }
+        } _: { (_, _, proof) in proof }
     }
 
     /// The proof of a user whose finger has just matched. The caller must verify the match, because

@@ -207,15 +207,20 @@ extension ItemStore {
         return try perform(call, body)
     }
 
-    /// Runs `body` with the keychain, and again if its keys were changed in between.
+    /// Prepares a change of the keychain's keys, and makes it; both again if another process has
+    /// changed the keys in between.
     ///
     /// - Parameters:
     ///   - isCreating: Whether to make a keychain that does not exist.
-    ///   - body: Returns nil if the keychain has changed since the header that it was given.
+    ///   - prepare: Stretches passcodes and asks a TPM, and changes nothing.
+    ///   - make: Takes the lock of writers. Returns nil, with nothing changed, if the keychain is
+    ///     no longer that of the header. Its errors are final.
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `timedOut`.
-    func changeKeys<R>(
+    func changeKeys<Prepared: ~Copyable, R>(
         _ operation: String, creating isCreating: Bool = false,
-        _ body: (KeychainPasscodes, KeychainHeader) throws(KeychainFailure) -> R?
+        preparing prepare: (KeychainPasscodes, KeychainHeader) throws(KeychainFailure) -> Prepared,
+        _ make: (KeychainPasscodes, KeychainHeader, consuming Prepared) throws(KeychainFailure)
+            -> R?
     ) throws(KeychainFailure) -> R {
         // The number of attempts is limited, because a program may change the keys each time.
         for _ in 0..<3 {
@@ -224,9 +229,15 @@ extension ItemStore {
             call.isCreating = isCreating
             let result: R? = try perform(call) { (keys) throws(KeychainFailure) in
                 let header = try keys.header()
-                return try keys.unlessChanged(header) { () throws(KeychainFailure) in
-                    try body(keys, header)
+                let prepared: Prepared
+                do throws(KeychainFailure) {
+                    prepared = try prepare(keys, header)
+                } catch {
+                    // After a change of keys, the device key and perhaps the passcode are new.
+                    guard keys.haveChanged(since: header, error) else { throw error }
+                    return nil
                 }
+                return try make(keys, header, prepared)
             }
             if let result { return result }
         }

@@ -8,17 +8,16 @@ internal import ValetSystem
 
 extension ItemStore {
     /// Runs `body` in one write transaction. After the commit, and before any other process writes,
-    /// opens a snapshot. Returns nil if there is no keychain.
+    /// opens a snapshot, which is nil if it cannot be opened. Returns nil if there is no keychain.
     package func writeRowsHoldingSnapshot<R>(
         _ operation: String, _ body: (RowTransaction) throws(KeychainFailure) -> R
-    ) throws(KeychainFailure) -> (R, HeldSnapshot)? {
+    ) throws(KeychainFailure) -> (R, HeldSnapshot?)? {
         let call = call(operation)
         return try attempt(call) { (keychain) throws(KeychainFailure) in
             var snapshot: HeldSnapshot?
-            let result = try keychain.write(call, body) { (keys) throws(KeychainFailure) in
-                snapshot = try HeldSnapshot(keychain, of: slot, keys, call)
+            let result = try keychain.write(call, body) { keys in
+                snapshot = try? HeldSnapshot(keychain, of: slot, keys, call)
             }
-            guard let snapshot else { throw KeychainFailure(.internalFault, during: operation) }
             return (result, snapshot)
         }
     }

@@ -20,30 +20,21 @@ struct KeyChange {
     /// - Parameters:
     ///   - next: Describes the next epoch.
     ///   - open: Returns the protector or recovery key that opens the current epoch.
-    /// - Returns: The number of damaged rows that the change has moved into quarantine.
     func run(
         creating isCreating: Bool = false, to next: (KeychainHeader) -> NextEpoch,
         openedBy open: (KeychainPasscodes, KeychainHeader) throws(KeychainFailure) -> KeychainOpener
-    ) throws(KeychainFailure) -> Int {
-        let before = try quarantinedRowCount()
+    ) throws(KeychainFailure) -> KeyChangeOutcome {
         try store.changeKeys(operation, creating: isCreating) {
-            (keys, header) throws(KeychainFailure) -> Void? in
+            (keys, header) throws(KeychainFailure) -> KeyChangePlan in
             let moment = try keys.moment(of: header)
             var plan = try keys.plan(header, open(keys, header), to: next(header))
             plan.moment = moment
-            let isMade = try keys.countingWrongPasscodes { () throws(KeychainFailure) in
-                try keys.make(plan, after: header, options)
+            return plan
+        } _: { (keys, header, plan) throws(KeychainFailure) in
+            try keys.countingWrongPasscodes { () throws(KeychainFailure) in
+                try keys.make(plan, after: header, options, expecting: expectedLoss)
             }
-            return isMade ? () : nil
         }
-        // The change is committed: a count that fails does not make it fail.
-        return max(0, ((try? quarantinedRowCount()) ?? before) - before)
-    }
-
-    private func quarantinedRowCount() throws(KeychainFailure) -> Int {
-        try store.inspect(operation) { (keys) throws(KeychainFailure) in
-            try keys.quarantinedRowCount(but: expectedLoss)
-        } ?? 0
     }
 
     /// Removes published keys, which have no use without a passcode. The change is

@@ -11,14 +11,14 @@ internal import ValetSystem
 extension Keychain {
     /// Sets the first passcode and unlocks the keychain. Creates a keychain that does not exist.
     ///
-    /// - Returns: The number of damaged rows that were set aside.
+    /// - Returns: What the change has done besides.
     /// - Throws: ``KeychainFailure``: `duplicateItem` if a passcode is set; `damaged`, with the
     ///   number of damaged items and with nothing changed, unless `options` skip them; `diskFull`,
     ///   `timedOut`, `incomplete`, `keyUnavailable`.
     @discardableResult
     package func setPasscode(
         _ new: Passcode, _ options: EpochOptions = EpochOptions()
-    ) throws(KeychainFailure) -> Int {
+    ) throws(KeychainFailure) -> KeyChangeOutcome {
         let operation = "set the passcode"
         let next = NextEpoch(passcode: new, stretching: store.stretching, patience: store.timeLimit)
         let change = KeyChange(store: store, operation: operation, options: options)
@@ -37,35 +37,35 @@ extension Keychain {
 
     /// Changes the passcode and unlocks the keychain.
     ///
-    /// - Returns: The number of damaged rows that were set aside.
+    /// - Returns: What the change has done besides.
     /// - Throws: ``KeychainFailure``: `passcodeNotSet`, `authenticationFailed` for a wrong
     ///   passcode, and as ``setPasscode(_:_:)``.
     @discardableResult
     package func changePasscode(
         _ old: Passcode, to new: Passcode,
         _ options: EpochOptions = EpochOptions()
-    ) throws(KeychainFailure) -> Int {
+    ) throws(KeychainFailure) -> KeyChangeOutcome {
         let change = KeyChange(store: store, operation: "change the passcode", options: options)
         return try replacePasscode(old, by: new, change)
     }
 
     /// Removes the passcode, and with it every item that exists only with a passcode.
     ///
-    /// - Returns: The number of damaged rows that were set aside.
+    /// - Returns: What the change has done besides.
     /// - Throws: As ``changePasscode(_:to:_:)``.
     @discardableResult
     package func removePasscode(
         _ old: Passcode, _ options: EpochOptions = EpochOptions()
-    ) throws(KeychainFailure) -> Int {
+    ) throws(KeychainFailure) -> KeyChangeOutcome {
         let change = KeyChange(store: store, operation: "remove the passcode", options: options)
-        let count = try replacePasscode(old, by: nil, change)
+        let outcome = try replacePasscode(old, by: nil, change)
         change.removePublishedKeys()
-        return count
+        return outcome
     }
 
     private func replacePasscode(
         _ old: Passcode, by new: Passcode?, _ change: KeyChange
-    ) throws(KeychainFailure) -> Int {
+    ) throws(KeychainFailure) -> KeyChangeOutcome {
         let next = NextEpoch(passcode: new, stretching: store.stretching, patience: store.timeLimit)
         return try change.run(to: { _ in next }) {
             (keys, header) throws(KeychainFailure) in
@@ -86,7 +86,7 @@ extension Keychain {
     ///   - place: The new source of the device secret; nil keeps the current one.
     ///   - pcrs: For a move to a TPM, the PCRs that must have their present values before the TPM
     ///     releases the device secret; nil for none.
-    /// - Returns: The number of damaged rows that were set aside.
+    /// - Returns: What the change has done besides.
     /// - Throws: ``KeychainFailure``: `invalidRequest` for a PCR above 23, or without a TPM;
     ///   `interactionNotAllowed` if a passcode is needed, `authenticationFailed` for a wrong one;
     ///   and as ``setPasscode(_:_:)``.
@@ -95,7 +95,7 @@ extension Keychain {
         _ passcode: Passcode?, revokingRecoveryKey: Bool = false,
         movingDeviceKeyTo place: DeviceKeySource? = nil, boundTo pcrs: [Int]? = nil,
         _ options: EpochOptions = EpochOptions()
-    ) throws(KeychainFailure) -> Int {
+    ) throws(KeychainFailure) -> KeyChangeOutcome {
         let registers = try NextEpoch.registers(pcrs, at: place)
         let change = KeyChange(store: store, operation: Self.rotating, options: options)
         return try change.run { header in

@@ -29,9 +29,10 @@ extension Keychain {
     ) throws(KeychainFailure) -> SecretBytes {
         let key = RecoveryKey.random()
         try store.changeKeys(Self.adding, creating: true) {
-            (keys, header) throws(KeychainFailure) -> Void? in
+            (keys, header) throws(KeychainFailure) -> Protector in
             try check(header.keybag.recoveryPublicKey?.bytes)
-            let opener = try keys.protector(of: header, passcode)
+            return try keys.protector(of: header, passcode)
+        } _: { (keys, header, opener) throws(KeychainFailure) -> Void? in
             let isAdded = try keys.countingWrongPasscodes { () throws(KeychainFailure) in
                 try keys.replaceKeybag(of: header, openedBy: opener) {
                     (keybag, settings) throws(KeychainFailure) in
@@ -77,13 +78,13 @@ extension Keychain {
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain;
     ///   `authenticationFailed` for a mistyped text, or the key of another keychain;
     ///   `keyUnavailable` if the source has no device secret; `diskFull`, `timedOut`.
-    /// - Returns: The number of rows set aside because they are damaged.
+    /// - Returns: What the recovery has done besides. Lost rows do not count as damaged:
     ///   ``itemsLostByRecovery(settingPasscode:)`` counts the lost ones.
     @discardableResult
     package func recover(
         with text: borrowing SecretBytes, settingPasscode new: Passcode?,
         deviceKeyFrom place: DeviceKeySource? = nil, _ options: EpochOptions = EpochOptions()
-    ) throws(KeychainFailure) -> Int {
+    ) throws(KeychainFailure) -> KeyChangeOutcome {
         let expected = try store.workOnKeys(Self.recovering) { (keys) throws(KeychainFailure) in
             RowKinds.lostByRecovery(
                 hasDeviceKey: try keys.deviceSecretAtHand(keys.header()) != nil,
@@ -92,7 +93,7 @@ extension Keychain {
         let change = KeyChange(
             store: store, operation: Self.recovering, options: options, expectedLoss: expected)
         let registers = try NextEpoch.registers(nil, at: place)
-        let count = try change.run { header in
+        let outcome = try change.run { header in
             var next = NextEpoch(
                 passcode: new, stretching: store.stretching, patience: store.timeLimit)
             // The TPM may be lost, so the new key goes to a file.
@@ -108,7 +109,7 @@ extension Keychain {
             return .recovery(RecoveryProtector(key, deviceSecret: secret))
         }
         if new == nil { change.removePublishedKeys() }
-        return count
+        return outcome
     }
 }
 

@@ -86,14 +86,14 @@ private struct IndexRepairer {
         if repair != nil {
             try translating(
                 writer.connection.replaceContents(by: scratch), during: operation)
-            try pool.confirmCommit(operation)
             writer.hasRoomInLog = false
             writer.connection.deadline = Deadline(after: Self.patience)
             // The rebuilt database is safe in the log, so a failed checkpoint does no harm: the
             // next writer repeats it.
             _ = try? writer.connection.checkpoint(.truncate)
         }
-        try translating(scratch.close(), during: operation)
+        // A scratch database that stays open or is left over does no harm.
+        try? scratch.close()
         _ = consume held
         return repair
     }

@@ -26,9 +26,10 @@ extension Keychain {
     ) throws(KeychainFailure) {
         let operation = "store the secrets of sync"
         try store.changeKeys(operation, creating: true) {
-            (keys, header) throws(KeychainFailure) -> Void? in
-            let opener = try keys.protector(of: header, passcode)
-            return try keys.replaceOnlyKeybag(of: header, openedBy: opener) {
+            (keys, header) throws(KeychainFailure) -> Protector in
+            try keys.protector(of: header, passcode)
+        } _: { (keys, header, opener) throws(KeychainFailure) -> Void? in
+            try keys.replaceOnlyKeybag(of: header, openedBy: opener) {
                 (keybag, settings) throws(KeychainFailure) in
                 try keybag.settingSyncSecrets(first, unlocked, with: opener, settings: settings)
             }
@@ -44,9 +45,11 @@ extension Keychain {
         passcode: Passcode?
     ) throws(KeychainFailure) {
         let operation = "delete the secrets of sync"
-        try store.changeKeys(operation) { (keys, header) throws(KeychainFailure) -> Void? in
-            let opener = try keys.protector(of: header, passcode)
-            return try keys.replaceOnlyKeybag(of: header, openedBy: opener) {
+        try store.changeKeys(operation) {
+            (keys, header) throws(KeychainFailure) -> Protector in
+            try keys.protector(of: header, passcode)
+        } _: { (keys, header, opener) throws(KeychainFailure) -> Void? in
+            try keys.replaceOnlyKeybag(of: header, openedBy: opener) {
                 (keybag, settings) throws(KeychainFailure) in
                 try keybag.removingSyncSecrets(with: opener, settings: settings)
             }

@@ -24,20 +24,30 @@ extension Keychain {
     package func unlock(
         _ passcode: Passcode, for duration: Duration? = nil, autoLock idle: Duration? = nil
     ) throws(KeychainFailure) {
-        try store.changeKeys(Self.unlocking) { (keys, header) throws(KeychainFailure) -> Void? in
-            guard header.lockState != nil else { return () }
+        try store.changeKeys(Self.unlocking) {
+            (keys, header) throws(KeychainFailure) -> PreparedUnlock? in
+            guard header.lockState != nil else { return nil }
             let moment = try keys.moment(of: header)
-            let protector = try keys.protector(of: header, passcode)
-            let deadline = keys.deadline
+            return PreparedUnlock(
+                protector: try keys.protector(of: header, passcode), moment: moment)
+        } _: { (keys, header, prepared) throws(KeychainFailure) -> Void? in
+            // Without a passcode, nothing is locked.
+            guard let prepared else { return () }
             let limits = UnlockLimits(
                 end: duration.map { BootTime.now.advanced(by: $0) }, idle: idle)
             let isPublished = try keys.countingWrongPasscodes { () throws(KeychainFailure) in
                 try keys.publish(
-                    header, openedBy: protector, within: limits, since: moment, deadline)
+                    header, openedBy: prepared.protector, within: limits, since: prepared.moment,
+                    keys.deadline)
             }
-            guard isPublished else { return nil }
-            return ()
+            return isPublished ? () : nil
         }
+    }
+
+    private struct PreparedUnlock: ~Copyable {
+        let protector: Protector
+        /// A moment before the passcode was checked: a lock since then wins.
+        let moment: LockMoment?
     }
 
     /// Unlocks the keychain for this process alone, wherever opened keys are kept otherwise.

@@ -106,20 +106,20 @@ package final class SyncedKeychain {
     }
 
     /// Like ``update(_:_:)``, for a `body` that begins a base. Also takes a snapshot, after the
-    /// commit and before any other process writes.
+    /// commit and before any other process writes; it is nil if it cannot be opened.
     ///
-    /// - Throws: As ``update(_:_:)``. An error after the commit leaves the base open:
-    ///   ``ScopeReplica/abandonBase()``.
+    /// - Throws: As ``update(_:_:)``.
     package func updateBeginningBase<R>(
         _ operation: String, _ body: (SyncUpdate) throws(KeychainFailure) -> R
-    ) throws(KeychainFailure) -> (R, HeldSnapshot) {
+    ) throws(KeychainFailure) -> (R, HeldSnapshot?) {
         while true {
             let written = try store.writeRowsHoldingSnapshot(operation) {
                 (rows) throws(KeychainFailure) in
                 try run(rows, body)
             }
-            guard let result = try keep(written?.0, operation), let held = written?.1 else {
-                written?.1.close()
+            let held = written?.1
+            guard let result = try keep(written?.0, operation) else {
+                held?.close()
                 continue
             }
             return (result, held)

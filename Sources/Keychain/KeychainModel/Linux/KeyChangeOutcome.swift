@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a change of keys has done besides. The change itself is complete.
+package struct KeyChangeOutcome: Sendable {
+    /// The number of damaged rows that were set aside.
+    package var setAsideCount = 0
+    /// Why old keys may still be on the disk; nil if they are erased. The next write tries again.
+    package var pendingErasure: KeychainFailure?
+
+    /// The outcome of a change that has set this number of damaged rows aside.
+    package init(setAsideCount: Int = 0) { self.setAsideCount = setAsideCount }
+}
