@@ -225,28 +225,6 @@ static inline void valet_remove_held_file(struct valet_held_files *held, int num
     }
 }
 
-/* The folder that `path` leads to, no link itself, and when a name in it last changed. Returns 0 or
-   -1. Its times may be asked for: a write into one of its files does not change them. */
-static inline int valet_read_folder_change(
-    const char *path, struct valet_file_status *status, int64_t *seconds, uint32_t *nanoseconds) {
-    struct statx facts;
-    struct stat old;
-    unsigned int mask = STATX_TYPE | STATX_INO | STATX_CTIME;
-    if (syscall(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, mask, &facts) == 0) {
-        status->device = makedev(facts.stx_dev_major, facts.stx_dev_minor);
-        status->inode = facts.stx_ino;
-        *seconds = facts.stx_ctime.tv_sec;
-        *nanoseconds = facts.stx_ctime.tv_nsec;
-        return 0;
-    }
-    if ((errno != EPERM && errno != ENOSYS) || lstat(path, &old) != 0) return -1;
-    status->device = old.st_dev;
-    status->inode = old.st_ino;
-    *seconds = old.st_ctim.tv_sec;
-    *nanoseconds = (uint32_t)old.st_ctim.tv_nsec;
-    return 0;
-}
-
 /* `struct statfs` has the name of its function, and a field whose width differs by machine. */
 static inline int valet_read_file_system(
     int file, uint32_t *magic, uint64_t *flags, int64_t *block_byte_count) {

@@ -41,12 +41,13 @@ extension Connection {
                     .busy, during: "open the database", path: directory.path(of: name))
             }
             defer { shared.endOpening() }
-            let known = try Self.knownLog(of: name, in: directory, for: access, deadline)
+            let log = try directory.check(file: name + LogFiles.Part.log.rawValue)
+            let index = try directory.check(file: name + LogFiles.Part.index.rawValue)
             try self.init(
                 existing: name, in: directory, for: access, deadline: deadline,
-                isImmutable: try Self.isImmutable(name, in: directory, known.log, known.index))
+                isImmutable: try Self.isImmutable(name, in: directory, log, index))
             do throws(SystemError) {
-                try finishOpening(of: name, in: directory, as: file, for: access, known)
+                try finishOpening(of: name, in: directory, as: file, for: access)
                 try share(shared, in: directory)
             } catch {
                 // Close it before `endOpening`: another thread must not be given its files.
@@ -75,8 +76,7 @@ extension Connection {
     }
 
     private func finishOpening(
-        of name: String, in directory: PrivateDirectory, as file: FileIdentity, for access: Access,
-        _ known: KnownLog
+        of name: String, in directory: PrivateDirectory, as file: FileIdentity, for access: Access
     ) throws(SystemError) {
         do throws(SystemError) {
             try configure()
@@ -88,13 +88,13 @@ extension Connection {
         }
         // Checked only now, because SQLite opens the log and its index by path at its first read.
         try checkPlace(of: name, in: directory, as: file)
-        try noteLog(of: name, in: directory, known: known)
+        try noteLog(of: name, in: directory)
         try checkLog()
     }
 
     /// The first read writes to the index of the log. If the blocks of the file system are smaller
     /// than pages of memory, the index has no room of its own yet, and on a full disk that write
-    /// would end the process. ``noteLog(of:in:known:)`` gives it room afterwards.
+    /// would end the process. ``noteLog(of:in:)`` gives it room afterwards.
     private static func checkRoomForIndex(
         of name: String, in directory: PrivateDirectory
     ) throws(SystemError) {
@@ -183,69 +183,16 @@ extension Connection {
         try directory.checkPlace(of: name, as: file)
     }
 
-    /// The log and its index before an opening; the last change of the folder if both are there.
-    private typealias KnownLog = (log: FileIdentity?, index: FileIdentity?, change: FolderChange?)
-
-    /// Lets SQLite make missing files, and closes them again: nobody can know which files such an
-    /// opening has made. Other programs may have removed them, and made new ones, before they are
-    /// checked.
-    private static func knownLog(
-        of name: String, in directory: PrivateDirectory, for access: Access, _ deadline: Deadline
-    ) throws(SystemError) -> KnownLog {
-        let parts = [LogFiles.Part.log, .index].map { name + $0.rawValue }
-        let before = (try directory.check(file: parts[0]), try directory.check(file: parts[1]))
-        if access == .readWrite, before.0 == nil || before.1 == nil {
-            let maker = try Connection(
-                existing: name, in: directory, for: access, deadline: deadline, isImmutable: false)
-            try maker.configure()
-            let hasLog = unsafe valet_sqlite3_has_log(try maker.openDatabase("open the log")) != 0
-            try maker.close()
-            // A copy for inspection has none.
-            guard hasLog else { return (nil, nil, nil) }
-        }
-        let log = try directory.check(file: parts[0])
-        let index = try directory.check(file: parts[1])
-        guard log != nil, index != nil else {
-            guard access != .readWrite else { throw directory.replacement }
-            return (log, index, nil)
-        }
-        return (log, index, try pastChange(of: directory, deadline))
-    }
-
-    /// The last change of the folder. Waits until the next change is sure to have another time,
-    /// which takes some milliseconds after a change.
-    private static func pastChange(
-        of directory: PrivateDirectory, _ deadline: Deadline
-    ) throws(SystemError) -> FolderChange {
-        while let change = try directory.lastChange() {
-            if change.isPast { return change }
-            guard deadline.sleep(atMost: pause) else { break }
-        }
-        throw directory.replacement
-    }
-
-    /// In nanoseconds.
-    private static let pause: Int64 = 1_000_000
-
-    /// Remembers which log and index SQLite has opened. SQLite finds them by path. If the path
-    /// leads to the same files before and after, in a folder that was not moved in between, SQLite
-    /// has opened those.
-    private func noteLog(
-        of name: String, in directory: PrivateDirectory,
-        known: KnownLog
-    ) throws(SystemError) {
+    /// Remembers which log and index SQLite has opened. It finds them by path, and does not tell.
+    /// The folder may have been replaced, and put back, at that moment. So descriptors of this
+    /// process have to lead to the files that are in the folder now.
+    private func noteLog(of name: String, in directory: PrivateDirectory) throws(SystemError) {
         guard unsafe valet_sqlite3_has_log(try openDatabase("open the log")) != 0 else { return }
         logIdentity = try directory.check(file: name + LogFiles.Part.log.rawValue)
         indexIdentity = try directory.check(file: name + LogFiles.Part.index.rawValue)
-        for (before, now) in [(known.log, logIdentity), (known.index, indexIdentity)] {
-            // SQLite creates missing files, unless the file system is read-only.
-            guard let now else {
-                guard directory.isReadOnly, before == nil else { throw directory.replacement }
-                continue
-            }
-            guard before?.isSameFile(as: now) != false else { throw directory.replacement }
-        }
-        if let change = known.change, try directory.lastChange() != change {
+        let files = [logIdentity, indexIdentity].compactMap(\.self)
+        // SQLite makes missing files, unless the file system is read-only.
+        guard files.count == 2 || directory.isReadOnly, FileDescriptor.areOpen(files) else {
             throw directory.replacement
         }
         if directory.hasSmallBlocks, !directory.isReadOnly { try LogIndex(of: self)?.reserve() }

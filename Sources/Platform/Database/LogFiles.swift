@@ -7,7 +7,7 @@ package import ValetSystem
 /// SQLite opens them by their paths once, and never looks there again. If somebody removes or
 /// replaces one of them, this process and those that open the database later have different files,
 /// and each overwrites or never sees what the other commits
-/// (docs/decisions/0047-replaced-folders.md).
+/// (docs/decisions/0047-replaced-folders.md). What changes files needs the lock of writers.
 package final class LogFiles: Sendable {
     /// One of the two files.
     package enum Part: String, Sendable {
@@ -15,8 +15,6 @@ package final class LogFiles: Sendable {
         /// The log's index.
         case index = "-shm"
     }
-
-    private static let attemptCount = 4
 
     private let directory: PrivateDirectory
     private let name: String
@@ -44,23 +42,6 @@ package final class LogFiles: Sendable {
             && other.indexIdentity?.isSameFile(as: index) == true
     }
 
-    /// Which of the two is no longer in its place, or is shorter than it was; nil if both are in
-    /// order. Two system calls.
-    ///
-    /// - Throws: The codes of ``PrivateDirectory/identity(of:)``.
-    package func lost() throws(SystemError) -> Part? {
-        guard try isIndexInPlace() else { return .index }
-        for _ in 0..<Self.attemptCount {
-            let known = header?.header
-            let byteCount = try logByteCount()
-            guard let byteCount else { return .log }
-            guard let known, byteCount < Self.byteCount(of: known) else { return nil }
-            // Another process may have emptied the log since: then the index has changed.
-            if header?.isAt(known) == true { return .log }
-        }
-        return nil
-    }
-
     /// Whether the index is in its place, and not shorter than before. One system call.
     ///
     /// If the index was truncated, touching its memory would end the process.
@@ -75,18 +56,16 @@ package final class LogFiles: Sendable {
         return found.isSameFile(as: index) && found.byteCount < index.byteCount
     }
 
-    /// Whether the log is in its place, whatever its length.
-    package func isLogInPlace() throws(SystemError) -> Bool {
-        try logByteCount() != nil
-    }
-
-    /// Whether another log at the path can be the log that the index describes. True also if the
-    /// index describes an empty log. Only for an index that is in its place.
-    package func fitsLogAtPath() throws(SystemError) -> Bool {
-        let byteCount = header.map { Self.byteCount(of: $0.header) } ?? 0
-        guard byteCount > 0 else { return true }
-        guard let found = try find(.log), !found.isSameFile(as: log) else { return false }
-        return found.byteCount >= byteCount
+    /// Whether the log is in its place. One system call.
+    ///
+    /// - Parameter isWhole: Whether it must also be as long as the index says: only for callers
+    ///   that hold the lock of writers, because a checkpoint may shorten it.
+    package func isLogInPlace(whole isWhole: Bool) throws(SystemError) -> Bool {
+        guard let found = try find(.log), found.isSameFile(as: log) else { return false }
+        guard isWhole, let frameCount = header?.header.frameCount, frameCount > 0 else {
+            return true
+        }
+        return found.byteCount >= LogFormat.offset(ofFrame: frameCount)
     }
 
     /// Whether the log has changes that no checkpoint has written to the database file. Only for an
@@ -94,8 +73,7 @@ package final class LogFiles: Sendable {
     package var hasChangesOfItsOwn: Bool { header?.hasChangesOfItsOwn ?? true }
 
     /// Removes another log from the path, unless it is empty: the next program that opens the
-    /// database would write its frames, which may be older, over newer pages. The caller holds the
-    /// lock file.
+    /// database would write its frames, which may be older, over newer pages.
     package func removeOtherLog() throws(SystemError) {
         guard let found = try find(.log), !found.isSameFile(as: log), found.byteCount > 0 else {
             return
@@ -105,7 +83,7 @@ package final class LogFiles: Sendable {
     }
 
     /// Removes the index at the path: every process then opens log and index anew, and builds the
-    /// new index from the log. The caller holds the lock file.
+    /// new index from the log.
     package func removeIndex() throws(SystemError) {
         do {
             try directory.remove(name + Part.index.rawValue)
@@ -115,16 +93,6 @@ package final class LogFiles: Sendable {
     }
 
     package func path(of part: Part) -> String { directory.path(of: name + part.rawValue) }
-
-    /// The least length of a log that `header` describes.
-    private static func byteCount(of header: LogIndex.Header) -> Int {
-        header.frameCount > 0 ? LogFormat.offset(ofFrame: header.frameCount) : 0
-    }
-
-    private func logByteCount() throws(SystemError) -> Int64? {
-        guard let found = try find(.log), found.isSameFile(as: log) else { return nil }
-        return found.byteCount
-    }
 
     private func find(_ part: Part) throws(SystemError) -> FileIdentity? {
         try directory.identity(of: name + part.rawValue)

@@ -307,6 +307,24 @@ extension FileDescriptor {
         }
     }
 
+    /// Whether descriptors of this process lead to all of `files`. Makes a system call for each
+    /// number up to the largest of these descriptors.
+    package static func areOpen(_ files: [FileIdentity]) -> Bool {
+        var missing = files
+        let end = Int32(clamping: min(sysconf(Int32(_SC_OPEN_MAX)), largestNumber))
+        var number: Int32 = 3
+        while !missing.isEmpty, number < end {
+            if let identity = FileStatus(open: number)?.identity {
+                missing.removeAll { $0.isSameFile(as: identity) }
+            }
+            number += 1
+        }
+        return missing.isEmpty
+    }
+
+    /// More descriptors than any program uses.
+    private static let largestNumber = 1 << 20
+
     /// Whether this process inherited `number`: all that it opens itself is closed on `exec`.
     package static func isInherited(_ number: Int32) -> Bool {
         let flags = fcntl(number, F_GETFD)

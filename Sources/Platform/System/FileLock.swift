@@ -20,15 +20,13 @@ package final class FileLock: @unchecked Sendable {
     private var identity: FileIdentity?
     /// When to check the descriptor again.
     private var nextCheck = Deadline(after: .zero)
-    /// The change of the folder since which the file is known to be in it.
-    private var seenChange: FolderChange?
 
     private static let operation = "lock"
     private static let checkInterval = Duration.milliseconds(100)
     /// About a tenth of a second of waiting.
     private static let attemptsBetweenLooks = 50
 
-    /// Remembers the file; the first ``acquire(before:inPlace:)`` opens it.
+    /// Remembers the file; the first ``acquire(before:)`` opens it.
     package init(_ name: String, in directory: PrivateDirectory) {
         self.directory = directory
         self.name = name
@@ -36,18 +34,17 @@ package final class FileLock: @unchecked Sendable {
 
     /// Waits for the lock; costs about 1 µs when it is free.
     ///
-    /// - Parameter inPlace: Whether the folder must still be where it was opened; false for closing
-    ///   files in it.
+    /// A holder of the lock looks whether the folder is still where it was opened. That the file is
+    /// still in the folder is checked ten times a second.
+    ///
     /// - Returns: The lock. Dropping it releases it.
     /// - Throws: ``SystemError``: `busy` at the deadline; `replaced`, `descriptorsClosed`,
     ///   `readOnly`, `diskFull`, what ``PrivateDirectory/check(file:)`` throws.
-    package func acquire(
-        before deadline: Deadline, inPlace: Bool = true
-    ) throws(SystemError) -> HeldLock {
+    package func acquire(before deadline: Deadline) throws(SystemError) -> HeldLock {
         guard queue.acquire(before: deadline) else { throw busy() }
         do {
-            let change = try lockFile(before: deadline, inPlace: inPlace)
-            return HeldLock(of: self, change)
+            try lockFile(before: deadline)
+            return HeldLock(of: self)
         } catch {
             unlock()
             queue.release()
@@ -69,7 +66,6 @@ package final class FileLock: @unchecked Sendable {
     /// Throws if other code has closed the descriptor. Its number may belong to another file by
     /// now.
     private func checkHandle() throws(SystemError) {
-        nextCheck = Deadline(after: Self.checkInterval)
         guard let identity, let fault = HeldDescriptor.fault(of: file, as: identity) else {
             return
         }
@@ -78,33 +74,25 @@ package final class FileLock: @unchecked Sendable {
         throw ClosedDescriptors.found(at: directory.path)
     }
 
-    /// - Returns: The last change of the folder at which its path led to it; nil if not `inPlace`.
-    private func lockFile(
-        before deadline: Deadline, inPlace: Bool
-    ) throws(SystemError) -> FolderChange? {
+    private func lockFile(before deadline: Deadline) throws(SystemError) {
         while true {
-            if file >= 0 {
-                if nextCheck.hasPassed { try checkHandle() }
-            } else {
+            let isKnown = file >= 0
+            if !isKnown {
                 // Make no file in a folder that was moved away.
-                if inPlace { try directory.checkPlace() }
-                try directory.checkHandle()
+                try directory.checkPlace()
                 try open()
             }
-            try lockDescription(before: deadline, inPlace: inPlace)
-            let change = inPlace ? try directory.lastChange() : nil
-            guard change != nil || !inPlace else { throw directory.replacement }
-            if let change, change == seenChange { return change }
-            if let identity, try directory.contains(name, as: identity) {
-                seenChange = change?.isPast == true ? change : nil
-                return change
-            }
+            try lockDescription(before: deadline)
+            guard !isKnown || nextCheck.hasPassed else { return }
+            try checkHandle()
+            nextCheck = Deadline(after: Self.checkInterval)
+            if let identity, try directory.contains(name, as: identity) { return }
             // Removed or replaced: a lock on the old file excludes no one.
             close(forgetFile())
         }
     }
 
-    private func lockDescription(before deadline: Deadline, inPlace: Bool) throws(SystemError) {
+    private func lockDescription(before deadline: Deadline) throws(SystemError) {
         var attempt = 0
         while valet_set_description_lock(file, 1) != 0 {
             guard [EAGAIN, EACCES, EINTR].contains(errno) else {
@@ -113,9 +101,7 @@ package final class FileLock: @unchecked Sendable {
                     errno: errno, during: Self.operation, path: directory.path(of: name))
             }
             // Do not wait for the lock of a folder that was moved away.
-            if inPlace, attempt % Self.attemptsBetweenLooks == 1 {
-                try directory.checkPlace()
-            }
+            if attempt % Self.attemptsBetweenLooks == 1 { try directory.checkPlace() }
             guard deadline.sleep(atMost: Backoff.pause(first: 20_000, attempt: attempt)) else {
                 throw busy()
             }
@@ -179,13 +165,8 @@ package final class FileLock: @unchecked Sendable {
 package struct HeldLock: ~Copyable, Sendable {
     private let lock: FileLock
     private let process = ProcessGeneration.current
-    /// The last change of the folder that the holder saw; nil if the folder may be anywhere.
-    package let change: FolderChange?
 
-    fileprivate init(of lock: FileLock, _ change: FolderChange?) {
-        self.lock = lock
-        self.change = change
-    }
+    fileprivate init(of lock: FileLock) { self.lock = lock }
 
     deinit {
         lock.release(by: process)

@@ -226,7 +226,7 @@ extension PrivateDirectory {
     ///   `cannotOpen`.
     package func isInPlace() throws(SystemError) -> Bool {
         try checkHandle()
-        return try lastChange() != nil
+        return try Self.thing(at: givenPath)?.isSameFile(as: identity) ?? false
     }
 
     /// Throws if other code has closed the handle. One system call.
@@ -239,32 +239,20 @@ extension PrivateDirectory {
         }
     }
 
-    /// When a name in the folder last changed; nil if its path does not lead to it. One system
-    /// call, which does not look at the handle.
-    ///
-    /// A caller that finds a file in its place when ``FolderChange/isPast`` is true of the last
-    /// change need not look again before there is another change.
-    package func lastChange() throws(SystemError) -> FolderChange? {
-        var status = valet_file_status()
-        var (seconds, nanoseconds): (Int64, UInt32) = (0, 0)
-        guard unsafe valet_read_folder_change(givenPath, &status, &seconds, &nanoseconds) == 0
-        else {
-            if errno == ENOENT || errno == ENOTDIR { return nil }
-            throw SystemError(errno: errno, during: "look for the folder", path: givenPath)
-        }
-        guard status.device == identity.device, status.inode == identity.inode else { return nil }
-        return FolderChange(seconds: seconds, nanoseconds: nanoseconds)
-    }
-
-    /// Whether the file `name` at that path still is `file`. Two system calls. Holders of an open
-    /// file call this before they rely on it.
+    /// Whether the path that the folder was opened by leads to `file`, by this name. One system
+    /// call, which does not look at the handle. A file of this library has no other name, so its
+    /// folder is the one that it was opened in.
     ///
     /// - Throws: The codes of ``isInPlace()`` and ``check(file:)``.
-    package func isInPlace(
-        _ name: String, as file: FileIdentity
-    ) throws(SystemError) -> Bool {
-        guard try lastChange() != nil else { return false }
-        return try contains(name, as: file)
+    package func leads(to name: String, as file: FileIdentity) throws(SystemError) -> Bool {
+        let path = givenPath + "/" + name
+        guard let status = FileStatus(at: path) else {
+            if errno == ENOENT || errno == ENOTDIR { return false }
+            throw SystemError(errno: errno, during: "look for a file", path: path)
+        }
+        guard status.identity.isSameFile(as: file) else { return false }
+        try FileRules.checkFile(status, of: owner, path: path, during: "check a file")
+        return true
     }
 
     /// Whether the handle leads to a folder with `file` under this name. One system call. The file
@@ -294,7 +282,7 @@ extension PrivateDirectory {
     ///
     /// - Throws: The codes of ``checkPlace()``.
     package func checkPlace(of name: String, as file: FileIdentity) throws(SystemError) {
-        guard try isInPlace(name, as: file),
+        guard try leads(to: name, as: file),
             try Self.thing(at: path(of: name))?.isSameFile(as: file) == true
         else { throw replacement }
     }
@@ -312,32 +300,10 @@ extension PrivateDirectory {
     }
 }
 
-/// When a name in a folder last changed: a file was made, renamed, replaced or removed.
-package struct FolderChange: Hashable, Sendable {
-    fileprivate let seconds: Int64
-    fileprivate let nanoseconds: UInt32
-
-    /// The clock of file systems ticks 100 times a second at least. Old ones keep whole seconds.
-    private static let tick: Int64 = 10_000_000
-    private static let second: Int64 = 1_000_000_000
-
-    /// Whether every later change has another time. False for at most two ticks.
-    package var isPast: Bool {
-        var now = timespec()
-        unsafe clock_gettime(CLOCK_REALTIME_COARSE, &now)
-        let seconds = Int64(now.tv_sec).subtractingReportingOverflow(seconds)
-        let isFar = seconds.overflow || !(-3...3).contains(seconds.partialValue)
-        // The clock may have been set since.
-        guard !isFar else { return true }
-        let age = seconds.partialValue * Self.second + Int64(now.tv_nsec) - Int64(nanoseconds)
-        return abs(age) > 2 * (nanoseconds == 0 ? Self.second : Self.tick)
-    }
-}
-
 /// Other code in this process has closed descriptors that are the keychain's: a daemon closes
 /// everything from 3 on, or a bug closes a number twice. The numbers may belong to other files by
 /// now, so that this process uses no keychain any more, and SQLite closes nothing
-/// (docs/decisions/0067-looks.md).
+/// (docs/decisions/0047-replaced-folders.md).
 package enum ClosedDescriptors {
     private static let wereFoundOnce = Atomic<Bool>(false)
 

@@ -104,6 +104,12 @@ extension SystemError.Code {
     package static let missing = Self("missing", "does not exist")
     /// The path now leads to another folder or file than the open one: open it again.
     package static let replaced = Self("replaced", "it was replaced while it was in use")
+    /// Another program has removed or replaced the log of the database, and with it changes that
+    /// no other file has.
+    package static let lostChanges = Self(
+        "lostChanges",
+        "the file was removed or replaced while it was in use; the last changes before that are "
+            + "lost")
     /// Other code in this process has closed descriptors of a keychain:
     /// ``ClosedDescriptors``.
     package static let descriptorsClosed = Self(

@@ -26,7 +26,7 @@ def calls(trace, command):
 
 @scenario
 def warm(world):
-    """A set of a program that runs makes at most 15 system calls, two of them looks at the path."""
+    """A set of a program that runs makes at most 15 system calls, three of them looks at files."""
     need("strace")
     trace = f"{world.folder}/trace"
     agent = world.agent(prefix=("strace", "-f", "-o", trace))
@@ -50,7 +50,7 @@ def warm(world):
     expect(len(fewest) <= SET_LIMIT, len(fewest), "system calls:", fewest)
     expect(sum(len(one) <= SET_LIMIT for one in counts) >= 8, [len(one) for one in counts])
     looks = fewest.count("statx") + fewest.count("newfstatat")
-    expect(looks == 3, "looks at the path and at the index:", looks)
+    expect(looks == 3, "looks at the database, the log and its index:", looks)
     expect(world.get("key", *AGENT_ITEMS) == "value-9-2", "the last value")
     print(f"a set makes {len(fewest)} system calls")
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The log or its index is removed or replaced while programs have the keychain open: nothing that
-was acknowledged is lost, or a call says so, and no program stays with a file that others do not
-have."""
+was acknowledged is lost in silence, and no program stays with a file that others do not have."""
 
 import itertools
 import os
@@ -14,7 +13,7 @@ from support import AGENT_ITEMS, EVERY_USER, expect, scenario
 # A read may be 100 ms behind; a busy machine needs some time for the next one.
 STALE = 0.15
 SUFFIXES = {"index": ["-shm"], "log": ["-wal"], "both": ["-shm", "-wal"]}
-WORDS = ("removed or replaced", "the log was removed")
+WORDS = ("removed or replaced", "the log was removed", "was replaced while it was in use")
 
 
 def put(path, contents):
@@ -140,11 +139,11 @@ WAYS = ("removed", "moved", "empty", "copied", "older")
 
 @scenario(users=EVERY_USER)
 def write_first(world):
-    """A write without the log or the index in its place fails in words and the next one works."""
+    """A write without the log or the index in its place goes on with those at the path."""
     def then(keys, agents):
         answer = agents[0].ask("set own x")
-        expect(answer.startswith("error"), "acknowledged:", answer)
-        keys.told(answer)
+        keys.note("own", answer)
+        expect(answer.startswith("ok") or "are lost" in answer, answer)
         agents[0].do("set next x")
         keys.values["next"] = "x"
     each(world, WAYS, then)
@@ -205,12 +204,11 @@ def cut(world):
 
 @scenario
 def cut_index(world):
-    """An index that was emptied while programs had it open costs one write and loses nothing."""
+    """An index that was emptied while programs had it open costs nothing and loses nothing."""
     keys, agents, _ = prepared(world)
     os.truncate(world.path("keychain.db-shm"), 0)
-    answer = agents[0].ask("set own x")
-    expect("changed nothing" in answer, answer)
-    agents[1].ask("set own x")
+    agents[0].do("set own x")
+    agents[1].do("set own x")
     settled(world, keys, agents, "end")
     expect(not keys.is_told, "lost")
 

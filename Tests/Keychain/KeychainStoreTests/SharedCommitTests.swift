@@ -220,23 +220,6 @@ import ValetTestValues
         #expect(try !store.contains(.exact("after"), for: caller))
     }
 
-    @Test func `Writes of a shared commit belong to the folder that is moved during it`() throws {
-        let (crowd, folder) = (try crowd(), keychain.folder)
-        defer { try? FileManager.default.removeItem(atPath: folder + ".away") }
-        try crowd.lead()
-        try crowd.set("a")
-        try crowd.write("b") { access in
-            try FileManager.default.moveItem(atPath: folder, toPath: folder + ".away")
-            _ = access
-        }
-        try crowd.set("c")
-        _ = try crowd.go()
-        #expect(crowd.failures == [:])
-        #expect(!FileManager.default.fileExists(atPath: folder))
-        try FileManager.default.moveItem(atPath: folder + ".away", toPath: folder)
-        #expect(try accounts() == ["a", "c", "old"])
-    }
-
     @Test(.needsMounts) func `A removal on a full disk does not fail with a larger write`() throws {
         let folder = try TestFolder()
         let mount = try Mount.memory(at: folder.path, byteCount: 1 << 20)

@@ -9,8 +9,8 @@ import ValetTestValues
 
 @testable import ValetDatabase
 
-/// docs/decisions/0067-looks.md: SQLite gives every connection of a process the index that the
-/// first one has opened.
+/// docs/decisions/0047-replaced-folders.md: SQLite gives every connection of a process the index
+/// that the first one has opened.
 @Suite struct `The log that the connections of a process share` {
     let folder: TestFolder
     let directory: PrivateDirectory

@@ -122,6 +122,7 @@ import ValetTestValues
     @Test func `A new lock file is locked after the old one was removed`() throws {
         _ = try lock.acquire(before: .immediately)
         folder.remove("keychain.lock")
+        Thread.sleep(forTimeInterval: 0.11)
         let held = try lock.acquire(before: .immediately)
         #expect(throws: SystemError.self) { try tryAnother() }
         _ = consume held
@@ -150,6 +151,7 @@ import ValetTestValues
     {
         _ = try lock.acquire(before: .immediately)
         folder.setMode(0o666, of: "keychain.lock")
+        Thread.sleep(forTimeInterval: 0.11)
         let error = #expect(throws: SystemError.self) {
             _ = try lock.acquire(before: .immediately)
         }

@@ -150,7 +150,9 @@ final class TestDevice {
             return update.replica?[scope].beginBase()
         }
         defer { held?.close() }
-        guard let draft, let snapshot = held else { throw KeychainFailure(.internalFault, during: "test") }
+        guard let draft, let snapshot = held else {
+            throw KeychainFailure(.internalFault, during: "test")
+        }
         var live: [Dot: SyncRecord] = [:]
         for dot in draft.live.keys { live[dot] = try snapshot.record(dot, in: scope) }
         let message = TestMessage(

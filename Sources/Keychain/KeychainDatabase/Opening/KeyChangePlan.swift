@@ -73,6 +73,8 @@ package struct KeyChangePlan: ~Copyable {
     let unlocks: Bool
     /// A moment before the passcode was checked: a lock since then wins.
     package var moment: LockMoment?
+    /// Rows whose loss is expected. They do not count as damaged.
+    package var expectedLoss: RowKinds?
 
     /// The header after the change, with the keybag of the next epoch.
     ///

@@ -66,8 +66,7 @@ extension KeychainPasscodes {
     ///   `diskFull`, `readOnly`, `authenticationFailed`, `keychainDamaged`. Then nothing has
     ///   changed.
     package func make(
-        _ plan: borrowing KeyChangePlan, after header: KeychainHeader, _ options: EpochOptions,
-        expecting expectedLoss: RowKinds? = nil
+        _ plan: borrowing KeyChangePlan, after header: KeychainHeader, _ options: EpochOptions
     ) throws(KeychainFailure) -> KeyChangeOutcome? {
         try checkSpace()
         // Both a change and its rollback publish keys, so watchers have to look.
@@ -92,7 +91,7 @@ extension KeychainPasscodes {
             try translating(erasure.beginChange(), during: operation)
             outcome.setAsideCount = try seal(
                 from: (header, former.0, former.1), to: KeySet(new, opened, opened: nil), writer,
-                setsDamagedAside: options.skipsDamaged || plan.isRecovery, expectedLoss, options)
+                plan, options)
             try translating(erasure.prepare(), during: operation)
             try translating(writeDeviceKey(of: plan), during: operation)
             before = header.lockStatus
@@ -107,9 +106,10 @@ extension KeychainPasscodes {
     /// - Returns: The number of damaged rows that were set aside.
     private func seal(
         from former: (header: KeychainHeader, keys: UnlockedKeybag, proof: PresenceProof),
-        to new: KeySet, _ writer: RowWriter, setsDamagedAside: Bool, _ expectedLoss: RowKinds?,
+        to new: KeySet, _ writer: RowWriter, _ plan: borrowing KeyChangePlan,
         _ options: EpochOptions
     ) throws(KeychainFailure) -> Int {
+        let setsDamagedAside = options.skipsDamaged || plan.isRecovery
         let total = try translating(operation) { () throws(SystemError) in
             try writer.replaceKeybag(by: new.header)
             return try RowCount.rows(in: writer.connection)
@@ -119,7 +119,7 @@ extension KeychainPasscodes {
             rows: RowTransaction(
                 writer: writer, state: new.rows,
                 now: Moment(nanoseconds: WallClock.nanoseconds), operation: operation),
-            setsDamagedAside: setsDamagedAside, expectedLoss: expectedLoss
+            setsDamagedAside: setsDamagedAside, expectedLoss: plan.expectedLoss
         ) { options.progress(min($0, total), total) }.run()
         guard setsDamagedAside || count == 0 else {
             let items = count == 1 ? "1 item is" : "\(count) items are"
@@ -212,7 +212,6 @@ extension KeychainPasscodes {
         do throws(KeychainFailure) {
             try body(writer)
             do {
-                try pool.checkPlace()
                 try pool.reserveRoom(writer)
                 try transaction.commit()
             } catch {

@@ -131,7 +131,7 @@ package struct KeychainPasscodes {
         // this process cannot take it; there, keys change only by a write through another mount.
         let pool = keychain.pool
         let held = try lock(before: deadline)
-        guard try translating(pool.isInPlace(), during: operation),
+        guard
             try keychain.readHeader(deadline, for: operation).settings == header.settings
         else { return false }
         try lockState.publish([header.published(opened)], within: limits, since: moment)
@@ -147,7 +147,7 @@ package struct KeychainPasscodes {
     private func lock(before deadline: Deadline) throws(KeychainFailure) -> HeldLock? {
         let pool = keychain.pool
         guard !pool.directory.isReadOnly else { return nil }
-        return try translating(pool.lock.acquire(before: deadline), during: operation)
+        return try translating(pool.lockForWriting(deadline), during: operation)
     }
 
     /// Removes the published keys of a keychain whose passcode was removed.

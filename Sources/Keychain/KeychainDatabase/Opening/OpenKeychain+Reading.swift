@@ -70,7 +70,7 @@ extension OpenKeychain {
 
     private func checkPlace(_ call: StoreCall) throws(KeychainFailure) {
         do throws(SystemError) {
-            guard try pool.wasInPlaceRecently() else { throw pool.replacement }
+            guard try pool.place.wasInPlaceRecently() else { throw pool.place.replacement }
         } catch {
             throw KeychainFailure(error, during: call.operation)
         }
@@ -122,8 +122,7 @@ extension OpenKeychain {
     /// the keys do not fit. Returns at once if another look is enough. Call it outside of
     /// transactions.
     ///
-    /// - Throws: ``KeychainFailure``: `timedOut`, also if the keychain was replaced; as
-    ///   ``unseal(_:_:)``.
+    /// - Throws: ``KeychainFailure``: `timedOut`; as ``unseal(_:_:)``.
     package func awaitChange(
         _ operation: String, _ deadline: Deadline, _ look: inout RepeatedLook
     ) throws(KeychainFailure) {
@@ -136,8 +135,6 @@ extension OpenKeychain {
         }
         look.sealed = nil
         try unseal(header, deadline)
-        // Asking the TPM takes long. Meanwhile the keychain may have been replaced.
-        try translating(pool.checkPlace(), during: operation)
     }
 
     /// Reads the header of the keychain, which needs no key.

@@ -222,9 +222,7 @@ package final class OpenKeychain: Sendable {
     /// The change itself is complete. Watchers also poll (``KeychainWatch``), so a missed
     /// notification does no harm.
     package func announceLockState() {
-        if !directory.isReadOnly, !pool.isReplaced {
-            try? directory.touch(KeychainFile.state)
-        }
+        if !directory.isReadOnly { try? directory.touch(KeychainFile.state) }
         KeychainWatch.wakeAll()
     }
 
@@ -248,8 +246,7 @@ package final class OpenKeychain: Sendable {
         let lockState = header.sharedLockState
         guard lockState.isShared, !directory.isReadOnly else { return }
         let opened = try header.unlock(with: protector)
-        let held = try translating(
-            pool.lock.acquire(before: .immediately), during: Self.opening)
+        let held = try translating(pool.lockForWriting(.immediately), during: Self.opening)
         let now = try readHeader(.immediately)
         if now.settings == header.settings {
             try lockState.publish([header.published(opened)], within: .none)

@@ -22,14 +22,6 @@ package struct StoreCall {
     package var program: ProgramRecord?
     /// Whether to create a keychain that does not exist.
     package var isCreating = false
-    /// Whether to repeat the call if the keychain was replaced during it: true for calls that read
-    /// or write items. A read may see the old keychain for another tenth of a second. All other
-    /// calls check at each attempt that the keychain is still in its place.
-    package var isRepeated = true
-    /// Whether the call writes items. Such a call fails if it finds that the keychain's log was
-    /// removed or replaced. Other calls fail only if changes are lost; otherwise they open the
-    /// keychain anew.
-    package var isWriting = false
     /// How many bytes of values the call writes, if it may share its commit with other calls.
     package var byteCount: Int?
     /// Whether a wrong setting of the process fails the call: false for a lock, which must work.
@@ -44,10 +36,6 @@ package struct StoreCall {
         self.deadline = deadline
         self.now = now
     }
-}
-
-extension StoreCall {
-    fileprivate func fails(for loss: LostLog) -> Bool { isWriting || loss.areChangesLost }
 }
 
 /// The open keychain of one process and one folder, opened by the first call that needs it.
@@ -145,17 +133,10 @@ package final class SharedKeychain: Sendable {
             hasCheckedSettings.store(true, ordering: .relaxed)
         }
         if let known = keychain.withLock({ $0 }) {
-            let pool = known.pool
-            let loss: LostLog?
-            do {
-                let isInPlace = try call.isRepeated ? pool.wasInPlaceRecently() : pool.isInPlace()
-                if isInPlace { return known }
-                loss = try pool.settleLostLog(call.deadline)
-            } catch {
-                throw KeychainFailure(error, during: call.operation)
-            }
-            drop(known)
-            if let loss, call.fails(for: loss) { throw loss.failure(during: call.operation) }
+            let isInPlace = try translating(
+                known.pool.place.wasInPlaceRecently(), during: call.operation)
+            if isInPlace { return known }
+            try leave(known, call)
         }
         let creation = KeychainCreation(call.location, call.deadline)
         let fresh = try call.isCreating ? creation.openOrCreate() : creation.open()
@@ -170,7 +151,7 @@ package final class SharedKeychain: Sendable {
     private func keep(_ fresh: OpenKeychain) throws(SystemError) -> OpenKeychain {
         while true {
             let known = keychain.withLock { $0 }
-            if let known, try known.pool.isInPlace() { return known }
+            if let known, try known.pool.place.look() == .inPlace { return known }
             let isKept = keychain.withLock { keychain in
                 guard keychain === known else { return false }
                 keychain = fresh
@@ -180,9 +161,22 @@ package final class SharedKeychain: Sendable {
         }
     }
 
-    /// Forgets a keychain that was replaced. Its files are closed once the last call that uses it
-    /// has ended.
-    fileprivate func drop(_ replaced: OpenKeychain) {
+    /// Forgets a keychain whose files are not in their place. They are closed once the last call
+    /// that uses them has ended.
+    ///
+    /// - Throws: ``KeychainFailure``: `inputOutput` if changes are lost; `timedOut` if the lock of
+    ///   writers is not free: then it is not forgotten yet.
+    fileprivate func leave(_ known: OpenKeychain, _ call: StoreCall) throws(KeychainFailure) {
+        do {
+            try known.pool.leave(call.deadline)
+        } catch {
+            if error.code == .lostChanges { drop(known) }
+            throw KeychainFailure(error, during: call.operation)
+        }
+        drop(known)
+    }
+
+    private func drop(_ replaced: OpenKeychain) {
         let dropped = keychain.withLock { keychain in
             guard keychain === replaced else { return OpenKeychain?.none }
             return keychain.take()
@@ -191,18 +185,16 @@ package final class SharedKeychain: Sendable {
     }
 }
 
-/// The attempts of one call: the loop of `ItemStore.attempt`.
+/// The attempts of one call, of which there are two at most: the loop of `ItemStore.attempt`.
 ///
-/// If an attempt fails because the keychain was replaced, its error says nothing about the keychain
-/// at the path. ``repeatUnlessFinal(_:)`` then drops the open keychain, and may repeat the call.
+/// A call that fails has changed nothing. If it fails because the keychain is not in its place any
+/// more, ``repeatUnlessFinal(_:)`` drops the open keychain and lets the call be made again, once.
 package struct CallAttempts: ~Copyable {
     private let slot: SharedKeychain
     private let call: StoreCall
     private let use: KeychainUse
     private var current: OpenKeychain?
-
-    /// The pause before opening the keychain at the path again, in nanoseconds.
-    private static let pause: Int64 = 200_000
+    private var isRepeated = false
 
     fileprivate init(_ slot: SharedKeychain, _ call: StoreCall, _ use: consuming KeychainUse) {
         self.slot = slot
@@ -217,40 +209,32 @@ package struct CallAttempts: ~Copyable {
         return current
     }
 
-    /// Returns if the call is to be repeated after a failed attempt, and throws otherwise.
+    /// Returns if the call is to be made again after a failed attempt, and throws otherwise.
     ///
     /// - Throws: The ``KeychainFailure`` of the call, if it is final.
-    package func repeatUnlessFinal(_ error: KeychainFailure) throws(KeychainFailure) {
-        let failure = error.unlessOfKeybag(call.operation).withUnlockAdvice
-        if let current { try judge(failure, of: current) } else { try wait(failure) }
-    }
-
-    private func judge(
-        _ failure: KeychainFailure, of keychain: OpenKeychain
+    package mutating func repeatUnlessFinal(
+        _ error: KeychainFailure
     ) throws(KeychainFailure) {
-        // An error from another program's file is not a failure of the keychain.
-        let loss = try translating(call.operation) { () throws(SystemError) in
-            try keychain.directory.checkHandle()
-            return try keychain.pool.settleLostLog(call.deadline)
+        let failure = error.unlessOfKeybag(call.operation).withUnlockAdvice
+        let isOfReplacement = try leaveIfReplaced(after: failure)
+        guard isOfReplacement, !isRepeated, !call.deadline.hasPassed else {
+            guard !isOfReplacement, let current else { throw failure }
+            throw current.reason(for: failure, call.deadline)
         }
-        let isOfAnother = loss != nil || failure.isOfReplacement || keychain.pool.isReplaced
-        guard isOfAnother else {
-            throw keychain.reason(for: failure, call.deadline)
-        }
-        slot.drop(keychain)
-        if let loss, call.fails(for: loss) { throw loss.failure(during: call.operation) }
-        let replaced = KeychainFailure(
-            SystemError(
-                .replaced, during: call.operation, path: call.location.folder, hint: "try again"),
-            during: call.operation)
-        guard call.isRepeated else { throw replaced }
-        try wait(replaced)
+        isRepeated = true
     }
 
-    private func wait(_ failure: KeychainFailure) throws(KeychainFailure) {
-        guard failure.isOfReplacement, call.deadline.sleep(atMost: Self.pause) else {
-            throw failure
+    /// - Returns: Whether the keychain that was used is not in its place any more.
+    private func leaveIfReplaced(after failure: KeychainFailure) throws(KeychainFailure) -> Bool {
+        guard let current else { return failure.isOfReplacement }
+        let isInPlace = try translating(call.operation) { () throws(SystemError) in
+            // An error from another program's file is not a failure of the keychain.
+            try current.directory.checkHandle()
+            return try current.pool.place.look() == .inPlace
         }
+        guard !isInPlace || failure.isOfReplacement else { return false }
+        try slot.leave(current, call)
+        return true
     }
 }
 

@@ -23,29 +23,19 @@ package enum KeychainFile {
 /// The connections of this process to one keychain: idle readers, one writer, and the writers' lock
 /// of all processes. ``OpenKeychain`` is the only user.
 package final class ConnectionPool: Sendable {
-    /// The path of the keychain's folder.
-    private let folder: String
     /// The opened folder of the keychain.
     package let directory: PrivateDirectory
     /// The lock of writers.
     package let lock: FileLock
-    let identity: FileIdentity
+    let place: KeychainPlace
     let readers = Lock<[RowConnection]>([])
     let writer = Lock<RowWriter?>(nil)
-    /// The log and its index; nil before the first connection has read.
-    let logFiles = Lock<LogFiles?>(nil)
     /// Whether the first connection has found the tables and the log to be sound.
     private let isChecked = Atomic<Bool>(false)
-    /// When the database was last seen in its place, on the monotonic clock.
-    private let lastLook = Atomic<Int64>(.min)
-    /// The change of the folder after which all files were last seen in it.
-    let seenChange = Lock<FolderChange?>(nil)
 
     package static let opening = "open the keychain"
     /// Idle connections beyond this number are closed.
     private static let keptReaderCount = 8
-    /// In nanoseconds: how long a read may still see a database that was replaced.
-    private static let lookInterval: Int64 = 100_000_000
     /// Replaying a log of this size takes about 1 ms.
     private static let longLogByteCount = 1 << 20
 
@@ -54,64 +44,13 @@ package final class ConnectionPool: Sendable {
         _ folder: String, _ directory: PrivateDirectory, _ identity: FileIdentity,
         _ lock: FileLock
     ) {
-        self.folder = folder
         self.directory = directory
-        self.identity = identity
         self.lock = lock
+        place = KeychainPlace(folder, directory, identity)
     }
 
     deinit {
         close()
-    }
-
-    // Whether the files are still the keychain's.
-
-    /// Whether the path of the keychain still leads to the database that is open, and to its log.
-    /// False after the folder or a folder above it was replaced, or after the log or its index was
-    /// removed or replaced. The next call then looks again at once. Costs five system calls.
-    ///
-    /// - Throws: The codes of ``PrivateDirectory/isInPlace()``.
-    package func isInPlace() throws(SystemError) -> Bool {
-        try directory.checkHandle()
-        if let change = try directory.lastChange(), try hasItsFiles(at: change) { return true }
-        lastLook.store(.min, ordering: .relaxed)
-        return false
-    }
-
-    /// Whether the folder, last changed at `change`, has the files.
-    private func hasItsFiles(at change: FolderChange) throws(SystemError) -> Bool {
-        guard try directory.contains(KeychainFile.database, as: identity), try hasItsLog() else {
-            return false
-        }
-        seenChange.withLock { $0 = change.isPast ? change : nil }
-        return true
-    }
-
-    private func hasItsLog() throws(SystemError) -> Bool {
-        try logFiles.withLock { $0 }?.lost() == nil
-    }
-
-    /// Like ``isInPlace()``, but looks at most ten times a second.
-    package func wasInPlaceRecently() throws(SystemError) -> Bool {
-        let (now, last) = (Deadline.now, lastLook.load(ordering: .relaxed))
-        guard last == .min || now - last > Self.lookInterval else { return true }
-        guard try isInPlace() else { return false }
-        // The time before the look: the database may be replaced right after it.
-        lastLook.store(now, ordering: .relaxed)
-        return true
-    }
-
-    /// Whether the keychain is known to have been replaced.
-    package var isReplaced: Bool { (try? isInPlace()) == false }
-
-    /// Refuses to go on if the keychain was replaced.
-    package func checkPlace() throws(SystemError) {
-        guard try isInPlace() else { throw replacement }
-    }
-
-    /// The error for a keychain that is no longer at its path.
-    package var replacement: SystemError {
-        SystemError(.replaced, during: "find the keychain", path: folder, hint: "try again")
     }
 
     // Reading.
@@ -123,7 +62,7 @@ package final class ConnectionPool: Sendable {
         _ deadline: Deadline, for operation: String = opening
     ) throws(KeychainFailure) -> RowConnection {
         let idle = readers.withLock { $0.popLast() }
-        let reader = if let idle { idle } else { try open(deadline, operation) }
+        let reader = if let idle { idle } else { try openReader(deadline, operation) }
         reader.connection.deadline = deadline
         return reader
     }
@@ -138,19 +77,15 @@ package final class ConnectionPool: Sendable {
     // Writing.
 
     /// Takes the writers' lock, and checks that the keychain is writable and in its place.
+    ///
+    /// - Throws: ``SystemError``: `busy` at the deadline, `readOnly`, `replaced`; the codes of
+    ///   ``KeychainPlace/look(underLock:)``.
     package func lockForWriting(_ deadline: Deadline) throws(SystemError) -> HeldLock {
         guard !directory.isReadOnly else {
             throw SystemError(.readOnly, during: "write", path: directory.path)
         }
-        // The folder may have been replaced while this call waited for the lock.
         let held = try lock.acquire(before: deadline)
-        // If the index was truncated, touching its memory would end the process.
-        let hasIndex = try logFiles.withLock { $0 }?.isIndexInPlace() ?? false
-        if hasIndex, seenChange.withLock({ $0 }) == held.change { return held }
-        guard let change = held.change, try hasItsFiles(at: change) else {
-            lastLook.store(.min, ordering: .relaxed)
-            throw replacement
-        }
+        guard try place.look(underLock: true) == .inPlace else { throw place.replacement }
         return held
     }
 
@@ -175,6 +110,18 @@ package final class ConnectionPool: Sendable {
         return new
     }
 
+    private func openReader(
+        _ deadline: Deadline, _ operation: String
+    ) throws(KeychainFailure) -> RowConnection {
+        let hasFiles = try translating(place.hasLogFiles(), during: operation)
+        guard !hasFiles, !directory.isReadOnly else { return try open(deadline, operation) }
+        let held = try translating(lock.acquire(before: deadline), during: operation)
+        let reader = try open(deadline, operation)
+        _ = consume held
+        return reader
+    }
+
+    /// Opens the database. The caller holds the lock of writers if the log or its index is missing.
     private func open(
         _ deadline: Deadline, _ operation: String
     ) throws(KeychainFailure) -> RowConnection {
@@ -189,24 +136,8 @@ package final class ConnectionPool: Sendable {
             try LogDamage(directory).check(connection, operation)
             isChecked.store(true, ordering: .relaxed)
         }
-        try translating(note(connection), during: operation)
-        // Opening has just seen all files in their places.
-        lastLook.store(start, ordering: .relaxed)
+        try translating(place.admit(connection, openedSince: start), during: operation)
         return RowConnection(connection)
-    }
-
-    /// Remembers the log and the index of the first connection. All other connections must use the
-    /// same.
-    private func note(_ connection: Connection) throws(SystemError) {
-        let files = try LogFiles(of: connection, KeychainFile.database, in: directory)
-        let areTheSame = logFiles.withLock { known in
-            guard let known else {
-                known = files
-                return true
-            }
-            return known.areThose(of: connection)
-        }
-        guard areTheSame else { throw replacement }
     }
 
     // Closing.
@@ -214,7 +145,7 @@ package final class ConnectionPool: Sendable {
     /// Whether the process can exit without ``close()``: it has only read, and the log needs no
     /// checkpoint.
     package var isClosedByExit: Bool {
-        writer.withLock { $0 == nil } && (try? wasInPlaceRecently()) == true && !hasLongLog
+        writer.withLock { $0 == nil } && (try? place.wasInPlaceRecently()) == true && !hasLongLog
     }
 
     /// Checkpoints the log and closes all connections; no call may be using them. Writes nothing
@@ -222,13 +153,13 @@ package final class ConnectionPool: Sendable {
     /// descriptors.
     package func close() {
         let isOpen = writer.withLock { $0 != nil } || readers.withLock { !$0.isEmpty }
-        guard isOpen || logFiles.withLock({ $0 != nil }) else { return }
+        guard isOpen || place.files != nil else { return }
         guard (try? directory.checkHandle()) != nil, !ClosedDescriptors.wereFound else { return }
-        _ = try? settleLostLog(.immediately)
+        if (try? place.look()) != .inPlace { try? leave(.immediately) }
         let idle = readers.withLock { $0.take() }
-        if let held = try? lock.acquire(before: .immediately, inPlace: false) {
+        if let held = try? lock.acquire(before: .immediately) {
             let writer = writer.withLock { $0.take() }
-            if (try? isInPlace()) == true,
+            if (try? place.look(underLock: true)) == .inPlace,
                 let last = writer?.connection ?? (hasLongLog ? idle.first?.connection : nil)
             {
                 last.deadline = .immediately
@@ -240,7 +171,7 @@ package final class ConnectionPool: Sendable {
         // Another process may hold the lock. Nothing is checkpointed then.
         try? writer.withLock { $0.take() }?.connection.close()
         for reader in idle { try? reader.connection.close() }
-        logFiles.withLock { $0 = nil }
+        place.forgetLog()
     }
 
     /// Checkpoints the log when the pool closes. If that fails, the next writer does it.
@@ -272,8 +203,7 @@ package final class ConnectionPool: Sendable {
         guard (try? directory.checkHandle()) != nil else { return false }
         let writers = writer.withLockIfAvailable { $0.take() }
         let idle = readers.withLockIfAvailable { $0.take() }
-        let files = logFiles.withLockIfAvailable { $0.take() }
-        guard let writers, let idle, files != nil else { return false }
+        guard let writers, let idle, place.forgetLog() else { return false }
         for store in idle + (writers.map { [$0.reading] } ?? []) {
             do {
                 try store.connection.close()
@@ -311,7 +241,7 @@ extension ConnectionPool {
         let now = Deadline.now
         writer.ampleSpace = writer.lastAmpleSpace
         writer.lastAmpleSpace = nil
-        if let last = writer.ampleSpace, now - last < Self.lookInterval { return }
+        if let last = writer.ampleSpace, now - last < KeychainPlace.lookInterval { return }
         let isTight = hasTightSpace
         writer.ampleSpace = isTight ? nil : now
         if isTight { _ = try? writer.connection.checkpoint(.passive) }

@@ -56,8 +56,8 @@ extension SystemError.Code {
     /// Whether the reason needs neither the step nor SQLite's code.
     fileprivate var saysEverything: Bool {
         switch self {
-        case .replaced, .descriptorsClosed, .damagedColumn, .damagedSeal, .damagedContent,
-            .lockedRow, .needsPerson, .needsPasscode, .damagedIndex:
+        case .replaced, .lostChanges, .descriptorsClosed, .damagedColumn, .damagedSeal,
+            .damagedContent, .lockedRow, .needsPerson, .needsPasscode, .damagedIndex:
             true
         default: false
         }
@@ -68,7 +68,7 @@ extension SystemError.Code {
         case .busy, .replaced: .timedOut
         case .diskFull: .diskFull
         case .readOnly: .readOnly
-        case .inputOutput, .cannotOpen, .missing, .descriptorsClosed: .inputOutput
+        case .inputOutput, .cannotOpen, .missing, .descriptorsClosed, .lostChanges: .inputOutput
         case .outOfMemory: .outOfMemory
         case .corrupt, .notADatabase, .schemaMismatch, .tooLarge, .damagedIndex: .keychainDamaged
         case .damagedColumn, .damagedSeal, .damagedContent: .damaged

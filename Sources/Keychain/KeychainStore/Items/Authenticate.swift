@@ -29,7 +29,9 @@ extension ItemStore {
             return try keys.countingWrongPasscodes { () throws(KeychainFailure) in
                 try header.proof(with: protector)
             }
-        } _: { (_, _, proof) in proof }
+        } _: { (_, _, proof) in
+            proof
+        }
     }
 
     /// The proof of a user whose finger has just matched. The caller must verify the match, because

@@ -124,8 +124,7 @@ package final class ItemStore: Sendable {
 }
 
 /// The ways into the keychain. Each opens it, waits, translates errors and checks the level that
-/// this process requires. If the keychain is replaced during a call, the call is repeated, except
-/// for work on keys.
+/// this process requires. If the keychain is replaced during a call, the call is made again, once.
 extension ItemStore {
     /// Runs `body` in one read transaction; nil if there is no keychain.
     package func readRows<R>(
@@ -176,7 +175,6 @@ extension ItemStore {
         var call = call(operation)
         call.program = caller?.program
         call.isCreating = isCreating
-        call.isWriting = true
         if isCreating { try checkLevelOfNew(operation) }
         return call
     }
@@ -192,7 +190,7 @@ extension ItemStore {
         }
     }
 
-    /// Runs `body` with the keychain itself, once. Each of its steps has a deadline of its own,
+    /// Runs `body` with the keychain itself. Each of its steps has a deadline of its own,
     /// because stretching a passcode and asking a TPM take long.
     ///
     /// - Parameter checksSettings: False for a lock, which ignores the settings of the process.
@@ -202,7 +200,6 @@ extension ItemStore {
         _ body: (KeychainPasscodes) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
         var call = call(operation)
-        call.isRepeated = false
         call.checksSettings = checksSettings
         return try perform(call, body)
     }
@@ -225,7 +222,6 @@ extension ItemStore {
         // The number of attempts is limited, because a program may change the keys each time.
         for _ in 0..<3 {
             var call = call(operation)
-            call.isRepeated = false
             call.isCreating = isCreating
             let result: R? = try perform(call) { (keys) throws(KeychainFailure) in
                 let header = try keys.header()

@@ -29,10 +29,11 @@ struct KeyChange {
             let moment = try keys.moment(of: header)
             var plan = try keys.plan(header, open(keys, header), to: next(header))
             plan.moment = moment
+            plan.expectedLoss = expectedLoss
             return plan
         } _: { (keys, header, plan) throws(KeychainFailure) in
             try keys.countingWrongPasscodes { () throws(KeychainFailure) in
-                try keys.make(plan, after: header, options, expecting: expectedLoss)
+                try keys.make(plan, after: header, options)
             }
         }
     }

@@ -72,12 +72,7 @@ private struct IndexRepairer {
     /// - Returns: nil, with nothing done, if the keys are no longer those of `state`.
     private func repair(_ state: KeySet) throws(KeychainFailure) -> IndexRepair? {
         let operation = KeychainFailure.repairing
-        let held = try translating(pool.lock.acquire(before: deadline), during: operation)
-        guard try translating(pool.isInPlace(), during: operation) else {
-            throw KeychainFailure(
-                .timedOut, during: KeychainFailure.repairing,
-                message: "the keychain was replaced during the repair")
-        }
+        let held = try translating(pool.lockForWriting(deadline), during: operation)
         let writer = try pool.writer(deadline, for: operation)
         let scratch = try translating(operation) { () throws(SystemError) in
             try Connection.scratch(Self.scratchName, in: pool.directory, deadline: deadline)
