@@ -95,6 +95,34 @@ import ValetTestSupport
         _ = try here.base(.afterFirstUnlock)
     }
 
+    /// A tombstone's flag, a class of this device alone, and no flag of sharing.
+    @Test(
+        arguments: [
+            "UPDATE item SET flags = 3 WHERE change_number IS NOT NULL",
+            "UPDATE item SET protection = 4 WHERE change_number IS NOT NULL",
+            "UPDATE item SET flags = 0 WHERE change_number IS NOT NULL",
+        ] as [StaticString])
+    func `A changed row that says its item is gone is not a deletion`(_ sql: StaticString) throws {
+        try here.set("a", "one")
+        try exchange()
+        try here.set("a", "two")
+        try here.tamper(sql)
+        try exchange()
+        #expect(try there.value("a") == "one")
+        #expect(try here.count("SELECT count(*) FROM item") == 2)
+    }
+
+    @Test(arguments: [true, false])
+    func `A keychain that joins deletes no row that is only marked as deleted`(_ sends: Bool) throws
+    {
+        let other = try TestDevice(sendsItems: nil)
+        try other.set("a", "one")
+        try other.tamper("UPDATE item SET flags = 3 WHERE change_number IS NOT NULL")
+        try other.join(sendsItems: sends)
+        try other.update { _ in }
+        #expect(try other.count("SELECT count(*) FROM item") == 2)
+    }
+
     @Test func `A damaged pending row stays pending`() throws {
         try here.set("a", "one")
         try here.set("b", "two")

@@ -100,7 +100,7 @@ extension RowKeys {
 
     /// Whether the names in a row prove that its columns were changed. False if the key of its
     /// class is not open.
-    func isForged(_ row: SealedRow) -> Bool {
+    package func isForged(_ row: SealedRow) -> Bool {
         do {
             _ = try cipher(examining: row.header).openContent(row)
             return false

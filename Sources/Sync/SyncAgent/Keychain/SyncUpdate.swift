@@ -102,7 +102,7 @@ package final class SyncUpdate {
             return true
         }
         var states: [(key: SyncItemID, state: LocalState)] = []
-        for case .row(let row) in changed.map(\.row) {
+        for case .row(let row) in changed.map(\.row) where try !isFalselyGone(row) {
             let state = row.localState
             guard state == .absent else {
                 states.append((try key(in: row.place), state))
@@ -118,6 +118,17 @@ package final class SyncUpdate {
         hasWritten = true
         try apply(changes, bringing: [:])
         return changed.count < Self.collectedCount
+    }
+
+    /// Whether a row says that its item was deleted or does not travel, and its names disprove it.
+    /// To collect such a row would delete the item on all devices.
+    private func isFalselyGone(_ row: SealedRow) throws(KeychainFailure) -> Bool {
+        if case .travels = row.localState { return false }
+        // The row of a change comes without its names.
+        guard let whole = try translating(rows.store.row(in: row.place), during: operation) else {
+            return true
+        }
+        return rows.state.isForged(whole)
     }
 
     /// The number of the item in a place. Gives it one if it has none.
@@ -188,7 +199,7 @@ package final class SyncUpdate {
         while !isLast {
             let changed = try changedRows()
             isLast = changed.count < Self.collectedCount
-            for case .row(let row) in changed.map(\.row) {
+            for case .row(let row) in changed.map(\.row) where try !isFalselyGone(row) {
                 switch row.localState {
                 case .absent: try rows.delete(row)
                 case .stays: break
