@@ -243,7 +243,10 @@ var products: [Product] = [
         testSupport("TestValues"),
         testSupport(
             "TestSupport",
-            ["KeychainDatabase", "KeychainModel", "KeychainServices", "KeychainStore", "Sealing"]),
+            [
+                "Database", "KeychainDatabase", "KeychainModel", "KeychainServices",
+                "KeychainStore", "Sealing", "System",
+            ]),
         testSupport("CommandTestSupport", ["ValetCLI"]),
         testSupport("SystemSupport", ["System", "TestValues"]),
         tests("System", ["CForkSupport", "SystemSupport", "TestValues"]),

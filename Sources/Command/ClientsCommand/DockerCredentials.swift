@@ -60,7 +60,10 @@ struct DockerCredentials {
     private func get() throws(CLIError) {
         let url = try serverURL()
         var found = try items(at: url)
-        if found.isEmpty { found = try strays(at: url) }
+        if found.isEmpty {
+            let strays = try logins.strays(Self.attributes(of: url))
+            found = try requesting(strays.items).newestFirst
+        }
         guard let item = found.first, let username = item.text(.account),
             let secret = try logins.value(of: item)
         else { throw Self.notFound }
@@ -119,7 +122,7 @@ struct DockerCredentials {
             return try logins.change(existing, own, value: secret)
         }
         // A registry has one account. The new one is stored by now: no crash can lose both.
-        for item in try items(at: url) + strays(at: url)
+        for item in try items(at: url) + logins.readableStrays(Self.attributes(of: url))
         where item.text(.account)?.hasSameBytes(as: username) != true {
             try logins.delete(item)
         }
@@ -127,12 +130,22 @@ struct DockerCredentials {
 
     private func erase() throws(CLIError) {
         let url = try serverURL()
-        for item in try items(at: url) + strays(at: url) { try logins.delete(item) }
+        var damage: KeychainFailure?
+        let found = try logins.found(.internetPassword, Self.attributes(of: url))
+            .readable(noting: &damage)
+        let strays = try logins.readableStrays(Self.attributes(of: url))
+        for item in found + strays { try logins.delete(item) }
+        // A damaged item may be one of the registry's.
+        if let damage { throw CLIError(damage) }
     }
 
     private func list() throws(CLIError) {
         var accounts: [(url: String, username: String)] = []
-        for item in try logins.items(.internetPassword, [.label: Self.label]) {
+        var damage: KeychainFailure?
+        let found = try logins.found(.internetPassword, [.label: Self.label])
+            .readable(noting: &damage)
+        if let damage { console.note("valet: warning: the list is incomplete: \(damage)") }
+        for item in found.newestFirst {
             guard let place = LoginPlace(item.attributes), let username = item.text(.account) else {
                 continue
             }
@@ -173,10 +186,6 @@ struct DockerCredentials {
 
     private func items(at url: String) throws(CLIError) -> [StoredItem] {
         try logins.items(.internetPassword, Self.attributes(of: url))
-    }
-
-    private func strays(at url: String) throws(CLIError) -> [StoredItem] {
-        try logins.strays(Self.attributes(of: url))
     }
 
     /// The attributes that name docker's items for a registry, besides the account.

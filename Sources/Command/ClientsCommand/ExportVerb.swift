@@ -32,7 +32,9 @@ struct ExportVerb {
             to: "Write all secrets in the clear?", isGiven: values.has(KeyOptions.yes),
             because: "an export shows all secrets", refusal: "nothing was exported")
         var left: [(name: String, reason: String)] = []
-        let (items, isDamaged) = try items(ofOneValet: writesVariables || isOneValetChosen)
+        var damage: KeychainFailure?
+        let items = try items(ofOneValet: writesVariables || isOneValetChosen, noting: &damage)
+        let isDamaged = damage != nil
         warn(of: items)
         try writesVariables ? writeVariables(items, &left) : writeJSON(items, &left)
         for (name, reason) in left {
@@ -68,23 +70,20 @@ struct ExportVerb {
     }
 
     private func items(
-        ofOneValet isOne: Bool
-    ) throws(CLIError) -> (items: [StoredItem], isDamaged: Bool) {
+        ofOneValet isOne: Bool, noting damage: inout KeychainFailure?
+    ) throws(CLIError) -> [StoredItem] {
         // The command treats all valets of one identifier as one.
         let queries =
             isOne ? scope.chosenServices.map(\.query) : ItemClass.allCases.map { ItemQuery($0) }
         var items: [StoredItem] = []
-        var isDamaged = false
         for query in queries {
             let found = try logins.found(query.itemClass, query.attributes)
-            items += found.items.filter {
+            items += found.readable(noting: &damage).filter {
                 !isOne || $0.isSynchronizable == (query.synchronizable == .synchronizedOnly)
             }
-            isDamaged = isDamaged || found.isDamaged
         }
-        items = items.filter { !ServiceName.isCanary($0.text(.account)) }
+        return items.filter { !ServiceName.isCanary($0.text(.account)) }
             .sorted { ($0.text(.account) ?? "") < ($1.text(.account) ?? "") }
-        return (items, isDamaged)
     }
 
     /// The value of an item; nil, with a reason, if it cannot be exported.

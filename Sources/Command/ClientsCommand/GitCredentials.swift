@@ -116,7 +116,10 @@ struct GitCredentials {
     private func erase(_ request: GitRequest) throws(CLIError) {
         // git sends a secret of another kind than its authtype has: no stored secret was refused.
         guard request.secret != nil || !request.namesSecret else { return }
-        for item in try matches(request) + strays(request) {
+        var damage: KeychainFailure?
+        let found = try logins.found(.internetPassword, Self.attributes(of: request))
+            .readable(noting: &damage)
+        for item in found + (try logins.readableStrays(Self.attributes(of: request))) {
             // git names the password that was refused: another one may have been stored since.
             if request.secret != nil || request.authtype != nil {
                 guard let value = try logins.value(of: item),
@@ -129,6 +132,8 @@ struct GitCredentials {
                 try logins.delete(item)
             }
         }
+        // A damaged password may be one that git wants to be gone.
+        if let damage { throw CLIError(damage) }
     }
 
     /// The items that a request means. Without a path, those without one come first.
@@ -137,7 +142,8 @@ struct GitCredentials {
     }
 
     private func strays(_ request: GitRequest) throws(CLIError) -> [StoredItem] {
-        Self.sorted(try logins.strays(Self.attributes(of: request)))
+        let found = try logins.strays(Self.attributes(of: request))
+        return Self.sorted(try requesting(found.items).newestFirst)
     }
 
     private static func attributes(of request: GitRequest) -> ItemAttributes {

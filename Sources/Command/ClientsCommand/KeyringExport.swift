@@ -66,8 +66,15 @@ struct KeyringExport: ~Copyable {
     }
 
     func run() throws(CLIError) -> ExitCode {
-        let found = try logins.found(.genericPassword, [:])
-        let steps = try plan(found.items)
+        var damage: KeychainFailure?
+        let found = try logins.found(.genericPassword, [:]).readable(noting: &damage)
+        let steps = try plan(found.newestFirst)
+        // The item of the keyring may be that of a damaged item here.
+        guard damage == nil || !steps.contains(where: { $0.action == .replace }) else {
+            throw CLIError(
+                .damaged, "items are damaged: nothing was exported",
+                hint: "'valet doctor' lists them; without '--replace' the others are exported")
+        }
         let conflictCount = steps.count { $0.action == .conflict }
         let isDryRun = values.has(ExportHelp.dryRun)
         if conflictCount == 0, !isDryRun {
@@ -85,7 +92,7 @@ struct KeyringExport: ~Copyable {
                 "items exist already with another value (\(conflictCount)): nothing was changed",
                 hint: "choose '--replace' or '--skip-existing'")
         }
-        guard !found.isDamaged else {
+        guard damage == nil else {
             throw CLIError(
                 .damaged, "damaged items were left out", hint: "'valet doctor' lists them")
         }

@@ -21,7 +21,7 @@ struct Logins {
 
     /// Searches that one call makes once. Helpers never store strays.
     private final class Cache {
-        var strays: [StoredItem]?
+        var strays: FoundItems<StoredItem>?
     }
 
     /// - Parameter asks: False for helpers: they fail at once while the keychain is locked, because
@@ -44,46 +44,49 @@ struct Logins {
         }
     }
 
-    /// The items of a class with these attributes, local or shared, the newest first, without their
-    /// values. Damaged ones are left out: a client goes on with what can be read.
+    /// The items of a class with these attributes, local or shared, without their values.
+    func found(
+        _ itemClass: ItemClass, _ attributes: ItemAttributes
+    ) throws(CLIError) -> FoundItems<StoredItem> {
+        try found(
+            ItemQuery(itemClass, attributes: attributes, accessGroup: group, synchronizable: .any))
+    }
+
+    private func found(_ query: ItemQuery) throws(CLIError) -> FoundItems<StoredItem> {
+        func result() throws(KeychainFailure) -> FoundItems<StoredItem> {
+            do {
+                return try session.attributes(of: query)
+            } catch {
+                switch error.code {
+                case .itemNotFound: return FoundItems()
+                case .damaged: return FoundItems(damage: error)
+                default: throw error
+                }
+            }
+        }
+        return try call(result())
+    }
+
+    /// ``found(_:_:)`` for a client that takes the newest item, or all of them.
+    ///
+    /// - Returns: The newest item first.
+    /// - Throws: ``ExitCode/damaged`` if a damaged item may be among them.
     func items(
         _ itemClass: ItemClass, _ attributes: ItemAttributes
     ) throws(CLIError) -> [StoredItem] {
-        try found(itemClass, attributes).items
+        let found = try found(itemClass, attributes)
+        return try requesting(found.items).newestFirst
     }
 
-    /// The same, and whether damaged items were left out.
-    func found(
-        _ itemClass: ItemClass, _ attributes: ItemAttributes
-    ) throws(CLIError) -> (items: [StoredItem], isDamaged: Bool) {
-        var query = ItemQuery(
-            itemClass, attributes: attributes, accessGroup: group, synchronizable: .any)
-        // The store finds a whole primary key directly. Without one it may search by an attribute
-        // that all items have in common, so it is asked for the server alone.
-        if attributes[.server] != nil, attributes[.securityDomain] == nil {
-            query.attributes = attributes.filter { $0.key == .server }
-        }
-        let found = try call(unless: .itemNotFound, session.attributes(of: query))
-        let wanted = (found?.items ?? []).filter { item in
-            attributes.allSatisfy { item.attributes.has($0.key, $0.value) }
-        }
-        return (
-            wanted.sorted { $0.modificationDate ?? 0 > $1.modificationDate ?? 0 },
-            found?.damage != nil
-        )
-    }
-
-    /// Internet passwords that ``items(_:_:)`` does not find, because other programs stored their
+    /// Internet passwords that ``found(_:_:)`` does not find, because other programs stored their
     /// server in another form: with capitals, or with the port that the protocol has anyway.
-    func strays(
-        _ attributes: ItemAttributes
-    ) throws(CLIError) -> [StoredItem] {
-        let known: [StoredItem]
+    func strays(_ attributes: ItemAttributes) throws(CLIError) -> FoundItems<StoredItem> {
+        let known: FoundItems<StoredItem>
         if let found = cache.strays {
             known = found
         } else {
             do {
-                known = try items(.internetPassword, [:]).filter { item in
+                known = try found(.internetPassword, [:]).filter { item in
                     let canonical = item.attributes.canonical
                     return ![.server, .port, .protocol].allSatisfy { attribute in
                         canonical[attribute].map { item.attributes.has(attribute, $0) } ?? true
@@ -92,7 +95,7 @@ struct Logins {
             } catch {
                 // Items found by their whole primary key may be readable: goes on without strays.
                 guard error.code == .locked else { throw error }
-                known = []
+                known = FoundItems()
             }
             cache.strays = known
         }
@@ -100,6 +103,13 @@ struct Logins {
             let canonical = item.attributes.canonical
             return attributes.allSatisfy { canonical.has($0.key, $0.value) }
         }
+    }
+
+    /// The ``strays(_:)`` that can be read, the newest first, for changes. A damaged one gives no
+    /// value to anybody, and readers find an exact name first.
+    func readableStrays(_ attributes: ItemAttributes) throws(CLIError) -> [StoredItem] {
+        var damage: KeychainFailure?
+        return try strays(attributes).readable(noting: &damage).newestFirst
     }
 
     /// The value of an item; nil if it has none, or was deleted.
@@ -150,39 +160,57 @@ struct Logins {
             .failure, "other programs keep changing this item", hint: "try again")
     }
 
-    /// The item with this whole primary key; nil if there is none. A call that adds local items
-    /// gets a shared one only if there is no local one: the shared one came by sync.
+    /// The item with this whole primary key; nil if there is none, or if it is damaged: adding an
+    /// item sets it aside. A call that adds local items gets a shared one only if there is no local
+    /// one: the shared one came by sync.
+    ///
+    /// - Throws: ``ExitCode/damaged`` for a damaged shared item, which an added one would not
+    ///   replace.
     func existing(
         _ itemClass: ItemClass, _ attributes: ItemAttributes
     ) throws(CLIError) -> StoredItem? {
-        let alike = try alike(itemClass, attributes)
-        return alike.first { $0.isSynchronizable == isCloud } ?? (isCloud ? nil : alike.first)
+        var damage: KeychainFailure?
+        let own = try alike(itemClass, attributes, isCloud: isCloud).readable(noting: &damage)
+        guard own.isEmpty, !isCloud else { return own.first }
+        let shared = try alike(itemClass, attributes, isCloud: true)
+        return try requesting(shared.items).first
     }
 
-    /// The items with this whole primary key, in the group that new items go to: a local and a
-    /// shared one at most. If there is none, those that ``strays(_:)`` finds.
+    /// The item with this whole primary key, in the group that new items go to. If there is none,
+    /// that which ``strays(_:)`` finds.
     ///
     /// - Parameter attributes: Missing attributes of the primary key have their default value.
     func alike(
-        _ itemClass: ItemClass, _ attributes: ItemAttributes
-    ) throws(CLIError) -> [StoredItem] {
+        _ itemClass: ItemClass, _ attributes: ItemAttributes, isCloud: Bool
+    ) throws(CLIError) -> FoundItems<StoredItem> {
         let group = try call(session.caller.group(writing: self.group, during: "store an item"))
-        let exact = try items(itemClass, attributes).filter {
-            $0.accessGroup == group && $0.attributes.hasPrimaryKey(of: attributes, itemClass)
+        var query = ItemQuery(
+            itemClass, attributes: attributes, accessGroup: group,
+            synchronizable: isCloud ? .synchronizedOnly : .localOnly)
+        for attribute in itemClass.primaryKeyAttributes where attributes[attribute] == nil {
+            query.attributes[attribute] = attribute.defaultValue
         }
+        let exact = try found(query)
         guard exact.isEmpty, itemClass == .internetPassword else { return exact }
         let canonical = attributes.canonical
-        return try strays(canonical.filter { $0.key == .server }).filter {
-            $0.accessGroup == group
-                && $0.attributes.canonical.hasPrimaryKey(of: canonical, itemClass)
-        }
+        return FoundItems(
+            try readableStrays(canonical.filter { $0.key == .server }).filter {
+                $0.accessGroup == group && $0.isSynchronizable == isCloud
+                    && $0.attributes.canonical.hasPrimaryKey(of: canonical, itemClass)
+            })
     }
 
-    /// Whether an item has this value. Never asks the user: an item with an access control counts
-    /// as one with another value.
+    /// Whether an item has this value, so that it need not be written. Never asks the user: an item
+    /// with an access control counts as one with another value, and so does one whose value is
+    /// damaged.
     private func has(_ item: StoredItem, _ value: SecretValue) throws(CLIError) -> Bool {
         guard item.accessControl == nil else { return false }
-        return try self.value(of: item)?.isEqual(to: value) ?? false
+        do {
+            return try self.value(of: item)?.isEqual(to: value) ?? false
+        } catch {
+            guard error.code == .damaged else { throw error }
+            return false
+        }
     }
 
     /// Sets the attributes and the value of a found item.
@@ -203,7 +231,7 @@ struct Logins {
     /// Fails before the user types a value that could not be stored now.
     func checkIsUnlocked() throws(CLIError) {
         // $VALET_PASSCODE_FD opens the keychain for calls about items.
-        _ = try items(.genericPassword, [.service: .text("")])
+        _ = try found(.genericPassword, [.service: .text("")])
         try call(requireAvailable())
     }
 
@@ -235,10 +263,15 @@ struct Logins {
         var known: [(item: NewItem, value: SecretValue)] = []
         for (item, value) in items {
             var item = item
-            let stored = try alike(item.itemClass, item.attributes)
-                .first { $0.isSynchronizable == item.isSynchronizable }
+            // A damaged item is set aside.
+            var damage: KeychainFailure?
+            let stored = try alike(
+                item.itemClass, item.attributes, isCloud: item.isSynchronizable
+            ).readable(noting: &damage)
             // A stray keeps its name.
-            if let stored { item.attributes = item.attributes.overwritten(by: stored.primaryKey) }
+            if let key = stored.first?.primaryKey {
+                item.attributes = item.attributes.overwritten(by: key)
+            }
             known.append((item, value))
         }
         try call(session.set(known))
@@ -275,6 +308,12 @@ struct Logins {
             }
         }
         return try call(result())
+    }
+}
+
+extension [StoredItem] {
+    var newestFirst: [StoredItem] {
+        sorted { $0.modificationDate ?? 0 > $1.modificationDate ?? 0 }
     }
 }
 

@@ -15,6 +15,16 @@ struct CollectionRecord: Sendable {
     var modified: UInt64 = 0
 }
 
+extension CollectionRecord {
+    /// nil for an item that is no collection.
+    fileprivate init?(_ item: StoredItem) {
+        guard let name = item.attributes[.account]?.text else { return nil }
+        let record = SecretRecord(item)
+        self.init(
+            name: name, label: record.label, created: record.created, modified: record.modified)
+    }
+}
+
 /// The collections of the keychain, and their aliases. Both are items without values, which are
 /// readable from the first unlock on.
 struct CollectionList: Sendable {
@@ -62,28 +72,35 @@ struct CollectionList: Sendable {
     /// All collections of the keychain, the one that is always there first.
     func all() throws(KeychainFailure) -> [CollectionRecord] {
         var records = [CollectionRecord(name: Self.login, label: "Login")]
-        do {
-            let found = try existing { () throws(KeychainFailure) in
-                try session.attributes(of: query(Self.collections)).items
-            }
-            for item in found ?? [] {
-                guard let name = item.attributes[.account]?.text else { continue }
-                let dates = SecretRecord(item)
-                let record = CollectionRecord(
-                    name: name, label: dates.label, created: dates.created,
-                    modified: dates.modified)
-                if name == Self.login { records[0] = record } else { records.append(record) }
-            }
-        } catch {
-            // Before the first unlock, the other collections cannot be read.
-            guard error.code == .locked else { throw error }
+        let found = try unlessLocked { () throws(KeychainFailure) in
+            try session.attributes(of: query(Self.collections)).itemsReportingDamage()
+        }
+        for record in (found ?? []).compactMap(CollectionRecord.init) {
+            if record.name == Self.login { records[0] = record } else { records.append(record) }
         }
         return records
     }
 
     func record(of name: String) throws(KeychainFailure) -> CollectionRecord? {
         if name == Self.session { return CollectionRecord(name: name, label: "Session") }
-        return try all().first { $0.name == name }
+        let item = try unlessLocked { () throws(KeychainFailure) in
+            try session.attributes(of: query(Self.collections, name)).items.first
+        }
+        if let item = item ?? nil { return CollectionRecord(item) }
+        return name == Self.login ? CollectionRecord(name: name, label: "Login") : nil
+    }
+
+    /// The result of `body`; nil if it finds nothing, and before the first unlock, when collections
+    /// cannot be read.
+    private func unlessLocked<R>(
+        _ body: () throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R? {
+        do {
+            return try existing(body)
+        } catch {
+            guard error.code == .locked else { throw error }
+            return nil
+        }
     }
 
     /// A name on the bus for a new collection with that label.
@@ -122,18 +139,19 @@ struct CollectionList: Sendable {
     /// items and the label go.
     func delete(_ name: String) throws(KeychainFailure) {
         try KeychainItems(session, collection: name).deleteAll()
-        for (alias, target) in try storedAliases() where target == name {
-            try setAlias(alias, to: nil)
-        }
-        _ = try existing { () throws(KeychainFailure) in
-            try session.delete(query(Self.collections, name))
+        var aliases = query(Self.aliases)
+        aliases.attributes[.label] = .text(name)
+        for query in [aliases, query(Self.collections, name)] {
+            _ = try existing { () throws(KeychainFailure) in try session.delete(query) }
         }
     }
 
     /// The collection that an alias names; nil for none.
     func target(ofAlias alias: String) throws(KeychainFailure) -> String? {
         if alias == Self.session { return Self.session }
-        let target = try storedAliases()[alias]
+        let target = try existing { () throws(KeychainFailure) in
+            try session.attributes(of: query(Self.aliases, alias)).items.first
+        }??.attributes[.label]?.text
         if let target, try record(of: target) != nil { return target }
         return alias == "default" || alias == Self.login ? Self.login : nil
     }
@@ -143,17 +161,5 @@ struct CollectionList: Sendable {
         _ = try existing { () throws(KeychainFailure) in
             try session.delete(query(Self.aliases, alias))
         }
-    }
-
-    private func storedAliases() throws(KeychainFailure) -> [String: String] {
-        let found = try existing { () throws(KeychainFailure) -> [(String, String)] in
-            try session.attributes(of: query(Self.aliases)).items.compactMap { item in
-                guard let alias = item.attributes[.account]?.text,
-                    let name = item.attributes[.label]?.text
-                else { return nil }
-                return (alias, name)
-            }
-        }
-        return Dictionary(found ?? [], uniquingKeysWith: { first, _ in first })
     }
 }

@@ -61,14 +61,17 @@ struct KeychainItems: SecretItems {
             let isLocked = try isLocked()
             if !isLocked { return try opened(query).map { Hexadecimal.text($0.reference.itemID) } }
         }
-        return try session.store.references(query, for: session.caller, limit: limit)
+        let found = try session.store.references(query, for: session.caller, limit: limit)
+        // A program that searches may store a new item if there is none. All items are a list.
+        let isSearch = query.attributes[.lookupAttributes] != nil
+        return try (isSearch ? found.items : found.itemsReportingDamage())
             .map { Hexadecimal.text($0.itemID) }
     }
 
     /// The paths of the items with these attributes in all collections of the keychain. There must
     /// be at least one attribute.
     ///
-    /// - Throws: `locked`.
+    /// - Throws: `locked`; `damaged` if a damaged item may have these attributes.
     func paths(having attributes: [String: String]) throws(KeychainFailure) -> [ItemPath] {
         guard let lookup = LookupAttributes(attributes) else { return [] }
         let query = ItemQuery(
@@ -102,7 +105,7 @@ struct KeychainItems: SecretItems {
     ) throws(KeychainFailure) -> (value: SecretValue, contentType: String)? {
         guard let query = query(id) else { return nil }
         let found = try existing { () throws(KeychainFailure) in
-            try session.copy(query, [.attributes, .value]).itemsReportingDamage()
+            try session.copy(query, [.attributes, .value]).items
         }
         guard let item = found?.first else { return nil }
         return (
@@ -170,14 +173,14 @@ extension KeychainSession {
     /// Whether `query` finds an item, also in a locked keychain. A nil query finds none.
     func exists(_ query: ItemQuery?) throws(KeychainFailure) -> Bool {
         guard let query else { return false }
-        return try !store.references(query, for: caller, limit: 1).isEmpty
+        return try store.references(query, for: caller, limit: 1).hasItem()
     }
 
     /// An item without its value; nil for one that is gone.
     func item(_ query: ItemQuery?) throws(KeychainFailure) -> StoredItem? {
         guard let query else { return nil }
         return try existing { () throws(KeychainFailure) in
-            try attributes(of: query).itemsReportingDamage()
+            try attributes(of: query).items
         }?.first
     }
 }

@@ -15,10 +15,6 @@ struct SharedItems: UnchangedItems {
     /// Whether a search of all items fails with `timedOut`.
     let isQuick: Bool
 
-    private var query: ItemQuery {
-        ItemQuery(.genericPassword, accessGroup: group, synchronizable: .any)
-    }
-
     private func query(_ id: String) -> ItemQuery? {
         KeychainItems.reference(id).map { reference in
             var query = ItemQuery(reference)
@@ -33,13 +29,25 @@ struct SharedItems: UnchangedItems {
     func ids(having attributes: [String: String]?) throws(KeychainFailure) -> [String] {
         if isQuick { throw KeychainFailure(.timedOut, during: "look at many items") }
         if try isLocked() { return [] }
+        let wanted = attributes ?? [:]
         let found = try existing { () throws(KeychainFailure) in
-            try session.attributes(of: query).items
+            let found = try session.attributes(of: query(wanted))
+            // A program that searches may store a secret elsewhere if there is none. All items are
+            // a list.
+            return try wanted.isEmpty ? found.itemsReportingDamage() : found.items
         }
         return (found ?? []).filter { item in
-            guard let record = Self.record(item) else { return false }
-            return record.attributes.contain(attributes ?? [:])
+            Self.record(item)?.attributes.contain(wanted) == true
         }.map { Hexadecimal.text($0.reference.itemID) }
+    }
+
+    /// A search for the items that may have these attributes.
+    private func query(_ wanted: [String: String]) -> ItemQuery {
+        var query = ItemQuery(.genericPassword, accessGroup: group, synchronizable: .any)
+        query.attributes[.service] = wanted["service"].map(AttributeValue.text)
+        query.attributes[.account] =
+            (wanted["account"] ?? wanted["username"]).map(AttributeValue.text)
+        return query
     }
 
     func exists(_ id: String) throws(KeychainFailure) -> Bool {

@@ -21,29 +21,32 @@ struct CommandKeychain {
 
     /// The matching items, with all their attributes: for queries that match few. Finding none is
     /// no error.
+    ///
+    /// - Throws: `damaged` if a damaged item may match.
     func items(_ query: ItemQuery) throws(KeychainFailure) -> [StoredItem] {
+        try found(query)?.items ?? []
+    }
+
+    /// Whether an item matches.
+    ///
+    /// - Throws: `damaged` if nothing but damaged items matches.
+    func contains(_ query: ItemQuery) throws(KeychainFailure) -> Bool {
+        try found(query)?.hasItem() ?? false
+    }
+
+    private func found(_ query: ItemQuery) throws(KeychainFailure) -> FoundItems<StoredItem>? {
         do {
-            return try attempt(session.attributes(of: query)).items
+            return try attempt(session.attributes(of: query))
         } catch {
             guard error.code == .itemNotFound else { throw error }
-            return []
+            return nil
         }
     }
 
-    /// All items that match, with all their attributes. Finding none is no error.
-    ///
-    /// - Throws: Also if one of them is damaged.
-    func allItems(_ queries: [ItemQuery]) throws(CLIError) -> [StoredItem] {
+    /// ``items(_:)`` of several queries.
+    func items(_ queries: [ItemQuery]) throws(KeychainFailure) -> [StoredItem] {
         var items: [StoredItem] = []
-        for query in queries {
-            do throws(KeychainFailure) {
-                let found = try attempt(session.attributes(of: query))
-                if let damage = found.damage { throw damage }
-                items += found.items
-            } catch {
-                guard error.code == .itemNotFound else { throw CLIError(error) }
-            }
-        }
+        for query in queries { items += try self.items(query) }
         return items
     }
 
@@ -58,9 +61,8 @@ struct CommandKeychain {
         var walk = try attempt(walk(query))
         var omission: KeychainFailure?
         while !walk.isAtEnd {
-            let found = try attempt(next(of: &walk, query))
-            omission = omission ?? found.damage
-            for item in found.items.map(ListedItem.init) where !item.isCanary {
+            let found = try attempt(next(of: &walk, query)).readable(noting: &omission)
+            for item in found.map(ListedItem.init) where !item.isCanary {
                 guard body(item) else { return omission }
             }
         }

@@ -159,10 +159,18 @@ struct ItemTarget {
     }
 
     /// The passwords that match; if none does, those for the same server in its canonical form.
+    ///
+    /// - Throws: ``ExitCode/damaged`` if a damaged one may match: it may be the wanted one.
     private func matches(_ query: ItemQuery) throws(CLIError) -> [StoredItem] {
         let found = try requesting(keychain.items(query))
         guard found.isEmpty, let other = query.canonical else { return found }
         return try requesting(keychain.items(other))
+    }
+
+    private func contains(_ query: ItemQuery) throws(CLIError) -> Bool {
+        if try requesting(keychain.contains(query)) { return true }
+        guard let other = query.canonical else { return false }
+        return try requesting(keychain.contains(other))
     }
 
     /// Whether there is such an item, damaged or not. Never reads the value.
@@ -175,13 +183,15 @@ struct ItemTarget {
         }
     }
 
-    /// Whether there is such an item, and it is not damaged.
+    /// Whether there is such an item. Does not open its value.
+    ///
+    /// - Throws: ``ExitCode/damaged`` if a damaged item may be the only one.
     func contains() throws(CLIError) -> Bool {
         switch form {
         case .secret:
             guard let name = try located() else { return false }
             return try requesting(keychain.attempt(session.contains(name)))
-        case .password(let query): return try !matches(query).isEmpty
+        case .password(let query): return try contains(query)
         }
     }
 
@@ -194,13 +204,17 @@ struct ItemTarget {
     func storePassword(
         _ value: SecretValue, _ query: ItemQuery, ifAbsent isOnlyIfAbsent: Bool
     ) throws(CLIError) {
-        guard !isOnlyIfAbsent else { return try addPassword(value, query) }
         var wanted = query
         // These are attributes to set: they do not select the item.
         wanted.attributes[.label] = nil
         wanted.protectionClass = nil
         let other = ItemTarget(
             scope: scope, key: key, form: .password(wanted), keychain: keychain)
+        guard !isOnlyIfAbsent else {
+            // Fails for a damaged password, which an added one would set aside.
+            _ = try other.contains()
+            return try addPassword(value, query)
+        }
         guard let existing = try other.detailsIfAny() else {
             do {
                 return try keychain.attempt(session.set(newPassword(query), value: value))

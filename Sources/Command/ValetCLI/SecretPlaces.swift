@@ -113,7 +113,7 @@ extension ItemTarget {
         case .set(let service): return StoredSecret(service: service, origin: nil)
         case .move(let old, let new): return StoredSecret(service: new, origin: old)
         case .nothing where isOnlyIfAbsent: throw alreadyThere
-        case .nothing: throw ambiguous(found.filter { !$0.isDamaged }.map(\.service))
+        case .nothing: throw ambiguous(found)
         }
     }
 
@@ -123,7 +123,7 @@ extension ItemTarget {
     /// - Throws: ``ExitCode/usage`` if there are several, and the command line does not choose one.
     func foreseen() throws(CLIError) -> (old: PasswordService, new: PasswordService)? {
         let found = try services()
-        switch scope.choice(among: found.map { Placement.Occupied($0) }, ifAbsent: false) {
+        switch scope.choice(among: found, ifAbsent: false) {
         case .nothing: throw ambiguous(found)
         case .move(let old, let new): return (old, new)
         case .set(let service): return found.isEmpty ? nil : (service, service)
@@ -132,19 +132,16 @@ extension ItemTarget {
 }
 
 extension Scope {
-    /// The place for a secret whose name already exists in `found`.
+    /// The place for a secret whose name already exists in `found`, damaged or not.
     fileprivate func choice(
-        among found: [Placement.Occupied], ifAbsent isOnlyIfAbsent: Bool
+        among found: [PasswordService], ifAbsent isOnlyIfAbsent: Bool
     ) -> Placement.Choice {
-        let sound = found.filter { !$0.isDamaged }
-        guard sound.isEmpty || !isOnlyIfAbsent else { return .nothing }
-        // Damaged secrets are replaced where they are, unless there is a sound one.
-        let services = (sound.isEmpty ? found : sound).map(\.service)
-        guard let first = services.first else { return .set(service) }
-        guard services.count == 1 else {
-            let chosen = services.filter(allows)
-            guard chosen.count == 1 || sound.isEmpty else { return .nothing }
-            return .set(chosen.first ?? first)
+        guard let first = found.first else { return .set(service) }
+        guard !isOnlyIfAbsent else { return .nothing }
+        guard found.count == 1 else {
+            let chosen = found.filter(allows)
+            guard let service = chosen.first, chosen.count == 1 else { return .nothing }
+            return .set(service)
         }
         let new = destination(from: first)
         return new == first ? .set(first) : .move(from: first, to: new)

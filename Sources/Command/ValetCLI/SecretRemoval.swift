@@ -84,7 +84,7 @@ struct SecretRemoval {
 
     private func fitting(_ pattern: NamePattern?) throws(CLIError) -> [StoredItem] {
         let selection = ItemSelection(scope: scope, key: nil, password: password)
-        let items = try keychain.allItems(selection.queries).filter { item in
+        let items = try requesting(keychain.items(selection.queries)).filter { item in
             !ListedItem(item).isCanary && pattern?.matches(item.name) != false
         }
         guard !items.isEmpty || pattern == nil || values.has(RemoveCommand.ifExists) else {

@@ -9,7 +9,8 @@ extension KeychainSession {
     /// The former values of the items that `query` describes, the newest first: their attributes,
     /// with the date when each value was set.
     ///
-    /// - Throws: Like ``copy(_:_:_:)``, except `itemNotFound`.
+    /// - Throws: Like ``copy(_:_:_:)``, except `itemNotFound`; `damaged` if one of them is damaged,
+    ///   because it may be the newest.
     package func formerItems(_ query: ItemQuery) throws(KeychainFailure) -> [StoredItem] {
         var slots = query
         slots.accessGroup = nil

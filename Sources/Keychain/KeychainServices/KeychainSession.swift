@@ -116,7 +116,7 @@ package struct KeychainSession: Sendable {
     /// - Throws: Like ``set(_:value:_:)``.
     package func place(
         _ placement: Placement
-    ) throws(KeychainFailure) -> (found: [Placement.Occupied], choice: Placement.Choice) {
+    ) throws(KeychainFailure) -> (found: [PasswordService], choice: Placement.Choice) {
         let items = placement.services.map { $0.item(placement.account) }
         return try asking(.transfer(items)) { () throws(KeychainFailure) in
             try store.place(placement, for: caller)
@@ -194,14 +194,20 @@ package struct KeychainSession: Sendable {
 
     /// The accounts of a service's items that are text; empty if there are none. With `policy`, of
     /// items with an access control.
+    ///
+    /// - Throws: `damaged` if nothing but damaged items was found.
     package func accountTexts(
         of service: PasswordService, _ policy: AuthenticationPolicy? = nil
     ) throws(KeychainFailure) -> [String] {
         guard let policy else {
-            return try asking(.copy(service.query, readsValues: false)) {
+            let found = try asking(.copy(service.query, readsValues: false)) {
                 () throws(KeychainFailure) in
-                try store.accounts(of: service, for: caller)
-            }.itemsReportingDamage().compactMap(\.text)
+                let found = try store.accounts(of: service, for: caller)
+                // Throws if nothing but damaged items was found.
+                _ = try found.hasItem()
+                return found
+            }
+            return found.itemsReportingDamage().compactMap(\.text)
         }
         do {
             let found = try copy(service.query, .attributes, policy).itemsReportingDamage()
@@ -290,8 +296,7 @@ final class SessionSlot: Sendable {
 
 /// The calls that read: searches, reading by name, and walks over many items.
 extension KeychainSession {
-    /// The items that match: at least one, at most the query's limit. Damaged items are left out;
-    /// the result says if there are any.
+    /// The items that match: at least one, at most the query's limit.
     ///
     /// - Throws: `itemNotFound` if none matches; `damaged` if only damaged ones do; if an item
     ///   needs the user: `userCancelled`, `authenticationFailed`, `interactionNotAllowed`.
@@ -379,7 +384,8 @@ extension KeychainSession {
     /// The value of the first item that matches.
     ///
     /// - Returns: nil for an item that has no value.
-    /// - Throws: `itemNotFound` if none matches; like ``copy(_:_:_:)`` if it needs the user.
+    /// - Throws: `itemNotFound` if none matches; `damaged` if a damaged item comes before it; like
+    ///   ``copy(_:_:_:)`` if it needs the user.
     package func value(
         of query: ItemQuery, _ policy: AuthenticationPolicy = AuthenticationPolicy()
     ) throws(KeychainFailure) -> SecretValue? {

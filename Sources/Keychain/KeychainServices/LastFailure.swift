@@ -38,20 +38,17 @@ func remembering<R>(
 }
 
 extension FoundItems {
-    /// The items, for calls that have no other place to report damage. The damage becomes the
-    /// thread's last failure.
+    /// The items that can be read, for lists that have no other place to report damage. The damage
+    /// becomes the thread's last failure.
     package func itemsReportingDamage() -> [Item] {
+        var damage: KeychainFailure?
+        let items = readable(noting: &damage)
         if let damage { KeychainFailure.last = damage }
         return items
     }
 
-    /// The items, for calls that fail if any match is damaged.
-    ///
-    /// - Throws: `damaged`, which becomes the thread's last failure.
+    /// ``items`` for calls of libraries: a failure becomes the thread's last one.
     package func itemsUnlessDamaged() throws(KeychainFailure) -> [Item] {
-        try remembering { () throws(KeychainFailure) in
-            if let damage { throw damage }
-            return items
-        }
+        try remembering { () throws(KeychainFailure) in try items }
     }
 }

@@ -70,7 +70,7 @@ extension OpenValet {
                 try session.contains(name, AuthenticationPolicy(.fail))
             },
             search: { query throws(KeychainFailure) in
-                try session.attributes(of: query).itemsReportingDamage()
+                try session.attributes(of: query).itemsUnlessDamaged()
             })
     }
 }

@@ -23,7 +23,7 @@ struct StorePasswords: PasswordKeychain {
         var query = query
         query.limit = 1
         let found = try KeychainSession.current().copy(query, [])
-        guard let item = found.itemsReportingDamage().first else {
+        guard let item = try found.itemsUnlessDamaged().first else {
             throw KeychainFailure(.itemNotFound, during: "read an item")
         }
         return Data(item.reference.bytes)

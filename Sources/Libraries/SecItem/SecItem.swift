@@ -146,7 +146,10 @@ extension KeychainSession {
             return try value(of: request.search.query, policy)?.data as NSData?
         }
         let found = try copy(request.search.query, result.parts, policy)
-        return result.found(found.itemsReportingDamage())
+        // A list has what can be read. One item is the first match, which may be damaged.
+        let isOfOne = request.search.query.limit == 1
+        return result.found(
+            try isOfOne ? found.itemsUnlessDamaged() : found.itemsReportingDamage())
     }
 
     /// The items that `SecItemCopyMatching` finds, with attributes and values, whatever `query`

@@ -64,11 +64,11 @@ struct StoreKeychain: KeychainBackend {
         _ query: ItemQuery, withValues: Bool, _ authentication: Authentication?
     ) throws(KeychainFailure) -> [FoundItem] {
         let session = try session()
-        let items =
+        let found =
             try withValues
-            ? session.copy(query, [.attributes, .value], authentication.policy).itemsUnlessDamaged()
-            : session.attributes(of: query).itemsReportingDamage()
-        return items.map(FoundItem.init)
+            ? session.copy(query, [.attributes, .value], authentication.policy)
+            : session.attributes(of: query)
+        return try found.itemsUnlessDamaged().map(FoundItem.init)
     }
 
     func copy(matching dictionary: [String: Any]) throws(KeychainFailure) -> [FoundItem] {

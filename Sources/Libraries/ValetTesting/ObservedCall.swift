@@ -101,7 +101,9 @@ struct ObservedCall {
         let result = try? session.store.copy(
             query, .attributes, for: session.caller, PresenceAccess(.demanding))
         guard case .found(let found)? = result else { return [] }
-        return found.items.filter { item in
+        // A scripted state applies to what could be read without it.
+        var damage: KeychainFailure?
+        return found.readable(noting: &damage).filter { item in
             let account = item.attributes[.account]
             if case .values(let accounts, _) = call {
                 guard case .text(let text)? = account, accounts.contains(text) else {

@@ -110,6 +110,81 @@ import ValetTestSupport
     }
 }
 
+@Suite struct `Damage in the Secret Service` {
+    private let keychain = LockableKeychain()
+    private let holdings: Holdings
+
+    init() {
+        let session = KeychainSession(
+            keychain.store,
+            Caller(
+                applicationIdentifier: SecretService.busName,
+                accessGroups: [DesktopItem.group, AccessGroup("shared")]))
+        holdings = Holdings(session, sharing: [AccessGroup("shared")])
+    }
+
+    private func store(_ attributes: [String: String], _ value: String, replacing: Bool = false)
+        throws -> String
+    {
+        let record = SecretRecord(label: "l", attributes: attributes, contentType: "text/plain")
+        return try holdings.items(of: CollectionList.login)
+            .store(record, SecretValue(SecretBytes.text(value)), replacing: replacing).id
+    }
+
+    private func fails(_ body: () throws -> Void) -> Bool {
+        do {
+            try body()
+            return false
+        } catch {
+            return (error as? KeychainFailure)?.code == .damaged
+        }
+    }
+
+    @Test func `A search does not give the second of two items as the only one`() throws {
+        let ids = try [store(["n": "1"], "first"), store(["n": "1"], "second")]
+        let other = try store(["n": "2"], "other")
+        try keychain.damageFirstItem()
+        let items = holdings.items(of: CollectionList.login)
+        #expect(fails { _ = try items.ids(having: ["n": "1"]) })
+        #expect(fails { _ = try holdings.search(["n": "1"]) })
+        #expect(fails { _ = try store(["n": "1"], "new", replacing: true) })
+        #expect(fails { _ = try items.secret(of: ids[0]) })
+        #expect(fails { _ = try items.exists(ids[0]) })
+        #expect(try items.ids(having: ["n": "2"]) == [other])
+        #expect(try holdings.search(["n": "2"]).unlocked.count == 1)
+        #expect(try items.ids(having: nil).contains(ids[1]))
+    }
+
+    @Test func `A damaged item of a shared group is not absent to a search for it`() throws {
+        for (service, account) in [("s", "a"), ("s", "b"), ("t", "a")] {
+            let item = NewItem(
+                .genericPassword,
+                attributes: [.service: .text(service), .account: .text(account)],
+                accessGroup: AccessGroup("shared"))
+            try holdings.list.session.add(item, value: SecretValue(SecretBytes.text("value")))
+        }
+        try keychain.damageFirstItem()
+        let items = holdings.items(of: Holdings.collection(of: AccessGroup("shared")))
+        #expect(fails { _ = try items.ids(having: ["service": "s", "account": "a"]) })
+        #expect(fails { _ = try items.ids(having: ["username": "a"]) })
+        #expect(try items.ids(having: ["service": "s", "username": "b"]).count == 1)
+        #expect(try items.ids(having: ["service": "t"]).count == 1)
+        #expect(try items.ids(having: nil).count == 2)
+        #expect(try holdings.search(["service": "t"]).unlocked.count == 1)
+    }
+
+    @Test func `A damaged alias does not lead to the usual collection`() throws {
+        try holdings.list.create("other", label: "Other", alias: "default")
+        #expect(try holdings.list.target(ofAlias: "default") == "other")
+        try keychain.tamper("UPDATE item SET names = zeroblob(72) WHERE number = 2")
+        #expect(fails { _ = try holdings.list.target(ofAlias: "default") })
+        #expect(try holdings.list.record(of: "other")?.label == "Other")
+        try keychain.tamper("UPDATE item SET names = zeroblob(72) WHERE number = 1")
+        #expect(fails { _ = try holdings.list.record(of: "other") })
+        #expect(try holdings.list.record(of: "another") == nil)
+    }
+}
+
 @Suite struct `Bounds of the Secret Service` {
     private let keychain = LockableKeychain()
 

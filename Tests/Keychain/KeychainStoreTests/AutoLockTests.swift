@@ -43,7 +43,7 @@ import ValetSystem
         case .looking: #expect(try store.contains(.exact("whenUnlocked"), for: keychain.caller))
         case .listing:
             let found = try store.copy(.generic(), .attributes, for: keychain.caller)
-            #expect(found.items.count >= 2)
+            #expect(try found.items.count >= 2)
         case .writing: try keychain.add(UUID().uuidString)
         case .removing:
             let account = UUID().uuidString

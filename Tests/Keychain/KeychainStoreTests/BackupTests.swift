@@ -76,7 +76,7 @@ import ValetSealing
                 // Each commit leaves twenty.
                 let old = try? writing.copy(
                     .exact("\(number - 20)"), .attributes, for: caller)
-                guard let version = old?.items.first?.version else { break }
+                guard let version = try? old?.items.first?.version else { break }
                 let item = Addition(.generic("\(number)"), value: .text("v"))
                 let move = ItemTransfer(additions: [item], deletions: [version])
                 guard (try? writing.perform(move, for: caller)) != nil else { break }

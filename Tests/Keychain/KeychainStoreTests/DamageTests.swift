@@ -26,7 +26,7 @@ import ValetSystem
     @Test(arguments: damages)
     func `A damaged item is reported beside the items that are found`(_ sql: StaticString) throws {
         try keychain.tamper(sql, item.parameter)
-        let found = try keychain.store.copy(.generic(), .attributes, for: keychain.caller)
+        let found = try keychain.store.copy(.generic(), .attributes, for: keychain.caller).parts
         #expect(found.items.compactMap(\.account) == ["b"])
         #expect(found.damage?.code == .damaged)
         #expect(found.damage?.hint != nil)
@@ -43,10 +43,11 @@ import ValetSystem
 
     @Test(arguments: damages)
     func `A damaged item does not count towards a limit`(_ sql: StaticString) throws {
+        try keychain.add(.generic("c"))
         try keychain.tamper(sql, item.parameter)
         var query = ItemQuery.generic()
-        query.limit = 1
-        #expect(try keychain.accounts(query) == ["b"])
+        query.limit = 2
+        #expect(try keychain.accounts(query) == ["b", "c"])
     }
 
     @Test(arguments: damages)
@@ -127,8 +128,6 @@ import ValetSystem
 
     @Test func `Doctor reports an item with unknown columns`() throws {
         try keychain.tamper(Self.damages[1], item.parameter)
-        #expect(failure { try keychain.delete(.exact("a")) } == .itemNotFound)
-        #expect(try keychain.delete(ItemQuery(.genericPassword)) == 1)
         #expect(!keychain.damage().isEmpty)
     }
 
@@ -204,7 +203,8 @@ import ValetSystem
             """,
             item.parameter, other.parameter)
         let found = try keychain.store.copy(
-            .generic([.label: .text("a")]), [.attributes, .value], for: keychain.caller)
+            .generic([.label: .text("a")]), [.attributes, .value], for: keychain.caller
+        ).parts
         #expect(found.items.compactMap(\.text) == ["value of a"])
         #expect(found.damage?.code == .damaged)
     }

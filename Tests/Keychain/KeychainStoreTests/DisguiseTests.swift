@@ -74,11 +74,11 @@ import ValetKeychainModel
         for attributes: ItemAttributes in [[:], [.service: .text("service")]] {
             var query = ItemQuery.generic(attributes, .localOnly)
             query.protectionClass = .whenUnlocked
-            let found = try store.copy(query, .attributes, for: caller)
+            let found = try store.copy(query, .attributes, for: caller).parts
             #expect(found.items.map(\.account) == ["two"])
             #expect(found.damage?.code == .damaged)
         }
-        let accounts = try store.accounts(of: Self.service, for: caller)
+        let accounts = try store.accounts(of: Self.service, for: caller).parts
         #expect(accounts.items == [.text("two")])
         #expect(accounts.damage?.code == .damaged)
         let several = failure {
@@ -101,9 +101,9 @@ import ValetKeychainModel
         }
         var all = ItemQuery.generic([:], .localOnly)
         all.protectionClass = .whenUnlocked
-        let found = try store.copy(all, [.attributes, .value], for: caller)
+        let found = try store.copy(all, [.attributes, .value], for: caller).parts
         #expect(found.items.map(\.account) == ["one", "two"] && found.damage == nil)
-        let accounts = try store.accounts(of: Self.service, for: caller)
+        let accounts = try store.accounts(of: Self.service, for: caller).parts
         #expect(accounts.items.count == 2 && accounts.damage == nil)
     }
 }

@@ -120,12 +120,12 @@ import ValetSystem
         }
 
         private func accounts(_ protection: ProtectionClass) throws -> String {
-            let found = try store.accounts(of: service(protection), for: caller)
+            let found = try store.accounts(of: service(protection), for: caller).parts
             return "\(found.items.count) \(found.damage == nil)"
         }
 
         private func count(_ query: ItemQuery) throws -> String {
-            let found = try store.copy(query, [.attributes, .value], for: caller)
+            let found = try store.copy(query, [.attributes, .value], for: caller).parts
             return "\(found.items.count) \(found.damage == nil)"
         }
 

@@ -57,7 +57,7 @@ import ValetSystem
     }
 
     private func accounts() throws -> [String] {
-        let found = try store.copy(.generic(), [.attributes, .value], for: keychain.caller)
+        let found = try store.copy(.generic(), [.attributes, .value], for: keychain.caller).parts
         for item in found.items { #expect(item.text == item.account.map { "value of \($0)" }) }
         #expect(found.damage == nil)
         return found.items.compactMap(\.account)

@@ -136,7 +136,7 @@ import ValetKeychainModel
         let query = ItemQuery.generic([.lookupAttributes: Self.value(["n": "1"])])
         let items = try keychain.items(query).map(\.reference)
         let (store, caller) = (keychain.store, keychain.caller)
-        #expect(try store.references(query, for: caller, limit: 9) == items)
-        #expect(try store.references(query, for: caller, limit: 1).count == 1)
+        #expect(try store.references(query, for: caller, limit: 9).items == items)
+        #expect(try store.references(query, for: caller, limit: 1).items.count == 1)
     }
 }

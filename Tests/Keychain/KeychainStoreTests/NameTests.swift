@@ -132,11 +132,11 @@ import ValetSealing
         try keychain.add(.generic("z", as: .afterFirstUnlock))
         try keychain.add(.generic("", [.account: .number(7)]))
         try keychain.add(.generic("two").inGroup("two"))
-        let found = try keychain.store.accounts(of: service(), for: keychain.caller)
+        let found = try keychain.store.accounts(of: service(), for: keychain.caller).parts
         #expect(found.items == names.map(AttributeValue.text) + [.number(7), .text("two")])
         #expect(found.damage == nil)
         let none = try keychain.store.accounts(of: service("none"), for: keychain.caller)
-        #expect(none.items.isEmpty)
+        #expect(none.isEmpty)
     }
 
     @Test func `Listing by name gives accounts whose rows are scattered`() throws {
@@ -148,7 +148,7 @@ import ValetSealing
         for number in stride(from: 0, to: 40, by: 7) where number % 5 != 0 {
             try keychain.delete(.exact("\(number)"))
         }
-        let found = try keychain.store.accounts(of: service(), for: keychain.caller)
+        let found = try keychain.store.accounts(of: service(), for: keychain.caller).parts
         #expect(found.items == expected)
         #expect(found.damage == nil)
     }
@@ -157,7 +157,7 @@ import ValetSealing
         let names = (0..<700).map { "name \($0 * 7919 % 1000)" }
         for name in names { try keychain.add(.generic(name)) }
         try keychain.tamper("UPDATE item SET names = secret WHERE number = 300")
-        let found = try keychain.store.accounts(of: service(), for: keychain.caller)
+        let found = try keychain.store.accounts(of: service(), for: keychain.caller).parts
         let others = names[..<299] + names[300...]
         #expect(found.items == others.map(AttributeValue.text))
         #expect(found.damage?.code == .damaged)
@@ -168,7 +168,7 @@ import ValetSealing
         for name in ["a", "b", "c"] { try keychain.add(.generic(name)) }
         try keychain.tamper("UPDATE item SET number = 9223372036854775807 WHERE number = 2")
         try keychain.tamper("UPDATE item SET number = -9223372036854775808 WHERE number = 1")
-        let found = try keychain.store.accounts(of: service(), for: keychain.caller)
+        let found = try keychain.store.accounts(of: service(), for: keychain.caller).parts
         #expect(found.items == [.text("c")])
         #expect(found.damage?.code == .damaged)
     }
@@ -180,7 +180,7 @@ import ValetSealing
         let item = try keychain.add(.generic("a"))
         try keychain.add(.generic("b"))
         try keychain.tamper(damage.sql, item.parameter)
-        let found = try keychain.store.accounts(of: service(), for: keychain.caller)
+        let found = try keychain.store.accounts(of: service(), for: keychain.caller).parts
         #expect(found.items == [.text("b")])
         #expect(found.damage?.code == .damaged)
     }

@@ -60,8 +60,8 @@ import ValetSystem
         #expect(item.valueByteCount == 10)
         #expect(try epochs.store.contains(.exact("a"), for: epochs.caller))
         let found = try epochs.store.copy(.exact("a"), .attributes, for: epochs.caller)
-        #expect(found.items.first?.valueByteCount == 10)
-        #expect(found.items.first?.accessControl?.takesPassword == true)
+        #expect(try found.items.first?.valueByteCount == 10)
+        #expect(try found.items.first?.accessControl?.takesPassword == true)
         #expect(try epochs.store.delete(.exact("a"), for: epochs.caller) == 1)
         #expect(try epochs.open("a") == .failed(.itemNotFound))
     }

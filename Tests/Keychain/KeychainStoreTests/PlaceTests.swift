@@ -70,7 +70,7 @@ import ValetSealing
         #expect(try ids == Array(-6..<0) + Array(1...64))
         let found = try keychain.store.copy(
             .generic([.account: .text("same")]), [.attributes, .value], for: keychain.caller)
-        #expect(found.items.compactMap(\.text) == (0..<70).map { "v\($0)" })
+        #expect(try found.items.compactMap(\.text) == (0..<70).map { "v\($0)" })
         try keychain.update(
             .exact("same", service: "s69"), ItemChanges(attributes: [.service: .text("s0x")]))
         #expect(try keychain.items(.generic([.account: .text("same")])).count == 70)
@@ -107,7 +107,7 @@ import ValetSealing
     private func texts(_ service: String) -> [String] {
         let query = ItemQuery.generic([.service: .text(service)])
         let found = try? keychain.store.copy(query, [.attributes, .value], for: keychain.caller)
-        return found?.items.compactMap(\.text) ?? []
+        return found?.parts.items.compactMap(\.text) ?? []
     }
 
     /// Every search for an item of `service`, and what it may give.
@@ -150,7 +150,8 @@ import ValetSealing
         let accounts = try keychain.store.accounts(
             of: PasswordService(
                 service: "one", accessGroup: nil, isSynchronizable: false,
-                protectionClass: .whenUnlocked), for: keychain.caller)
+                protectionClass: .whenUnlocked), for: keychain.caller
+        ).parts
         #expect(accounts.items.isEmpty && accounts.damage?.code == .damaged)
         #expect(!keychain.damage().isEmpty)
     }

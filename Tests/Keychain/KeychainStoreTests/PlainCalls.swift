@@ -73,3 +73,11 @@ extension ItemStore {
         }
     }
 }
+
+extension FoundItems {
+    /// The items that can be read, beside the damage that the search met.
+    var parts: (items: [Item], damage: KeychainFailure?) {
+        var damage: KeychainFailure?
+        return (readable(noting: &damage), damage)
+    }
+}

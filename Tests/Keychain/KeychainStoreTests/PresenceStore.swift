@@ -77,7 +77,7 @@ extension EpochStore {
     ) -> Reading {
         reading {
             try store.copy(.exact(account), parts, for: caller, access).map {
-                $0.items.first?.value
+                try $0.items.first?.value
             }
         }
     }

@@ -181,7 +181,7 @@ import ValetSealing
             Issue.record("it was not enough")
             return
         }
-        #expect(found.items.count == 5)
+        #expect(try found.items.count == 5)
         guard
             case .found(let some) = try epochs.store.copy(
                 query, .value, for: epochs.caller,
@@ -190,7 +190,7 @@ import ValetSealing
             Issue.record("somebody was asked")
             return
         }
-        let values = some.items.compactMap(\.text).sorted()
+        let values = try some.items.compactMap(\.text).sorted()
         #expect(values == ["value of 0", "value of 2", "value of plain"])
     }
 

@@ -185,7 +185,8 @@ import ValetKeychainModel
         let other = try keychain.add(.generic("b", service: "other", [.label: .text("other")]))
         try keychain.tamper("UPDATE item SET protection = 99 WHERE number = ?1", other.parameter)
         let found = try keychain.store.copy(
-            .generic(attributes), .attributes, for: keychain.caller)
+            .generic(attributes), .attributes, for: keychain.caller
+        ).parts
         #expect(found.items.compactMap(\.account) == ["a"])
         return found.damage != nil
     }

@@ -153,7 +153,7 @@ struct Splice: Sendable, CustomTestStringConvertible {
     /// The texts that any search for `query` answers with.
     private func texts(_ query: ItemQuery) -> [String] {
         let found = try? keychain.store.copy(query, [.attributes, .value], for: keychain.caller)
-        return found?.items.compactMap(\.text) ?? []
+        return found?.parts.items.compactMap(\.text) ?? []
     }
 
     @Test(arguments: Splice.all)
@@ -193,7 +193,8 @@ struct Splice: Sendable, CustomTestStringConvertible {
     func `A row with parts of others does not hide the other items`(_ splice: Splice) throws {
         try apply(splice)
         let found = try keychain.store.copy(
-            .generic(), [.attributes, .value], for: keychain.caller)
+            .generic(), [.attributes, .value], for: keychain.caller
+        ).parts
         #expect(found.items.compactMap(\.account) == ["two", "three"])
         #expect(found.items.compactMap(\.text) == ["secret two", "secret three"])
     }

@@ -160,12 +160,12 @@ extension TestStore {
         }
     }
 
-    /// All items that match, with everything; none if none matches.
+    /// All items that match and can be read, with everything; none if none matches.
     func items(_ query: ItemQuery, _ parts: ItemParts = [.attributes, .value]) throws
         -> [StoredItem]
     {
         do throws(KeychainFailure) {
-            return try store.copy(query, parts, for: caller).items
+            return try store.copy(query, parts, for: caller).parts.items
         } catch {
             if error.code == .itemNotFound { return [] }
             throw error

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
+internal import ValetDatabase
 internal import ValetKeychainDatabase
 package import ValetKeychainModel
 package import ValetKeychainServices
 package import ValetKeychainStore
 package import ValetSealing
+internal import ValetSystem
 
 /// A keychain in a folder of its own, with a passcode that is cheap to check. Its keys end with it.
 package final class LockableKeychain: Sendable {
@@ -61,6 +63,25 @@ package final class LockableKeychain: Sendable {
             .genericPassword, attributes: [.account: .text(account)],
             protectionClass: protectionClass)
         try session.add(item, value: SecretValue(copying: Array("value".utf8).span))
+    }
+
+    /// Changes the database behind the keychain's back, as a failing disk may.
+    package func tamper(_ sql: StaticString) throws {
+        store.close()
+        let directory = try PrivateDirectory.open(folder, creating: false)
+        let connection = try Connection(
+            to: KeychainFile.database, in: directory, for: .readWrite,
+            deadline: Deadline(after: .seconds(5)))
+        try Statement(sql, on: connection).start().finish()
+        try connection.close()
+    }
+
+    /// Damages the item that was stored first.
+    package func damageFirstItem() throws {
+        try tamper(
+            """
+            UPDATE item SET salt = salt + 1 WHERE number = (SELECT min(number) FROM item)
+            """)
     }
 }
 

@@ -301,12 +301,13 @@ extension ImportedItem {
 
 extension Logins {
     /// The stored item with the primary key of an imported one; nil if no item has that key.
+    ///
+    /// - Throws: ``ExitCode/damaged`` if that item is damaged.
     fileprivate func stored(
         _ item: ImportedItem, in scope: Scope
     ) throws(CLIError) -> StoredItem? {
         let isCloud = item.isCloud ?? scope.isCloud
-        return try alike(item.itemClass, item.primaryKey).first {
-            $0.isSynchronizable == isCloud
-        }
+        let found = try alike(item.itemClass, item.primaryKey, isCloud: isCloud)
+        return try requesting(found.items).first
     }
 }

@@ -165,12 +165,15 @@ struct NameSearch {
         let scope = try ItemOptions.scope(values)
         let session = try requesting(context.session(of: scope.requester))
         var names: [String] = []
+        // Whether names are missing does not matter to a completion.
+        var omission: KeychainFailure?
         let selection = ItemSelection(
             scope: scope, key: nil, password: try PasswordOptions(values))
         for query in selection.queries {
             var walk = try requesting(session.walk(query))
             while !walk.isAtEnd, names.count < Self.maximumCount {
-                let found = try requesting(session.next(of: &walk, query)).items
+                let found = try requesting(session.next(of: &walk, query))
+                    .readable(noting: &omission)
                 names += found.map(ListedItem.init).filter { !$0.isCanary }.map(\.name)
             }
         }

@@ -213,14 +213,10 @@ enum EntitlementsCheckCommand {
     private static func lost(_ program: String, _ name: String, _ context: Context) -> [Finding] {
         let old = String(program.split(separator: "/").last ?? "")
         guard old != name else { return [] }
-        var hasItems = false
         // A keychain that is locked, or is not there, tells nothing.
-        if let keychain = try? context.session(of: Requester(application: old)),
-            let items = try? keychain.attributes(of: ItemQuery(.genericPassword)).items
-        {
-            hasItems = !items.isEmpty
-        }
-        guard hasItems else { return [] }
+        let session = try? context.session(of: Requester(application: old))
+        let found = try? session?.attributes(of: ItemQuery(.genericPassword))
+        guard found != nil else { return [] }
         return [
             Finding(
                 .warning, "the program does not find the items that \(old) has stored",

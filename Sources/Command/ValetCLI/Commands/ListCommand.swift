@@ -147,14 +147,14 @@ enum ListCommand {
         _ keychain: CommandKeychain, _ console: any Console
     ) throws(CLIError) {
         var isThere = false
-        _ = try requesting(
+        let omission = try requesting(
             keychain.forEachItem(nil) { _ in
                 isThere = true
                 return false
             })
         let place = "application \(quoted(keychain.applicationIdentifier))"
         console.hint(
-            isThere
+            isThere || omission != nil
                 ? "nothing of \(place) matches; 'valet list --all' shows what other applications "
                     + "and valets have stored"
                 : isEmpty)

@@ -101,10 +101,11 @@ private struct Migration {
     private static func items(
         in group: AccessGroup, of keychain: CommandKeychain
     ) throws(CLIError) -> [StoredItem] {
-        try keychain.allItems(
-            ItemClass.allCases.map {
-                ItemQuery($0, accessGroup: group, synchronizable: .any)
-            })
+        try requesting(
+            keychain.items(
+                ItemClass.allCases.map {
+                    ItemQuery($0, accessGroup: group, synchronizable: .any)
+                }))
     }
 
     // MARK: - Plan

@@ -152,10 +152,14 @@ enum RemoveCommand {
             canary.attributes[.account] = .text(ServiceName.canaryAccount)
             let hasCanary =
                 selection.password == nil ? try requesting(has(canary, keychain)) : false
+            // Read first: nothing is deleted if one of them is damaged.
+            let former =
+                values.has(purge)
+                ? try requesting(keychain.attempt(keychain.session.formerItems(query))) : []
             count += max(0, try deleteAll(query, keychain) - (hasCanary ? 1 : 0))
-            guard values.has(purge) else { continue }
-            let former = try requesting(keychain.attempt(keychain.session.formerItems(query)))
-            try requesting(keychain.attempt(keychain.session.purge(former)))
+            if !former.isEmpty {
+                try requesting(keychain.attempt(keychain.session.purge(former)))
+            }
         }
         if !values.has(ItemOptions.json) {
             console.note("valet: removed \(counted(count)) from \(place)")
@@ -190,7 +194,7 @@ enum RemoveCommand {
         _ query: ItemQuery, _ keychain: CommandKeychain
     ) throws(KeychainFailure) -> Bool {
         do {
-            return try !keychain.items(query).isEmpty
+            return try keychain.contains(query)
         } catch {
             guard error.code == .damaged else { throw error }
             return true

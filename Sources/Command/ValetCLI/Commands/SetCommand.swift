@@ -160,13 +160,7 @@ extension ItemTarget {
         var question = "Replace \(title) in \(place)"
         if case .secret = form {
             guard let (old, new) = try foreseen() else { return }
-            if isOnlyIfAbsent {
-                // A damaged secret does not count: the new one replaces it.
-                let name = PasswordName(name, in: old)
-                let isSound = try? keychain.attempt(session.contains(name))
-                if isSound == true { throw alreadyThere }
-                return
-            }
+            guard !isOnlyIfAbsent else { throw alreadyThere }
             if new != old { question += ", and move it from \(old.place) to \(new.place)" }
         } else {
             guard try exists() else { return }

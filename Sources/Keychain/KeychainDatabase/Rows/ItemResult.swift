@@ -20,9 +20,11 @@ extension ItemResult: Sendable where Found: Sendable {}
 
 extension ItemResult {
     /// The same result, with `body` applied to a found item.
-    package func map<New>(_ body: (Found) -> New) -> ItemResult<New> {
+    package func map<New, Failure: Error>(
+        _ body: (Found) throws(Failure) -> New
+    ) throws(Failure) -> ItemResult<New> {
         switch self {
-        case .found(let found): .found(body(found))
+        case .found(let found): .found(try body(found))
         case .absent: .absent
         case .needsPerson(let demand): .needsPerson(demand)
         }

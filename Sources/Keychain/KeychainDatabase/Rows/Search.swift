@@ -90,12 +90,14 @@ extension RowKeys {
         let found = try FoundRow(run)
         guard case .row(let row) = found else { return [found] }
         // The id belongs to no other item, whatever class the row names.
-        guard row.header.itemID == reference.itemID else { return [] }
-        for group in groups {
-            let search = Search(query, in: group, hasher, self)
-            if let judged = search.judged(found, isNamed: false) { return [judged] }
+        if row.header.itemID == reference.itemID {
+            for group in groups {
+                let search = Search(query, in: group, hasher, self)
+                if let judged = search.judged(found, isNamed: false) { return [judged] }
+            }
         }
-        return []
+        // A later item may have the number, or an item of another group the id: its names open.
+        return isForged(row) ? [.damaged(number: found.number)] : []
     }
 
     /// Whether the names in a row prove that its columns were changed. False if the key of its
@@ -240,6 +242,10 @@ package struct Search {
         }
         if let lookup = try rarestLookup(store) {
             return Route(store.byAttribute, store.numbersByAttribute, [lookup])
+        }
+        // A server has few passwords. A service may have many, and then a label leaves fewer.
+        if let place, query.itemClass == .internetPassword {
+            return Route(store.byPlace, store.numbersByPlace, [groupHash, place])
         }
         let rare = hashed.first { entry in
             !isColumn(entry.attribute) && !entry.attribute.matchesDefault(entry.value)

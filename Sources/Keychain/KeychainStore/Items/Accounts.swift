@@ -25,7 +25,7 @@ extension ItemStore {
                     list.add(service, group, snapshot.state, snapshot.store),
                     during: Self.listing)
             }
-            return list.found
+            return FoundItems(list.accounts, damage: list.damage)
         }
         return found ?? FoundItems()
     }
@@ -33,7 +33,8 @@ extension ItemStore {
 
 /// The accounts that a search has found so far.
 private struct AccountList {
-    var found = FoundItems<AttributeValue>()
+    private(set) var accounts: [AttributeValue] = []
+    private(set) var damage: KeychainFailure?
     /// The row numbers of the accounts. They give the order if a service is in several places, as
     /// with view hints.
     private var numbers: [Int64] = []
@@ -54,26 +55,26 @@ private struct AccountList {
             }
             lists.append(list)
         }
-        found.damage = found.damage ?? lists.compactMap(\.found.damage).first
+        damage = damage ?? lists.compactMap(\.damage).first
         guard lists.count > 1 else {
-            let items = lists.first?.found.items ?? []
+            let new = lists.first?.accounts ?? []
             // Not copied if they are the first.
-            found.items = found.items.isEmpty ? items : found.items + items
+            accounts = accounts.isEmpty ? new : accounts + new
             return
         }
-        let all = zip(lists.flatMap(\.numbers), lists.flatMap(\.found.items))
-        found.items += all.sorted { $0.0 < $1.0 }.map(\.1)
+        let all = zip(lists.flatMap(\.numbers), lists.flatMap(\.accounts))
+        accounts += all.sorted { $0.0 < $1.0 }.map(\.1)
     }
 
     private mutating func add(
         _ number: Int64, _ account: Result<AttributeValue, SystemError>
     ) throws(SystemError) {
         do {
-            found.items.append(try account.get())
+            accounts.append(try account.get())
             numbers.append(number)
         } catch {
             guard error.isDamage else { throw error }
-            found.damage = KeychainFailure(error, during: "open an item")
+            damage = damage ?? KeychainFailure(error, during: "open an item")
         }
     }
 }

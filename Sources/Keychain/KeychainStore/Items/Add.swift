@@ -51,7 +51,8 @@ extension ItemStore {
 
     /// Adds an item. If items with its primary key and protection class exist, in its group or,
     /// without one, in any group that the caller may write, changes only their values, and their
-    /// access control if the addition has one. Needs no proof, because it reveals nothing.
+    /// access control if the addition has one. Where such an item is damaged, sets it aside and
+    /// adds the item in its place. Needs no proof, because it reveals nothing.
     ///
     /// - Throws: As ``add(_:for:_:)``; `duplicateItem` if the only item is in the group of a new
     ///   one and has another protection class.
@@ -93,27 +94,39 @@ extension ItemTransaction {
 
     /// Adds an item, or replaces the values of those that exist (spec/secitem.md §5.2).
     func set(_ addition: Addition) throws(KeychainFailure) {
-        let item = addition.item
-        let group = try check(addition)
+        let own = try check(addition)
+        let groups = try caller.groups(changing: addition.item.accessGroup, during: operation)
         var isSet = false
-        for other in try caller.groups(changing: item.accessGroup, during: operation)
-        where other != group {
-            let existing = try rows.row(place(of: item, in: other))
-            guard case .row(let row)? = existing,
-                row.header.protectionClass == item.protectionClass
-            else { continue }
-            if try replace(existing, by: addition) { isSet = true }
+        for group in groups.filter({ $0 != own }) + [own] {
+            let place = place(of: addition.item, in: group)
+            let existing = try rows.row(place)
+            switch try replace(existing, by: addition) {
+            case .item: isSet = true
+            case .otherItem where group == own && !isSet:
+                throw KeychainFailure(
+                    .duplicateItem, during: operation,
+                    message: "an item of that name has another accessibility",
+                    hint: "remove it first, or use its accessibility")
+            case .nothing where group != own || isSet, .otherItem: break
+            case .nothing, .damage:
+                // A damaged item of any group may be the one that a reader finds first.
+                let prepared = prepare(addition, in: group, at: place)
+                try checkThatNothingIsNeeded(add(addition, prepared, over: existing))
+                isSet = true
+            }
         }
-        let place = place(of: item, in: group)
-        let existing = try rows.row(place)
-        if case .row(let row)? = existing, isSet,
-            row.header.protectionClass != item.protectionClass
-        {
-            return
-        }
-        guard try !replace(existing, by: addition), !isSet else { return }
-        let prepared = prepare(addition, in: group, at: place)
-        try checkThatNothingIsNeeded(add(addition, prepared, over: existing))
+    }
+
+    /// What is in the place of an item that is to be set.
+    private enum Occupant {
+        /// The item.
+        case item
+        /// An item of another protection class.
+        case otherItem
+        /// Nothing, or a tombstone.
+        case nothing
+        /// A row that is damaged, whatever it says it is.
+        case damage
     }
 
     private func place(of item: NewItem, in group: AccessGroup) -> ItemPlace {
@@ -121,25 +134,23 @@ extension ItemTransaction {
             item.itemClass, item.attributes, group: group, isSynchronizable: item.isSynchronizable)
     }
 
-    /// Replaces the value of the item in a row.
+    /// Replaces the value of the item in a row; changes nothing else.
     ///
-    /// - Returns: false, with nothing changed, if there is no item, or if it is damaged.
-    /// - Throws: ``KeychainFailure/Code/duplicateItem`` for an item of another protection class.
+    /// - Returns: What was in the row.
     private func replace(
         _ existing: FoundRow?, by addition: Addition
-    ) throws(KeychainFailure) -> Bool {
-        guard case .row(let row)? = existing, !row.header.flags.contains(.tombstone),
-            let old = try rows.openIfTaken(row)
-        else { return false }
-        guard row.header.protectionClass == addition.item.protectionClass else {
-            throw KeychainFailure(
-                .duplicateItem, during: operation,
-                message: "an item of that name has another accessibility",
-                hint: "remove it first, or use its accessibility")
+    ) throws(KeychainFailure) -> Occupant {
+        guard let existing else { return .nothing }
+        guard case .row(let row) = existing else { return .damage }
+        let isTombstone = row.header.flags.contains(.tombstone)
+        guard !isTombstone, row.header.protectionClass == addition.item.protectionClass else {
+            if state.isForged(row) { return .damage }
+            return isTombstone ? .nothing : .otherItem
         }
+        guard let old = try rows.openIfTaken(row) else { return .damage }
         try keepFormerValue(of: old, replacedBy: addition.value)
         try replace(old, value: addition.value, addition.item.accessControl)
-        return true
+        return .item
     }
 
     /// Adds an item for a call that cannot ask for anything.

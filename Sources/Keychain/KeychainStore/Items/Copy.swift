@@ -13,7 +13,7 @@ extension ItemStore {
     /// They come group by group, in the order of the caller's groups; within a group, in the order
     /// in which they were added. If the query names a whole primary key, the local item comes
     /// before the synchronized one, and each comes before those that also have a view hint or a
-    /// token.
+    /// token. Damaged rows do not count towards the limit.
     ///
     /// Values of items that require the user's presence are not given out under
     /// ``PresenceAccess/Rule/naming``: do not ask for them.
@@ -35,9 +35,8 @@ extension ItemStore {
                 throw KeychainFailure(error, during: Self.copying)
             }
         }
-        if case .found(let found)? = result, found.items.isEmpty, let damage = found.damage {
-            throw damage
-        }
+        // Throws if nothing but damaged items matches.
+        if case .found(let found)? = result { _ = try found.hasItem() }
         return result ?? .absent
     }
 
@@ -58,13 +57,15 @@ extension ItemStore {
 
     /// The value of the first item that matches; nil for an item without a value.
     ///
-    /// - Throws: As ``copy(_:_:for:_:)``.
+    /// - Throws: As ``copy(_:_:for:_:)``; `damaged` also if a damaged item comes before it.
     package func value(
         of query: ItemQuery, for caller: Caller, _ access: PresenceAccess
     ) throws(KeychainFailure) -> ItemResult<SecretValue?> {
         var query = query
         query.limit = 1
-        return try copy(query, .value, for: caller, access).map { $0.items.first?.value }
+        return try copy(query, .value, for: caller, access).map {
+            (found) throws(KeychainFailure) in try found.items.first?.value
+        }
     }
 }
 
@@ -98,9 +99,7 @@ extension ItemStore {
                     query: row.query, parts: .value, state: state,
                     access: PresenceAccess(.demanding))
                 switch try translating(opener.open(row.found), during: Self.readingSeveral) {
-                case .found(let found):
-                    if let damage = found.damage, found.items.isEmpty { throw damage }
-                    values[account] = found.items.first?.value
+                case .found(let found): values[account] = try found.items.first?.value
                 case .absent: break
                 case .needsPerson(let demand):
                     throw KeychainFailure(demand, during: Self.readingSeveral)
@@ -137,28 +136,29 @@ struct RowOpener {
     ///
     /// - Throws: ``SystemError``: `lockedRow` if the key of one of them is not open.
     func open(_ rows: [FoundRow]) throws(SystemError) -> ItemResult<FoundItems<StoredItem>> {
-        var found = FoundItems<StoredItem>()
+        var (items, damage) = ([StoredItem](), KeychainFailure?.none)
         var demands: [PresenceDemand] = []
         let limit = query.limit ?? .max
-        for row in rows where found.items.count + demands.count < limit {
+        for row in rows where items.count + demands.count < limit {
             do throws(SystemError) {
                 guard case .row(let row) = row else { throw .row(.damagedColumn) }
                 switch try open(row) {
-                case .found(let item): found.items.append(item)
+                case .found(let item): items.append(item)
                 case .absent: break
                 case .needsPerson(let demand): demands.append(demand)
                 }
             } catch {
                 guard error.isDamage else { throw error }
-                found.damage = KeychainFailure(error, during: "open an item")
+                damage = damage ?? KeychainFailure(error, during: "open an item")
             }
         }
         if let demand = PresenceDemand(demands) { return .needsPerson(demand) }
-        return found.items.isEmpty && found.damage == nil ? .absent : .found(found)
+        return items.isEmpty && damage == nil
+            ? .absent : .found(FoundItems(items, damage: damage))
     }
 
     /// - Returns: `absent` also for a row that does not match after all.
-    private func open(_ row: SealedRow) throws(SystemError) -> ItemResult<StoredItem> {
+    func open(_ row: SealedRow) throws(SystemError) -> ItemResult<StoredItem> {
         let cipher = try state.cipher(opening: row.header)
         let content = try cipher.openContent(row)
         try compare(content)

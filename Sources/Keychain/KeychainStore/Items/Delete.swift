@@ -17,7 +17,8 @@ extension ItemStore {
     ///
     /// - Returns: How many items were deleted.
     /// - Throws: ``KeychainFailure``: `itemNotFound` if none matches, `missingEntitlement`;
-    ///   `locked`, before anything is deleted, if a row has to be opened and its key is not open.
+    ///   `locked`, before anything is deleted, if a row has to be opened and its key is not open;
+    ///   `damaged` for a row whose columns do not tell whether it matches.
     @discardableResult
     package func delete(
         _ query: ItemQuery, for caller: Caller
@@ -78,9 +79,12 @@ extension ItemTransaction {
     /// Deletes a row that `query` has found, if it matches.
     ///
     /// - Returns: Whether the row was deleted.
+    /// - Throws: ``KeychainFailure/Code/damaged`` for a row whose columns are damaged, and which
+    ///   may belong to any application.
     func delete(_ found: FoundRow, _ query: ItemQuery) throws(KeychainFailure) -> Bool {
-        // A row whose columns are damaged may belong to any application: `doctor` deals with it.
-        guard case .row(let row) = found else { return false }
+        guard case .row(let row) = found else {
+            throw KeychainFailure(.row(.damagedColumn), during: operation)
+        }
         if query.hasUnindexedFilter {
             let content = try rows.open(row).content
             guard try translating(query.fits(content), during: operation) else { return false }
@@ -207,7 +211,7 @@ struct MassDeletion {
     /// Looks at every row before the first one is deleted.
     ///
     /// - Returns: A walk over the rows that match.
-    /// - Throws: ``KeychainFailure/Code/locked``.
+    /// - Throws: ``KeychainFailure``: `locked`, `damaged`.
     private func checked(_ walk: ItemWalk) throws(KeychainFailure) -> ItemWalk {
         var (walk, matching) = (walk, [Int64]())
         while !walk.isAtEnd {
@@ -225,8 +229,9 @@ struct MassDeletion {
 
     private func fitting(_ rows: [FoundRow], _ state: RowKeys) throws(SystemError) -> [Int64] {
         var numbers: [Int64] = []
-        for case .row(let row) in rows where try fits(row, state) {
-            numbers.append(row.header.number)
+        for found in rows {
+            guard case .row(let row) = found else { throw .row(.damagedColumn) }
+            if try fits(row, state) { numbers.append(row.header.number) }
         }
         return numbers
     }

@@ -84,9 +84,8 @@ extension ItemStore {
                 RowOpener(query: query, parts: .attributes, state: state, access: access)
                     .open(rows), during: Self.walking)
         }
-        guard case .found(var found)? = result else { return FoundItems() }
-        if walk.groups == nil { found.items.removeAll { $0.accessGroup.isOfKeychain } }
-        return found
+        guard case .found(let found)? = result else { return FoundItems() }
+        return walk.groups == nil ? found.filter { !$0.accessGroup.isOfKeychain } : found
     }
 
     /// Takes a step: reads the rows, ends the transaction, and calls `body` with the rows. Returns

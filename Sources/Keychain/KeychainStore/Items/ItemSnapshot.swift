@@ -40,7 +40,7 @@ package struct ItemSnapshot<Note: Sendable>: Sendable {
 extension ItemStore {
     /// The changes since the last look; none at the first look. Opens the attributes of written
     /// items alone: watching does not count as use of the keys, and keeps no keychain unlocked. A
-    /// locked item is reported once it can be read, and a damaged one never.
+    /// locked item is reported once it can be read. Damage of an item is no change of it.
     ///
     /// - Parameter note: What the watcher keeps of an item; nil to ignore the item.
     /// - Throws: Any failure of the keychain itself; the snapshot is then unchanged.
@@ -53,7 +53,7 @@ extension ItemStore {
             _ = try step(of: &walk, "watch the keychain") {
                 (rows, state) throws(KeychainFailure) in
                 let state = state.withoutUse
-                for case .row(let row) in rows { try look.see(row, state) }
+                for row in rows { try look.see(row, state) }
             }
         }
         snapshot.items = look.items
@@ -75,9 +75,10 @@ private struct Look<Note: Sendable> {
         (self.before, self.note) = (before, note)
     }
 
-    mutating func see(_ row: SealedRow, _ state: RowKeys) throws(KeychainFailure) {
+    mutating func see(_ found: FoundRow, _ state: RowKeys) throws(KeychainFailure) {
+        let number = found.number
+        guard case .row(let row) = found else { return items[number] = before.items[number] }
         guard !row.header.flags.contains(.tombstone) else { return }
-        let number = row.header.number
         let old = before.items[number].flatMap { $0.salt == row.header.salt ? $0 : nil }
         if let old, old.isOpened, old.isSameWrite(as: row) {
             items[number] = old
@@ -93,8 +94,9 @@ private struct Look<Note: Sendable> {
             guard error.code == .lockedRow || error.isDamage else {
                 throw KeychainFailure(error, during: "watch the keychain")
             }
+            // A changed salt is damage, too: it does not make the row that of another item.
             items[number] =
-                old
+                (error.isDamage ? before.items[number] : old)
                 ?? Seen(
                     salt: row.header.salt, logicalTime: row.logicalTime, note: nil,
                     isOpened: false, isTold: !before.hasBegun)
@@ -106,9 +108,9 @@ private struct Look<Note: Sendable> {
         let opener = RowOpener(
             query: ItemQuery(row.header.itemClass, synchronizable: .any), parts: .attributes,
             state: state, access: PresenceAccess(.naming, enrolment: .known([])))
-        guard case .found(let found) = try opener.open([.row(row)]) else { return nil }
-        if found.damage != nil { throw .row(.damagedColumn) }
-        return found.items.first { !$0.accessGroup.isOfKeychain }
+        guard case .found(let item) = try opener.open(row), !item.accessGroup.isOfKeychain
+        else { return nil }
+        return item
     }
 
     private mutating func report(_ old: Seen?, _ new: Seen) {

@@ -12,7 +12,8 @@ extension ItemStore {
     /// creation, and gets the other attributes and the value of `addition`.
     ///
     /// - Returns: The item's reference, and whether the item was there before.
-    /// - Throws: As ``add(_:for:_:)``, except `duplicateItem`; `locked`.
+    /// - Throws: As ``add(_:for:_:)``, except `duplicateItem`; `locked`; `damaged` if a damaged
+    ///   item may have these attributes.
     package func replaceByLookup(
         _ addition: Addition, for caller: Caller
     ) throws(KeychainFailure) -> (reference: PersistentReference, wasThere: Bool) {
@@ -32,18 +33,21 @@ extension ItemStore {
     /// - Throws: `missingEntitlement`, and any failure of the keychain itself.
     package func references(
         _ query: ItemQuery, for caller: Caller, limit: Int
-    ) throws(KeychainFailure) -> [PersistentReference] {
+    ) throws(KeychainFailure) -> FoundItems<PersistentReference> {
         let operation = "look for items"
         let groups = try caller.groups(searching: query.accessGroup, during: operation)
         let found = try readRows(operation) { (snapshot) throws(KeychainFailure) in
             try translating(
                 snapshot.state.find(query, groups, snapshot.store), during: operation)
         }
-        var references: [PersistentReference] = []
-        for case .row(let row) in found ?? [] where references.count < limit {
-            references.append(row.header.reference)
+        var (references, damage) = ([PersistentReference](), KeychainFailure?.none)
+        for row in found ?? [] where references.count < limit {
+            switch row {
+            case .row(let row): references.append(row.header.reference)
+            case .damaged: damage = KeychainFailure(.row(.damagedColumn), during: operation)
+            }
         }
-        return references
+        return FoundItems(references, damage: damage)
     }
 }
 
@@ -61,7 +65,7 @@ extension ItemTransaction {
             item.itemClass, attributes: item.attributes.filter { names.contains($0.key) },
             accessGroup: item.accessGroup)
         let groups = try caller.groups(changing: query.accessGroup, during: operation)
-        for match in try openSound(query, groups)
+        for match in try openMatches(query, groups).items
         where LookupAttributes(match.content.attributes[.lookupAttributes]) == wanted {
             let kept: [Attribute] = [.account, .service, .creationDate, .modificationDate]
             let changes = ItemChanges(

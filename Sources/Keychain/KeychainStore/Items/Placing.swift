@@ -9,19 +9,6 @@ package import ValetSealing
 
 /// A value to store, and how its place is chosen.
 package struct Placement: Sendable {
-    /// A service that has an item of the account.
-    package struct Occupied: Sendable {
-        package let service: PasswordService
-        /// Whether the item cannot be read, because it is damaged.
-        package let isDamaged: Bool
-
-        /// The result of the search in a service.
-        package init(_ service: PasswordService, isDamaged: Bool = false) {
-            self.service = service
-            self.isDamaged = isDamaged
-        }
-    }
-
     /// What to do.
     package enum Choice: Sendable {
         /// Change nothing.
@@ -36,12 +23,13 @@ package struct Placement: Sendable {
     package let value: SecretValue
     /// The services that are searched.
     package let services: [PasswordService]
-    /// Chooses, inside the transaction.
-    package let choose: @Sendable ([Occupied]) -> Choice
+    /// Chooses, inside the transaction. It gets the services that have an item of the account,
+    /// damaged or not.
+    package let choose: @Sendable ([PasswordService]) -> Choice
 
     package init(
         _ account: String, _ value: SecretValue, among services: [PasswordService],
-        _ choose: @escaping @Sendable ([Occupied]) -> Choice
+        _ choose: @escaping @Sendable ([PasswordService]) -> Choice
     ) {
         self.account = account
         self.value = value
@@ -55,11 +43,11 @@ extension ItemStore {
     /// in one transaction. Needs no proof, because no value is given out.
     ///
     /// An item that is moved keeps its attributes and its persistent reference.
-    /// - Returns: The found items, and the choice.
+    /// - Returns: The services that had an item, and the choice.
     /// - Throws: As ``set(_:for:)``; `locked` if an item to move is locked.
     package func place(
         _ placement: Placement, for caller: Caller
-    ) throws(KeychainFailure) -> (found: [Placement.Occupied], choice: Placement.Choice) {
+    ) throws(KeychainFailure) -> (found: [PasswordService], choice: Placement.Choice) {
         let operation = "set an item"
         let result = try shareWrite(
             operation, creating: true, for: caller, byteCount: placement.value.byteCount
@@ -74,12 +62,12 @@ extension ItemStore {
 extension ItemTransaction {
     fileprivate func perform(
         _ placement: Placement
-    ) throws(KeychainFailure) -> (found: [Placement.Occupied], choice: Placement.Choice) {
+    ) throws(KeychainFailure) -> (found: [PasswordService], choice: Placement.Choice) {
         try check(placement.value)
-        var found: [Placement.Occupied] = []
-        for service in placement.services {
-            guard let existing = try row(of: placement.account, in: service) else { continue }
-            found.append(Placement.Occupied(service, isDamaged: isDamaged(existing)))
+        var found: [PasswordService] = []
+        for service in placement.services
+        where try row(of: placement.account, in: service) != nil {
+            found.append(service)
         }
         let choice = placement.choose(found)
         switch choice {
@@ -91,8 +79,8 @@ extension ItemTransaction {
         return (found, choice)
     }
 
-    /// The first row of an item in the groups that the caller may write; nil if there is none, if
-    /// only tombstones are there, or if the items have another protection class.
+    /// The first row of an item in the groups that the caller may write, damaged or not; nil if
+    /// there is none, if only tombstones are there, or if the items have another protection class.
     private func row(of account: String, in service: PasswordService) throws(KeychainFailure)
         -> FoundRow?
     {
@@ -106,23 +94,12 @@ extension ItemTransaction {
                 continue
             }
             let header = row.header
-            if !header.flags.contains(.tombstone),
-                header.protectionClass == service.protectionClass
-            {
-                return existing
-            }
+            let isAlike =
+                !header.flags.contains(.tombstone)
+                && header.protectionClass == service.protectionClass
+            if isAlike || state.isForged(row) { return existing }
         }
         return nil
-    }
-
-    private func isDamaged(_ existing: FoundRow) -> Bool {
-        guard case .row(let row) = existing else { return true }
-        do {
-            return try rows.openIfSound(row) == nil
-        } catch {
-            // A locked item may be sound.
-            return false
-        }
     }
 
     private func move(

@@ -56,7 +56,8 @@ extension ItemStore {
     ///   - opening: Whether to open the value, or only to tell whether it is there.
     ///   - proof: Opens a value that it has opened before.
     /// - Returns: `absent` and `needsPerson` mean only that the caller has to search for the item:
-    ///   it may have a view hint or a token, have no value, or need the user.
+    ///   it may have a view hint or a token, have no value, need the user, or be in a row that says
+    ///   it is another sort of item.
     /// - Throws: As ``copy(_:_:for:_:)``.
     package func lookUp(
         _ name: PasswordName, opening: Bool = true, for caller: Caller, _ proof: PresenceProof?
@@ -103,8 +104,8 @@ private struct ValueLookup {
         self.proof = proof
     }
 
-    /// The result for an item that has no value, or that needs proofs or a password. A search then
-    /// opens the part that tells which.
+    /// The result for an item that has no value, or that needs proofs or a password, and for a row
+    /// that says it is another sort of item. A search then opens the part that tells which.
     private static var unopened: ItemResult<SecretValue?> { .needsPerson(.proofs([])) }
 
     /// - Returns: nil if something was committed since the keys were read.
@@ -113,7 +114,7 @@ private struct ValueLookup {
         let kept = read.keptRow(name.account, service)
         do throws(SystemError) {
             if let row = kept {
-                guard fits(row.header) else { return .absent }
+                guard fits(row.header) else { return Self.unopened }
                 guard opening || row.header.flags.presence == nil else { return Self.unopened }
                 return opening ? try open(row) : .found(try check(row.header))
             }
@@ -129,7 +130,7 @@ private struct ValueLookup {
             guard read.isCurrent else { return nil }
             guard isThere else { return .absent }
             let header = try RowHeader(value: run, place)
-            guard fits(header) else { return .absent }
+            guard fits(header) else { return Self.unopened }
             guard !header.flags.isGuarded || mayOpen(header), !run.isNull(8) else {
                 return Self.unopened
             }
@@ -160,7 +161,10 @@ private struct ValueLookup {
             guard isThere else { return false }
             // A row with damaged columns counts as an item; reading it reports the damage.
             guard let header = try? RowHeader(value: run, place) else { return true }
-            return fits(header)
+            guard !fits(header) else { return true }
+            let found = try state.find(name.query, [group], reader)
+            guard read.isCurrent else { return nil }
+            return found.contains { $0.number == header.number }
         } catch {
             throw KeychainFailure(error, during: ItemStore.reading)
         }

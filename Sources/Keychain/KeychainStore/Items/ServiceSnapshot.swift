@@ -120,21 +120,38 @@ extension AccountScan {
     ) throws(SystemError) {
         let run = try start(place, store)
         while try run.step() {
-            // A damaged row is not a change. Reading the item, or all keys, reports the damage.
-            guard let header = try? header(run, place) else { continue }
-            let known = snapshot.items[header.number].flatMap { $0.salt == header.salt ? $0 : nil }
-            let time = run.int64(Schema.Column.logicalTime)
-            var item = ServiceSnapshot.Item(
-                salt: header.salt, logicalTime: time, account: known?.account, isTold: true)
-            let isKnown = known?.isSameWrite(as: item) == true
-            if !isKnown || known?.account == nil {
-                do {
-                    item.account = try account(header, run)
-                } catch {
-                    item.isTold = isKnown
-                }
+            let number = run.int64(Schema.Column.number)
+            let old = snapshot.items[number]
+            do throws(SystemError) {
+                items[number] = try item(run, place, after: old)
+            } catch {
+                guard error.isDamage else { throw error }
+                // Damage is not a change. Reading the item, or all keys, reports it.
+                items[number] = old
             }
-            items[header.number] = item
         }
+    }
+
+    /// The item in the row that `run` is at; nil if it is not an item of the service.
+    private func item(
+        _ run: borrowing Statement.Run, _ place: ScannedPlace, after old: ServiceSnapshot.Item?
+    ) throws(SystemError) -> ServiceSnapshot.Item? {
+        guard let header = try header(run, place) else {
+            if old != nil { try checkStranger(run, place) }
+            return nil
+        }
+        let known = old.flatMap { $0.salt == header.salt ? $0 : nil }
+        let time = run.int64(Schema.Column.logicalTime)
+        var item = ServiceSnapshot.Item(
+            salt: header.salt, logicalTime: time, account: known?.account, isTold: true)
+        let isKnown = known?.isSameWrite(as: item) == true
+        guard !isKnown || known?.account == nil else { return item }
+        do {
+            item.account = try account(header, run)
+        } catch {
+            guard old == nil || !error.isDamage else { throw error }
+            item.isTold = isKnown
+        }
+        return item
     }
 }

@@ -61,11 +61,3 @@ extension StoredItem {
         return AccessControl(encoded: bytes)
     }
 }
-
-/// The result of a search.
-package struct FoundItems<Item: Sendable>: Sendable {
-    /// The items that could be opened, in the order of the search.
-    package var items: [Item] = []
-    /// Set when rows that matched are damaged; they are not among the items.
-    package var damage: KeychainFailure?
-}

@@ -147,12 +147,13 @@ extension ItemStore {
     ///
     /// The item keeps its group, attributes and persistent reference. It becomes synchronizable if
     /// the addition is. Of several items, the first one that is synchronizable like the addition
-    /// stays. Damaged items do not count; one in the place of an addition goes to quarantine.
+    /// stays. If `query` finds damaged items alone, the addition sets aside the one in its place.
     ///
     /// A locked item is deleted, and the addition takes its place.
     ///
     /// - Throws: ``KeychainFailure``: `missingEntitlement`, `valueTooLarge`, `passcodeNotSet`;
-    ///   `locked` also if a found item is locked and synchronizable.
+    ///   `locked` also if a found item is locked and synchronizable; `damaged` if a damaged item
+    ///   would stay beside the value.
     package func replace(
         _ query: ItemQuery, with addition: Addition, for caller: Caller
     ) throws(KeychainFailure) {
@@ -171,13 +172,18 @@ extension ItemTransaction {
         try check(addition.value)
         try check(item.protectionClass)
         try deleteClosed(query, groups)
-        var matches = try openSound(query, groups)
+        var damage: KeychainFailure?
+        var matches = try openMatches(query, groups).readable(noting: &damage)
         let isAlike = { (match: OpenedRow) in
             match.row.header.flags.contains(.synchronizable) == item.isSynchronizable
         }
         guard let chosen = matches.firstIndex(where: isAlike) ?? matches.indices.first else {
-            return try addWithoutAsking(addition)
+            try addWithoutAsking(addition)
+            // A search for the value must not meet a damaged item first.
+            if damage != nil { _ = try openMatches(query, groups).items }
+            return
         }
+        if let damage { throw damage }
         let target = matches.remove(at: chosen)
         for other in matches { try deleteItem(other.row) }
         let changes = ItemChanges(
@@ -200,18 +206,21 @@ extension ItemTransaction {
         }
     }
 
-    /// Opens the rows that match, without damaged ones.
-    func openSound(
+    /// Opens the rows that match.
+    func openMatches(
         _ query: ItemQuery, _ groups: [AccessGroup]
-    ) throws(KeychainFailure) -> [OpenedRow] {
-        var matches: [OpenedRow] = []
-        let found = try translating(state.find(query, groups, rows.store), during: operation)
-        for case .row(let row) in found {
-            guard let opened = try rows.openIfSound(row) else { continue }
-            if try translating(query.fits(opened.content), during: operation) {
-                matches.append(opened)
+    ) throws(KeychainFailure) -> FoundItems<OpenedRow> {
+        var (matches, damage) = ([OpenedRow](), KeychainFailure?.none)
+        for found in try translating(state.find(query, groups, rows.store), during: operation) {
+            do throws(SystemError) {
+                let opened = try state.open(found, rows.access.proof)
+                if try query.fits(opened.content) { matches.append(opened) }
+            } catch {
+                let failure = KeychainFailure(error, during: operation)
+                guard error.isDamage else { throw failure }
+                damage = damage ?? failure
             }
         }
-        return matches
+        return FoundItems(matches, damage: damage)
     }
 }

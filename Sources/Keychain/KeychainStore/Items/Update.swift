@@ -56,7 +56,7 @@ extension ItemTransaction {
         if let new = changes.accessControl {
             try check(new, isSynchronizable: changes.isSynchronizable ?? false)
         }
-        let matches = try openMatches(query, groups)
+        let matches = try judgedMatches(query, groups)
         // Nothing has been written yet.
         if let demand = matches.demand { return .needsPerson(demand) }
         let demand = try rows.passwordDemand(matches.rows, changes, value: update.value)
@@ -67,19 +67,13 @@ extension ItemTransaction {
 
     /// Opens all rows that match, and collects the demands of those that need the user.
     ///
-    /// - Throws: ``KeychainFailure`` if one of them is damaged.
-    private func openMatches(
+    /// - Throws: ``KeychainFailure/Code/damaged`` if one of them is damaged.
+    private func judgedMatches(
         _ query: ItemQuery, _ groups: [AccessGroup]
     ) throws(KeychainFailure) -> (rows: [OpenedRow], demand: PresenceDemand?) {
         var matches: [OpenedRow] = []
         var demands: [PresenceDemand] = []
-        let found = try translating(state.find(query, groups, rows.store), during: operation)
-        for found in found {
-            guard case .row(let row) = found else {
-                throw KeychainFailure(.row(.damagedColumn), during: operation)
-            }
-            let opened = try rows.open(row)
-            guard try translating(query.fits(opened.content), during: operation) else { continue }
+        for opened in try openMatches(query, groups).items {
             switch try rows.judge(opened) {
             case .found where !opened.isClosed: matches.append(opened)
             case .found:

@@ -35,7 +35,8 @@ struct RowExamination {
                 Finding(
                     .damage, "\(Self.rows(damaged)) changed or damaged",
                     path: store.connection.path,
-                    hint: "restore the keychain from a copy, or store these items again"))
+                    hint: "restore the keychain from a copy, or store these items again; "
+                        + "`valet rotate --skip-damaged` sets them aside"))
         }
         if locked > 0 {
             findings.append(

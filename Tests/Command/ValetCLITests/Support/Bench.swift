@@ -157,7 +157,10 @@ final class Bench {
         var items: [StoredItem] = []
         #expect(throws: Never.self) {
             var walk = try store.walkEverything()
-            while !walk.isAtEnd { items += try store.next(of: &walk).items }
+            var damage: KeychainFailure?
+            while !walk.isAtEnd {
+                items += try store.next(of: &walk).readable(noting: &damage)
+            }
         }
         return items
     }
@@ -183,13 +186,24 @@ final class Bench {
 /// What may become of the files.
 extension Bench {
     /// Damages every item, as a failing disk may.
-    func damageItems() throws {
+    func damageItems() throws { try tamper("UPDATE item SET names = zeroblob(72)") }
+
+    /// Damages the item that was stored first.
+    func damageFirstItem() throws {
+        try tamper(
+            """
+            UPDATE item SET salt = salt + 1 WHERE number = (SELECT min(number) FROM item)
+            """)
+    }
+
+    /// Changes the database behind the keychain's back.
+    func tamper(_ sql: StaticString) throws {
         store.close()
         let directory = try PrivateDirectory.open(store.location.folder, creating: false)
         let connection = try Connection(
             to: KeychainFile.database, in: directory, for: .readWrite,
             deadline: Deadline(after: .seconds(5)))
-        try Statement("UPDATE item SET names = zeroblob(72)", on: connection).start().finish()
+        try Statement(sql, on: connection).start().finish()
         try connection.close()
     }
 
