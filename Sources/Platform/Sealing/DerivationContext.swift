@@ -46,8 +46,6 @@ package enum DerivationContext: String, CaseIterable, Sendable {
     case applicationPassword = "valet/1/application-password"
     /// The associated data of a value that is sealed under an application's password.
     case applicationPasswordBox = "valet/1/application-password-box"
-    /// The hash and the associated data of a program's record.
-    case program = "valet/1/program"
     /// What wraps the key of a backup.
     case backup = "valet/1/backup"
     /// The id that names the mark under which a sharing key was made.

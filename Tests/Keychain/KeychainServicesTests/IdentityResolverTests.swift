@@ -17,7 +17,6 @@ import ValetKeychainStore
         let identity = try resolve()
         #expect(identity.caller.applicationIdentifier == "mail")
         #expect(identity.caller.accessGroups == [AccessGroup("mail")])
-        #expect(identity.caller.executablePath == Self.program)
         #expect(identity.source == .executableName)
     }
 

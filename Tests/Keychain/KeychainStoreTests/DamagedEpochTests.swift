@@ -139,18 +139,6 @@ import ValetSystem
         #expect(words.count == 1 && words.allSatisfy { $0.contains("or the keys changed") })
     }
 
-    /// A program writes its record again.
-    @Test func `A change of keys drops damaged records of programs`() throws {
-        try epochs.store.set(
-            Addition(.generic("a"), value: .text("value of a")),
-            for: Caller(
-                applicationIdentifier: "app", accessGroups: ["one"], executablePath: "/bin/x"))
-        try epochs.keychain.tamper("UPDATE program SET id = x'0102'")
-        #expect(try epochs.store.keychain.rotateKeys(nil).setAsideCount == 0)
-        #expect(try epochs.value("a") == "value of a")
-        #expect(try epochs.keychain.number("SELECT count(*) FROM program") == 0)
-    }
-
     @Test func `A missing item has no hint if nothing was set aside`() throws {
         try epochs.add("a")
         #expect(failure { _ = try epochs.value("b") }?.hint == nil)

@@ -16,11 +16,10 @@ import ValetSystem
         "item_by_place", "item_by_account", "item_by_change", "attribute", "place_by_hash",
         "place_by_group",
     ]
-    static let everything = indexes + ["program"]
     static let itemCount = 150
     /// Items without attributes that searches look for. Their values are set in place.
     static let plainCount = 15
-    static let rowCount = itemCount + plainCount + 1
+    static let rowCount = itemCount + plainCount
 
     private static let sample = Result { try makeSample() }
 
@@ -39,10 +38,6 @@ import ValetSystem
                     isSynchronizable: number % 10 == 0), "v\(number)")
         }
         for number in 0..<Self.plainCount { try keychain.add(.generic("p\(number)"), "v") }
-        try keychain.store.set(
-            Addition(.generic("noted"), value: .text("v")),
-            for: Caller(
-                applicationIdentifier: "app", accessGroups: ["one"], executablePath: "/bin/x"))
         keychain.store.close()
         return keychain
     }
@@ -105,7 +100,7 @@ import ValetSystem
     }
 
     /// The first bytes are the page's header, the last ones are in a cell.
-    @Test(arguments: everything, [0, 1, 3, 4, 5, 7, 9, 12, 4095, 4080, 4060])
+    @Test(arguments: indexes, [0, 1, 3, 4, 5, 7, 9, 12, 4095, 4080, 4060])
     func `A repair makes a keychain with a damaged index whole`(_ name: String, _ offset: Int)
         throws
     {
@@ -133,7 +128,7 @@ import ValetSystem
         #expect(found == nil)
     }
 
-    @Test(arguments: everything)
+    @Test(arguments: indexes)
     func `A repair makes a keychain with overwritten index pages whole`(_ name: String) throws {
         keychain.reopen()
         for page in try pages(of: name) {
@@ -146,7 +141,7 @@ import ValetSystem
         #expect(keychain.store.keychain.diagnose().allSatisfy { $0.severity == .fine })
     }
 
-    @Test(arguments: everything, Array(0..<32) + [3930, 3981, 4060, 4095])
+    @Test(arguments: indexes, Array(0..<32) + [3930, 3981, 4060, 4095])
     func `A keychain with a damaged index acknowledges no write that its own read refuses`(
         _ name: String, _ offset: Int
     ) throws {

@@ -50,7 +50,7 @@ import ValetSystem
             "CREATE INDEX more ON item (class)", "CREATE TABLE more (a INTEGER)",
             "CREATE TRIGGER t AFTER INSERT ON item BEGIN DELETE FROM item; END",
             "CREATE VIEW v AS SELECT * FROM item", "DROP TABLE quarantine",
-            "ALTER TABLE program RENAME COLUMN sealed TO sealee",
+            "ALTER TABLE quarantine RENAME COLUMN salt TO pepper",
         ] as [StaticString])
     func `Opening a keychain refuses a schema that differs`(_ sql: StaticString) throws {
         try keychain.tamper(sql)
@@ -213,43 +213,5 @@ import ValetSystem
         #expect(status.quarantinedRowCount == 0)
         #expect(!status.isReadOnly)
         #expect(try keychain.number("SELECT count(*) FROM item") == 2)
-    }
-}
-
-/// docs/FORMAT.md §7: table `program`.
-@Suite struct `The record of programs` {
-    let keychain = TestStore()
-
-    private func write(_ account: String, _ path: String) throws {
-        let caller = Caller(applicationIdentifier: "app", executablePath: path)
-        _ = try keychain.store.add(Addition(.generic(account), value: nil), for: caller)
-    }
-
-    @Test func `The record of programs has each program once`() throws {
-        for account in ["a", "b", "c"] { try write(account, "/usr/bin/one") }
-        keychain.reopen()
-        try write("d", "/usr/bin/one")
-        #expect(try keychain.number("SELECT count(*) FROM program") == 1)
-        #expect(keychain.store.keychain.diagnose().allSatisfy { $0.severity == .fine })
-    }
-
-    @Test func `The record of programs warns of two programs with one name`() throws {
-        try write("a", "/usr/bin/one")
-        try write("b", "/usr/bin/two")
-        let warnings = keychain.store.keychain.diagnose().filter { $0.severity == .warning }
-        #expect(warnings.count == 1)
-        #expect(warnings.first?.message.contains("/usr/bin/one, /usr/bin/two") == true)
-    }
-
-    @Test(
-        arguments: [
-            "UPDATE program SET sealed = zeroblob(72)", "UPDATE program SET id = zeroblob(32)",
-            "UPDATE program SET id = x'00'",
-        ] as [StaticString])
-    func `The record of programs is checked by doctor`(_ sql: StaticString) throws {
-        try write("a", "/usr/bin/one")
-        try keychain.tamper(sql)
-        #expect(keychain.damage().count == 1)
-        try write("b", "/usr/bin/one")
     }
 }

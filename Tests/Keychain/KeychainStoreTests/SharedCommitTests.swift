@@ -111,19 +111,6 @@ import ValetTestValues
         #expect(try accounts() == ["next", "old"])
     }
 
-    @Test func `A program is recorded by its next write if the first commit fails`() throws {
-        try keychain.set(.generic("old"), "old")
-        let caller = Caller(applicationIdentifier: "app", executablePath: "/usr/bin/one")
-        let crowd = try Crowd(keychain.store, caller)
-        try crowd.allowForeignKeys()
-        try crowd.lead { try Crowd.breakCommit($0) }
-        try crowd.set("a")
-        #expect(try crowd.go() == 0)
-        #expect(crowd.codes == ["leader", "a"].mapped(to: .internalFault))
-        try keychain.store.set(Addition(.generic("b"), value: .text("b")), for: caller)
-        #expect(try keychain.number("SELECT count(*) FROM program") == 1)
-    }
-
     @Test func `A write that ends the shared transaction fails alone`() throws {
         let crowd = try crowd()
         try crowd.lead()
@@ -268,8 +255,8 @@ private final class Crowd: Sendable {
     /// Begins to lead with `body`, which runs as soon as the gate is open.
     func lead(_ body: @escaping @Sendable (RowTransaction) throws -> Void = { _ in }) throws {
         let (gate, hasBegun) = (gate, DispatchSemaphore(value: 0))
-        begin("leader") { [store, caller] in
-            _ = try store.shareWrite("leader", for: caller, byteCount: 0) {
+        begin("leader") { [store] in
+            _ = try store.shareWrite("leader", byteCount: 0) {
                 (access) throws(KeychainFailure) in
                 hasBegun.signal()
                 // It may run again.
@@ -286,9 +273,8 @@ private final class Crowd: Sendable {
         _ name: String, within limit: Duration? = nil,
         _ body: @escaping @Sendable (RowTransaction) throws -> Void
     ) throws {
-        let caller = caller
         try call(name, within: limit) { store in
-            _ = try store.shareWrite(name, for: caller, byteCount: 0) {
+            _ = try store.shareWrite(name, byteCount: 0) {
                 (rows) throws(KeychainFailure) in
                 try failing(name) { try body(rows) }
             }

@@ -88,10 +88,6 @@ enum DoctorCommand {
                 "valet: older rows of items that were stored again, now set aside: "
                     + "\(repair.supersededCount)")
         }
-        if repair.lostProgramCount > 0 {
-            context.console.note(
-                "valet: dropped unreadable records of programs; they will be recorded again")
-        }
     }
 
     private static func clearQuarantine(_ context: Context, isAgreed: Bool) throws(CLIError) {

@@ -43,7 +43,6 @@ extension OpenKeychain {
                 try run(call, writer, state, body)
             }
             try commit(transaction, writer, call)
-            if let program = call.program { state.rows.remember(program) }
             batch?.acknowledge(state)
             afterCommit(state)
             pool.tendLog(writer)
@@ -92,9 +91,7 @@ extension OpenKeychain {
         try checkMayWrite(state, call)
         let access = RowTransaction(
             writer: writer, state: state.rows, now: call.now, operation: call.operation)
-        let result = try body(access)
-        if let program = call.program { try access.record(program) }
-        return result
+        return try body(access)
     }
 
     private func checkMayWrite(

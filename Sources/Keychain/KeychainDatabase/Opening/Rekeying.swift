@@ -7,7 +7,7 @@ internal import ValetSealing
 internal import ValetSystem
 
 /// Seals everything in a keychain under other keys, inside one transaction: every row with its
-/// hashes, every record of a program, every entry of sync (docs/FORMAT.md §4.4).
+/// hashes, every entry of sync (docs/FORMAT.md §4.4).
 ///
 /// It takes about 20 µs for each small item. Its memory does not depend on their number: it holds 4
 /// MiB of rows at most, and SQLite writes full pages of its cache to the log.
@@ -37,7 +37,6 @@ struct Rekeying {
     /// - Returns: The number of rows that do not open, without those of ``expectedLoss``. Unless
     ///   these are set aside, a caller must not commit if the number is not 0.
     func run() throws(KeychainFailure) -> Int {
-        try translating(sealPrograms(), during: rows.operation)
         var (damagedCount, count) = (0, 0)
         let next = Statement(
             """
@@ -137,23 +136,6 @@ struct Rekeying {
             guard error.isDamage || error.code == .lockedRow else { throw error }
             return nil
         }
-    }
-
-    /// Seals the records of programs, and drops unreadable ones. A program writes its record again
-    /// when it next writes.
-    private func sealPrograms() throws(SystemError) {
-        var records: Set<ProgramRecord> = []
-        let all = Statement("SELECT id, sealed FROM program", on: connection)
-        let run = try all.start()
-        while try run.step() {
-            if let id: Digest = try? run.fixedBytes(0),
-                let record = try? former.open(program: run.blob(1), id)
-            {
-                records.insert(record)
-            }
-        }
-        try Statement("DELETE FROM program", on: connection).execute()
-        for record in records { try rows.writer.insert(record, rows.state) }
     }
 }
 

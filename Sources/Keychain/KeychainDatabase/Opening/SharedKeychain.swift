@@ -18,8 +18,6 @@ package struct StoreCall {
     package let deadline: Deadline
     /// The time, for an item's dates and a row's logical time.
     package let now: Moment
-    /// The program to record as a writer; nil records nothing.
-    package var program: ProgramRecord?
     /// Whether to create a keychain that does not exist.
     package var isCreating = false
     /// How many bytes of values the call writes, if it may share its commit with other calls.

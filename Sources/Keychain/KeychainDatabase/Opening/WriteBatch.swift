@@ -227,7 +227,6 @@ package final class WriteBatch {
     /// may concern items that the same transaction has written.
     func acknowledge(_ keys: KeySet) {
         for (write, error) in taken {
-            if error == nil, let program = write.call.program { keys.rows.remember(program) }
             write.end(error.map { .failed($0) } ?? .committed(keys.header))
         }
         taken = []

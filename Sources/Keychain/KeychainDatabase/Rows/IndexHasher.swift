@@ -11,13 +11,11 @@ package import ValetSystem
 package final class IndexHasher: Sendable {
     private let places: KeyedHash
     private let attributes: KeyedHash
-    private let programs: KeyedHash
     private let services = ServiceCache()
 
     init(_ keybag: UnlockedKeybag) {
         places = KeyedHash(keybag.index, .place)
         attributes = KeyedHash(keybag.index, .index)
-        programs = KeyedHash(keybag.index, .program)
     }
 
     /// The hash of a primary key without its account; attributes that are missing count as their
@@ -160,14 +158,6 @@ package final class IndexHasher: Sendable {
         parts.append(name)
         parts.append(value)
         return attributes.indexHash(appending: parts)
-    }
-
-    /// The hash of a program under an application identifier.
-    package func program(_ applicationIdentifier: String, path: String) -> Digest {
-        var parts = LengthPrefixed(reservingByteCount: 256)
-        parts.append(applicationIdentifier)
-        parts.append(path)
-        return programs.digest(appending: parts)
     }
 
     /// All hashes of an item.

@@ -217,9 +217,6 @@ package final class RowWriter: @unchecked Sendable {
     let lastChange: Statement
     /// Copies a row into quarantine.
     package let quarantine: Statement
-    /// Whether a program is on record.
-    package let program: Statement
-    let insertProgram: Statement
 
     package var connection: Connection { reading.connection }
 
@@ -245,9 +242,6 @@ package final class RowWriter: @unchecked Sendable {
         lastNumber = Statement("SELECT max(number) FROM item", on: connection)
         lastChange = Statement(Self.greatestChange, on: connection)
         quarantine = Statement(Self.copyToQuarantine, on: connection)
-        program = Statement("SELECT 1 FROM program WHERE id = ?1", on: connection)
-        insertProgram = Statement(
-            "INSERT INTO program (id, sealed) VALUES (?1, ?2)", on: connection)
     }
 
     /// Whether changes since the last call may have enlarged the database. Updates that keep the

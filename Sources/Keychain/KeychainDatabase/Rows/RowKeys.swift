@@ -15,8 +15,6 @@ package final class RowKeys: Sendable {
     package let epoch: KeychainEpoch
     /// Runs at each use of a key that a lock removes.
     private let onUse: (@Sendable () -> Void)?
-    /// Programs that are known to be on record.
-    private let recordedPrograms = Lock<Set<ProgramRecord>>([])
 
     /// The opened keys of the current epoch.
     package init(
@@ -77,16 +75,6 @@ package final class RowKeys: Sendable {
     /// Keeps an unlocked keychain from locking itself: docs/decisions/0020-auto-lock.md.
     private func noteUse(of protectionClass: ProtectionClass) {
         if protectionClass.scope == .whileUnlocked { onUse?() }
-    }
-
-    /// Whether this process has seen the program on record.
-    func hasRecorded(_ program: ProgramRecord) -> Bool {
-        recordedPrograms.withLock { $0.contains(program) }
-    }
-
-    /// Notes that a program is on record, after the commit that recorded or found it.
-    package func remember(_ program: ProgramRecord) {
-        recordedPrograms.withLock { _ = $0.insert(program) }
     }
 }
 

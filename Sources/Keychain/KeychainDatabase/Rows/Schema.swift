@@ -9,7 +9,7 @@ package enum Schema {
     /// whose text differs is not opened.
     package static let statements: [StaticString] = [
         keychain, keybag, place, placeByHash, placeByGroup, item, byPlace, byAccount, byChange,
-        attribute, quarantine, program, syncMark, syncItem, syncItemByKey, syncEntry, syncEntryByID,
+        attribute, quarantine, syncMark, syncItem, syncItemByKey, syncEntry, syncEntryByID,
     ]
 
     private static let keychain: StaticString = """
@@ -116,13 +116,6 @@ package enum Schema {
             service_hash BLOB,
             place_hash BLOB
         ) STRICT
-        """
-
-    private static let program: StaticString = """
-        CREATE TABLE program (
-            id BLOB PRIMARY KEY,
-            sealed BLOB NOT NULL
-        ) STRICT, WITHOUT ROWID
         """
 
     /// The change number up to which local changes were collected, and the stamp of the tables of

@@ -44,8 +44,7 @@ package struct ApplicationIdentity: Hashable, Sendable {
         _ applicationIdentifier: String, _ accessGroups: [AccessGroup]
     ) throws(KeychainFailure) {
         let caller = Caller(
-            applicationIdentifier: applicationIdentifier, accessGroups: accessGroups,
-            executablePath: IdentityResolver.executablePath())
+            applicationIdentifier: applicationIdentifier, accessGroups: accessGroups)
         let identity = ApplicationIdentity(
             caller: caller, source: .configured, entitlementsPath: nil)
         try state.withLock { (state) throws(KeychainFailure) in

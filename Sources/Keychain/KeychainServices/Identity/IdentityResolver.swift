@@ -22,9 +22,7 @@ struct IdentityResolver {
         let groups = (declared?.entitlements ?? Entitlements())
             .accessGroups(applicationIdentifier: identifier)
         return ApplicationIdentity(
-            caller: Caller(
-                applicationIdentifier: identifier, accessGroups: groups,
-                executablePath: executablePath),
+            caller: Caller(applicationIdentifier: identifier, accessGroups: groups),
             source: declared.map { .entitlements(path: $0.path) } ?? source,
             entitlementsPath: declared?.path
                 ?? executableName.map { perUserPath($0) ?? perMachinePath($0) })

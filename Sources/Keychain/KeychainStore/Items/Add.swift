@@ -41,7 +41,7 @@ extension ItemStore {
         _ addition: Addition, for caller: Caller, _ person: PresenceAccess
     ) throws(KeychainFailure) -> ItemResult<StoredItem> {
         let added = try shareWrite(
-            Self.adding, creating: true, for: caller, byteCount: addition.byteCount
+            Self.adding, creating: true, byteCount: addition.byteCount
         ) { (rows) throws(KeychainFailure) in
             try ItemTransaction(rows, caller, person).add(addition)
         }
@@ -60,7 +60,7 @@ extension ItemStore {
         _ addition: Addition, for caller: Caller
     ) throws(KeychainFailure) {
         _ = try shareWrite(
-            Self.setting, creating: true, for: caller, byteCount: addition.byteCount
+            Self.setting, creating: true, byteCount: addition.byteCount
         ) { (rows) throws(KeychainFailure) in
             try ItemTransaction(rows, caller).set(addition)
         }

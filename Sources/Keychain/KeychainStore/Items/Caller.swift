@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetKeychainDatabase
 package import ValetKeychainModel
 
 /// The application on whose behalf a call is made.
@@ -9,9 +8,6 @@ package struct Caller: Hashable, Sendable {
     package let applicationIdentifier: String
     /// The groups that it may use. By default new items go to the first one that is not `token`.
     package let accessGroups: [AccessGroup]
-    /// The program's path, recorded with the identifier so that `doctor` can report another program
-    /// with the same name. Nil if the caller acts for another program.
-    package let executablePath: String?
     /// The advice in the failure of a call that needs a group that the caller lacks.
     package var groupAdvice: Advice?
     /// Whether values that the caller replaces or deletes become former values. Only commands that
@@ -21,12 +17,11 @@ package struct Caller: Hashable, Sendable {
     /// A caller. Without `accessGroups` it has one group, named like the application.
     package init(
         applicationIdentifier: String, accessGroups: [AccessGroup] = [],
-        executablePath: String? = nil, groupAdvice: Advice? = nil
+        groupAdvice: Advice? = nil
     ) {
         self.applicationIdentifier = applicationIdentifier
         self.accessGroups =
             accessGroups.isEmpty ? [AccessGroup(applicationIdentifier)] : accessGroups
-        self.executablePath = executablePath
         self.groupAdvice = groupAdvice
     }
 }
@@ -79,14 +74,5 @@ extension Caller {
             .missingEntitlement, during: operation,
             message: "\(applicationIdentifier) does not have the access group \(group.rawValue)",
             advice: groupAdvice)
-    }
-}
-
-extension Caller {
-    /// The program that writes on the caller's behalf; nil if the caller acts for another one.
-    var program: ProgramRecord? {
-        executablePath.map {
-            ProgramRecord(applicationIdentifier: applicationIdentifier, path: $0)
-        }
     }
 }

@@ -117,7 +117,7 @@ extension ItemStore {
         _ additions: [Addition], for caller: Caller
     ) throws(KeychainFailure) {
         guard !additions.isEmpty else { return }
-        _ = try writeRows(Self.settingSeveral, creating: true, for: caller) {
+        _ = try writeRows(Self.settingSeveral, creating: true) {
             (rows) throws(KeychainFailure) in
             let items = ItemTransaction(rows, caller)
             for addition in additions { try items.set(addition) }

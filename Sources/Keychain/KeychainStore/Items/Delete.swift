@@ -27,7 +27,7 @@ extension ItemStore {
         let attempt: Deletion?
         do {
             attempt = try shareWrite(
-                Self.deleting, for: caller, byteCount: query.namesOneItem ? 0 : nil
+                Self.deleting, byteCount: query.namesOneItem ? 0 : nil
             ) { (rows) throws(KeychainFailure) -> Deletion in
                 let items = ItemTransaction(rows, caller)
                 guard try !items.hasMany(query, groups) else { return .isLarge }
@@ -250,7 +250,7 @@ struct MassDeletion {
     ) throws(KeychainFailure) -> (count: Int, time: Int64) {
         let groups = try caller.groups(changing: query.accessGroup, during: ItemStore.deleting)
         var begin: Int64 = 0
-        let count = try store.writeRows(ItemStore.deleting, for: caller) {
+        let count = try store.writeRows(ItemStore.deleting) {
             (rows) throws(KeychainFailure) in
             begin = Deadline(after: .zero).nanoseconds
             let items = ItemTransaction(rows, caller)

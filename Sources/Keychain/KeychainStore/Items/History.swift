@@ -126,7 +126,7 @@ extension ItemStore {
     ///
     /// - Throws: `itemNotFound` if the former value is gone; what ``add(_:for:_:)`` throws.
     package func restore(_ version: ItemVersion, for caller: Caller) throws(KeychainFailure) {
-        _ = try writeRows("restore a former value", for: caller) {
+        _ = try writeRows("restore a former value") {
             (rows) throws(KeychainFailure) in
             try ItemTransaction(rows, caller).restore(version)
         }

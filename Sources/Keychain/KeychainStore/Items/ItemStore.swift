@@ -138,14 +138,12 @@ extension ItemStore {
 
     /// Runs `body` in one write transaction, all or nothing; nil if there is no keychain.
     ///
-    /// - Parameters:
-    ///   - isCreating: Whether to make a keychain that does not exist.
-    ///   - caller: Its program is recorded when it writes for the first time.
+    /// - Parameter isCreating: Whether to make a keychain that does not exist.
     package func writeRows<R>(
-        _ operation: String, creating isCreating: Bool = false, for caller: Caller? = nil,
+        _ operation: String, creating isCreating: Bool = false,
         _ body: (RowTransaction) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R? {
-        let call = try writingCall(operation, isCreating, caller)
+        let call = try writingCall(operation, isCreating)
         return try attempt(call) { (keychain) throws(KeychainFailure) in
             try keychain.write(call, body)
         }
@@ -158,10 +156,10 @@ extension ItemStore {
     ///   - byteCount: How many bytes of values are written; nil for a write that may take long.
     ///   - body: Runs on this thread, or on another one that writes while this one waits.
     func shareWrite<R: Sendable>(
-        _ operation: String, creating isCreating: Bool = false, for caller: Caller,
-        byteCount: Int?, _ body: @escaping @Sendable (RowTransaction) throws(KeychainFailure) -> R
+        _ operation: String, creating isCreating: Bool = false, byteCount: Int?,
+        _ body: @escaping @Sendable (RowTransaction) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R? {
-        var call = try writingCall(operation, isCreating, caller)
+        var call = try writingCall(operation, isCreating)
         call.byteCount = byteCount
         let writing = call
         return try attempt(writing) { (keychain) throws(KeychainFailure) in
@@ -170,10 +168,9 @@ extension ItemStore {
     }
 
     private func writingCall(
-        _ operation: String, _ isCreating: Bool, _ caller: Caller?
+        _ operation: String, _ isCreating: Bool
     ) throws(KeychainFailure) -> StoreCall {
         var call = call(operation)
-        call.program = caller?.program
         call.isCreating = isCreating
         if isCreating { try checkLevelOfNew(operation) }
         return call

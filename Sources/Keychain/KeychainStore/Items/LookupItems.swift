@@ -19,7 +19,7 @@ extension ItemStore {
     ) throws(KeychainFailure) -> (reference: PersistentReference, wasThere: Bool) {
         let operation = "store a secret"
         let stored = try shareWrite(
-            operation, creating: true, for: caller, byteCount: addition.byteCount
+            operation, creating: true, byteCount: addition.byteCount
         ) { (rows) throws(KeychainFailure) in
             try ItemTransaction(rows, caller).replaceByLookup(addition)
         }

@@ -50,7 +50,7 @@ extension ItemStore {
     ) throws(KeychainFailure) -> (found: [PasswordService], choice: Placement.Choice) {
         let operation = "set an item"
         let result = try shareWrite(
-            operation, creating: true, for: caller, byteCount: placement.value.byteCount
+            operation, creating: true, byteCount: placement.value.byteCount
         ) { (rows) throws(KeychainFailure) in
             try ItemTransaction(rows, caller).perform(placement)
         }

@@ -72,7 +72,7 @@ extension ItemStore {
         _ transfer: ItemTransfer, for caller: Caller
     ) throws(KeychainFailure) {
         let operation = "move items"
-        _ = try writeRows(operation, creating: true, for: caller) {
+        _ = try writeRows(operation, creating: true) {
             (rows) throws(KeychainFailure) in
             let items = ItemTransaction(rows, caller)
             // Deletions come first, because another item may take the name of a deleted one.
@@ -158,7 +158,7 @@ extension ItemStore {
         _ query: ItemQuery, with addition: Addition, for caller: Caller
     ) throws(KeychainFailure) {
         _ = try shareWrite(
-            "set an item", creating: true, for: caller, byteCount: addition.byteCount
+            "set an item", creating: true, byteCount: addition.byteCount
         ) { (rows) throws(KeychainFailure) in
             try ItemTransaction(rows, caller).replace(query, with: addition)
         }

@@ -21,7 +21,7 @@ extension ItemStore {
     ) throws(KeychainFailure) -> ItemResult<Int> {
         let byteCount = update.query.namesOneItem ? update.value?.byteCount ?? 0 : nil
         let result = try shareWrite(
-            Self.updating, for: caller, byteCount: byteCount
+            Self.updating, byteCount: byteCount
         ) { (rows) throws(KeychainFailure) in
             try ItemTransaction(rows, caller, person).update(update)
         }

@@ -14,8 +14,6 @@ package struct IndexRepair: Hashable, Sendable {
     package var rowCount = 0
     /// The number of rows moved to quarantine because their item had a second row.
     package var supersededCount = 0
-    /// The number of unreadable records of programs. They are dropped.
-    package var lostProgramCount = 0
 
     /// The result of a repair that has not begun.
     package init() {}
@@ -139,7 +137,6 @@ struct DatabaseRebuild {
     private let copyToQuarantine: Statement
     private let rowOfName: Statement
     private let keepPlace: Statement
-    private let keepProgram: Statement
 
     private var connection: Connection { source.connection }
 
@@ -158,7 +155,6 @@ struct DatabaseRebuild {
             "SELECT number, logical_time FROM item WHERE place = ?1 AND account_hash = ?2",
             on: target)
         keepPlace = Statement("INSERT OR IGNORE INTO place VALUES (?4, ?1, ?2, ?3)", on: target)
-        keepProgram = Statement("INSERT OR IGNORE INTO program VALUES (?1, ?2)", on: target)
     }
 
     /// Fills the empty target.
@@ -201,7 +197,6 @@ struct DatabaseRebuild {
         var summary = IndexRepair()
         let numbers = try copyItems(&summary)
         try checkNothingIsLost(numbers)
-        summary.lostProgramCount = try copyPrograms()
         try transaction.commit()
         for mark in Schema.marks { try Statement(mark, on: target.connection).execute() }
         guard try target.connection.integrityProblems().isEmpty,
@@ -425,37 +420,6 @@ struct DatabaseRebuild {
         guard names.isEmpty else {
             throw SystemError(.corrupt, during: KeychainFailure.repairing)
         }
-    }
-
-    // Programs.
-
-    /// Copies the records that open. The others are recorded again when their programs next write.
-    ///
-    /// - Returns: The known number of records left out: at least one if the table cannot be read to
-    ///   its end.
-    private func copyPrograms() throws(SystemError) -> Int {
-        var lostCount = 0
-        let isRead: Void? = try unlessCorrupt { () throws(SystemError) in
-            try copyPrograms(&lostCount)
-        }
-        return isRead == nil ? lostCount + 1 : lostCount
-    }
-
-    private func copyPrograms(_ lostCount: inout Int) throws(SystemError) {
-        let records = Statement("SELECT id, sealed FROM program", on: connection)
-        let run = try records.start()
-        while try run.step() {
-            if isSound(program: run) {
-                try add(run, by: keepProgram)
-            } else {
-                lostCount += 1
-            }
-        }
-    }
-
-    private func isSound(program run: borrowing Statement.Run) -> Bool {
-        guard let id: Digest = try? run.fixedBytes(0) else { return false }
-        return (try? state.open(program: run.blob(1), id)) != nil
     }
 }
 

@@ -48,7 +48,7 @@ struct RowExamination {
             let values = "values that need the user or a password, not opened here"
             findings.append(Finding(.fine, "\(values): \(closed)"))
         }
-        findings += try entries.findings() + quarantine(store) + programs(store)
+        findings += try entries.findings() + quarantine(store)
         return findings + (try circle(store.sync))
     }
 
@@ -131,46 +131,6 @@ struct RowExamination {
                 hint: "store missing items again; `valet doctor --clear-quarantine` then removes "
                     + "these rows for good")
         ]
-    }
-
-    /// The paths of programs, by their application identifiers; nil if a record is damaged.
-    private func soundPrograms(_ store: RowConnection) throws(SystemError) -> [String: [String]]? {
-        do {
-            return try unlessCorrupt { () throws(SystemError) in try recordedPrograms(store) }
-        } catch {
-            guard error.isDamage || error.code == .lockedRow else { throw error }
-            return nil
-        }
-    }
-
-    private func recordedPrograms(_ store: RowConnection) throws(SystemError) -> [String: [String]]
-    {
-        var paths: [String: [String]] = [:]
-        let all = Statement("SELECT id, sealed FROM program", on: store.connection)
-        let run = try all.start()
-        while try run.step() {
-            let record = try state.open(program: run.blob(1), run.fixedBytes(0))
-            paths[record.applicationIdentifier, default: []].append(record.path)
-        }
-        return paths
-    }
-
-    /// Warns of application identifiers that several programs use, perhaps by accident.
-    private func programs(_ store: RowConnection) throws(SystemError) -> [Finding] {
-        guard let paths = try soundPrograms(store) else {
-            return [
-                Finding(
-                    .damage, "the record of programs was changed or damaged",
-                    hint: KeychainFailure.repairHint)
-            ]
-        }
-        return paths.filter { $0.value.count > 1 }.sorted { $0.key < $1.key }.map { name, paths in
-            Finding(
-                .warning,
-                "\(paths.count) programs use the application identifier \(name): "
-                    + paths.sorted().joined(separator: ", "),
-                hint: "give each its own with an entitlements file")
-        }
     }
 }
 
