@@ -255,7 +255,7 @@ struct Logins {
     /// Adds items: all or none.
     func add(_ items: [(item: NewItem, value: SecretValue)]) throws(CLIError) {
         let additions = items.map { Addition($0.item, value: $0.value) }
-        try call(session.perform(ItemTransfer(additions: additions)))
+        _ = try call(session.perform(ItemTransfer(additions: additions)))
     }
 
     /// Adds items, or gives existing ones their values: all or none.

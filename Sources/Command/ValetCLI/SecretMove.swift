@@ -63,20 +63,25 @@ struct SecretMove {
             try add(key, to: name, keepingSource: keepsSource, &transfer)
             names.append(name)
         }
-        try perform(transfer)
+        try perform(transfer, replacing: transfer.deletions.count)
         try report(names, keepingSource: keepsSource)
         return .success
     }
 
-    /// Moves items, with the access groups of both places. Does nothing in a dry run.
-    func perform(_ transfer: ItemTransfer) throws(CLIError) {
+    /// Moves items, with the access groups of both places. Says so if replaced ones are not kept.
+    /// Does nothing in a dry run.
+    func perform(_ transfer: ItemTransfer, replacing count: Int) throws(CLIError) {
         guard !values.has(MoveOptions.dryRun) else { return }
         var session = source.session
         session.caller = Caller(
             applicationIdentifier: session.caller.applicationIdentifier,
             accessGroups: session.caller.accessGroups + destination.session.caller.accessGroups)
         session.caller.keepsHistory = true
-        try requesting(source.attempt(session.perform(transfer)))
+        let keptCount = try requesting(source.attempt(session.perform(transfer)))
+        guard count > 0, keptCount < transfer.deletions.count else { return }
+        context.console.note(
+            "valet: what was replaced is gone: 'valet settings history' says how many former "
+                + "values are kept")
     }
 
     /// The names of the secrets to move.

@@ -147,3 +147,43 @@ extension Scope {
         return new == first ? .set(first) : .move(from: first, to: new)
     }
 }
+
+/// What may exist only once. To the command, a name in a valet is one secret, whatever its
+/// accessibility, synchronizable or not.
+struct SecretPlace: Hashable {
+    private let owner: ItemOwner
+    private let attributes: ItemAttributes
+    private let isSynchronizable: Bool
+    private let group: AccessGroup?
+
+    /// The place among the items of one group.
+    init(_ item: NewItem, in group: AccessGroup) {
+        self.init(item, in: group, amongAll: false)
+    }
+
+    /// The place among the items of all groups.
+    init(_ item: StoredItem) {
+        self.init(item.asNew, in: item.accessGroup, amongAll: true)
+    }
+
+    private init(_ item: NewItem, in group: AccessGroup, amongAll isAmongAll: Bool) {
+        let owner = ItemOwner(item.itemClass, item.attributes, in: group)
+        let names = owner.isValet ? [.account] : item.itemClass.primaryKeyAttributes
+        attributes = item.attributes.filter { names.contains($0.key) }
+        let isPlain = owner.kind == .cloudValet || owner.kind == .valet
+        self.owner = isPlain ? ItemOwner(kind: .valet, name: owner.name) : owner
+        isSynchronizable = item.isSynchronizable && !isPlain
+        self.group = isAmongAll ? group : nil
+    }
+}
+
+extension StoredItem {
+    /// The item as it would be added, without what the store sets by itself.
+    var asNew: NewItem {
+        NewItem(
+            itemClass,
+            attributes: attributes.filter { itemClass.primaryKeyAttributes.contains($0.key) },
+            accessGroup: accessGroup, isSynchronizable: isSynchronizable,
+            protectionClass: protectionClass)
+    }
+}

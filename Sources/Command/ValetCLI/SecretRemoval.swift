@@ -109,17 +109,7 @@ struct SecretRemoval {
         guard values.has(RemoveCommand.purge) else {
             return try requesting(keychain.attempt(keychain.session.delete(items)))
         }
-        var all = items
-        for item in items {
-            let query = ItemQuery(
-                item.itemClass,
-                attributes: item.attributes.filter {
-                    item.itemClass.primaryKeyAttributes.contains($0.key)
-                }, accessGroup: item.accessGroup,
-                synchronizable: item.isSynchronizable ? .synchronizedOnly : .localOnly)
-            all += try requesting(keychain.attempt(keychain.session.formerItems(query)))
-        }
-        try requesting(keychain.attempt(keychain.session.purge(all)))
+        try requesting(keychain.attempt(keychain.session.purge(items, [])))
     }
 }
 

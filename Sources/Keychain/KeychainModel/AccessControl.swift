@@ -41,7 +41,7 @@ package struct AccessControl: Hashable, Sendable {
         ])
     }
 
-    package let protectionClass: ProtectionClass
+    package private(set) var protectionClass: ProtectionClass
     /// In normal form: no unknown bits; one of `or` and `and` if there are at least two single
     /// constraints to join, else neither.
     package let constraints: Constraints
@@ -82,6 +82,13 @@ package struct AccessControl: Hashable, Sendable {
 
     private static func contradiction(_ message: String) -> KeychainFailure {
         KeychainFailure(.invalidRequest, during: "make an access control", message: message)
+    }
+
+    /// The same for another class.
+    package func with(_ protectionClass: ProtectionClass) -> AccessControl {
+        var changed = self
+        changed.protectionClass = protectionClass
+        return changed
     }
 
     /// The same, bound to the enrolled fingers; unchanged without `biometryCurrentSet`.

@@ -117,7 +117,7 @@ package struct PasswordName: Hashable, Sendable {
 /// The service names of valets.
 ///
 /// They are stored, and earlier versions on every platform wrote them, so they never change
-/// (docs/FORMAT.md §8).
+/// (docs/FORMAT.md §8.1).
 package enum ServiceName {
     /// The kinds of valets, by the name that stored services carry.
     package enum Kind: String, Sendable {

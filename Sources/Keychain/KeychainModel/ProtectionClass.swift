@@ -36,7 +36,7 @@ package enum ProtectionClass: UInt8, CaseIterable, Hashable, Sendable {
     }
 
     /// The name at the end of a valet's service name. Stored, so it never changes: docs/FORMAT.md
-    /// §8.
+    /// §8.1.
     package var storedName: String {
         switch self {
         case .whenUnlocked: "AccessibleWhenUnlocked"

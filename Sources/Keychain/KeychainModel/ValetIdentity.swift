@@ -105,7 +105,7 @@ package enum EnclaveDemand: Int, CaseIterable, Hashable, Sendable {
     case devicePasscode = 4
 
     /// The name at the end of a valet's service name. Stored, so it never changes: docs/FORMAT.md
-    /// §8.
+    /// §8.1.
     package var storedName: String {
         switch self {
         case .userPresence: ""

@@ -6,48 +6,43 @@ package import ValetSealing
 
 /// The former values of a person's secrets, which the `valet` command keeps. No library sees them.
 extension KeychainSession {
-    /// The former values of the items that `query` describes, the newest first: their attributes,
-    /// with the date when each value was set.
-    ///
-    /// - Throws: Like ``copy(_:_:_:)``, except `itemNotFound`; `damaged` if one of them is damaged,
-    ///   because it may be the newest.
-    package func formerItems(_ query: ItemQuery) throws(KeychainFailure) -> [StoredItem] {
-        var slots = query
-        slots.accessGroup = nil
-        slots.limit = nil
-        slots.synchronizable = .localOnly
-        do {
-            let session = session(
-                reaching: query.accessGroup.map { [$0] } ?? caller.accessGroups,
-                query.synchronizable)
-            return try session.attributes(of: slots).items
-                .sorted { $0.logicalTime > $1.logicalTime }
-        } catch {
-            guard error.code == .itemNotFound else { throw error }
-            return []
+    /// The former values of the items that `query` describes, the last one first.
+    package func formerItems(_ query: ItemQuery) throws(KeychainFailure) -> [FormerItem] {
+        try asking(.copy(query, readsValues: false)) { () throws(KeychainFailure) in
+            try store.formerItems(query, for: caller)
         }
     }
 
-    /// The value of one of the ``formerItems(_:)``.
-    ///
-    /// - Throws: `itemNotFound` if it is gone.
-    package func formerValue(_ item: StoredItem) throws(KeychainFailure) -> SecretValue? {
-        try session(reaching: [item]).value(of: ItemQuery(item.reference))
+    /// The value of one of the ``formerItems(_:)``; nil for an item that had none.
+    package func formerValue(_ item: FormerItem) throws(KeychainFailure) -> SecretValue? {
+        try asking(.transfer([])) { () throws(KeychainFailure) in try store.formerValue(item) }
     }
 
-    /// Puts one of the ``formerItems(_:)`` back, and keeps the value that it replaces.
-    package func restore(_ item: StoredItem) throws(KeychainFailure) {
-        let session = session(reaching: [item])
+    /// Puts one of the ``formerItems(_:)`` back. What it replaces becomes a former value.
+    ///
+    /// - Parameter present: The item that gets the value; nil if there is none.
+    package func restore(
+        _ item: FormerItem, over present: ItemVersion? = nil
+    ) throws(KeychainFailure) {
         try asking(.transfer([])) { () throws(KeychainFailure) in
-            try store.restore(item.version, for: session.caller)
+            try store.restore([item], over: present, for: caller)
+        }
+    }
+
+    /// Brings removed ``formerItems(_:)`` back, all or none.
+    package func restore(_ items: [FormerItem]) throws(KeychainFailure) {
+        try asking(.transfer([])) { () throws(KeychainFailure) in
+            try store.restore(items, for: caller)
         }
     }
 
     /// Deletes items and former values for good: all or none.
-    package func purge(_ items: [StoredItem]) throws(KeychainFailure) {
-        var session = session(reaching: items)
-        session.caller.keepsHistory = false
-        try session.perform(ItemTransfer(deletions: items.map(\.version)))
+    package func purge(
+        _ items: [StoredItem], _ former: [FormerItem]
+    ) throws(KeychainFailure) {
+        try asking(.transfer([])) { () throws(KeychainFailure) in
+            try store.purge(items.map(\.version), former, for: caller)
+        }
     }
 
     /// The value of a setting of the keychain; its usual value if it is not set.
@@ -71,26 +66,10 @@ extension KeychainSession {
         try session(in: item.accessGroup.map { [$0] } ?? []).set(item, value: value)
     }
 
-    private func session(
-        reaching groups: [AccessGroup], _ kinds: ItemQuery.Synchronizable
-    ) -> KeychainSession {
-        let kinds = [false, true].filter { $0 ? kinds != .localOnly : kinds != .synchronizedOnly }
-        return session(
-            in: groups.flatMap { group in
-                kinds.flatMap { FormerValueSlot.all(of: group, isSynchronizable: $0) }
-                    .map(\.accessGroup)
-            })
-    }
-
-    private func session(reaching items: [StoredItem]) -> KeychainSession {
-        session(in: caller.accessGroups + items.map(\.accessGroup))
-    }
-
     private func session(in groups: [AccessGroup]) -> KeychainSession {
         var session = self
         session.caller = Caller(
             applicationIdentifier: caller.applicationIdentifier, accessGroups: groups)
-        session.caller.keepsHistory = caller.keepsHistory
         return session
     }
 }

@@ -173,10 +173,12 @@ package struct KeychainSession: Sendable {
 
     /// Changes, adds and deletes items: all of it or nothing. Does not ask the user.
     ///
+    /// - Returns: How many of the deleted items are kept as former values.
     /// - Throws: `itemNotFound` if an item to change or delete has changed since it was read.
-    package func perform(_ transfer: ItemTransfer) throws(KeychainFailure) {
+    @discardableResult
+    package func perform(_ transfer: ItemTransfer) throws(KeychainFailure) -> Int {
         let items = transfer.additions.map(\.item) + transfer.changes.map(\.item)
-        try asking(.transfer(items)) { () throws(KeychainFailure) in
+        return try asking(.transfer(items)) { () throws(KeychainFailure) in
             var transfer = transfer
             let policy = AuthenticationPolicy()
             transfer.additions = try transfer.additions.map { (addition) throws(KeychainFailure) in
@@ -188,7 +190,7 @@ package struct KeychainSession: Sendable {
                     change.version, to: try policy.bind(change.item, in: store),
                     value: change.value)
             }
-            try store.perform(transfer, for: caller)
+            return try store.perform(transfer, for: caller)
         }
     }
 

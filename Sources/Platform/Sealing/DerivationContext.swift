@@ -46,6 +46,8 @@ package enum DerivationContext: String, CaseIterable, Sendable {
     case applicationPassword = "valet/1/application-password"
     /// The associated data of a value that is sealed under an application's password.
     case applicationPasswordBox = "valet/1/application-password-box"
+    /// The seal of a former row.
+    case former = "valet/1/former"
     /// What wraps the key of a backup.
     case backup = "valet/1/backup"
     /// The id that names the mark under which a sharing key was made.

@@ -170,12 +170,142 @@ import ValetKeychainStore
         }
     }
 
-    @Test func `What is removed while the keychain is locked is not kept`() throws {
+    @Test func `What is removed while the keychain is locked comes back`() throws {
         set("one")
         try bench.store.keychain.setPasscode(Bench.passcode(Bench.passcode))
         try bench.store.keychain.lock()
         #expect(bench.run("remove", "--all", "--yes") == .success)
         #expect(rowCount == 0)
+        try bench.store.keychain.unlock(Bench.passcode(Bench.passcode))
+        #expect(bench.run("undo", "key") == .success)
+        #expect(value == "one")
+    }
+
+    @Test func `undo keeps the present value where the setting keeps none`() {
+        set("one", "two")
+        bench.run("settings", "history", "0")
+        #expect(bench.run("undo", "key") == .success)
+        #expect(value == "one" && former(1) == "two")
+        #expect(bench.run("undo", "key") == .success)
+        #expect(value == "two" && former(1) == "one")
+    }
+
+    @Test func `undo keeps a value that was stored with another accessibility`() {
+        set("one")
+        #expect(bench.run("remove", "key", "--yes") == .success)
+        bench.run("settings", "history", "0")
+        set("two", options: ["--accessibility", "after-first-unlock"])
+        #expect(bench.run("undo", "key") == .success)
+        #expect(value == "one" && former(1) == "two")
+        #expect(bench.items.map(\.protectionClass) == [.afterFirstUnlock])
+    }
+
+    @Test func `undo refuses to replace a value that needs the user`() throws {
+        try bench.store.keychain.setPasscode(Bench.passcode(Bench.passcode))
+        set("one", "two")
+        let item = try #require(bench.items.first)
+        var changes = ItemChanges()
+        changes.accessControl = try AccessControl(.whenUnlocked, .devicePasscode)
+        _ = try bench.session.update(ItemQuery(item.reference), changes)
+        #expect(bench.run("undo", "key") == .denied)
+        #expect(bench.console.notes.joined().contains("the present value requires the user"))
+        #expect(bench.items.first?.accessControl?.constraints == .devicePasscode)
+        #expect(bench.run("remove", "key", "--yes") == .success)
+        #expect(bench.run("undo", "key", "--version", "2") == .success)
+        #expect(value == "one")
+    }
+
+    @Test func `A secret that moves takes its former values along`() {
+        set("one", "two")
+        #expect(bench.run("rename", "key", "other") == .success)
+        #expect(bench.run("history", "key") == .notFound)
+        #expect(bench.run("get", "other", "--version", "1") == .success)
+        #expect(bench.console.outputText == "one")
+        #expect(bench.run("remove", "other", "--purge", "--yes") == .success)
+        for name in ["key", "other"] { #expect(bench.run("undo", name) == .notFound) }
+        #expect(bench.run("history") == .success)
+        #expect(bench.console.outputText.isEmpty)
+    }
+
+    @Test func `A secret that a move replaces comes back, and if not, the move says so`() {
+        set("replaced")
+        bench.run("set", "new", input: Array("moved".utf8))
+        #expect(bench.run("rename", "new", "key", "--force") == .success)
+        #expect(!bench.console.notes.joined().contains("is gone"))
+        #expect(bench.run("undo", "key") == .success)
+        #expect(value == "replaced" && former(1) == "moved")
+        bench.run("settings", "history", "0")
+        bench.run("set", "newer", input: Array("last".utf8))
+        #expect(bench.run("rename", "newer", "key", "--force") == .success)
+        #expect(bench.console.notes.joined().contains("what was replaced is gone"))
+    }
+
+    @Test func `history lists what was removed, and undo brings it back`() throws {
+        for name in ["old/a", "old/b", "new", "key"] {
+            bench.run("set", name, input: Array(name.utf8))
+        }
+        set("two")
+        #expect(bench.run("history") == .success)
+        #expect(bench.console.outputText.isEmpty)
+        #expect(bench.run("remove", "--matching", "old/*", "--yes") == .success)
+        #expect(bench.run("remove", "new", "--yes") == .success)
+        #expect(bench.run("history") == .success)
+        let lines = bench.console.outputText.split(separator: "\n")
+        let names = lines.map { $0.split(separator: " ")[1] }
+        #expect(names == ["new", "old/b", "old/a"] || names == ["new", "old/a", "old/b"])
+        #expect(bench.run("undo", "--matching", "none*") == .notFound)
+        #expect(bench.run("undo", "--matching", "old/*") == .success)
+        #expect(bench.console.notes.joined().contains("2 secrets"))
+        #expect(bench.run("list", "--names") == .success)
+        #expect(bench.console.outputText == "key\nold/a\nold/b\n")
+        #expect(bench.run("history", "--json") == .success)
+        #expect(bench.console.outputText.contains(#""removed":[{"name":"new","owner":"default""#))
+        #expect(bench.run("undo", "key", "--matching", "*") == .usage)
+    }
+
+    @Test func `A secret that was stored again is in no list of removed ones`() {
+        set("one")
+        bench.run("remove", "key", "--yes")
+        set("two", options: ["--accessibility", "after-first-unlock"])
+        #expect(bench.run("history") == .success)
+        #expect(bench.console.outputText.isEmpty)
+        #expect(former(1) == "one")
+    }
+
+    @Test func `Former values of several passwords are not mixed`() {
+        for account in ["a", "b"] {
+            let words = ["set", account, "--service", "mail"]
+            bench.run(words, input: Array("one".utf8))
+            bench.run(words, input: Array("two".utf8))
+        }
+        for verb in ["history", "undo"] {
+            #expect(bench.run(verb, "--service", "mail") == .usage)
+        }
+        #expect(bench.run("undo", "a", "--service", "mail") == .success)
+        #expect(bench.run("get", "a", "--service", "mail") == .success)
+        #expect(bench.console.outputText == "one")
+        #expect(bench.run("get", "b", "--service", "mail") == .success)
+        #expect(bench.console.outputText == "two")
+    }
+
+    @Test func `Former values are in no count`() throws {
+        set("one", "two", "three")
+        bench.run("remove", "key", "--yes")
+        #expect(rowCount == 0)
+        let passcode = try Bench.passcode(Bench.passcode)
+        try bench.store.keychain.setPasscode(passcode)
+        #expect(try bench.store.keychain.itemsThatNeedPasscode() == 0)
+    }
+
+    @Test func `A damaged former value is listed, and not given out`() throws {
+        set("one", "two")
+        try bench.tamper("UPDATE former SET kept = kept + 1")
+        set("three")
+        #expect(bench.run("history", "key") == .success)
+        #expect(bench.console.outputText.contains("damaged"))
+        #expect(bench.run("undo", "key", "--version", "2") == .damaged)
+        #expect(bench.run("get", "key", "--version", "2") == .damaged)
+        #expect(value == "three" && former(1) == "two")
     }
 
     @Test func `A change of keys keeps former values`() throws {

@@ -19,7 +19,7 @@ OF_ALL = {
     "(SELECT min(number) FROM item), 0) < 4096 AND NOT EXISTS "
     "(SELECT 1 FROM item NOT INDEXED WHERE item.place = ?1)",
     "SELECT epoch, bytes FROM keybag ORDER BY epoch LIMIT 3",
-    "SELECT count(*) FROM quarantine",
+    "SELECT * FROM former WHERE group_hash = ?1 ORDER BY kept DESC",
     "SELECT number FROM item ORDER BY number",
     "DELETE FROM attribute WHERE number = ?1",
 }

@@ -20,7 +20,7 @@ import ValetSealing
                     itemCount: TestStore.migratableCount, thisDeviceOnlyCount: 3,
                     accessControlledCount: 0, damagedCount: 0))
         let backup = try keychain.open(file)
-        #expect(try backup.verify() == TestStore.migratableCount)
+        #expect(try backup.verify().itemCount == TestStore.migratableCount)
         let names = try backup.items().compactMap { item -> String? in
             guard case .text(let name)? = item.properties.attributes[.account] else { return nil }
             return name
@@ -152,7 +152,7 @@ import ValetSealing
         #expect(!file.exists)
         let report = try keychain.backUp(to: file, skippingDamaged: true)
         #expect(report == BackupReport(itemCount: 1, damagedCount: 2))
-        #expect(try keychain.open(file).verify() == 1)
+        #expect(try keychain.open(file).verify().itemCount == 1)
     }
 
     @Test func `A failed backup leaves the existing file unchanged`() throws {

@@ -79,15 +79,11 @@ import ValetSystem
         try keychain.set(.generic("a"), "new")
         let kept = try keychain.tamper { connection in
             let run = try Statement(
-                """
-                SELECT number, salt, version, class, protection, flags, epoch, place, account_hash,
-                    nonce, names, secret, hashes, change_number, logical_time, group_hash,
-                    service_hash, place_hash, moved_at
-                FROM quarantine
-                """, on: connection
+                "SELECT * FROM former WHERE reason = 3 AND seal IS NULL", on: connection
             ).start()
             #expect(try run.step())
-            #expect(run.int64(18) == keychain.clock.nanoseconds / 1_000_000)
+            let kept = run.int64(Schema.Column.kept)
+            #expect(kept >> 16 == keychain.clock.nanoseconds / 1_000_000)
             return try SealedRow(run)
         }
         #expect(kept.header.reference == row.header.reference)

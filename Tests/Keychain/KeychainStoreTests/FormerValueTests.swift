@@ -2,112 +2,460 @@
 
 import Testing
 import ValetKeychainModel
+import ValetSealing
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
-/// docs/FORMAT.md §8.1. The verbs that show former values have tests of their own.
-@Suite struct `Former values of an item` {
+/// A keychain that a person and programs use: docs/FORMAT.md §8.
+private struct History {
     let epochs = EpochStore()
-    var keychain: TestStore { epochs.keychain }
 
-    private func person(_ group: AccessGroup = "one") -> Caller {
-        var caller = Caller(applicationIdentifier: "app", accessGroups: [group])
+    var keychain: TestStore { epochs.keychain }
+    var store: ItemStore { epochs.store }
+    var program: Caller { epochs.caller }
+    /// Keeps what it changes, as the verbs of the command do.
+    var person: Caller {
+        var caller = program
         caller.keepsHistory = true
         return caller
     }
 
-    private func set(
-        _ values: String..., as protectionClass: ProtectionClass = .whenUnlocked,
-        in store: ItemStore? = nil
+    func set(
+        _ values: String..., name: String = "a", as protectionClass: ProtectionClass = .whenUnlocked
     ) throws {
         for value in values {
-            try (store ?? epochs.store).set(
-                Addition(.generic("a", as: protectionClass), value: .text(value)), for: person())
+            let item = NewItem.generic(name, as: protectionClass)
+            try store.set(Addition(item, value: .text(value)), for: person)
         }
     }
 
-    /// The former values, the last one first.
-    private func former(
-        _ group: AccessGroup = "one", _ store: ItemStore? = nil
-    ) throws -> [String] {
-        let groups = FormerValueSlot.all(of: group, isSynchronizable: false).map(\.accessGroup)
+    func limit(_ number: Int) throws {
+        var caller = Caller(applicationIdentifier: "app", accessGroups: ["valet.settings"])
+        caller.keepsHistory = true
+        let value = SecretValue.text("\(number)")
+        try store.set(Addition(KeychainSetting.history.item, value: value), for: caller)
+    }
+
+    func former(_ name: String = "a") throws -> [FormerItem] {
+        try store.formerItems(.exact(name), for: program)
+    }
+
+    /// The former values, the last one first; "damaged" for a damaged one.
+    func values(_ name: String = "a") throws -> [String] {
+        try former(name).map { former in
+            guard former.item != nil else { return "damaged" }
+            return try store.formerValue(former).map {
+                String(decoding: $0.array, as: UTF8.self)
+            } ?? ""
+        }
+    }
+
+    /// The item without its value, which may need the user.
+    func item(_ name: String = "a") throws -> StoredItem? {
         do throws(KeychainFailure) {
-            return try (store ?? epochs.store).copy(
-                .exact("a"), [.attributes, .value],
-                for: Caller(applicationIdentifier: "app", accessGroups: groups)
-            ).items.sorted { $0.logicalTime > $1.logicalTime }.compactMap(\.text)
+            let found = try store.copy(
+                .exact(name), .attributes, for: program, PresenceAccess(.naming))
+            guard case .found(let items) = found else { return nil }
+            return items.items.first
         } catch {
             guard error.code == .itemNotFound else { throw error }
-            return []
+            return nil
         }
     }
 
-    /// Dates follow a clock that is corrected, and logical times do not.
+    /// What the verb `undo` does.
+    func undo(_ number: Int = 1, _ name: String = "a") throws {
+        try store.restore([former(name)[number - 1]], over: item(name)?.version, for: person)
+    }
+
+    func guarded(_ value: String, name: String = "a") throws {
+        let accessControl = try EpochStore.accessControl(.devicePasscode)
+        let item = EpochStore.item(name, accessControl)
+        try store.set(Addition(item, value: .text(value)), for: program)
+    }
+
+    func setPasscode() throws {
+        try store.keychain.setPasscode(EpochStore.passcode(EpochStore.typed))
+    }
+
+    /// The values of the present items, as their owner reads them.
+    func present(_ name: String = "a") throws -> Reading {
+        epochs.read(name, try epochs.passcodeProof())
+    }
+
+    func column(_ sql: StaticString) throws -> Int64 { try keychain.number(sql) }
+}
+
+@Suite struct `Former values of an item` {
+    private let history = History()
+
+    /// Dates follow a clock that is corrected, and the order does not.
     @Test func `The last values are kept after a clock that was ahead`() throws {
-        let now = keychain.clock.nanoseconds
-        keychain.clock.advance(seconds: 31_536_000)
-        try set("ahead 1", "ahead 2", "ahead 3", "ahead 4")
-        keychain.clock.nanoseconds = now
-        try set("1", "2", "3")
-        #expect(try former() == ["2", "1", "ahead 4"])
+        let clock = history.keychain.clock
+        let now = clock.nanoseconds
+        clock.advance(seconds: 31_536_000)
+        try history.set("ahead 1", "ahead 2", "ahead 3", "ahead 4")
+        clock.nanoseconds = now
+        try history.set("1", "2", "3")
+        #expect(try history.values() == ["2", "1", "ahead 4"])
+    }
+
+    @Test func `A row from the end of time does not stop writers`() throws {
+        try history.set("1", "2")
+        try history.keychain.tamper("UPDATE former SET kept = 9223372036854775807")
+        try history.set("3", "4")
+        #expect(try history.values() == ["damaged", "3", "2"])
     }
 
     @Test func `A former value that is locked is in the way of nothing`() throws {
-        try epochs.store.keychain.setPasscode(EpochStore.passcode("word"))
-        try set("1", "2", "3", "4")
-        _ = try epochs.store.update(
-            .exact("a"), ItemChanges(protectionClass: .afterFirstUnlock), value: nil,
-            for: person())
-        try epochs.store.keychain.lock(all: false)
-        try set("5", "6", "7", as: .afterFirstUnlock)
-        #expect(try epochs.value("a") == "7")
-        #expect(try former() == ["6", "5", "4"])
-        #expect(keychain.damage() == [])
+        try history.setPasscode()
+        try history.set("1", "2", "3", "4")
+        try history.epochs.update(.exact("a"), ItemChanges(protectionClass: .afterFirstUnlock))
+        try history.store.keychain.lock(all: false)
+        try history.set("5", "6", "7", as: .afterFirstUnlock)
+        #expect(try history.epochs.value("a") == "7")
+        #expect(try history.values() == ["6", "5", "4"])
+        #expect(history.keychain.damage() == [])
+    }
+
+    @Test func `A value that is removed while it is locked comes back`() throws {
+        try history.setPasscode()
+        try history.set("1")
+        try history.store.keychain.lock()
+        #expect(try history.store.delete(.exact("a"), for: history.person) == 1)
+        #expect(history.epochs.code { _ = try history.former() } == .locked)
+        try history.store.keychain.unlock(EpochStore.passcode(EpochStore.typed))
+        try history.undo()
+        #expect(try history.epochs.value("a") == "1")
+    }
+
+    @Test func `An item that comes back is the same item`() throws {
+        try history.set("1")
+        let before = try #require(try history.item())
+        try history.store.delete(.exact("a"), for: history.person)
+        try history.set("other", name: "b")
+        try history.undo()
+        let after = try #require(try history.item())
+        #expect(after.reference == before.reference)
+        #expect(try history.epochs.value("a") == "1")
+        #expect(after.attributes == before.attributes)
+        #expect(try history.values() == [])
+        #expect(history.keychain.damage() == [])
+    }
+
+    @Test func `Two items that had one name change places`() throws {
+        try history.set("old")
+        try history.store.delete(.exact("a"), for: history.person)
+        try history.set("new")
+        for expected in ["old", "new", "old"] {
+            try history.undo()
+            #expect(try history.epochs.value("a") == expected)
+            #expect(try history.values().count == 1)
+        }
+        #expect(history.keychain.damage() == [])
+    }
+
+    @Test func `The present value is kept although the setting keeps none`() throws {
+        try history.set("old", "present")
+        try history.limit(0)
+        try history.undo()
+        #expect(try history.epochs.value("a") == "old")
+        #expect(try history.values() == ["present"])
+        try history.undo()
+        #expect(try history.epochs.value("a") == "present")
+    }
+
+    @Test func `A value that needs the user is not replaced`() throws {
+        try history.setPasscode()
+        try history.set("plain 1", "plain 2")
+        try history.guarded("guarded")
+        #expect(history.epochs.code { try history.undo() } == .interactionNotAllowed)
+        #expect(try history.present() == .value("guarded"))
+        #expect(history.epochs.read("a").isDemand)
+        #expect(try history.values() == ["plain 1"])
+    }
+
+    @Test func `A value that needs the user is kept, and comes back as it was`() throws {
+        try history.setPasscode()
+        try history.guarded("guarded")
+        try history.store.delete(.exact("a"), for: history.person)
+        // Its number is not given again: the value opens under that number alone.
+        try history.set("next", name: "b")
+        let former = try #require(try history.former().first)
+        #expect(
+            history.epochs.code { _ = try history.store.formerValue(former) }
+                == .interactionNotAllowed)
+        try history.undo()
+        #expect(history.epochs.read("a").isDemand)
+        #expect(try history.present() == .value("guarded"))
+        #expect(history.keychain.damage() == [])
+    }
+
+    @Test func `A value that needs the user stays beside the value that replaced it`() throws {
+        try history.setPasscode()
+        try history.guarded("guarded")
+        try history.store.delete(.exact("a"), for: history.person)
+        try history.set("plain")
+        try history.undo()
+        #expect(try history.present() == .value("guarded"))
+        try history.undo()
+        #expect(try history.epochs.value("a") == "plain")
+    }
+
+    @Test func `A deletion says whether the value is kept`() throws {
+        try history.setPasscode()
+        try history.guarded("guarded")
+        let transfer = { ItemTransfer(deletions: [try #require(try history.item()).version]) }
+        #expect(try history.store.perform(transfer(), for: history.person) == 1)
+        try history.undo()
+        try history.limit(0)
+        #expect(try history.store.perform(transfer(), for: history.person) == 0)
+    }
+
+    @Test func `A damaged row counts as a former value, and is never given out`() throws {
+        try history.set("1", "2")
+        try history.keychain.tamper("UPDATE item SET names = zeroblob(72)")
+        try history.set("3", "4", "5")
+        #expect(try history.values() == ["4", "3", "damaged"])
+        let damaged = try history.former()[2]
+        #expect(damaged.reason == .damaged)
+        #expect(
+            history.epochs.code { try history.store.restore([damaged], for: history.person) }
+                == .damaged)
+        try history.set("6")
+        #expect(try history.values() == ["5", "4", "3"])
+    }
+
+    @Test(
+        arguments: [
+            "UPDATE former SET kept = kept + 1", "UPDATE former SET reason = 2",
+            "UPDATE former SET reason = 9", "UPDATE former SET seal = NULL",
+            "UPDATE former SET names = zeroblob(72)", "UPDATE former SET secret = zeroblob(72)",
+        ] as [StaticString])
+    func `A changed former row is damaged, and says so in its place`(_ sql: StaticString) throws {
+        try history.set("1", "2")
+        try history.keychain.tamper(sql)
+        try history.set("3")
+        #expect(try history.values() == ["2", "damaged"])
+        #expect(history.keychain.damage().count == 1)
+        #expect(history.epochs.code { try history.undo(2) } == .damaged)
+        #expect(try history.epochs.value("a") == "3")
+    }
+
+    @Test func `Former values follow a change of keys, those that need the user too`() throws {
+        try history.setPasscode()
+        try history.set("1", "2")
+        try history.guarded("guarded", name: "b")
+        try history.store.delete(.exact("b"), for: history.person)
+        try history.store.keychain.rotateKeys(EpochStore.passcode(EpochStore.typed))
+        #expect(try history.values() == ["1"])
+        #expect(try history.former("b").map(\.reason) == [.removed])
+        #expect(history.keychain.damage() == [])
+        try history.undo(1, "b")
+        #expect(try history.present("b") == .value("guarded"))
+        try history.store.delete(.exact("b"), for: history.person)
+        try history.store.keychain.removePasscode(EpochStore.passcode(EpochStore.typed))
+        #expect(try history.former("b").isEmpty)
+        #expect(try history.values() == ["1"])
+    }
+
+    @Test func `A damaged former value stops a change of keys, or is set aside`() throws {
+        try history.set("1", "2")
+        try history.keychain.tamper("UPDATE former SET names = zeroblob(72)")
+        #expect(history.epochs.code { try history.store.keychain.rotateKeys(nil) } == .damaged)
+        let options = EpochOptions(skippingDamaged: true)
+        #expect(try history.store.keychain.rotateKeys(nil, options) == 1)
+        #expect(try history.store.keychain.status().quarantinedRowCount == 1)
+        #expect(history.keychain.damage() == [])
+        #expect(try history.store.keychain.rotateKeys(nil) == 0)
+    }
+
+    @Test func `A repair keeps former values, and the older of two rows becomes one`() throws {
+        try history.set("1", "2")
+        #expect(try history.store.keychain.repairIndexes().supersededCount == 0)
+        #expect(try history.values() == ["1"])
+        try history.keychain.tamper("DELETE FROM item")
+        #expect(try history.values() == ["1"])
+    }
+}
+
+/// docs/FORMAT.md §8, *Moves*.
+@Suite struct `Former values of an item that moves` {
+    private let history = History()
+
+    private func rename(_ name: String, to new: String) throws {
+        try history.epochs.update(
+            .exact(name), ItemChanges(attributes: [.account: .text(new)]))
+    }
+
+    @Test func `Former values take the new name, and a purge leaves none`() throws {
+        try history.set("1", "2", "3")
+        try rename("a", to: "b")
+        #expect(try history.values() == [])
+        #expect(try history.values("b") == ["2", "1"])
+        try history.undo(1, "b")
+        #expect(try history.epochs.value("b") == "2")
+        let item = try #require(try history.item("b"))
+        try history.store.purge([item.version], [], for: history.person)
+        #expect(try history.column("SELECT count(*) FROM former") == 0)
+        #expect(try history.store.keychain.status().itemCount == 0)
+    }
+
+    @Test func `Former values of a program's move go to the other group`() throws {
+        try history.set("1", "2")
+        _ = try history.store.update(
+            .exact("a"), ItemChanges(accessGroup: "two"), value: nil,
+            for: Caller(applicationIdentifier: "app", accessGroups: ["one", "two"]))
+        let one = Caller(applicationIdentifier: "app", accessGroups: ["one"])
+        #expect(try history.store.formerItems(.exact("a"), for: one).isEmpty)
+        let other = Caller(applicationIdentifier: "app", accessGroups: ["two"])
+        #expect(try history.store.formerItems(.exact("a"), for: other).count == 1)
+    }
+
+    @Test(
+        arguments: zip(
+            [ProtectionClass.afterFirstUnlock, .whenUnlocked, .whenUnlocked, .always],
+            [
+                ProtectionClass.whenUnlocked, .afterFirstUnlock, .afterFirstUnlockThisDeviceOnly,
+                .whenUnlockedThisDeviceOnly,
+            ]))
+    func `A former value is never weaker than it was, nor than the item`(
+        _ old: ProtectionClass, _ new: ProtectionClass
+    ) throws {
+        try history.set("1", "2", as: old)
+        try history.epochs.update(.exact("a"), ItemChanges(protectionClass: new))
+        let kept = try #require(try history.former().first?.item).protectionClass
+        #expect(kept.isClosedWhileLocked == (old.isClosedWhileLocked || new.isClosedWhileLocked))
+        #expect(kept.isThisDeviceOnly == (old.isThisDeviceOnly || new.isThisDeviceOnly))
+        #expect(try history.values() == ["1"])
+        #expect(history.keychain.damage() == [])
+    }
+
+    @Test func `The value of a weaker class is not readable while the new one is locked`() throws {
+        try history.setPasscode()
+        try history.set("secret", "other", "secret", as: .afterFirstUnlock)
+        try history.epochs.update(.exact("a"), ItemChanges(protectionClass: .whenUnlocked))
+        try history.store.keychain.lock()
+        #expect(history.epochs.code { _ = try history.values() } == .locked)
+    }
+
+    @Test func `A former value that needs the user stays, and a purge removes it`() throws {
+        try history.setPasscode()
+        try history.guarded("guarded 1")
+        try history.set("guarded 2")
+        // Its program gives up the access control.
+        let update = ItemUpdate(
+            query: .exact("a"), changes: ItemChanges(protectionClass: .whenUnlocked), value: nil)
+        let proof = try history.epochs.passcodeProof()
+        _ = try history.store.update(
+            update, for: history.program, PresenceAccess(.demanding, proof: proof))
+        #expect(try history.epochs.value("a") == "guarded 2")
+        try rename("a", to: "b")
+        #expect(try history.former().count == 1 && history.former("b").isEmpty)
+        let item = try #require(try history.item("b"))
+        try history.store.purge([item.version], [], for: history.person)
+        #expect(try history.column("SELECT count(*) FROM former") == 0)
+    }
+
+    @Test func `A former value whose item lives on under another name is not lost`() throws {
+        try history.setPasscode()
+        try history.guarded("guarded 1")
+        try history.set("guarded 2")
+        let update = ItemUpdate(
+            query: .exact("a"), changes: ItemChanges(protectionClass: .whenUnlocked), value: nil)
+        let proof = try history.epochs.passcodeProof()
+        _ = try history.store.update(
+            update, for: history.program, PresenceAccess(.demanding, proof: proof))
+        try rename("a", to: "b")
+        #expect(history.epochs.code { try history.undo() } == .interactionNotAllowed)
+        #expect(try history.epochs.value("b") == "guarded 2")
+        #expect(try history.former().count == 1)
+    }
+}
+
+/// docs/FORMAT.md §11.4.
+@Suite struct `Former values in backups` {
+    private let history = History()
+    private let file = BackupPath()
+
+    private func backUp() throws -> BackupReport {
+        var request = BackupRequest(path: file.path)
+        (request.cost, request.isReplacing) = (.lowest, true)
+        return try history.store.keychain.backUp(request, passphrase: BackupPath.secret())
+    }
+
+    @Test func `A backup has former values, and counts them apart`() throws {
+        try history.set("1", "2", "3", "4")
+        try history.limit(5)
+        let report = try backUp()
+        #expect(report.itemCount == 1 && report.formerCount == 3)
+        #expect(report.thisDeviceOnlyCount == 0)
+        let backup = try history.keychain.open(file)
+        #expect(try backup.verify() == report)
+        var names: [AttributeValue?] = []
+        try backup.forEachItem { names.append($0.properties.attributes[.account]) }
+        #expect(names == [.text("a")])
+        let other = History()
+        let restored = try other.store.keychain.restore(
+            other.keychain.open(file), nil)
+        #expect(restored.addedCount == 1 && restored.formerCount == 3)
+        #expect(try other.values() == ["3", "2", "1"])
+        try other.undo()
+        #expect(try other.epochs.value("a") == "3")
     }
 
     @Test(arguments: RestorePolicy.allCases)
     func `A restore refuses nothing and loses nothing because of former values`(
         _ policy: RestorePolicy
     ) throws {
-        let keychain = TestStore()
-        try set("1", "2", in: keychain.store)
-        let file = BackupPath()
-        try keychain.backUp(to: file)
-        try set("3", "4", "5", in: keychain.store)
-        let before = try former("one", keychain.store)
-        #expect(before == ["4", "3", "2"])
-        let report = try keychain.restore(file, policy)
+        try history.set("1", "2")
+        _ = try backUp()
+        try history.set("3", "4")
+        #expect(try history.values() == ["3", "2", "1"])
+        try history.limit(4)
+        try history.set("5")
+        let before = try history.values()
+        let report = try history.store.keychain.restore(history.keychain.open(file), policy)
         #expect(report.addedCount == 0 && report.replacedCount + report.keptCount == 1)
-        #expect(try Set(former("one", keychain.store)) == Set(before + ["1"]))
         // What is there already is not there twice.
-        try keychain.restore(file, policy)
-        #expect(try former("one", keychain.store).count == 4)
+        #expect(try history.values() == before && report.formerCount == 0)
+    }
+
+    @Test func `A restore adds former values where they were in the order`() throws {
+        try history.set("1", "2")
+        _ = try backUp()
+        try history.limit(1)
+        history.keychain.clock.advance(seconds: 60)
+        try history.set("3", "4")
+        try history.limit(3)
+        let report = try history.store.keychain.restore(
+            history.keychain.open(file), .skipExisting)
+        #expect(report.formerCount == 1)
+        #expect(try history.values() == ["3", "1"])
+    }
+
+    @Test func `A keychain that keeps no former values gets none from a backup`() throws {
+        try history.set("1", "2")
+        try history.set("gone", name: "b")
+        try history.store.delete(.exact("b"), for: history.person)
+        _ = try backUp()
+        let other = History()
+        try other.limit(0)
+        let report = try other.store.keychain.restore(other.keychain.open(file), nil)
+        #expect(report.addedCount == 1 && report.formerCount == 0)
+        #expect(try other.column("SELECT count(*) FROM former") == 0)
+        #expect(try other.values() == [] && other.values("b") == [])
     }
 
     @Test func `An item that was removed comes back with a restore that refuses items`() throws {
-        let keychain = TestStore()
-        try set("1", "2", in: keychain.store)
-        let file = BackupPath()
-        try keychain.backUp(to: file)
-        try keychain.store.delete(.exact("a"), for: person())
-        #expect(try former("one", keychain.store) == ["2", "1"])
-        #expect(try keychain.restore(file, nil).addedCount == 1)
-        #expect(try keychain.value(.exact("a")) == "2")
-        #expect(try former("one", keychain.store) == ["2", "1"])
-    }
-
-    /// To Swift, the dot and the mark after it are one character.
-    @Test(arguments: ["\u{301}app", "a.\u{301}b", "", "1s.x"])
-    func `The group of a former value gives that of the item`(_ name: String) {
-        for isSynchronizable in [false, true] {
-            for slot in FormerValueSlot.all(
-                of: AccessGroup(name), isSynchronizable: isSynchronizable)
-            {
-                #expect(FormerValueSlot(slot.accessGroup) == slot)
-                #expect(slot.accessGroup.isOfKeychain)
-            }
-        }
-        #expect(!AccessGroup(name).isOfKeychain)
+        try history.set("1", "2")
+        _ = try backUp()
+        try history.store.delete(.exact("a"), for: history.person)
+        #expect(try history.values() == ["2", "1"])
+        let report = try history.store.keychain.restore(history.keychain.open(file), nil)
+        #expect(report.addedCount == 1)
+        #expect(try history.epochs.value("a") == "2")
+        #expect(try history.values() == ["2", "1"])
     }
 }

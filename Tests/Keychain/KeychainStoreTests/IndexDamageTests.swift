@@ -196,7 +196,7 @@ import ValetSystem
         #expect(try keychain.store.keychain.status().quarantinedRowCount == 0)
     }
 
-    @Test func `A repair sets the older of two rows of one item aside`() throws {
+    @Test func `A repair makes the older of two rows of one item a former value`() throws {
         // The index forgets an item, which is then stored again.
         try hide("a1")
         try keychain.set(.generic("a1"), "newer")
@@ -205,7 +205,10 @@ import ValetSystem
         #expect(repair.supersededCount == 1)
         #expect(repair.rowCount == Self.rowCount)
         #expect(try keychain.value(named: "a1") == "newer")
-        #expect(try keychain.store.keychain.status().quarantinedRowCount == 1)
+        let older = try #require(
+            try keychain.store.formerItems(.exact("a1"), for: keychain.caller).first)
+        #expect(
+            try keychain.store.formerValue(older)?.isEqual(to: .text("v1")) == true)
         #expect(keychain.damage() == [])
     }
 

@@ -76,7 +76,7 @@ import ValetKeychainModel
         try epochs.keychain.backUp(to: file)
         try epochs.store.keychain.lock(all: true)
         let backup = try epochs.keychain.open(file)
-        #expect(try backup.verify() == 1)
+        #expect(try backup.verify().itemCount == 1)
         #expect(try backup.items().count == 1)
     }
 }

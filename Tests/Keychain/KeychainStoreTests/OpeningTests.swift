@@ -49,8 +49,8 @@ import ValetSystem
             "ALTER TABLE item ADD COLUMN more INTEGER", "DROP INDEX item_by_change",
             "CREATE INDEX more ON item (class)", "CREATE TABLE more (a INTEGER)",
             "CREATE TRIGGER t AFTER INSERT ON item BEGIN DELETE FROM item; END",
-            "CREATE VIEW v AS SELECT * FROM item", "DROP TABLE quarantine",
-            "ALTER TABLE quarantine RENAME COLUMN salt TO pepper",
+            "CREATE VIEW v AS SELECT * FROM item", "DROP TABLE former",
+            "ALTER TABLE former RENAME COLUMN salt TO pepper",
         ] as [StaticString])
     func `Opening a keychain refuses a schema that differs`(_ sql: StaticString) throws {
         try keychain.tamper(sql)

@@ -183,7 +183,6 @@ extension StoredItem {
                 itemClass: .genericPassword, itemID: Array(1...16)),
             accessGroup: AccessGroup("group"), isSynchronizable: true,
             protectionClass: .afterFirstUnlock, attributes: sampleAttributes,
-            valueByteCount: value?.count, value: value.map { SecretValue(copying: $0.span) },
-            logicalTime: 0)
+            valueByteCount: value?.count, value: value.map { SecretValue(copying: $0.span) })
     }
 }

@@ -22,7 +22,7 @@ final class TransactionHolder {
             to: "keychain.db", in: directory, for: .readWrite,
             deadline: Deadline(after: .seconds(5)))
         transaction = try Transaction(on: connection)
-        try Statement("DELETE FROM quarantine", on: connection).execute()
+        try Statement("DELETE FROM former", on: connection).execute()
         try Statement(
             "UPDATE item SET logical_time = logical_time + 1", on: connection
         ).execute()

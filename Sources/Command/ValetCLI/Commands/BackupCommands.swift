@@ -39,6 +39,7 @@ enum BackupCreateCommand {
         ],
         schema: [
             ("path", "the file"), ("items", "how many items are in it"),
+            ("formerValues", "how many former values of items are in it"),
             ("thisDeviceOnly", "how many were left out because they are for this device only"),
             ("accessControlled", "how many because they require the user at each read"),
             ("damaged", "how many because they are damaged"),
@@ -93,6 +94,7 @@ extension BackupReport {
     fileprivate func json(path: String) -> JSON {
         .object([
             "path": .string(path), "items": .number(itemCount),
+            "formerValues": .number(formerCount),
             "thisDeviceOnly": .number(thisDeviceOnlyCount),
             "accessControlled": .number(accessControlledCount), "damaged": .number(damagedCount),
         ])
@@ -104,7 +106,13 @@ extension BackupReport {
             (accessControlledCount, "with an access control"), (damagedCount, "damaged"),
         ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
         let items = itemCount == 1 ? "1 item" : "\(itemCount) items"
-        return "wrote \(items) to \(quoted(path))"
+        let former =
+            switch formerCount {
+            case 0: ""
+            case 1: " and 1 former value"
+            case let count: " and \(count) former values"
+            }
+        return "wrote \(items)\(former) to \(quoted(path))"
             + (left.isEmpty ? "" : "; left out: " + left.joined(separator: ", "))
     }
 }
@@ -138,7 +146,7 @@ enum BackupListCommand {
             var place: UInt64 = 0
             try requesting(
                 backup.forEachItem { item in
-                    if !item.accessGroup.isOfKeychain { body(ListedItem(item, at: place)) }
+                    body(ListedItem(item, at: place))
                     place += 1
                 })
         }
@@ -159,6 +167,7 @@ enum BackupVerifyCommand {
         options: [BackupOptions.passphraseDescriptor, ItemOptions.json],
         schema: [
             ("path", "the file"), ("items", "how many items are in it"),
+            ("formerValues", "how many former values of items are in it"),
             ("made", "when it was made: ISO 8601, as 2001-01-01T00:00:00Z"),
             ("keychainID", "32 hexadecimal digits, as in 'valet status'"),
         ],
@@ -170,10 +179,11 @@ enum BackupVerifyCommand {
     ) throws(CLIError) -> ExitCode {
         let passphrase = try Passphrase(values)
         let backup = try passphrase.open(context)
-        let count = try requesting(backup.verify())
+        let contents = try requesting(backup.verify())
         try StatusReport(fields: [
             .init("path", "Backup", .string(passphrase.path)),
-            .init("items", "Items", .number(count)),
+            .init("items", "Items", .number(contents.itemCount)),
+            .init("formerValues", "Former values", .number(contents.formerCount)),
             .init("made", "Made", .text(Timestamp.text(secondsSince2001: backup.date))),
             .init("keychainID", "Keychain", .string(backup.keychainID)),
         ]).write(to: context.console, asJSON: values.has(ItemOptions.json))
@@ -215,8 +225,9 @@ enum BackupRestoreCommand {
                 + "synchronized, and names: service and account, or server, protocol, port and so "
                 + "on.",
             "A restore deletes nothing: items that are not in the backup stay. It replaces a "
-                + "damaged item in the keychain by that of the backup, and keeps the damaged one "
-                + "in quarantine.",
+                + "damaged item in the keychain by that of the backup, and sets the damaged one "
+                + "aside. Former values are added where the setting 'history' leaves room for "
+                + "them.",
             "The whole file is checked before anything is changed; a damaged or truncated file is "
                 + "refused. All items are restored or none. The keychain must be unlocked. Other "
                 + "programs can read during a restore; programs that write wait.",
@@ -232,6 +243,7 @@ enum BackupRestoreCommand {
             ("replaced", "how many replaced an item of the keychain"),
             ("kept", "how many were left out, because the keychain's item was kept"),
             ("repaired", "how many replaced a damaged item"),
+            ("formerValues", "how many former values were added"),
             ("dryRun", "true if nothing was changed"),
         ],
         exitCodes: BackupOptions.readingExitCodes,
@@ -275,6 +287,7 @@ enum BackupRestoreCommand {
             .init("replaced", "Replaced", .number(report.replacedCount)),
             .init("kept", "Kept", .number(report.keptCount)),
             .init("repaired", "Repaired", .number(report.repairedCount)),
+            .init("formerValues", "Former values", .number(report.formerCount)),
         ])
         if writesJSON {
             shown.fields.append(.init("dryRun", nil, .flag(isDryRun)))

@@ -1,67 +1,106 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The former values of a secret: `history` lists them, `undo` puts one back.
+// The former values of secrets: `history` lists them, `undo` puts one back.
 
 internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetKeychainStore
 internal import ValetSealing
 
-/// `valet history KEY`.
+/// `valet history [KEY]`.
 enum HistoryCommand {
     static let discussion =
         "The last three values that a verb of 'valet' has replaced or removed are kept in the "
         + "keychain, encrypted like the present ones; 'valet settings history' changes how many. "
-        + "Not kept is what programs replace or remove, or the verbs for git, docker and AWS; "
-        + "what is removed while the keychain is locked; and what needs the user's presence. "
-        + "'valet remove --purge' removes a secret with its former values."
+        + "Not kept is what programs replace or remove, or the verbs for git, docker and AWS. "
+        + "'valet remove --purge' removes a secret with its former values. A secret that moves "
+        + "takes them along."
 
     static let declaration = CommandDeclaration(
-        name: "history", abstract: "list the former values of a secret by date",
-        synonyms: ["versions", "log"],
+        name: "history", abstract: "list the former values of a secret, or the removed secrets",
+        synonyms: ["versions", "log", "trash"],
         discussion: [
             "Writes one line for each former value, the last one first: its number, when it was "
-                + "set, and its size. Never the value: 'valet get KEY --version N' writes it, "
-                + "'valet undo KEY' puts it back.",
+                + "set, its size, and why it is not the present one: changed, removed, or damaged "
+                + "and set aside. Never the value: 'valet get KEY --version N' writes it, 'valet "
+                + "undo KEY' puts it back.",
+            "Without KEY, lists the removed secrets: when they were removed, their names and "
+                + "owners. 'valet undo KEY' or 'valet undo --matching PATTERN' brings them back.",
             discussion, ItemOptions.keyDiscussion,
         ],
-        arguments: [ItemOptions.key], options: ItemOptions.ofOneSecret,
+        arguments: [ItemOptions.optionalKey], options: ItemOptions.ofOneSecret,
         schema: [
             ("name", "the key"), ("versions", "an array of objects, the last value first:"),
             ("  version", "the number for --version"),
-            ("  set", "ISO 8601, when the value was stored"),
-            ("  byteCount", "the size of the value"),
+            ("  set", "ISO 8601, when the value was stored; null if it is damaged"),
+            ("  kept", "ISO 8601, when it was replaced or removed"),
+            ("  reason", "changed, removed or damaged"),
+            ("  byteCount", "the size of the value; null if it is damaged"),
+            ("removed", "without KEY: an array of objects, the last removed first:"),
+            ("  name", "the key"), ("  owner", "the valet's identifier, the service or server"),
+            ("  kept", "ISO 8601, when it was removed"),
         ],
         exitCodes: [(.notFound, "no such secret, and no former value of one")],
-        examples: [("valet history github-token", "Its former values.")])
+        examples: [
+            ("valet history github-token", "Its former values."),
+            ("valet history", "What was removed."),
+        ])
 
     static func run(
         _ values: ParsedValues, in context: Context
     ) throws(CLIError) -> ExitCode {
+        guard RemovedSecrets.isOne(values) else {
+            try list(RemovedSecrets(values, context).found(), values, context.console)
+            return .success
+        }
         let target = try ItemOptions.selection(values).target(context)
         let found = try target.formerItems()
         if found.isEmpty, try !target.exists() {
             throw target.error(KeychainFailure(.itemNotFound, during: "list former values"))
         }
-        let lines = found.enumerated().map { (index, item) in
-            StatusReport.Field(
-                "\(index + 1)", "\(index + 1)", .text(item.setTime),
-                item.valueByteCount.map { "\($0) bytes" })
-        }
         guard values.has(ItemOptions.json) else {
             if found.isEmpty { context.console.note("valet: \(target.title) has no former values") }
+            let lines = found.enumerated().map { (index, former) in
+                StatusReport.Field(
+                    "\(index + 1)", "\(index + 1)",
+                    .text(former.item == nil ? former.keptTime : former.setTime),
+                    [former.item?.valueByteCount.map { "\($0) bytes" }, "\(former.reason)"]
+                        .compactMap(\.self).joined(separator: ", "))
+            }
             try StatusReport(fields: lines).write(to: context.console, asJSON: false)
             return .success
         }
-        let versions = found.enumerated().map { (index, item) in
+        let versions = found.enumerated().map { (index, former) in
             JSON.object([
-                "version": .number(index + 1), "set": .text(item.setTime),
-                "byteCount": .number(item.valueByteCount),
+                "version": .number(index + 1), "set": .text(former.setTime),
+                "kept": .text(former.keptTime), "reason": .string("\(former.reason)"),
+                "byteCount": .number(former.item?.valueByteCount),
             ])
         }
         try context.console.write(
             .object(["name": .string(target.name), "versions": .array(versions)]))
         return .success
+    }
+
+    private static func list(
+        _ removed: [FormerItem], _ values: ParsedValues, _ console: any Console
+    ) throws(CLIError) {
+        guard !values.has(ItemOptions.json) else {
+            let objects = removed.map { former in
+                JSON.object([
+                    "name": .text(former.item?.name), "owner": .text(former.item?.owner.name),
+                    "kept": .text(former.keptTime),
+                ])
+            }
+            return try console.write(.object(["removed": .array(objects)]))
+        }
+        if removed.isEmpty { console.note("valet: no removed secret is kept here") }
+        try console.write(
+            removed.map { former in
+                let name = Escaping.printable(former.item?.name ?? "-")
+                let owner = Escaping.printable(former.item?.owner.name ?? "-")
+                return "\(former.keptTime ?? "-")  \(name)  \(owner)\n"
+            }.joined())
     }
 }
 
@@ -74,36 +113,110 @@ enum UndoCommand {
             "Gives a secret the value that it had before its last change, or brings a removed one "
                 + "back. The value that it had until now becomes a former value, so that a second "
                 + "'undo' takes the first one back. --version chooses an older value.",
+            "--matching brings all removed secrets back whose name fits, in one step: all or none. "
+                + "'valet history' lists them.",
+            "A value that needs the user's presence or a password is never replaced, and comes "
+                + "back only if there is no other secret of that name.",
             HistoryCommand.discussion, ItemOptions.keyDiscussion,
         ],
-        arguments: [ItemOptions.key], options: ItemOptions.ofOneSecret + [FormerValue.option],
+        arguments: [ItemOptions.optionalKey],
+        options: ItemOptions.ofOneSecret + [FormerValue.option, MoveOptions.matching],
         schema: [
             ("name", "the key"), ("set", "ISO 8601, when the restored value was first stored"),
             ("byteCount", "the size of the restored value"),
+            ("names", "with --matching: the names of the restored secrets"),
         ],
-        exitCodes: [(.notFound, "there is no such former value")],
+        exitCodes: [
+            (.notFound, "there is no such former value"),
+            (.damaged, "the former value is damaged"),
+            (.denied, "one of the two values requires the user; nothing was changed"),
+        ],
         examples: [
             ("valet undo github-token", "Takes the last change back."),
             ("valet undo github-token --version 2", "The value before that."),
+            ("valet undo --matching 'old/*'", "Brings removed secrets back."),
         ])
 
     static func run(
         _ values: ParsedValues, in context: Context
     ) throws(CLIError) -> ExitCode {
+        if let pattern = values[MoveOptions.matching] {
+            try bringBack(NamePattern(pattern, isPart: false), values, context)
+            return .success
+        }
         let target = try ItemOptions.selection(values).target(context)
-        let item = try target.formerItem(FormerValue.number(values) ?? 1)
-        try target.putBack(item)
+        let former = try target.formerItem(FormerValue.number(values) ?? 1)
+        let present = try target.present(for: former)
+        try requesting(
+            target.keychain.attempt(target.session.restore(former, over: present?.version)))
         if values.has(ItemOptions.json) {
             try context.console.write(
                 .object([
-                    "name": .string(target.name), "set": .text(item.setTime),
-                    "byteCount": .number(item.valueByteCount),
+                    "name": .string(target.name), "set": .text(former.setTime),
+                    "byteCount": .number(former.item?.valueByteCount),
                 ]))
         } else {
-            let time = item.setTime.map { " of \($0)" } ?? ""
+            let time = former.setTime.map { " of \($0)" } ?? ""
             context.console.note("valet: \(target.title) has its value\(time) again")
         }
         return .success
+    }
+
+    private static func bringBack(
+        _ pattern: NamePattern, _ values: ParsedValues, _ context: Context
+    ) throws(CLIError) {
+        guard !RemovedSecrets.isOne(values), !values.isGiven(FormerValue.option) else {
+            throw .usage("'--matching' excludes KEY and '--version'")
+        }
+        let removed = try RemovedSecrets(values, context)
+        let chosen = try removed.found().filter { pattern.matches($0.item?.name ?? "") }
+        guard !chosen.isEmpty else {
+            throw CLIError(
+                .notFound, "no removed secret fits the pattern", hint: "'valet history' lists them")
+        }
+        let names = chosen.compactMap(\.item?.name).sorted()
+        let session = removed.keychain.session
+        try requesting(removed.keychain.attempt(session.restore(chosen)))
+        guard !values.has(ItemOptions.json) else {
+            return try context.console.write(
+                .object(["names": .array(names.map(JSON.string))]))
+        }
+        let what = names.count == 1 ? quoted(names[0]) : "\(names.count) secrets"
+        context.console.note("valet: brought \(what) back")
+    }
+}
+
+/// The removed secrets that the options choose, and that nothing has replaced.
+private struct RemovedSecrets {
+    let keychain: CommandKeychain
+    private let queries: [ItemQuery]
+
+    init(_ values: ParsedValues, _ context: Context) throws(CLIError) {
+        let scope = try ItemOptions.scope(values)
+        queries = try ListCommand.queries(values, scope).compactMap(\.self)
+        keychain = try context.keychain(for: scope.requester)
+    }
+
+    /// Whether the command line names one secret.
+    static func isOne(_ values: ParsedValues) -> Bool {
+        values[ItemOptions.optionalKey] != nil || values.isGiven(ItemOptions.keyDescriptor)
+            || PasswordOptions.naming.contains { values.isGiven($0) }
+            || values.isGiven(PasswordOptions.account)
+    }
+
+    /// The last former value of each name, the last removed first.
+    ///
+    /// - Throws: Also if a present item is damaged: it may have one of the names.
+    func found() throws(CLIError) -> [FormerItem] {
+        var known = Set(try keychain.allItems(queries).map { SecretPlace($0) })
+        var found: [FormerItem] = []
+        for query in queries {
+            found += try requesting(keychain.attempt(keychain.session.formerItems(query)))
+        }
+        return found.sorted { $0.kept > $1.kept }.filter { former in
+            guard let item = former.item, !ListedItem(item).isCanary else { return false }
+            return known.insert(SecretPlace(item)).inserted
+        }
     }
 }
 
@@ -127,22 +240,29 @@ enum FormerValue {
 
 extension ItemTarget {
     /// The former values, the last one first.
-    func formerItems() throws(CLIError) -> [StoredItem] {
+    ///
+    /// - Throws: ``ExitCode/usage`` if they are of several passwords.
+    func formerItems() throws(CLIError) -> [FormerItem] {
         let queries =
             switch form {
             case .secret: scope.chosenServices.map { PasswordName(name, in: $0).query }
             case .password(let query): [query]
             }
-        var found: [StoredItem] = []
+        var found: [FormerItem] = []
         for query in queries {
             found += try requesting(keychain.attempt(session.formerItems(query)))
         }
-        return found.sorted { $0.logicalTime > $1.logicalTime }
+        let places = Set(found.compactMap { $0.item.map { SecretPlace($0) } })
+        guard places.count < 2 || key != nil else {
+            throw .usage(
+                "\(places.count) passwords match", hint: "name one with KEY, its account")
+        }
+        return found.sorted { $0.kept > $1.kept }
     }
 
     /// - Parameter number: 1 for the last former value.
-    /// - Throws: ``ExitCode/notFound``.
-    func formerItem(_ number: Int) throws(CLIError) -> StoredItem {
+    /// - Throws: ``ExitCode/notFound``, ``ExitCode/damaged``.
+    func formerItem(_ number: Int) throws(CLIError) -> FormerItem {
         let found = try formerItems()
         guard number <= found.count else {
             let count = found.isEmpty ? "no former value" : "\(found.count) former values"
@@ -150,7 +270,13 @@ extension ItemTarget {
                 .notFound, "\(title) in \(place) has \(count)",
                 hint: found.isEmpty ? nil : "'valet history' lists them")
         }
-        return found[number - 1]
+        let former = found[number - 1]
+        guard former.item != nil else {
+            throw CLIError(
+                .damaged, "former value \(number) of \(title) is damaged",
+                hint: "'valet history' shows others, for --version")
+        }
+        return former
     }
 
     /// - Parameter number: 1 for the last former value.
@@ -162,32 +288,39 @@ extension ItemTarget {
         return value
     }
 
-    /// Puts a former value back where the secret is now, else where it was.
-    fileprivate func putBack(_ item: StoredItem) throws(CLIError) {
-        if case .secret = form, let name = try located(),
-            item.attributes[.service] != .text(name.service.service)
-        {
-            // The secret was moved to another accessibility since then, and stays there.
-            let value = try requesting(keychain.attempt(session.formerValue(item)))
-            if let value { _ = try storeSecret(value, ifAbsent: false) }
-        } else {
-            try requesting(keychain.attempt(session.restore(item)))
-        }
+    /// The item that a former value goes to: it stays where it is now. nil if there is none.
+    fileprivate func present(for former: FormerItem) throws(CLIError) -> StoredItem? {
+        guard case .password = form, let item = former.item else { return try detailsIfAny() }
+        return try requesting(keychain.items(item.nameQuery)).first
     }
 
     /// Removes the item and its former values in one step. Returns whether there was an item.
     func purge() throws(CLIError) -> Bool {
         let item = try detailsIfAny()
-        let all = try (item.map { [$0] } ?? []) + formerItems()
-        guard !all.isEmpty else {
+        let former = try formerItems()
+        guard item != nil || !former.isEmpty else {
             throw error(KeychainFailure(.itemNotFound, during: "remove the item"))
         }
-        try requesting(keychain.attempt(session.purge(all)))
+        try requesting(keychain.attempt(session.purge(item.map { [$0] } ?? [], former)))
         return item != nil
     }
 }
 
 extension StoredItem {
+    /// A search for the item of that name in that group.
+    fileprivate var nameQuery: ItemQuery {
+        ItemQuery(
+            itemClass, attributes: asNew.attributes, accessGroup: accessGroup,
+            synchronizable: isSynchronizable ? .synchronizedOnly : .localOnly)
+    }
+}
+
+extension FormerItem {
     /// When the value was stored.
-    fileprivate var setTime: String? { modificationDate.flatMap(Timestamp.text) }
+    fileprivate var setTime: String? { item?.modificationDate.flatMap(Timestamp.text) }
+
+    /// When it was replaced or removed.
+    fileprivate var keptTime: String? {
+        Timestamp.text(secondsSince2001: Double(kept >> 16) / 1000 - 978_307_200)
+    }
 }

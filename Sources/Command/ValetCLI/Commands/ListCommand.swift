@@ -87,7 +87,7 @@ enum ListCommand {
     }
 
     /// The searches to make; nil stands for the items of every application.
-    private static func queries(
+    static func queries(
         _ values: ParsedValues, _ scope: Scope
     ) throws(CLIError) -> [ItemQuery?] {
         let password = try PasswordOptions(values)

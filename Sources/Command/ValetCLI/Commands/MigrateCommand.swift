@@ -12,8 +12,7 @@ enum MigrateCommand {
                 + "place that the options beginning with --to choose: as when a program gets "
                 + "another identifier, joins an access group, or gives its items another "
                 + "accessibility. With --id, --accessibility, --cloud or --local only those move. "
-                + "All of it in one step, or nothing. Names, labels and dates stay; former values "
-                + "stay where they are.",
+                + "All of it in one step, or nothing. Names, labels, dates and former values stay.",
             "An item of that name at the destination is an error, unless --force replaces it: "
                 + "'valet undo' brings its value back. --dry-run shows what would happen.",
             "What can be read only with the user's presence or a password of its own stays where "
@@ -59,6 +58,7 @@ private struct Migration {
     private var transfer = ItemTransfer()
     private var names: [String] = []
     private var unchangedCount = 0
+    private var replacedCount = 0
     private var left: [String] = []
 
     init(_ values: ParsedValues, _ context: Context) throws(CLIError) {
@@ -92,7 +92,7 @@ private struct Migration {
         let others =
             group.old == group.new ? items : try Self.items(in: group.new, of: move.destination)
         try plan(chosen, among: others)
-        try move.perform(transfer)
+        try move.perform(transfer, replacing: replacedCount)
         try report()
         return .success
     }
@@ -110,35 +110,18 @@ private struct Migration {
 
     // MARK: - Plan
 
-    /// What may exist only once in a group. To the command, a name in a valet is one secret,
-    /// whatever its accessibility, synchronizable or not.
-    private struct Place: Hashable {
-        let owner: ItemOwner
-        let attributes: ItemAttributes
-        let isSynchronizable: Bool
-
-        init(_ item: NewItem, in group: AccessGroup) {
-            let owner = ItemOwner(item.itemClass, item.attributes, in: group)
-            let names = owner.isValet ? [.account] : item.itemClass.primaryKeyAttributes
-            attributes = item.attributes.filter { names.contains($0.key) }
-            let isPlain = owner.kind == .cloudValet || owner.kind == .valet
-            self.owner = isPlain ? ItemOwner(kind: .valet, name: owner.name) : owner
-            isSynchronizable = item.isSynchronizable && !isPlain
-        }
-    }
-
     private mutating func plan(
         _ chosen: [StoredItem], among others: [StoredItem]
     ) throws(CLIError) {
-        var taken: [Place: StoredItem] = [:]
+        var taken: [SecretPlace: StoredItem] = [:]
         let leaving = Set(chosen.map(\.reference))
         for item in others where !leaving.contains(item.reference) {
-            taken[Place(item.asNew, in: group.new)] = item
+            taken[SecretPlace(item.asNew, in: group.new)] = item
         }
         for item in chosen where item.accessControl?.requirement != nil {
-            taken[Place(item.asNew, in: group.old)] = item
+            taken[SecretPlace(item.asNew, in: group.old)] = item
         }
-        var arriving: Set<Place> = []
+        var arriving: Set<SecretPlace> = []
         for item in chosen {
             let new = moved(item)
             let isCanary = item.owner.isValet && ServiceName.isCanary(item.name)
@@ -151,7 +134,7 @@ private struct Migration {
                 if new != item.asNew { transfer.deletions.append(item.version) }
                 continue
             }
-            let place = Place(new, in: group.new)
+            let place = SecretPlace(new, in: group.new)
             guard arriving.insert(place).inserted else {
                 throw CLIError(
                     .alreadyThere, "two items would be called \(quoted(item.name))",
@@ -175,6 +158,7 @@ private struct Migration {
                 hint: "'--force' replaces what can be read without the user; nothing was moved")
         }
         transfer.deletions.append(existing.version)
+        replacedCount += 1
         if values.has(MoveOptions.dryRun) { context.console.note("valet: would replace \(title)") }
     }
 
@@ -219,16 +203,5 @@ private struct Migration {
                     + left.map(quoted).joined(separator: ", "))
         }
         if isDry { try console.write(names.map { Escaping.printable($0) + "\n" }.joined()) }
-    }
-}
-
-extension StoredItem {
-    /// The item as it would be added, without what the store sets by itself.
-    fileprivate var asNew: NewItem {
-        NewItem(
-            itemClass,
-            attributes: attributes.filter { itemClass.primaryKeyAttributes.contains($0.key) },
-            accessGroup: accessGroup, isSynchronizable: isSynchronizable,
-            protectionClass: protectionClass)
     }
 }

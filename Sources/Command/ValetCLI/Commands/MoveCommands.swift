@@ -37,8 +37,8 @@ enum RenameCommand {
         aliases: ["mv"],
         discussion: [
             "The secret keeps its value, its label and what else programs have added. A secret "
-                + "that has the new name already is an error, unless --force replaces it. The old "
-                + "name keeps its former values, as after 'valet remove'.",
+                + "that has the new name already is an error, unless --force replaces it. Former "
+                + "values move along.",
             ItemOptions.keyDiscussion,
         ],
         arguments: [ItemOptions.key, newKey], options: ItemOptions.all + [MoveOptions.force],

@@ -128,7 +128,7 @@ struct RecoveryUseCommand {
                 + "cannot come back, and asks. If the device key is lost, these are items for "
                 + "this device only and items that require the user at each read. If only the "
                 + "passcode is lost, they are the items that need it and, if no new passcode is "
-                + "set, all items that require the user. They stay in quarantine and can no longer "
+                + "set, all items that require the user. They stay set aside and can no longer "
                 + "be opened. Damaged items go there too, and are counted afterwards. All other "
                 + "items come back, under new keys and with a new device key. The recovery key "
                 + "stays valid.",

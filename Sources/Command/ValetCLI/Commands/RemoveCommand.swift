@@ -23,8 +23,8 @@ enum RemoveCommand {
         aliases: ["rm"], synonyms: ["delete", "del"],
         discussion: [
             "The command asks first, or needs --yes, unless there is nothing to remove. 'valet "
-                + "undo' brings a removed secret back, unless it is removed with --purge, or its "
-                + "value needs the user's presence.",
+                + "undo' brings a removed secret back, unless it is removed with --purge, or "
+                + "'valet settings history' is 0. 'valet history' lists the removed ones.",
             "Several secrets, named or chosen by --matching, are removed in one step: all, or "
                 + "none if one of the names is missing. --dry-run shows which.",
             "--all empties the valet that --id, --app and --group choose, or of it what "
@@ -158,7 +158,7 @@ enum RemoveCommand {
                 ? try requesting(keychain.attempt(keychain.session.formerItems(query))) : []
             count += max(0, try deleteAll(query, keychain) - (hasCanary ? 1 : 0))
             if !former.isEmpty {
-                try requesting(keychain.attempt(keychain.session.purge(former)))
+                try requesting(keychain.attempt(keychain.session.purge([], former)))
             }
         }
         if !values.has(ItemOptions.json) {

@@ -24,7 +24,7 @@ enum StatusCommand {
             ("level", "file, credential, passcode, tpm or tpm+passcode"),
             ("keychainID", "32 hexadecimal digits"), ("format", "the version of the format"),
             ("epoch", "the generation of the keys"),
-            ("items", "how many items there are, former values among them"),
+            ("items", "how many items there are, without former values"),
             ("quarantinedRows", "how many damaged rows were set aside"),
             ("byteCount", "the size of the database and its log"),
             ("isReadOnly", "true if nothing can be written"),

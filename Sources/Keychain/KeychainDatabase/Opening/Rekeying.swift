@@ -6,8 +6,8 @@ internal import ValetKeys
 internal import ValetSealing
 internal import ValetSystem
 
-/// Seals everything in a keychain under other keys, inside one transaction: every row with its
-/// hashes, every entry of sync (docs/FORMAT.md §4.4).
+/// Seals everything in a keychain under other keys, inside one transaction: every row and former
+/// row with its hashes, every entry of sync (docs/FORMAT.md §4.4).
 ///
 /// It takes about 20 µs for each small item. Its memory does not depend on their number: it holds 4
 /// MiB of rows at most, and SQLite writes full pages of its cache to the log.
@@ -55,6 +55,7 @@ struct Rekeying {
             last = batch.last?.number
             progress(count)
         }
+        damagedCount += try sealFormerAnew()
         // Rows that were set aside may have left places behind.
         try translating(
             rows.writer.deleteEmptyPlaces.start().finish(), during: rows.operation)
@@ -78,21 +79,44 @@ struct Rekeying {
         return batch
     }
 
+    /// - Returns: The number of former rows that do not open and were not set aside before.
+    private func sealFormerAnew() throws(KeychainFailure) -> Int {
+        var (damagedCount, last) = (0, Int64.min)
+        while true {
+            let batch = try translating(
+                rows.store.formerRows(
+                    after: last, byteCount: Self.batchByteCount, former.hasher),
+                during: rows.operation)
+            guard let end = batch.last?.kept else { return damagedCount }
+            for former in batch where !former.isSetAside {
+                if let row = former.sound, try isLost(row) {
+                    try rows.drop(former)
+                } else if let row = former.sound,
+                    let opened = try translating(open(row), during: rows.operation)
+                {
+                    try rows.sealAnew(former, opened)
+                } else {
+                    if setsDamagedAside { try rows.markDamaged(former) }
+                    damagedCount += 1
+                }
+            }
+            last = end
+        }
+    }
+
     /// Seals a row under the new keys, or deletes it if it cannot exist without a passcode and
     /// there is none any more.
     ///
     /// - Returns: Whether the row opens.
     private func sealAnew(_ found: FoundRow) throws(KeychainFailure) -> Bool {
-        if case .row(let row) = found, !hasPasscode,
-            try translating(isOfPasscode(row), during: rows.operation)
-        {
+        if case .row(let row) = found, try isLost(row) {
             try rows.delete(row)
             return true
         }
         guard case .row(let row) = found,
             let opened = try translating(open(row), during: rows.operation)
         else {
-            if setsDamagedAside { try rows.quarantine(found) }
+            if setsDamagedAside { try rows.setAside(found) }
             return false
         }
         try rows.sealAnew(opened)
@@ -105,6 +129,12 @@ struct Rekeying {
     private func isExpected(_ found: FoundRow) -> Bool {
         guard case .row(let row) = found else { return false }
         return expectedLoss?.contains(row.header) ?? false
+    }
+
+    /// Whether a row needs a passcode, and there is none any more.
+    private func isLost(_ row: SealedRow) throws(KeychainFailure) -> Bool {
+        guard !hasPasscode else { return false }
+        return try translating(isOfPasscode(row), during: rows.operation)
     }
 
     /// Whether a row cannot exist without a passcode: it has the class

@@ -11,11 +11,14 @@ package import ValetSystem
 package final class IndexHasher: Sendable {
     private let places: KeyedHash
     private let attributes: KeyedHash
+    /// Seals former rows.
+    let former: KeyedHash
     private let services = ServiceCache()
 
     init(_ keybag: UnlockedKeybag) {
         places = KeyedHash(keybag.index, .place)
         attributes = KeyedHash(keybag.index, .index)
+        former = KeyedHash(keybag.index, .former)
     }
 
     /// The hash of a primary key without its account; attributes that are missing count as their

@@ -40,8 +40,12 @@ package final class RowConnection: @unchecked Sendable {
     /// All rows, by their numbers.
     package let all: Statement
     let numbers: Statement
-    /// How many rows are in quarantine.
-    package let quarantined: Statement
+    let former: Statement
+    let formerByName: Statement
+    let formerByAccount: Statement
+    /// The former rows of a group; reads the whole table.
+    let formerByGroup: Statement
+    let formerAfter: Statement
     package let sync: SyncTables
 
     /// The statements of a connection, none of them compiled yet.
@@ -74,7 +78,14 @@ package final class RowConnection: @unchecked Sendable {
         numbersByGroup = Statement(Self.numbersOfGroup, on: connection)
         all = Statement(Self.rows, on: connection)
         numbers = Statement("SELECT number FROM item ORDER BY number", on: connection)
-        quarantined = Statement("SELECT count(*) FROM quarantine", on: connection)
+        former = Statement("SELECT * FROM former WHERE kept = ?1", on: connection)
+        formerByName = Statement(Self.formerOfName, on: connection)
+        formerByAccount = Statement(
+            "SELECT * FROM former WHERE account_hash = ?1 ORDER BY kept DESC", on: connection)
+        formerByGroup = Statement(
+            "SELECT * FROM former WHERE group_hash = ?1 ORDER BY kept DESC", on: connection)
+        formerAfter = Statement(
+            "SELECT * FROM former WHERE kept > ?1 ORDER BY kept", on: connection)
         sync = SyncTables(connection)
     }
 
@@ -165,6 +176,9 @@ package final class RowConnection: @unchecked Sendable {
     private static let numbersOfGroup: StaticString = """
         SELECT number FROM place CROSS JOIN item ON item.place = place.id WHERE group_hash = ?1
         """
+    private static let formerOfName: StaticString = """
+        SELECT * FROM former WHERE account_hash = ?1 AND place_hash = ?2 ORDER BY kept DESC
+        """
     private static let rows: StaticString = """
         SELECT item.*, group_hash, service_hash, place_hash
         FROM item LEFT JOIN place ON place.id = item.place ORDER BY number
@@ -215,8 +229,14 @@ package final class RowWriter: @unchecked Sendable {
     let pageCount: Statement
     let lastNumber: Statement
     let lastChange: Statement
-    /// Copies a row into quarantine.
-    package let quarantine: Statement
+    /// Copies a damaged row into table `former`.
+    let setAside: Statement
+    let putFormer: Statement
+    let lastKept: Statement
+    let dropFormer: Statement
+    let dropOldFormer: Statement
+    let dropFormerOfItem: Statement
+    let markDamaged: Statement
 
     package var connection: Connection { reading.connection }
 
@@ -239,9 +259,17 @@ package final class RowWriter: @unchecked Sendable {
             "DELETE FROM attribute WHERE hash = ?1 AND number = ?2", on: connection)
         deleteAttributes = Statement("DELETE FROM attribute WHERE number = ?1", on: connection)
         pageCount = Statement("PRAGMA page_count", on: connection)
-        lastNumber = Statement("SELECT max(number) FROM item", on: connection)
+        lastNumber = Statement(Self.greatestNumber, on: connection)
         lastChange = Statement(Self.greatestChange, on: connection)
-        quarantine = Statement(Self.copyToQuarantine, on: connection)
+        setAside = Statement(Self.copyOfDamaged, on: connection)
+        putFormer = Statement(Self.formerRow, on: connection)
+        lastKept = Statement("SELECT max(kept) FROM former WHERE kept < ?1", on: connection)
+        dropFormer = Statement("DELETE FROM former WHERE kept = ?1", on: connection)
+        dropOldFormer = Statement(Self.deletionOfOldFormer, on: connection)
+        dropFormerOfItem = Statement(
+            "DELETE FROM former WHERE number = ?1 AND salt = ?2", on: connection)
+        markDamaged = Statement(
+            "UPDATE former SET reason = 3, seal = NULL WHERE kept = ?1", on: connection)
     }
 
     /// Whether changes since the last call may have enlarged the database. Updates that keep the
@@ -252,6 +280,11 @@ package final class RowWriter: @unchecked Sendable {
         return changeCount - askedChangeCount != sameSizeCount
     }
 
+    // A former row may come back, and opens only under its own number.
+    private static let greatestNumber: StaticString = """
+        SELECT max(
+            ifnull((SELECT max(number) FROM item), 0), ifnull((SELECT max(number) FROM former), 0))
+        """
     // Without the mark, deleting the item with the greatest change number would free that number
     // for the next change, and sync would not see that change.
     private static let greatestChange: StaticString = """
@@ -292,9 +325,19 @@ package final class RowWriter: @unchecked Sendable {
             names = ?7, secret = ?8, change_number = ?9, logical_time = ?10
         WHERE number = ?1
         """
-    private static let copyToQuarantine: StaticString = """
-        INSERT INTO quarantine SELECT ?2, item.*, group_hash, service_hash, place_hash
+    private static let copyOfDamaged: StaticString = """
+        INSERT INTO former SELECT item.*, group_hash, service_hash, place_hash, ?2, 3, NULL
         FROM item LEFT JOIN place ON place.id = item.place WHERE number = ?1
+        """
+    private static let formerRow: StaticString = """
+        INSERT OR REPLACE INTO former VALUES (
+            ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
+            ?20, ?21)
+        """
+    private static let deletionOfOldFormer: StaticString = """
+        DELETE FROM former WHERE kept IN (
+            SELECT kept FROM former WHERE account_hash = ?1 AND place_hash = ?2
+            ORDER BY kept DESC LIMIT -1 OFFSET ?3)
         """
 }
 

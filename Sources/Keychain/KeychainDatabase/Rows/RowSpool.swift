@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetDatabase
-internal import ValetKeychainModel
+package import ValetKeychainModel
 internal import ValetSealing
 package import ValetSystem
 
-/// All rows of one moment, still sealed, read in one short transaction.
+/// All rows and former rows of one moment, still sealed, read in one short transaction.
 ///
 /// Slow work on the rows afterwards, even in a stopped program, thus keeps no transaction open. An
 /// open transaction would keep every process from shortening the log
@@ -21,29 +21,49 @@ package final class RowSpool {
     ///
     /// - Parameter folders: Where the file may be, in the order of preference.
     /// - Throws: ``SystemError``.
-    package init(copying store: RowConnection, folders: [String]) throws(SystemError) {
+    package init(
+        copying store: RowConnection, _ hasher: IndexHasher, folders: [String]
+    ) throws(SystemError) {
         spool = Spool(memoryByteCount: Self.memoryByteCount, folders: folders)
         let run = try store.all.start()
-        while try run.step() {
-            let record = try FoundRow(run).record
-            var length: [UInt8] = []
-            length.append(bigEndian: UInt32(record.count))
-            try spool.append(length)
-            try spool.append(record)
-            count += 1
+        while try run.step() { try append(FoundRow(run), kept: 0, nil) }
+        let formerRun = try store.formerAfter.start()
+        try formerRun.bind(Int64.min, at: 1)
+        while try formerRun.step() {
+            let former = try FormerRow(formerRun, hasher)
+            guard !former.isSetAside else { continue }
+            let row = former.sound.map(FoundRow.row) ?? .damaged(number: former.row.number)
+            try append(row, kept: former.kept, former.reason)
         }
     }
 
-    /// The next row; nil after the last.
+    private func append(
+        _ row: FoundRow, kept: Int64, _ reason: FormerReason?
+    ) throws(SystemError) {
+        let record = row.record
+        var head: [UInt8] = [reason?.rawValue ?? 0]
+        head.append(bigEndian: kept)
+        head.append(bigEndian: UInt32(record.count))
+        try spool.append(head)
+        try spool.append(record)
+        count += 1
+    }
+
+    /// The next row, those of items before former ones; nil after the last. `former` says when and
+    /// why a row became a former one.
     ///
     /// - Throws: ``SystemError/Code/inputOutput``.
-    package func next() throws(SystemError) -> FoundRow? {
+    package func next() throws(SystemError) -> (
+        row: FoundRow, former: (kept: Int64, reason: FormerReason)?
+    )? {
         guard count > 0 else { return nil }
         count -= 1
-        var length = ByteReader(try spool.read(4), malformed: Self.cut)
+        var head = ByteReader(try spool.read(13), malformed: Self.cut)
+        let reason = FormerReason(rawValue: try head.integer())
+        let kept: Int64 = try head.integer()
         var record = ByteReader(
-            try spool.read(Int(try length.integer(UInt32.self))), malformed: Self.cut)
-        return try FoundRow(&record)
+            try spool.read(Int(try head.integer(UInt32.self))), malformed: Self.cut)
+        return (try FoundRow(&record), reason.map { (kept, $0) })
     }
 
     private static var cut: SystemError {

@@ -21,7 +21,7 @@ extension RowTransaction {
     package func makeWay(over existing: FoundRow?) throws(KeychainFailure) -> Predecessor {
         guard let existing else { return Predecessor() }
         guard case .row(let row) = existing, let opened = try openIfTaken(row) else {
-            try quarantine(existing)
+            try setAside(existing)
             return Predecessor()
         }
         try checkIsGone(opened)

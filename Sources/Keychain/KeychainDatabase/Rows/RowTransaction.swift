@@ -105,6 +105,36 @@ package struct RowTransaction {
         _ itemClass: ItemClass, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?,
         after logicalTime: Int64 = 0
     ) throws(KeychainFailure) -> SealedRow {
+        let row = try newRow(itemClass, kind, item, value: value, after: logicalTime)
+        return try insert(row, item)
+    }
+
+    /// Puts a row back that left the table, as it was. The caller has made its place free.
+    ///
+    /// - Returns: false if another item has the row's number, so that the row would not open.
+    package func insert(
+        asItWas opened: OpenedRow, after logicalTime: Int64
+    ) throws(KeychainFailure) -> Bool {
+        var row = opened.row
+        let item = try translating(operation) { () throws(SystemError) in
+            row.logicalTime = try time(after: max(logicalTime, row.logicalTime))
+            return try IndexedContent(opened.content, sameKeyAs: row)
+        }
+        let isTaken = try translating(operation) { () throws(SystemError) in
+            let run = try store.byNumber.start()
+            try run.bind(row.header.number, at: 1)
+            return try run.step()
+        }
+        guard !isTaken else { return false }
+        _ = try insert(row, item)
+        return true
+    }
+
+    /// A new row with the next number, which is not in a table yet.
+    func newRow(
+        _ itemClass: ItemClass, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?,
+        after logicalTime: Int64
+    ) throws(KeychainFailure) -> SealedRow {
         let cipher = try cipher(kind)
         let (content, index) = (item.content, item.index)
         let header = RowHeader(
@@ -114,23 +144,29 @@ package struct RowTransaction {
             epoch: state.epoch.keys.epoch, placeHash: index.place.service.place,
             accountHash: index.place.account)
         let stored = kind.flags.contains(.password) ? try boxed(value, header) : value
-        var row = try cipher.seal(
+        return try cipher.seal(
             header, content, index, value: stored,
             logicalTime: try translating(time(after: logicalTime), during: operation))
+    }
+
+    private func insert(
+        _ new: SealedRow, _ item: IndexedContent
+    ) throws(KeychainFailure) -> SealedRow {
+        var row = new
         try translating(operation) { () throws(SystemError) in
-            row.placeID = try placeID(index.place.service)
-            row.changeNumber = try nextChangeNumber(kind.flags)
+            row.placeID = try placeID(item.index.place.service)
+            row.changeNumber = try nextChangeNumber(row.header.flags)
             let run = try writer.insert.start()
             try row.bind(to: run)
             try run.finish()
-            try insertAttributes(index.others.values, row.header.number)
+            try insertAttributes(item.index.others.values, row.header.number)
             try checkIsFound(row, item)
         }
         return row
     }
 
-    /// Overwrites the row `old` with the next version of its item. For a value under a password,
-    /// `value` is the box.
+    /// Overwrites the row `old` with the next version of its item, and takes its former rows along.
+    /// For a value under a password, `value` is the box.
     ///
     /// - Parameter isFoundByName: Whether ``row(_:)`` has just found the row, as readers would.
     package func replace(
@@ -138,6 +174,9 @@ package struct RowTransaction {
         isFoundByName: Bool = false
     ) throws(KeychainFailure) {
         var row = try seal(item, over: old, kind, value: value)
+        if row.place != old.place || kind.protectionClass != old.header.protectionClass {
+            try moveFormer(of: old, to: item, kind)
+        }
         try translating(operation) { () throws(SystemError) in
             row.logicalTime = try time(after: old.logicalTime)
             row.changeNumber = try nextChangeNumber(kind.flags)
@@ -253,22 +292,6 @@ package struct RowTransaction {
         }
     }
 
-    /// Moves a damaged row unchanged into quarantine, to make way for a new row.
-    package func quarantine(_ row: FoundRow) throws(KeychainFailure) {
-        try translating(operation) { () throws(SystemError) in
-            let run = try writer.quarantine.start()
-            try run.bind(row.number, at: 1)
-            try run.bind(now.logicalTime >> 16, at: 2)
-            try run.finish()
-            // The row's list of hashes may be the damaged part.
-            for statement in [writer.deleteAttributes, writer.delete] {
-                let run = try statement.start()
-                try run.bind(row.number, at: 1)
-                try run.finish()
-            }
-        }
-    }
-
     // Places.
 
     /// The id of the place with these hashes, which is added if it is missing.
@@ -357,7 +380,7 @@ package struct RowTransaction {
     }
 
     /// - Throws: ``SystemError``: `damagedColumn` for a number that no count can reach.
-    private func following(_ number: Int64) throws(SystemError) -> Int64 {
+    func following(_ number: Int64) throws(SystemError) -> Int64 {
         guard number < .max else { throw .row(.damagedColumn) }
         return number + 1
     }

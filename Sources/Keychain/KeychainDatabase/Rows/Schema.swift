@@ -3,13 +3,14 @@
 package import ValetDatabase
 package import ValetSystem
 
-/// The tables of version 1: docs/FORMAT.md §5.1, §7.
+/// The tables of version 1: docs/FORMAT.md §5.1, §7, §8.
 package enum Schema {
     /// The statements that make an empty keychain. SQLite keeps their exact text, and a database
     /// whose text differs is not opened.
     package static let statements: [StaticString] = [
         keychain, keybag, place, placeByHash, placeByGroup, item, byPlace, byAccount, byChange,
-        attribute, quarantine, syncMark, syncItem, syncItemByKey, syncEntry, syncEntryByID,
+        attribute, former, formerByName, formerByNumber, syncMark, syncItem, syncItemByKey,
+        syncEntry, syncEntryByID,
     ]
 
     private static let keychain: StaticString = """
@@ -94,9 +95,8 @@ package enum Schema {
         ) STRICT, WITHOUT ROWID
         """
 
-    private static let quarantine: StaticString = """
-        CREATE TABLE quarantine (
-            moved_at INTEGER NOT NULL,
+    private static let former: StaticString = """
+        CREATE TABLE former (
             number INTEGER NOT NULL,
             salt INTEGER NOT NULL,
             version INTEGER NOT NULL,
@@ -114,8 +114,20 @@ package enum Schema {
             logical_time INTEGER NOT NULL,
             group_hash BLOB,
             service_hash BLOB,
-            place_hash BLOB
+            place_hash BLOB,
+            kept INTEGER PRIMARY KEY,
+            reason INTEGER NOT NULL,
+            seal BLOB
         ) STRICT
+        """
+
+    private static let formerByName: StaticString = """
+        CREATE INDEX former_by_name ON former (account_hash, place_hash)
+        """
+
+    /// Keeps the numbers of former rows from being given again.
+    private static let formerByNumber: StaticString = """
+        CREATE INDEX former_by_number ON former (number)
         """
 
     /// The change number up to which local changes were collected, and the stamp of the tables of
@@ -191,6 +203,10 @@ package enum Schema {
         static let groupHash: Int32 = 15
         static let serviceHash: Int32 = 16
         static let placeHash: Int32 = 17
+        // The other columns of `former`, which begins with those above.
+        static let kept: Int32 = 18
+        static let reason: Int32 = 19
+        static let seal: Int32 = 20
     }
 
     /// Refuses a database whose tables differ from those of this version.

@@ -222,6 +222,14 @@ package struct Search {
         return try found(run)
     }
 
+    /// Starts a search for former rows that may match.
+    func startFormer(_ store: RowConnection) throws(SystemError) -> Statement.Run {
+        let account = hash(of: .account)
+        let run = try (account == nil ? store.formerByGroup : store.formerByAccount).start()
+        try run.bind(account ?? groupHash, at: 1)
+        return run
+    }
+
     /// The numbers of possible matches, unordered, up to `limit`.
     package func candidates(
         _ store: RowConnection, limit: Int

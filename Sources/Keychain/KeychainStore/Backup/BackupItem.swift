@@ -13,8 +13,11 @@ package struct BackupItem: Sendable {
     package let properties: NewItem
     /// The group, which an item in a backup always has.
     package let accessGroup: AccessGroup
-    /// The logical time of the item's last write: docs/FORMAT.md §5.1.
+    /// The logical time of the item's last write (docs/FORMAT.md §5.1), or when a former row came
+    /// into its table.
     package let logicalTime: Int64
+    /// Why this is a former row; nil for an item.
+    package let formerReason: FormerReason?
     /// The value; nil for an item without one.
     package let value: SecretValue?
 
@@ -24,7 +27,8 @@ package struct BackupItem: Sendable {
     ///   for an access control, without a group, or with an attribute that the class lacks or that
     ///   is a property of its own; `inputOutput` above ``maximalByteCount``.
     package init(
-        _ properties: NewItem, logicalTime: Int64, value: SecretValue?
+        _ properties: NewItem, logicalTime: Int64, value: SecretValue?,
+        former reason: FormerReason? = nil
     ) throws(KeychainFailure) {
         guard !properties.protectionClass.isThisDeviceOnly,
             !properties.attributes.contains(where: { Self.isAccessControl($0, $1) })
@@ -39,6 +43,7 @@ package struct BackupItem: Sendable {
         self.properties = properties
         self.accessGroup = accessGroup
         self.logicalTime = logicalTime
+        formerReason = reason
         self.value = value
     }
 
@@ -108,7 +113,13 @@ struct RecordFlags: OptionSet {
 
     static let synchronizable = RecordFlags(rawValue: 1)
     static let hasValue = RecordFlags(rawValue: 2)
-    static let all: RecordFlags = [.synchronizable, .hasValue]
+    static let all = RecordFlags(rawValue: 0b1111)
+
+    /// The reason of a former row, in bits 2 and 3; nil for an item.
+    var formerReason: FormerReason? {
+        get { FormerReason(rawValue: rawValue >> 2) }
+        set { self = RecordFlags(rawValue: rawValue & 0b11 | (newValue?.rawValue ?? 0) << 2) }
+    }
 }
 
 extension BackupItem {
@@ -121,6 +132,7 @@ extension BackupItem {
         let valueByteCount = value.map { 4 + $0.byteCount } ?? 0
         var flags: RecordFlags = properties.isSynchronizable ? .synchronizable : []
         if value != nil { flags.insert(.hasValue) }
+        flags.formerReason = formerReason
         var bytes = [RecordKind.item.rawValue]
         bytes.append(bigEndian: UInt32(Self.fixedByteCount + attributes.count + valueByteCount))
         bytes.append(properties.itemClass.rawValue)

@@ -237,7 +237,7 @@ extension ItemTransaction {
     private func insert(
         _ addition: Addition, _ prepared: IndexedContent, after logicalTime: Int64
     ) throws(KeychainFailure) -> StoredItem {
-        let (item, content) = (addition.item, prepared.content)
+        let item = addition.item
         let row = try rows.insert(
             item.itemClass,
             RowKind(
@@ -245,11 +245,7 @@ extension ItemTransaction {
                 flags: RowFlags(
                     isSynchronizable: item.isSynchronizable, guardedBy: item.accessControl)),
             prepared, value: addition.value, after: logicalTime)
-        return StoredItem(
-            itemClass: item.itemClass, reference: row.header.reference,
-            accessGroup: content.accessGroup, isSynchronizable: item.isSynchronizable,
-            protectionClass: item.protectionClass, attributes: content.attributes,
-            valueByteCount: content.valueByteCount, value: nil, logicalTime: row.logicalTime)
+        return StoredItem(row, prepared.content, value: nil)
     }
 }
 

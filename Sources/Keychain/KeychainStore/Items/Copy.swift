@@ -172,7 +172,7 @@ struct RowOpener {
             }
         }
         guard parts.contains(.value), let secret = row.secret else {
-            return .found(item(row, content, value: nil))
+            return .found(StoredItem(row, content, value: nil))
         }
         let stored = try cipher.openValue(ValueParts(row), secret.span, access.proof)
         guard !row.header.flags.contains(.password) else {
@@ -185,7 +185,7 @@ struct RowOpener {
             // Only here does a sufficient proof release the value.
             access.proof?.grant(tag)
         }
-        return .found(item(row, content, value: stored))
+        return .found(StoredItem(row, content, value: stored))
     }
 
     private func open(
@@ -194,18 +194,7 @@ struct RowOpener {
         guard let password = access.password(for: box.lock) else {
             return access.skipsPasswords ? .absent : .needsPerson(.passwords([box.lock]))
         }
-        return .found(item(row, content, value: try box.open(with: password)))
-    }
-
-    private func item(
-        _ row: SealedRow, _ content: ItemContent, value: SecretValue?
-    ) -> StoredItem {
-        StoredItem(
-            itemClass: row.header.itemClass, reference: row.header.reference,
-            accessGroup: content.accessGroup,
-            isSynchronizable: row.header.flags.contains(.synchronizable),
-            protectionClass: row.header.protectionClass, attributes: content.attributes,
-            valueByteCount: content.valueByteCount, value: value, logicalTime: row.logicalTime)
+        return .found(StoredItem(row, content, value: try box.open(with: password)))
     }
 
     /// A hash said that these attributes match; if they do not, the row was tampered with.

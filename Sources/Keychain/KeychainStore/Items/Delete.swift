@@ -94,13 +94,20 @@ extension ItemTransaction {
     }
 
     /// Deletes an item. Leaves a tombstone if it is synchronizable.
-    func deleteItem(_ row: SealedRow) throws(KeychainFailure) {
-        try keepFormerValue(of: row)
-        guard row.header.flags.contains(.synchronizable) else { return try rows.delete(row) }
+    ///
+    /// - Returns: Whether it is kept as a former row.
+    @discardableResult
+    func deleteItem(_ row: SealedRow) throws(KeychainFailure) -> Bool {
+        let isKept = try keep(row, .removed)
+        guard row.header.flags.contains(.synchronizable) else {
+            try rows.delete(row)
+            return isKept
+        }
         // A tombstone needs the names. Without a tombstone the item would come back.
         let opened = try rows.openIfSound(row)
         try rows.delete(row)
         if let opened { try insertTombstone(opened) }
+        return isKept
     }
 
     /// Leaves a tombstone in the old place of a synchronizable item whose primary key has changed.

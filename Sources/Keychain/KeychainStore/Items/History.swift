@@ -1,181 +1,270 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetDatabase
 internal import ValetKeychainDatabase
 package import ValetKeychainModel
 package import ValetSealing
 internal import ValetSystem
 
-// The former values of items: what a person's write replaces or deletes stays for `valet undo`.
-// Reasons: docs/decisions/0069-history.md.
+// Former values: what a person's write replaces or removes stays for `valet undo`. Table `former`
+// has them (docs/FORMAT.md §8). Reasons: docs/decisions/0069-history.md.
+
+/// A value that an item had before.
+package struct FormerItem: Sendable {
+    /// When it was replaced or removed: milliseconds since 1970, with 16 more bits for the order.
+    package let kept: Int64
+    /// Why it is not the item's value any more.
+    package let reason: FormerReason
+    /// The item as it was, without its value; nil if that is damaged.
+    package let item: StoredItem?
+}
 
 extension ItemTransaction {
-    /// Keeps the value of an item that this transaction is about to replace or delete. Deletes the
-    /// oldest former values above the limit.
+    /// Keeps the value of an item that this transaction is about to replace.
     ///
-    /// Values that need a proof or a password are not kept: a copy would have to ask for it.
-    ///
-    /// - Parameter new: The value that replaces it; nil for a deletion.
+    /// - Returns: Whether it is kept: a caller that relies on that has to look.
+    @discardableResult
     func keepFormerValue(
-        of match: OpenedRow, replacedBy new: SecretValue? = nil
+        of match: OpenedRow, replacedBy new: SecretValue?
+    ) throws(KeychainFailure) -> Bool {
+        guard match.row.secret != nil, !match.content.accessGroup.isOfKeychain,
+            match.value.flatMap({ new?.isEqual(to: $0) }) != true
+        else { return false }
+        return try keep(match.row, .changed)
+    }
+
+    /// Keeps a row that this transaction is about to replace or delete, if the caller keeps what it
+    /// changes. Deletes the oldest former rows of the name above the limit.
+    func keep(_ row: SealedRow, _ reason: FormerReason) throws(KeychainFailure) -> Bool {
+        guard caller.keepsHistory, !row.header.flags.contains(.tombstone) else { return false }
+        let limit = try rows.number(of: .history)
+        guard limit > 0 else { return false }
+        try rows.keep(row, reason)
+        try rows.dropFormer(of: row.place, beyond: limit)
+        return true
+    }
+
+    /// Puts a former row back, and keeps the present one in its stead, whatever the caller and the
+    /// setting say: so nothing is lost.
+    ///
+    /// - Parameter present: The item that gets the former value; nil if there is none.
+    fileprivate func restore(
+        _ item: FormerItem, over present: ItemVersion?
     ) throws(KeychainFailure) {
-        let header = match.row.header
-        guard caller.keepsHistory, let value = match.value, !header.flags.isGuarded,
-            !header.flags.contains(.tombstone), !match.content.accessGroup.isOfKeychain,
-            new?.isEqual(to: value) != true
-        else { return }
-        let limit = try number(of: .history)
-        guard limit > 0 else { return }
-        let slots = FormerValueSlot.all(
-            of: match.content.accessGroup,
-            isSynchronizable: header.flags.contains(.synchronizable))
-        var former: [(row: SealedRow, slot: FormerValueSlot)] = []
-        var free: FormerValueSlot?
-        for slot in slots {
-            if let row = try row(in: slot, header.itemClass, match.content) {
-                former.append((row, slot))
-            } else {
-                free = free ?? slot
+        let former = try rows.former(item)
+        let opened = try rows.opened(former)
+        _ = try caller.group(writing: opened.content.accessGroup, during: operation)
+        try rows.drop(former)
+        guard let present else {
+            let predecessor = try rows.makeWay(over: rows.row(opened.row.place))
+            return try comeBack(opened, after: predecessor.logicalTime)
+        }
+        let match = try open(present)
+        if match.row.secret != nil { try rows.keep(match.row, .changed) }
+        let isOther = match.row.header.reference != opened.row.header.reference
+        if isOther, match.row.place == opened.row.place {
+            try rows.delete(match.row)
+            return try comeBack(opened, after: match.row.logicalTime)
+        }
+        guard case .found = try rows.judge(match), !match.isClosed, !match.isBoxed else {
+            throw refusal("the present value requires the user or a password")
+        }
+        guard let value = opened.value, !opened.isBoxed else {
+            throw refusal("the former value requires the user or a password")
+        }
+        try change(match, ItemChanges(), value: value)
+    }
+
+    private func comeBack(
+        _ opened: OpenedRow, after logicalTime: Int64
+    ) throws(KeychainFailure) {
+        if try rows.insert(asItWas: opened, after: logicalTime) { return }
+        // The item lives on under another name.
+        guard !opened.isClosed, !opened.isBoxed else {
+            throw refusal("the former value requires the user or a password")
+        }
+        let header = opened.row.header
+        _ = try rows.insert(
+            header.itemClass, header.kind,
+            rows.hashed(opened.content, header.itemClass, header.flags), value: opened.value,
+            after: logicalTime)
+    }
+
+    private func refusal(_ message: String) -> KeychainFailure {
+        KeychainFailure(
+            .interactionNotAllowed, during: operation, message: message,
+            hint: "`valet remove` keeps the present value as well; `valet undo --version` then "
+                + "brings the former one back")
+    }
+
+    /// Deletes the items and their former rows.
+    fileprivate func purge(
+        _ items: [ItemVersion], _ former: [FormerItem]
+    ) throws(KeychainFailure) {
+        for item in former {
+            // Rows of one name go together.
+            if case .row(let row)? = try rows.former(kept: item.kept)?.row {
+                try rows.dropFormer(of: row)
             }
         }
-        former.sort { $0.row.logicalTime > $1.row.logicalTime }
-        // Dates can go back, logical times cannot.
-        let latest = former.lazy.map(\.row.logicalTime).first { $0 < .max } ?? 0
-        for old in former.dropFirst(limit - 1) {
-            try rows.delete(old.row)
-            free = free ?? old.slot
-        }
-        guard let free else { return }
-        var content = match.content
-        content.accessGroup = free.accessGroup
-        let kind = RowKind(protectionClass: header.protectionClass, flags: [])
-        _ = try rows.insert(
-            header.itemClass, kind, rows.hashed(content, header.itemClass, []), value: value,
-            after: latest)
-    }
-
-    /// Keeps the value of an item that is about to be deleted. Does nothing if the item is locked,
-    /// because its deletion must succeed.
-    func keepFormerValue(of row: SealedRow) throws(KeychainFailure) {
-        guard caller.keepsHistory else { return }
-        do {
-            if let opened = try rows.openIfSound(row) { try keepFormerValue(of: opened) }
-        } catch {
-            guard error.code == .locked else { throw error }
+        for item in items {
+            let row = try open(item).row
+            try deleteItem(row)
+            try rows.dropFormer(of: row)
         }
     }
+}
 
-    /// The row in a slot; nil for a free slot. A damaged one goes to quarantine.
-    private func row(
-        in slot: FormerValueSlot, _ itemClass: ItemClass, _ content: ItemContent
-    ) throws(KeychainFailure) -> SealedRow? {
-        let existing = try rows.row(
-            itemClass, content.attributes, group: slot.accessGroup, isSynchronizable: false)
-        guard let existing else { return nil }
-        if case .row(let row) = existing {
-            // The item may have had a class that is locked now.
-            if state.isLocked(row.header) { return row }
-            if try rows.openIfSound(row) != nil { return row }
-        }
-        try rows.quarantine(existing)
-        return nil
-    }
-
-    private func number(of setting: KeychainSetting) throws(KeychainFailure) -> Int {
+extension RowTransaction {
+    /// The setting, as this transaction sees it.
+    func number(of setting: KeychainSetting) throws(KeychainFailure) -> Int {
         let item = setting.item
-        let existing = try rows.row(
+        let existing = try row(
             item.itemClass, item.attributes, group: item.accessGroup ?? AccessGroup(""),
             isSynchronizable: false)
-        guard case .row(let row)? = existing, let opened = try rows.openIfSound(row) else {
+        guard case .row(let row)? = existing, let opened = try openIfSound(row) else {
             return setting.usualValue
         }
         return opened.value.flatMap(setting.parse) ?? setting.usualValue
     }
 
-    /// Puts a former value in the place of the present one, which becomes a former one.
-    fileprivate func restore(_ version: ItemVersion) throws(KeychainFailure) {
-        let match = try open(version)
-        guard let slot = FormerValueSlot(match.content.accessGroup), let value = match.value else {
+    fileprivate func former(kept: Int64) throws(KeychainFailure) -> FormerRow? {
+        try translating(store.formerRow(kept, state.hasher), during: operation)
+    }
+
+    /// The row of a former value that was read before.
+    fileprivate func former(_ item: FormerItem) throws(KeychainFailure) -> FormerRow {
+        guard let former = try former(kept: item.kept) else {
             throw KeychainFailure(.itemNotFound, during: operation)
         }
-        // Deleted first, because the present value takes its slot.
-        try rows.delete(match.row)
-        var content = match.content
-        content.accessGroup = try caller.group(writing: slot.group, during: operation)
-        let header = match.row.header
-        let item = rows.hashed(
-            content, header.itemClass, slot.isSynchronizable ? .synchronizable : [])
-        let existing = try rows.row(item.index.place)
-        if case .row(let row)? = existing, !row.header.flags.contains(.tombstone),
-            let present = try rows.openIfTaken(row)
-        {
-            return try update(present, ItemChanges(), value: value)
+        guard let row = former.sound, let known = item.item else {
+            throw KeychainFailure(.row(.damagedSeal), during: operation)
         }
-        let predecessor = try rows.makeWay(over: existing)
-        content.attributes[.modificationDate] = .date(
-            rows.now.date(after: predecessor.modificationDate))
-        let flags = RowFlags(isSynchronizable: slot.isSynchronizable, guardedBy: nil)
-        _ = try rows.insert(
-            header.itemClass, RowKind(protectionClass: header.protectionClass, flags: flags),
-            IndexedContent(content, item.index), value: value, after: predecessor.logicalTime)
+        guard row.header.reference == known.reference else {
+            throw KeychainFailure(.itemNotFound, during: operation)
+        }
+        return former
+    }
+
+    /// Opens a former row; its value may stay closed.
+    fileprivate func opened(_ former: FormerRow) throws(KeychainFailure) -> OpenedRow {
+        guard let row = former.sound else {
+            throw KeychainFailure(.row(.damagedSeal), during: operation)
+        }
+        return try open(row)
     }
 }
 
 extension ItemStore {
-    /// Puts a former value back, in one transaction. The item's present value becomes a former one;
-    /// an item that was deleted is there again.
+    private static let listing = "list former values"
+
+    /// The former values of the items that `query` describes, the last one first.
     ///
-    /// - Throws: `itemNotFound` if the former value is gone; what ``add(_:for:_:)`` throws.
-    package func restore(_ version: ItemVersion, for caller: Caller) throws(KeychainFailure) {
-        _ = try writeRows("restore a former value") {
-            (rows) throws(KeychainFailure) in
-            try ItemTransaction(rows, caller).restore(version)
+    /// - Throws: ``KeychainFailure``: `locked` if one of them is locked, `missingEntitlement`.
+    package func formerItems(
+        _ query: ItemQuery, for caller: Caller
+    ) throws(KeychainFailure) -> [FormerItem] {
+        let groups = try caller.groups(searching: query.accessGroup, during: Self.listing)
+        let found = try readRows(Self.listing) { (snapshot) throws(KeychainFailure) in
+            let state = snapshot.state
+            return try translating(Self.listing) { () throws(SystemError) in
+                var items: [FormerItem] = []
+                for former in try state.formerRows(query, groups, snapshot.store) {
+                    guard let item = try state.item(former, fitting: query) else { continue }
+                    items.append(item)
+                }
+                return items
+            }
+        }
+        return (found ?? []).sorted { $0.kept > $1.kept }
+    }
+
+    /// The value of a former item; nil if the item had none.
+    ///
+    /// - Throws: ``KeychainFailure``: `itemNotFound` if it is gone, `damaged`, `locked`;
+    ///   `interactionNotAllowed` if it requires the user or a password.
+    package func formerValue(_ item: FormerItem) throws(KeychainFailure) -> SecretValue? {
+        let operation = "read a former value"
+        let found = try readRows(operation) { (snapshot) throws(KeychainFailure) in
+            let (state, store) = (snapshot.state, snapshot.store)
+            return try translating(operation) { () throws(SystemError) -> OpenedRow? in
+                guard let former = try store.formerRow(item.kept, state.hasher) else { return nil }
+                guard let row = former.sound, let known = item.item else {
+                    throw .row(.damagedSeal)
+                }
+                guard row.header.reference == known.reference else { return nil }
+                return try state.open(row, nil)
+            }
+        }
+        guard let opened = found ?? nil else {
+            throw KeychainFailure(.itemNotFound, during: operation)
+        }
+        guard !opened.isClosed, !opened.isBoxed else {
+            throw KeychainFailure(.interactionNotAllowed, during: operation)
+        }
+        return opened.value
+    }
+
+    /// Puts former values back, all or none. The present value of an item becomes a former one; an
+    /// item that was removed is there again.
+    ///
+    /// - Parameter present: The item that gets the value; nil if there is none.
+    /// - Throws: `itemNotFound` if a former value is gone, or the item has changed;
+    ///   `duplicateItem` if there is an item after all; `interactionNotAllowed` if the value of
+    ///   one of them would be lost.
+    package func restore(
+        _ items: [FormerItem], over present: ItemVersion? = nil, for caller: Caller
+    ) throws(KeychainFailure) {
+        _ = try writeRows("restore a former value") { (rows) throws(KeychainFailure) in
+            let transaction = ItemTransaction(rows, caller)
+            for item in items { try transaction.restore(item, over: present) }
+        }
+    }
+
+    /// Deletes items and all former values of their names for good: all or none.
+    package func purge(
+        _ items: [ItemVersion], _ former: [FormerItem], for caller: Caller
+    ) throws(KeychainFailure) {
+        var caller = caller
+        caller.keepsHistory = false
+        let final = caller
+        _ = try writeRows("remove items") { (rows) throws(KeychainFailure) in
+            try ItemTransaction(rows, final).purge(items, former)
         }
     }
 
     /// Deletes every former value of every application. Returns how many they were.
-    ///
-    /// - Throws: ``KeychainFailure/Code/locked``. Some may have been deleted by then.
     package func deleteHistory() throws(KeychainFailure) -> Int {
         let operation = "delete former values"
-        var (walk, count) = (try walkEverything(), 0)
-        while !walk.isAtEnd {
-            let found = try step(of: &walk, operation) {
-                (found, state) throws(KeychainFailure) -> [Int64] in
-                try translating(operation) { () throws(SystemError) in
-                    var numbers: [Int64] = []
-                    for case .row(let row) in found where try state.isFormerValue(row) {
-                        numbers.append(row.header.number)
-                    }
-                    return numbers
-                }
+        return try writeRows(operation) { (rows) throws(KeychainFailure) in
+            try translating(operation) { () throws(SystemError) in
+                let connection = rows.store.connection
+                let before = connection.changedRowCount
+                try Statement("DELETE FROM former WHERE reason <> 3", on: connection).execute()
+                return Int(connection.changedRowCount - before)
             }
-            guard let found, !found.isEmpty else { continue }
-            count +=
-                try writeRows(operation) { (rows) throws(KeychainFailure) in
-                    var count = 0
-                    for number in found {
-                        let found = try translating(
-                            rows.state.item(number, rows.store), during: operation)
-                        guard case .row(let row)? = found,
-                            try translating(rows.state.isFormerValue(row), during: operation)
-                        else { continue }
-                        try rows.delete(row)
-                        count += 1
-                    }
-                    return count
-                } ?? 0
-        }
-        return count
+        } ?? 0
     }
 }
 
 extension RowKeys {
-    /// - Throws: ``SystemError`` for a locked class. A damaged row is no former value.
-    fileprivate func isFormerValue(_ row: SealedRow) throws(SystemError) -> Bool {
-        let content = try unlessDamaged { () throws(SystemError) in
-            try cipher(opening: row.header).openContent(row)
+    /// What a former row had, without its value; nil if it does not match `query` after all.
+    fileprivate func item(
+        _ former: FormerRow, fitting query: ItemQuery
+    ) throws(SystemError) -> FormerItem? {
+        let content: ItemContent? =
+            if let row = former.sound {
+                try unlessDamaged { () throws(SystemError) in
+                    try cipher(opening: row.header).openContent(row)
+                }
+            } else { nil }
+        guard let row = former.sound, let content else {
+            return FormerItem(kept: former.kept, reason: .damaged, item: nil)
         }
-        return content.map { FormerValueSlot($0.accessGroup) != nil } ?? false
+        guard try query.fits(content) else { return nil }
+        return FormerItem(
+            kept: former.kept, reason: former.reason,
+            item: StoredItem(row, content, value: nil))
     }
 }
 

@@ -108,7 +108,7 @@ extension ItemTransaction {
         try check(new.protectionClass)
         let existing = try row(of: placement.account, in: old)
         guard case .row(let row)? = existing, let match = try rows.openIfSound(row) else {
-            // No part of a damaged item can be kept: it goes to quarantine.
+            // No part of a damaged item can be used: it is set aside.
             _ = try rows.makeWay(over: existing)
             return try set(Addition(new.item(placement.account), value: placement.value))
         }

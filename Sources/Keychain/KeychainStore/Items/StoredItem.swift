@@ -23,8 +23,18 @@ package struct StoredItem: Sendable {
     package let valueByteCount: Int?
     /// The value; nil for an item without one, or when it was not asked for.
     package let value: SecretValue?
-    /// Rises with each write of the item, and from one of its former values to the next.
-    package let logicalTime: Int64
+}
+
+extension StoredItem {
+    /// What is in a row.
+    init(_ row: SealedRow, _ content: ItemContent, value: SecretValue?) {
+        self.init(
+            itemClass: row.header.itemClass, reference: row.header.reference,
+            accessGroup: content.accessGroup,
+            isSynchronizable: row.header.flags.contains(.synchronizable),
+            protectionClass: row.header.protectionClass, attributes: content.attributes,
+            valueByteCount: content.valueByteCount, value: value)
+    }
 }
 
 /// The parts of an item that a call requests.

@@ -66,18 +66,20 @@ extension ItemStore {
     ///
     /// An item that is changed keeps its value, its attributes and its persistent reference.
     ///
+    /// - Returns: How many of the deleted items are kept as former values.
     /// - Throws: As ``add(_:for:)``; `itemNotFound` if an item to change or delete does not exist
     ///   any more, or is not the version that was read; `damaged` if it cannot be read; `locked`.
+    @discardableResult
     package func perform(
         _ transfer: ItemTransfer, for caller: Caller
-    ) throws(KeychainFailure) {
+    ) throws(KeychainFailure) -> Int {
         let operation = "move items"
-        _ = try writeRows(operation, creating: true) {
-            (rows) throws(KeychainFailure) in
+        return try writeRows(operation, creating: true) { (rows) throws(KeychainFailure) in
             let items = ItemTransaction(rows, caller)
+            var keptCount = 0
             // Deletions come first, because another item may take the name of a deleted one.
             for version in transfer.deletions {
-                try items.deleteItem(try items.open(version).row)
+                if try items.deleteItem(try items.open(version).row) { keptCount += 1 }
             }
             for change in transfer.changes { try items.perform(change) }
             for addition in transfer.additions {
@@ -88,7 +90,8 @@ extension ItemStore {
                     throw KeychainFailure(.duplicateItem, during: operation)
                 }
             }
-        }
+            return keptCount
+        } ?? 0
     }
 }
 

@@ -90,11 +90,18 @@ extension ItemTransaction {
         return (matches, PresenceDemand(demands))
     }
 
-    /// Changes one item.
+    /// Changes one item, and keeps the value that it had.
     func update(
         _ match: OpenedRow, _ changes: ItemChanges, value: SecretValue?
     ) throws(KeychainFailure) {
         if let value { try keepFormerValue(of: match, replacedBy: value) }
+        try change(match, changes, value: value)
+    }
+
+    /// Changes one item, whose value is kept or not needed.
+    func change(
+        _ match: OpenedRow, _ changes: ItemChanges, value: SecretValue?
+    ) throws(KeychainFailure) {
         let header = match.row.header
         let new = match.content.applying(changes, valueByteCount: value?.byteCount)
         var flags = header.flags

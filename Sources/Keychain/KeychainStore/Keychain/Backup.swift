@@ -58,7 +58,7 @@ extension Keychain {
             let rows = try translating(operation) { () throws(SystemError) in
                 try state.checkMigratableClasses()
                 return try RowSpool(
-                    copying: snapshot.store,
+                    copying: snapshot.store, state.hasher,
                     folders: request.spoolFolders(beside: store.location))
             }
             snapshot.end()
@@ -94,7 +94,7 @@ extension Keychain {
 private struct BackupPass: ~Copyable {
     private enum Fate {
         case item(NewItem, logicalTime: Int64, SecretValue?)
-        case tombstone, thisDeviceOnly, accessControlled, damaged
+        case none, thisDeviceOnly, accessControlled, damaged
     }
 
     private var writer: BackupWriter
@@ -112,7 +112,7 @@ private struct BackupPass: ~Copyable {
     consuming func run(
         _ rows: RowSpool, skippingDamaged skips: Bool
     ) throws(KeychainFailure) -> BackupReport {
-        while let row = try translating(rows.next(), during: Keychain.backingUp) {
+        while let (row, former) = try translating(rows.next(), during: Keychain.backingUp) {
             switch try translating(fate(of: row), during: Keychain.backingUp) {
             case .item(let properties, let logicalTime, let value):
                 guard BackupItem.holds(properties) else {
@@ -125,13 +125,15 @@ private struct BackupPass: ~Copyable {
                         message: "the attributes of an item have more than 16 MiB",
                         hint: "`--skip-damaged` leaves such items out")
                 }
-                let item = try BackupItem(properties, logicalTime: logicalTime, value: value)
+                let item = try BackupItem(
+                    properties, logicalTime: former?.kept ?? logicalTime, value: value,
+                    former: former?.reason)
                 // After a damaged row the backup fails; the rest is read only to count the damage.
                 if skips || report.damagedCount == 0 { try writer.append(item) }
-                report.itemCount += 1
-            case .tombstone: break
-            case .thisDeviceOnly: report.thisDeviceOnlyCount += 1
-            case .accessControlled: report.accessControlledCount += 1
+                report.count(item)
+            case .none: break
+            case .thisDeviceOnly: if former == nil { report.thisDeviceOnlyCount += 1 }
+            case .accessControlled: if former == nil { report.accessControlledCount += 1 }
             case .damaged: report.damagedCount += 1
             }
         }
@@ -150,7 +152,8 @@ private struct BackupPass: ~Copyable {
         let header = row.header
         let cipher = try state.cipher(opening: header)
         let content = try cipher.openContent(row)
-        if header.flags.contains(.tombstone) { return .tombstone }
+        let isOwn = content.accessGroup.isOfKeychain && header.protectionClass.isThisDeviceOnly
+        if header.flags.contains(.tombstone) || isOwn { return .none }
         if header.protectionClass.isThisDeviceOnly { return .thisDeviceOnly }
         if header.flags.isGuarded { return .accessControlled }
         var value: SecretValue?
@@ -228,12 +231,22 @@ package struct BackupRequest: Sendable {
 
 /// The number of items that a backup contains, and of those that it leaves out.
 package struct BackupReport: Hashable, Sendable {
-    /// Items in the backup.
     package var itemCount = 0
+    /// Former values in the backup.
+    package var formerCount = 0
     /// Items left out because they may not leave the device.
     package var thisDeviceOnlyCount = 0
     /// Items left out because they require the user's presence or an application's password.
     package var accessControlledCount = 0
     /// Items left out because they are damaged.
     package var damagedCount = 0
+
+    /// Counts what is in the backup. The keychain's own items are not a person's.
+    mutating func count(_ item: BackupItem) {
+        if item.formerReason != nil {
+            formerCount += 1
+        } else if !item.accessGroup.isOfKeychain {
+            itemCount += 1
+        }
+    }
 }

@@ -32,7 +32,7 @@ extension ItemStore {
     package var keychain: Keychain { Keychain(store: self) }
 }
 
-/// Damaged rows that were set aside into quarantine: docs/FORMAT.md §4.4.
+/// Damaged rows that were set aside: docs/FORMAT.md §8.
 extension Keychain {
     /// Deletes the damaged rows that were set aside.
     ///
@@ -43,8 +43,8 @@ extension Keychain {
         return try store.writeRows(operation) { (access) throws(KeychainFailure) in
             let connection = access.store.connection
             return try translating(operation) { () throws(SystemError) in
-                let count = try RowCount.quarantined(in: connection)
-                try Statement("DELETE FROM quarantine", on: connection).start().finish()
+                let count = try RowCount.setAside(in: connection)
+                try Statement("DELETE FROM former WHERE reason = 3", on: connection).execute()
                 return count
             }
         } ?? 0
@@ -54,11 +54,11 @@ extension Keychain {
     /// were set aside: the missing item may be among them.
     package func notFound(_ operation: String) -> KeychainFailure {
         let missing = KeychainFailure(.itemNotFound, during: operation)
-        // If the quarantine cannot be read, the failure has no hint.
+        // If they cannot be counted, the failure has no hint.
         let count = try? store.inspect(operation) { (keys) throws(KeychainFailure) in
             try keys.read { (store) throws(KeychainFailure) in
                 try translating(
-                    RowCount.quarantined(in: store.connection), during: operation)
+                    RowCount.setAside(in: store.connection), during: operation)
             }
         }
         guard let count, count > 0 else { return missing }

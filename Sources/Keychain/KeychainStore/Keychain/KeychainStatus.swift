@@ -55,7 +55,7 @@ package struct KeychainStatus: Sendable {
     /// The number of items that a fingerprint also opens, which only software enforces; nil without
     /// a passcode.
     package var fingerprintGatedCount: Int?
-    /// The number of damaged rows in quarantine; nil if there is no keychain.
+    /// The number of damaged rows that were set aside; nil if there is no keychain.
     package var quarantinedRowCount: Int?
     /// The size of the database and its write-ahead log.
     package var fileByteCount: Int64?

@@ -69,7 +69,7 @@ extension Keychain {
     /// Recovers a keychain whose device key or passcode is lost: the items that may leave the
     /// device and, if the device key still exists, this-device-only items. Sets a new device key.
     ///
-    /// Lost and damaged rows go to table `quarantine`.
+    /// Lost and damaged rows become damaged rows of table `former`.
     /// - Parameters:
     ///   - text: The recovery key as the user typed it.
     ///   - new: The new passcode; nil for none.

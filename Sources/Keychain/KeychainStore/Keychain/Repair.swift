@@ -12,7 +12,7 @@ internal import ValetSystem
 package struct IndexRepair: Hashable, Sendable {
     /// The number of rows that the indexes were rebuilt from.
     package var rowCount = 0
-    /// The number of rows moved to quarantine because their item had a second row.
+    /// The number of rows that became former ones because their item had a second row.
     package var supersededCount = 0
 
     /// The result of a repair that has not begun.
@@ -94,7 +94,7 @@ private struct IndexRepairer {
     private func rebuild(
         _ scratch: Connection, from store: RowConnection, _ state: KeySet
     ) throws(KeychainFailure) -> IndexRepair? {
-        let rebuild = DatabaseRebuild(store, to: scratch, state.rows, time: now.logicalTime >> 16)
+        let rebuild = DatabaseRebuild(store, to: scratch, state.rows, now)
         let operation = KeychainFailure.repairing
         let transaction = try translating(
             ReadTransaction(on: store.connection), during: operation)
@@ -131,29 +131,23 @@ extension KeychainFailure {
 struct DatabaseRebuild {
     private let source: RowConnection
     private let target: RowWriter
-    private let state: RowKeys
-    /// Milliseconds since 1970, for rows that go into quarantine.
-    private let time: Int64
-    private let copyToQuarantine: Statement
+    /// Adds former rows to the target.
+    private let former: RowTransaction
     private let rowOfName: Statement
     private let keepPlace: Statement
 
     private var connection: Connection { source.connection }
 
-    init(_ source: RowConnection, to target: Connection, _ state: RowKeys, time: Int64) {
+    private var state: RowKeys { former.state }
+
+    init(_ source: RowConnection, to target: Connection, _ state: RowKeys, _ now: Moment) {
         self.source = source
-        self.target = RowWriter(target)
-        self.state = state
-        self.time = time
-        copyToQuarantine = Statement(
-            """
-            INSERT INTO quarantine VALUES (
-                ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
-                ?19)
-            """, on: target)
+        let writer = RowWriter(target)
+        self.target = writer
+        former = RowTransaction(
+            writer: writer, state: state, now: now, operation: KeychainFailure.repairing)
         rowOfName = Statement(
-            "SELECT number, logical_time FROM item WHERE place = ?1 AND account_hash = ?2",
-            on: target)
+            "SELECT * FROM item WHERE place = ?1 AND account_hash = ?2", on: target)
         keepPlace = Statement("INSERT OR IGNORE INTO place VALUES (?4, ?1, ?2, ?3)", on: target)
     }
 
@@ -193,7 +187,13 @@ struct DatabaseRebuild {
         try copy(
             "SELECT * FROM sync_entry NOT INDEXED",
             "INSERT OR IGNORE INTO sync_entry VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")
-        try copyQuarantine()
+        try copy(
+            "SELECT * FROM former NOT INDEXED",
+            """
+            INSERT INTO former VALUES (
+                ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
+                ?19, ?20, ?21)
+            """)
         var summary = IndexRepair()
         let numbers = try copyItems(&summary)
         try checkNothingIsLost(numbers)
@@ -216,12 +216,6 @@ struct DatabaseRebuild {
         let insertion = try insert.start()
         try insertion.bindColumns(of: run)
         try insertion.finish()
-    }
-
-    private func copyQuarantine() throws(SystemError) {
-        let rows = Statement("SELECT * FROM quarantine NOT INDEXED", on: connection)
-        let run = try rows.start()
-        while try run.step() { try add(run, by: copyToQuarantine) }
     }
 
     // Items.
@@ -282,9 +276,9 @@ struct DatabaseRebuild {
 
     /// Adds the row that `run` is at. While an index was damaged, an item may have been added a
     /// second time. Then the row that was written last is kept, unless only that row is damaged;
-    /// the other row goes into quarantine.
+    /// the other row becomes a former one.
     ///
-    /// - Returns: Whether nothing went into quarantine.
+    /// - Returns: Whether no row became a former one.
     private func insert(
         _ run: borrowing Statement.Run, _ copied: CopiedRow, _ damaged: Set<Int64>
     ) throws(SystemError) -> Bool {
@@ -292,26 +286,18 @@ struct DatabaseRebuild {
             try add(run, copied)
             return true
         }
-        let isDamaged = (damaged.contains(copied.number), damaged.contains(rival.number))
+        let isDamaged = (
+            damaged.contains(copied.number), damaged.contains(rival.header.number)
+        )
         let isLater = row.logicalTime >= rival.logicalTime
         guard isDamaged.0 == isDamaged.1 ? isLater : isDamaged.1 else {
-            let insertion = try copyToQuarantine.start()
-            try insertion.bind(time, at: 1)
-            try insertion.bindColumns(of: run, from: 2)
-            for (index, hash) in [row.groupHash, row.serviceHash, row.header.placeHash].enumerated()
-            {
-                try insertion.bind(hash, at: Int32(17 + index))
-            }
-            try insertion.finish()
+            try former.keepRow(row, isDamaged.0 ? .damaged : .changed)
             return false
         }
-        let moving = try target.quarantine.start()
-        try moving.bind(rival.number, at: 1)
-        try moving.bind(time, at: 2)
-        try moving.finish()
+        try former.keepRow(rival, isDamaged.1 ? .damaged : .changed)
         for statement in [target.deleteAttributes, target.delete] {
             let deletion = try statement.start()
-            try deletion.bind(rival.number, at: 1)
+            try deletion.bind(rival.header.number, at: 1)
             try deletion.finish()
         }
         try add(run, copied)
@@ -334,13 +320,11 @@ struct DatabaseRebuild {
     }
 
     /// The row of the same name, if it has already been copied.
-    private func rival(
-        of row: SealedRow, in placeID: Int64
-    ) throws(SystemError) -> (number: Int64, logicalTime: Int64)? {
+    private func rival(of row: SealedRow, in placeID: Int64) throws(SystemError) -> SealedRow? {
         let run = try rowOfName.start()
         try run.bind(placeID, at: 1)
         try run.bind(row.header.accountHash, at: 2)
-        return try run.step() ? (run.int64(0), run.int64(1)) : nil
+        return try run.step() ? try SealedRow(run, in: row.place.service) : nil
     }
 
     private func addEntries(of row: SealedRow) throws(SystemError) {

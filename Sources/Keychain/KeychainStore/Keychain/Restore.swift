@@ -51,19 +51,23 @@ package struct OpenedBackup: Sendable {
 
     /// Reads the file to its end, which authenticates all of it.
     ///
-    /// - Returns: The number of items.
     /// - Throws: ``KeychainFailure``: `damaged`, `inputOutput`.
-    package func verify() throws(KeychainFailure) -> Int {
-        Int(clamping: try reader.verify().itemCount)
+    package func verify() throws(KeychainFailure) -> BackupReport {
+        var reading = reader.items()
+        var contents = BackupReport()
+        while let item = try reading.next() { contents.count(item) }
+        _ = try reading.end()
+        return contents
     }
 
-    /// Reads the file to its end, and calls `body` with each item, without its value, in the order
-    /// of the file.
+    /// Reads the file to its end, and calls `body` with each item of a person, without its value,
+    /// in the order of the file.
     ///
     /// - Throws: As ``verify()``. Then do not rely on the items seen so far.
     package func forEachItem(_ body: (BackedUpItem) -> Void) throws(KeychainFailure) {
         var reading = reader.items()
         while let item = try reading.next() {
+            guard item.formerReason == nil, !item.accessGroup.isOfKeychain else { continue }
             body(
                 BackedUpItem(
                     properties: item.properties, accessGroup: item.accessGroup,
@@ -115,7 +119,8 @@ extension Keychain {
             return try pass.run(backup.reader, expecting: expected)
         }
         if let report { return report }
-        return RestoreReport(addedCount: Int(clamping: expected.itemCount))
+        let contents = try backup.verify()
+        return RestoreReport(addedCount: contents.itemCount, formerCount: contents.formerCount)
     }
 }
 
@@ -155,12 +160,12 @@ private struct RestorePass {
     }
 
     private mutating func restore(_ item: BackupItem) throws(KeychainFailure) {
-        if let slot = FormerValueSlot(item.accessGroup) { return try restore(item, near: slot) }
+        if let reason = item.formerReason { return try restore(item, formerBecause: reason) }
         let new = indexed(item)
         switch try occupant(of: new) {
         case .nothing:
             try add(item, new)
-            report.addedCount += 1
+            if !item.accessGroup.isOfKeychain { report.addedCount += 1 }
         case .damage:
             try add(item, new)
             report.repairedCount += 1
@@ -180,28 +185,26 @@ private struct RestorePass {
         }
     }
 
-    /// Puts a former value into a free slot of its item, unless one of the slots has the value.
-    /// Nothing makes way for it. Reports count items only.
-    private func restore(
-        _ item: BackupItem, near slot: FormerValueSlot
+    /// Adds a former row if its name has room for it, and none with the same value. So nothing
+    /// makes way for it.
+    private mutating func restore(
+        _ item: BackupItem, formerBecause reason: FormerReason
     ) throws(KeychainFailure) {
-        var free: (BackupItem, IndexedContent)?
-        let slots = FormerValueSlot.all(
-            of: slot.group, isSynchronizable: slot.isSynchronizable)
-        for slot in slots {
-            var properties = item.properties
-            properties.accessGroup = slot.accessGroup
-            let moved = try BackupItem(
-                properties, logicalTime: item.logicalTime, value: item.value)
-            let new = indexed(moved)
-            switch try occupant(of: new) {
-            case .nothing: free = free ?? (moved, new)
-            case .damage: break
-            case .item(let old):
-                if let value = item.value, old.value?.isEqual(to: value) == true { return }
-            }
+        let new = indexed(item)
+        let limit = try access.number(of: .history)
+        let present = try translating(
+            access.store.formerRows(of: new.index.place, access.state.hasher),
+            during: access.operation)
+        guard present.count < limit else { return }
+        for case .row(let row) in present.map(\.row) where !access.state.isLocked(row.header) {
+            guard let old = try access.openIfSound(row), let value = item.value else { continue }
+            if old.value?.isEqual(to: value) == true { return }
         }
-        if let (moved, new) = free { try add(moved, new) }
+        report.formerCount += 1
+        guard !isDryRun else { return }
+        try access.insertFormer(
+            item.properties.itemClass, item.kind, new, value: item.value,
+            (time(of: item), reason))
     }
 
     private func occupant(of new: IndexedContent) throws(KeychainFailure) -> Occupant {
@@ -293,6 +296,8 @@ package struct RestoreReport: Hashable, Sendable {
     package var replacedCount = 0
     /// Items of the backup that were skipped, because the keychain's item stays.
     package var keptCount = 0
-    /// Items that replaced a damaged one, which is now in quarantine.
+    /// Items that replaced a damaged one, which was set aside.
     package var repairedCount = 0
+    /// Former values that were added.
+    package var formerCount = 0
 }

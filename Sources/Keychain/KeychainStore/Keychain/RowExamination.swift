@@ -48,7 +48,7 @@ struct RowExamination {
             let values = "values that need the user or a password, not opened here"
             findings.append(Finding(.fine, "\(values): \(closed)"))
         }
-        findings += try entries.findings() + quarantine(store)
+        findings += try entries.findings() + former(store)
         return findings + (try circle(store.sync))
     }
 
@@ -102,12 +102,16 @@ struct RowExamination {
     }
 
     private func check(_ row: SealedRow) throws(SystemError) {
-        let cipher = try state.cipher(examining: row.header)
-        let content = try cipher.openContent(row)
-        try cipher.checkValue(row, content)
+        try checkParts(row)
         guard (row.changeNumber != nil) == row.header.flags.contains(.synchronizable) else {
             throw .row(.damagedColumn)
         }
+    }
+
+    private func checkParts(_ row: SealedRow) throws(SystemError) {
+        let cipher = try state.cipher(examining: row.header)
+        let content = try cipher.openContent(row)
+        try cipher.checkValue(row, content)
         let hashes = state.hasher.hashes(
             row.header.itemClass, content,
             isSynchronizable: row.header.flags.contains(.synchronizable))
@@ -120,17 +124,51 @@ struct RowExamination {
         return "\(count) " + noun.joined(separator: " ")
     }
 
-    private func quarantine(_ store: RowConnection) throws(SystemError) -> [Finding] {
-        let count = try RowCount.quarantined(in: store.connection)
-        guard count > 0 else { return [] }
-        return [
+    private func former(_ store: RowConnection) throws(SystemError) -> [Finding] {
+        var (sound, damaged, setAside, last) = (0, 0, 0, Int64.min)
+        while true {
+            let batch = try store.formerRows(after: last, byteCount: 4 << 20, state.hasher)
+            guard let end = batch.last?.kept else { break }
+            for former in batch {
+                if former.isSetAside {
+                    setAside += 1
+                } else if try isIntact(former) {
+                    sound += 1
+                } else {
+                    damaged += 1
+                }
+            }
+            last = end
+        }
+        var findings: [Finding] = []
+        if sound > 0 { findings.append(Finding(.fine, "former values: \(sound)")) }
+        if damaged > 0 {
+            findings.append(
+                Finding(
+                    .damage, "former values that were changed or damaged: \(damaged)",
+                    path: store.connection.path,
+                    hint: "`valet history` names them, `valet remove --purge` removes them"))
+        }
+        guard setAside > 0 else { return findings }
+        return findings + [
             Finding(
                 .warning,
-                "\(Self.rows(count, "damaged")) set aside: new items replaced them, or the keys "
-                    + "changed",
+                "\(Self.rows(setAside, "damaged")) set aside: new items replaced them, or the "
+                    + "keys changed",
                 hint: "store missing items again; `valet doctor --clear-quarantine` then removes "
                     + "these rows for good")
         ]
+    }
+
+    /// Whether a former row opens, as far as its keys are open.
+    private func isIntact(_ former: FormerRow) throws(SystemError) -> Bool {
+        guard let row = former.sound else { return false }
+        do {
+            try checkParts(row)
+        } catch {
+            return !error.isDamage
+        }
+        return true
     }
 }
 

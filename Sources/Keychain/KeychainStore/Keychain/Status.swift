@@ -122,7 +122,7 @@ extension KeychainStatus {
     ) throws(SystemError) {
         let counts = try RowCount.items(in: connection)
         itemCount = counts.values.reduce(0, +)
-        quarantinedRowCount = try RowCount.quarantined(in: connection)
+        quarantinedRowCount = try RowCount.setAside(in: connection)
         guard hasPasscode else { return }
         passcodeBoundCount = counts[1] ?? 0
         fingerprintGatedCount = counts[2] ?? 0

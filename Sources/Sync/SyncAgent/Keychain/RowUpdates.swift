@@ -197,7 +197,7 @@ private struct RowUpdates {
             try update.keepReplaced(content, of: row, key)
             try update.rows.delete(row)
         } else {
-            try update.rows.quarantine(.row(row))
+            try update.rows.setAside(.row(row))
         }
     }
 }

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import ValetDatabase
+package import ValetKeychainModel
+internal import ValetKeys
+package import ValetSealing
+package import ValetSystem
+
+// Table `former`: the rows that items had before (docs/FORMAT.md §8). Rows come into it as they
+// are, so that keeping a value needs neither its key nor its user. For example, `valet set` over a
+// row with number 7 and version 3 copies that row; then row 7 in table `item` gets version 4.
+
+/// A row that an item had before.
+package struct FormerRow {
+    /// When it came into the table: milliseconds since 1970, with 16 more bits for the order. Names
+    /// the row.
+    package let kept: Int64
+    /// `damaged` also for a row whose seal is wrong.
+    package let reason: FormerReason
+    /// Whether the row was damaged when it came into the table, so that its damage is known.
+    package let isSetAside: Bool
+    /// The row as it was.
+    package var row: FoundRow
+
+    /// The row, if it may be opened.
+    package var sound: SealedRow? {
+        guard reason != .damaged, case .row(let row) = row else { return nil }
+        return row
+    }
+
+    init(_ row: SealedRow, kept: Int64, _ reason: FormerReason) {
+        (self.row, self.kept, self.reason) = (.row(row), kept, reason)
+        isSetAside = reason == .damaged
+    }
+
+    /// Reads the row that `run` is at, whose statement selects all columns of `former`.
+    package init(
+        _ run: borrowing Statement.Run, _ hasher: IndexHasher
+    ) throws(SystemError) {
+        kept = run.int64(Schema.Column.kept)
+        row = try FoundRow(run)
+        let known = UInt8(exactly: run.int64(Schema.Column.reason)).flatMap(FormerReason.init)
+        isSetAside = known == .damaged
+        guard case .row(let row) = row, let reason = known, !isSetAside,
+            let seal: IndexHash = try? run.fixedBytes(Schema.Column.seal),
+            hasher.seal(of: row, kept: kept, reason) == seal
+        else {
+            reason = .damaged
+            return
+        }
+        self.reason = reason
+    }
+}
+
+extension IndexHasher {
+    /// Binds order and reason of a former row to its sealed parts. The tags stand for the parts.
+    fileprivate func seal(of row: SealedRow, kept: Int64, _ reason: FormerReason) -> IndexHash {
+        var parts = LengthPrefixed(reservingByteCount: 128)
+        parts.append(UInt64(bitPattern: kept))
+        parts.append(reason.rawValue)
+        parts.append(row.nonce)
+        for part in [row.names, row.secret].compactMap(\.self) {
+            parts.append(Array(part.suffix(AEAD.tagByteCount)))
+        }
+        return former.indexHash(appending: parts)
+    }
+}
+
+extension RowConnection {
+    /// The former rows of one name, the newest first.
+    package func formerRows(
+        of place: ItemPlace, _ hasher: IndexHasher
+    ) throws(SystemError) -> [FormerRow] {
+        let run = try formerByName.start()
+        try run.bind(place.account, at: 1)
+        try run.bind(place.service.place, at: 2)
+        return try rows(run, hasher)
+    }
+
+    /// The former row that was kept at that time.
+    package func formerRow(
+        _ kept: Int64, _ hasher: IndexHasher
+    ) throws(SystemError) -> FormerRow? {
+        let run = try former.start()
+        try run.bind(kept, at: 1)
+        return try run.step() ? try FormerRow(run, hasher) : nil
+    }
+
+    /// The next former rows, the oldest first, with at most `byteCount` bytes of values; none after
+    /// the last one.
+    package func formerRows(
+        after kept: Int64, byteCount: Int, _ hasher: IndexHasher
+    ) throws(SystemError) -> [FormerRow] {
+        let run = try formerAfter.start()
+        try run.bind(kept, at: 1)
+        var (found, left) = ([FormerRow](), byteCount)
+        while left > 0, try run.step() {
+            let row = try FormerRow(run, hasher)
+            left -= 256 + (row.sound?.secret?.count ?? 0)
+            found.append(row)
+        }
+        return found
+    }
+
+    fileprivate func rows(
+        _ run: borrowing Statement.Run, _ hasher: IndexHasher
+    ) throws(SystemError) -> [FormerRow] {
+        var found: [FormerRow] = []
+        while try run.step() { found.append(try FormerRow(run, hasher)) }
+        return found
+    }
+}
+
+extension RowKeys {
+    /// The former rows of the items that `query` describes, whatever class they had; the newest of
+    /// each group first. Damaged ones are found by their columns.
+    package func formerRows(
+        _ query: ItemQuery, _ groups: [AccessGroup], _ store: RowConnection
+    ) throws(SystemError) -> [FormerRow] {
+        var query = query
+        query.protectionClass = nil
+        var found: [FormerRow] = []
+        for search in searches(query, groups) {
+            let run = try search.startFormer(store)
+            for former in try store.rows(run, hasher) {
+                if case .row? = search.judged(former.row, isNamed: false) { found.append(former) }
+            }
+        }
+        return found
+    }
+}
+
+extension RowTransaction {
+    /// A year in milliseconds. A row from later than that does not stop writers.
+    private static let farAhead: Int64 = 366 * 86_400_000 << 16
+    private static let batchByteCount = 4 << 20
+
+    /// Copies a row into table `former`, as it is.
+    package func keep(_ row: SealedRow, _ reason: FormerReason) throws(KeychainFailure) {
+        try translating(keepRow(row, reason), during: operation)
+    }
+
+    /// Like ``keep(_:_:)``.
+    package func keepRow(_ row: SealedRow, _ reason: FormerReason) throws(SystemError) {
+        try put(FormerRow(row, kept: nextKept(), reason))
+    }
+
+    /// Deletes the oldest former rows of a name above the limit.
+    package func dropFormer(of place: ItemPlace, beyond limit: Int) throws(KeychainFailure) {
+        try translating(operation) { () throws(SystemError) in
+            let run = try writer.dropOldFormer.start()
+            try run.bind(place.account, at: 1)
+            try run.bind(place.service.place, at: 2)
+            try run.bind(Int64(limit), at: 3)
+            try run.finish()
+        }
+    }
+
+    /// Deletes the former rows of a name, and those of the item that has it now.
+    package func dropFormer(of row: SealedRow) throws(KeychainFailure) {
+        try dropFormer(of: row.place, beyond: 0)
+        try translating(operation) { () throws(SystemError) in
+            let run = try writer.dropFormerOfItem.start()
+            try run.bind(row.header.number, at: 1)
+            try run.bind(row.header.salt, at: 2)
+            try run.finish()
+        }
+    }
+
+    /// Deletes a former row.
+    package func drop(_ former: FormerRow) throws(KeychainFailure) {
+        try translating(operation) { () throws(SystemError) in
+            let run = try writer.dropFormer.start()
+            try run.bind(former.kept, at: 1)
+            try run.finish()
+        }
+    }
+
+    /// Adds a former row of a backup. It gets another `kept` if its own is in use, or in the
+    /// future.
+    package func insertFormer(
+        _ itemClass: ItemClass, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?,
+        _ former: (kept: Int64, reason: FormerReason)
+    ) throws(KeychainFailure) {
+        let row = try newRow(itemClass, kind, item, value: value, after: 0)
+        try translating(operation) { () throws(SystemError) in
+            var free = former.kept
+            while free <= now.logicalTime, try store.formerRow(free, state.hasher) != nil {
+                free += 1
+            }
+            if free > now.logicalTime { free = try nextKept() }
+            try put(FormerRow(row, kept: free, former.reason))
+        }
+    }
+
+    /// Moves a damaged row unchanged into table `former`, to make way for a new row.
+    package func setAside(_ row: FoundRow) throws(KeychainFailure) {
+        try translating(operation) { () throws(SystemError) in
+            let run = try writer.setAside.start()
+            try run.bind(row.number, at: 1)
+            try run.bind(nextKept(), at: 2)
+            try run.finish()
+            // The row's list of hashes may be the damaged part.
+            for statement in [writer.deleteAttributes, writer.delete] {
+                let run = try statement.start()
+                try run.bind(row.number, at: 1)
+                try run.finish()
+            }
+        }
+    }
+
+    /// Gives the former rows of an item its new primary key, and a class that is no weaker than the
+    /// item's. Rows that do not open in this call stay as they are.
+    func moveFormer(
+        of old: SealedRow, to item: IndexedContent, _ kind: RowKind
+    ) throws(KeychainFailure) {
+        let found = try translating(
+            store.formerRows(of: old.place, state.hasher), during: operation)
+        for former in found {
+            guard let row = former.sound, let opened = try openable(row) else { continue }
+            var content = opened.content
+            content.accessGroup = item.content.accessGroup
+            for attribute in row.header.itemClass.primaryKeyAttributes {
+                content.attributes[attribute] = item.content.attributes[attribute]
+            }
+            var new = row.header.kind
+            new.protectionClass = new.protectionClass.strengthened(by: kind.protectionClass)
+            if let accessControl = try translating(content.accessControl, during: operation) {
+                content.attributes[.accessControl] =
+                    accessControl.with(new.protectionClass).attributeValue
+            }
+            new.flags.remove(.synchronizable)
+            new.flags.formUnion(kind.flags.intersection(.synchronizable))
+            try put(former, sealing: opened, content, new)
+        }
+    }
+
+    /// For a change of keys: seals a former row that the keys of the former epoch have opened.
+    package func sealAnew(_ former: FormerRow, _ opened: OpenedRow) throws(KeychainFailure) {
+        try put(former, sealing: opened, opened.content, opened.row.header.kind)
+    }
+
+    /// Notes that a former row does not open.
+    package func markDamaged(_ former: FormerRow) throws(KeychainFailure) {
+        try translating(operation) { () throws(SystemError) in
+            let run = try writer.markDamaged.start()
+            try run.bind(former.kept, at: 1)
+            try run.finish()
+        }
+    }
+
+    /// What is in a row; nil for one that is damaged or locked, or that needs the user.
+    private func openable(_ row: SealedRow) throws(KeychainFailure) -> OpenedRow? {
+        guard !state.isLocked(row.header) else { return nil }
+        let opened = try openIfSound(row)
+        return opened?.isClosed == true ? nil : opened
+    }
+
+    private func put(
+        _ former: FormerRow, sealing opened: OpenedRow, _ content: ItemContent, _ kind: RowKind
+    ) throws(KeychainFailure) {
+        var header = opened.row.header
+        let item = hashed(content, header.itemClass, kind.flags)
+        header.protectionClass = kind.protectionClass
+        header.flags = kind.flags
+        header.epoch = state.epoch.keys.epoch
+        header.placeHash = item.index.place.service.place
+        header.accountHash = item.index.place.account
+        let cipher = try translating(state.cipher(kind.protectionClass), during: operation)
+        let row = try cipher.seal(
+            header, content, item.index, value: opened.value,
+            logicalTime: opened.row.logicalTime)
+        try translating(
+            put(FormerRow(row, kept: former.kept, former.reason)), during: operation)
+    }
+
+    private func put(_ former: FormerRow) throws(SystemError) {
+        guard case .row(let row) = former.row else { return }
+        let run = try writer.putFormer.start()
+        try row.bind(to: run)
+        for (index, hash) in [row.groupHash, row.serviceHash, row.header.placeHash].enumerated() {
+            try run.bind(hash, at: Schema.Column.groupHash + Int32(index) + 1)
+        }
+        try run.bind(former.kept, at: Schema.Column.kept + 1)
+        try run.bind(Int64(former.reason.rawValue), at: Schema.Column.reason + 1)
+        if !former.isSetAside {
+            let seal = state.hasher.seal(of: row, kept: former.kept, former.reason)
+            try run.bind(seal, at: Schema.Column.seal + 1)
+        }
+        try run.finish()
+    }
+
+    private func nextKept() throws(SystemError) -> Int64 {
+        let run = try writer.lastKept.start()
+        try run.bind(now.logicalTime + Self.farAhead, at: 1)
+        return max(now.logicalTime, try run.step() ? following(run.int64(0)) : 0)
+    }
+}
+
+extension ProtectionClass {
+    /// The weakest class that is in no respect weaker than the two.
+    fileprivate func strengthened(by other: ProtectionClass) -> ProtectionClass {
+        let isBound = isThisDeviceOnly || other.isThisDeviceOnly
+        return switch max(strength, other.strength) {
+        case 0: isBound ? .alwaysThisDeviceOnly : .always
+        case 1: isBound ? .afterFirstUnlockThisDeviceOnly : .afterFirstUnlock
+        case 2: isBound ? .whenUnlockedThisDeviceOnly : .whenUnlocked
+        default: .whenPasscodeSetThisDeviceOnly
+        }
+    }
+
+    private var strength: Int {
+        switch self {
+        case .always, .alwaysThisDeviceOnly: 0
+        case .afterFirstUnlock, .afterFirstUnlockThisDeviceOnly: 1
+        case .whenUnlocked, .whenUnlockedThisDeviceOnly: 2
+        case .whenPasscodeSetThisDeviceOnly: 3
+        }
+    }
+}
