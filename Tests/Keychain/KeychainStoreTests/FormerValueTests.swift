@@ -57,7 +57,7 @@ private struct History {
             let found = try store.copy(
                 .exact(name), .attributes, for: program, PresenceAccess(.naming))
             guard case .found(let items) = found else { return nil }
-            return items.items.first
+            return try items.items.first
         } catch {
             guard error.code == .itemNotFound else { throw error }
             return nil
@@ -265,10 +265,10 @@ private struct History {
         try history.keychain.tamper("UPDATE former SET names = zeroblob(72)")
         #expect(history.epochs.code { try history.store.keychain.rotateKeys(nil) } == .damaged)
         let options = EpochOptions(skippingDamaged: true)
-        #expect(try history.store.keychain.rotateKeys(nil, options) == 1)
+        #expect(try history.store.keychain.rotateKeys(nil, options).setAsideCount == 1)
         #expect(try history.store.keychain.status().quarantinedRowCount == 1)
         #expect(history.keychain.damage() == [])
-        #expect(try history.store.keychain.rotateKeys(nil) == 0)
+        #expect(try history.store.keychain.rotateKeys(nil).setAsideCount == 0)
     }
 
     @Test func `A repair keeps former values, and the older of two rows becomes one`() throws {

@@ -208,7 +208,7 @@ private struct RemovedSecrets {
     ///
     /// - Throws: Also if a present item is damaged: it may have one of the names.
     func found() throws(CLIError) -> [FormerItem] {
-        var known = Set(try keychain.allItems(queries).map { SecretPlace($0) })
+        var known = Set(try requesting(keychain.items(queries)).map { SecretPlace($0) })
         var found: [FormerItem] = []
         for query in queries {
             found += try requesting(keychain.attempt(keychain.session.formerItems(query)))

@@ -79,7 +79,8 @@ struct Rekeying {
         return batch
     }
 
-    /// - Returns: The number of former rows that do not open and were not set aside before.
+    /// - Returns: The number of former rows that do not open and were not set aside before, without
+    ///   those of ``expectedLoss``.
     private func sealFormerAnew() throws(KeychainFailure) -> Int {
         var (damagedCount, last) = (0, Int64.min)
         while true {
@@ -97,7 +98,7 @@ struct Rekeying {
                     try rows.sealAnew(former, opened)
                 } else {
                     if setsDamagedAside { try rows.markDamaged(former) }
-                    damagedCount += 1
+                    damagedCount += isExpected(former.row) ? 0 : 1
                 }
             }
             last = end
