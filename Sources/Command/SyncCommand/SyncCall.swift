@@ -11,11 +11,6 @@ internal import ValetSystem
 
 /// One call of the program: its values, the keychain and the console.
 struct SyncCall {
-    enum Kept: String {
-        case conflicts, replaced
-    }
-
-    let kept: Kept
     let values: ParsedValues
     let context: Context
     let options: KeyOptions
@@ -24,8 +19,7 @@ struct SyncCall {
     /// How long a command waits for the agent to let it work.
     private static let patience = Duration.seconds(60)
 
-    init(_ verb: String, _ values: ParsedValues, _ context: Context) throws(CLIError) {
-        kept = verb.hasPrefix("sync replaced") ? .replaced : .conflicts
+    init(_ values: ParsedValues, _ context: Context) throws(CLIError) {
         (self.values, self.context) = (values, context)
         options = try KeyOptions(values)
         store = try context.wholeKeychain()

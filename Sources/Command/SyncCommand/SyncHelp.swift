@@ -66,7 +66,7 @@ enum SyncHelp {
                 + "four words to compare. Then reads everything that the circle has. Creates the "
                 + "keychain if necessary.",
             "An item that both have, with different values, gets the value of the circle; 'valet "
-                + "sync replaced' gets this device's back. Items that the circle lacks may have "
+                + "undo KEY' gets this device's back. Items that the circle lacks may have "
                 + "been removed there: the command asks before it sends them, or needs --add-mine.",
             SyncOptions.storeDiscussion,
             KeyOptions.askingDiscussion,
@@ -292,7 +292,7 @@ enum SyncHelp {
             )
         ])
 
-    // MARK: Conflicts, and values that other devices replaced
+    // MARK: Conflicts
 
     static let value = ArgumentDeclaration(
         name: "VALUE", help: "the id that the list shows, or its start")
@@ -352,21 +352,4 @@ enum SyncHelp {
             ("valet sync conflicts drop 5f3a", "By the start of its id."),
             ("valet sync conflicts drop --from phone", "All that a stolen phone wrote."),
         ])
-
-    static let replacedList = CommandDeclaration(
-        name: "sync replaced list", abstract: "list values that other devices replaced",
-        discussion: ["Items that need the keychain unlocked are left out while it is locked."],
-        options: [ItemOptions.json], schema: schema, exitCodes: [SyncOptions.noCircle],
-        examples: [("valet sync replaced list", "One line for each value.")])
-
-    static let replacedShow = CommandDeclaration(
-        name: "sync replaced show", abstract: "write such a value to standard output",
-        discussion: [showDiscussion], arguments: [value], options: [ItemOptions.force],
-        exitCodes: [noValue, locked],
-        examples: [("valet sync replaced show 5f3a", "By the start of its id.")])
-
-    static let replacedRestore = CommandDeclaration(
-        name: "sync replaced restore", abstract: "make such a value the item's value again",
-        arguments: [value], exitCodes: [noValue, locked],
-        examples: [("valet sync replaced restore 5f3a", "On this device and then on all others.")])
 }

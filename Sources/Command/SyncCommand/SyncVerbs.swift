@@ -14,7 +14,7 @@ enum SyncVerbs {
             (name, values, context) throws(CLIError) in
             let verb = verbs.first { $0.declaration.name == name }
             guard let verb else { return .failure }
-            try verb.run(SyncCall(name, values, context))()
+            try verb.run(SyncCall(values, context))()
             return .success
         }
     }
@@ -38,13 +38,10 @@ enum SyncVerbs {
         (SyncHelp.move, SyncCall.move),
         (SyncHelp.recoveryAdd, SyncCall.addRecoveryKey),
         (SyncHelp.recover, SyncCall.recover),
-        (SyncHelp.conflictsList, SyncCall.listValues),
-        (SyncHelp.conflictsShow, SyncCall.showValue),
-        (SyncHelp.conflictsTake, SyncCall.takeValue),
+        (SyncHelp.conflictsList, SyncCall.listConflicts),
+        (SyncHelp.conflictsShow, SyncCall.showConflict),
+        (SyncHelp.conflictsTake, SyncCall.takeConflict),
         (SyncHelp.conflictsDrop, SyncCall.dropConflicts),
-        (SyncHelp.replacedList, SyncCall.listValues),
-        (SyncHelp.replacedShow, SyncCall.showValue),
-        (SyncHelp.replacedRestore, SyncCall.takeValue),
     ]
 
     private static let groups = [
@@ -78,13 +75,6 @@ enum SyncVerbs {
                     + "later write of the item settles it, too."
             ],
             examples: [("valet sync conflicts list", "Lists them.")], defaultVerb: "list"),
-        GroupDeclaration(
-            name: "sync replaced", abstract: "get back values that other devices replaced",
-            discussion: [
-                "A device keeps values that other devices replaced or removed: of each item the "
-                    + "seven newest, and the oldest, for 30 days."
-            ],
-            examples: [("valet sync replaced list", "Lists them.")], defaultVerb: "list"),
     ]
 }
 

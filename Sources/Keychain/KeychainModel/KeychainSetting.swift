@@ -30,6 +30,8 @@ package enum FormerReason: UInt8, Sendable {
     /// The item got another value.
     case changed = 1
     case removed = 2
+    /// Another device replaced or removed it.
+    case replaced = 3
     /// The row did not open when it was overwritten, or when the keys were changed.
-    case damaged = 3
+    case damaged = 4
 }

@@ -402,8 +402,8 @@ extension SyncSession {
         }
         let incoming = IncomingMessage(
             base, named: message.header.name, hash: message.hash, live: live, cloud: cloud)
-        let begun = try keychain.update(Self.readingBase) { update in
-            self.begin(incoming, in: place, update)
+        let begun = try keychain.update(Self.readingBase) { (update) throws(KeychainFailure) in
+            try self.begin(incoming, in: place, update)
         }
         return try finish(begun, message, place, (base.milliseconds, base.table)) {
             (dot, update) throws(KeychainFailure) in

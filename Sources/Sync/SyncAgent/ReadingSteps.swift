@@ -208,7 +208,7 @@ extension SyncSession {
                 case .failure(let error): return .failure(error)
                 }
             }
-            return self.begin(
+            return try self.begin(
                 IncomingMessage(
                     batch, named: message.header.name, hash: message.hash, summaries: summaries),
                 in: place, update)
@@ -242,10 +242,12 @@ extension SyncSession {
         return .success(true)
     }
 
-    func begin(_ incoming: IncomingMessage, in place: LogPlace, _ update: SyncUpdate) -> Joined {
+    func begin(
+        _ incoming: IncomingMessage, in place: LogPlace, _ update: SyncUpdate
+    ) throws(KeychainFailure) -> Joined {
         let isAccepted = report.accepted.contains(place.device.high)
-        let room = update.replaced.room(machine.replacedCount)
-        let refusal = update.replica?[place.scope].begin(incoming, room: isAccepted ? .max : room)
+        let room = isAccepted ? .max : try update.roomForReplaced(machine.replacedCount)
+        let refusal = update.replica?[place.scope].begin(incoming, room: room)
         let trouble: SyncReport.Kind
         switch refusal ?? nil {
         case nil: return .success(true)

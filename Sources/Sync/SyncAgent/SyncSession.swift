@@ -45,7 +45,7 @@ package final class SyncSession {
         package var random: @Sendable () -> HedgeBytes
         package var storeTime: Duration
         package var sliceCount = 100
-        package var replacedCount = ReplacedValues.maximalCount
+        package var replacedCount = 65_536
 
         package static var own: Machine {
             Machine(

@@ -299,11 +299,11 @@ def own_items(world):
     first.expect_value("alone", "1")
     second.expect_value("both", "of the circle")
     first.expect_value("both", "of the circle")
-    replaced = json.loads(second.sync("replaced", "list", "--json").out)
-    expect([row["name"] for row in replaced] == ["both"], replaced)
-    value = second.sync("replaced", "show", replaced[0]["value"]).out
+    former = json.loads(second.do("history", "both", "--cloud", "--json").out)["versions"]
+    expect([row["reason"] for row in former] == ["replaced"], former)
+    value = second.do("get", "both", "--cloud", "--version", "1").out
     expect(value == b"of the joiner", value)
-    second.sync("replaced", "restore", replaced[0]["value"])
+    second.do("undo", "both", "--cloud")
     second.sync("once")
     first.sync("once")
     first.expect_value("both", "of the joiner")

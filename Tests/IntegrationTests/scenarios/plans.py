@@ -20,6 +20,7 @@ OF_ALL = {
     "(SELECT 1 FROM item NOT INDEXED WHERE item.place = ?1)",
     "SELECT epoch, bytes FROM keybag ORDER BY epoch LIMIT 3",
     "SELECT * FROM former WHERE group_hash = ?1 ORDER BY kept DESC",
+    "SELECT kept, length(secret) FROM former WHERE reason = 3 ORDER BY kept",
     "SELECT number FROM item ORDER BY number",
     "DELETE FROM attribute WHERE number = ?1",
 }

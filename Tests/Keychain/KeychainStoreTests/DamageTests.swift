@@ -79,7 +79,7 @@ import ValetSystem
         try keychain.set(.generic("a"), "new")
         let kept = try keychain.tamper { connection in
             let run = try Statement(
-                "SELECT * FROM former WHERE reason = 3 AND seal IS NULL", on: connection
+                "SELECT * FROM former WHERE reason = 4 AND seal IS NULL", on: connection
             ).start()
             #expect(try run.step())
             let kept = run.int64(Schema.Column.kept)

@@ -84,6 +84,21 @@ private struct History {
         epochs.read(name, try epochs.passcodeProof())
     }
 
+    /// What sync does when another device replaces a value.
+    func replaced(_ values: String...) throws {
+        for value in values {
+            _ = try store.writeRows("join") { (rows) throws(KeychainFailure) in
+                let item = NewItem.generic("a").inGroup("one")
+                let content = ItemContent(
+                    accessGroup: "one", attributes: item.attributes,
+                    valueByteCount: value.utf8.count)
+                try rows.keepReplaced(
+                    item.itemClass, RowKind(protectionClass: item.protectionClass, flags: []),
+                    rows.hashed(content, item.itemClass, []), value: .text(value))
+            }
+        }
+    }
+
     func column(_ sql: StaticString) throws -> Int64 { try keychain.number(sql) }
 }
 
@@ -211,6 +226,21 @@ private struct History {
         try history.undo()
         try history.limit(0)
         #expect(try history.store.perform(transfer(), for: history.person) == 0)
+    }
+
+    @Test func `The newest replaced values are kept, and the oldest of 30 days`() throws {
+        try history.set("mine")
+        try history.replaced("first", "2", "3", "3", "4", "5")
+        #expect(try history.values() == ["5", "4", "3", "first"])
+        try history.set("mine, too")
+        #expect(try history.values() == ["mine", "5", "4", "first"])
+        history.keychain.clock.advance(seconds: 31 * 86_400)
+        try history.replaced("6")
+        #expect(try history.values() == ["6", "mine", "5"])
+        try history.limit(0)
+        try history.replaced("7", "8")
+        #expect(try history.values() == ["6"])
+        #expect(try history.former().map(\.reason) == [.replaced])
     }
 
     @Test func `A damaged row counts as a former value, and is never given out`() throws {

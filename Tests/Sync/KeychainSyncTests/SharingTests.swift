@@ -32,9 +32,9 @@ import ValetSync
         try there.set("a", "two", as: protectionClass)
         try exchange()
         #expect(try here.value("a") == "two")
-        #expect(try here.versions.replaced.map(\.text) == ["one"])
-        #expect(try there.versions.replaced.isEmpty)
-        #expect(try here.versions.conflicts.isEmpty)
+        #expect(try here.replaced == ["one"])
+        #expect(try there.replaced.isEmpty)
+        #expect(try here.conflicts.isEmpty)
     }
 
     @Test func `Attributes travel with an item`() throws {
@@ -59,7 +59,7 @@ import ValetSync
         try exchange()
         #expect(try there.value("b") == nil)
         #expect(try there.value("a") == "one")
-        #expect(try there.versions.replaced.map(\.text) == ["two"])
+        #expect(try there.replaced == ["two"])
         try here.set("c", "three")
         try exchange()
         #expect(try there.value("c") == "three")
@@ -78,9 +78,10 @@ import ValetSync
         try exchange()
         try there.update { _ = try $0.forgetUnusedNumbers(after: 0) }
         #expect(try there.update { try $0.tables.items(after: 0, count: 100).count } == 2)
-        // The deleted value is among the replaced ones here.
+        // The deleted value is a former one here, and names no number.
+        #expect(try here.replaced == ["two"])
         try here.update { _ = try $0.forgetUnusedNumbers(after: 0) }
-        #expect(try here.update { try $0.tables.items(after: 0, count: 100).count } == 3)
+        #expect(try here.update { try $0.tables.items(after: 0, count: 100).count } == 2)
         try here.set("gone", "four")
         try exchange()
         #expect(try there.value("gone") == "four")
@@ -107,7 +108,7 @@ import ValetSync
         try exchange()
         try exchange()
         #expect(try here.value("a") == "one")
-        #expect(try here.versions.conflicts.isEmpty)
+        #expect(try here.conflicts.isEmpty)
     }
 
     @Test func `An item that stops to travel stays here and goes there`() throws {
@@ -132,15 +133,15 @@ import ValetSync
         try exchange()
         #expect(try here.value("a") == there.value("a"))
         for device in [here, there] {
-            let values = try [device.value("a")] + device.versions.conflicts.map(\.text)
+            let values = try [device.value("a")] + device.conflicts.map(\.text)
             #expect(Set(values.compactMap(\.self)) == ["here", "there"])
         }
-        let conflict = try #require(try here.versions.conflicts.first)
+        let conflict = try #require(try here.conflicts.first)
         try here.update { try $0.take(conflict.id) }
         try exchange()
         #expect(try there.value("a") == conflict.text)
-        #expect(try here.versions.conflicts.isEmpty)
-        #expect(try there.versions.conflicts.isEmpty)
+        #expect(try here.conflicts.isEmpty)
+        #expect(try there.conflicts.isEmpty)
     }
 
     @Test func `A dropped conflict goes everywhere`() throws {
@@ -149,28 +150,46 @@ import ValetSync
         try exchange()
         try exchange()
         let shown = try here.value("a")
-        let conflict = try #require(try there.versions.conflicts.first)
+        let conflict = try #require(try there.conflicts.first)
         try there.update { try $0.drop(conflict.id) }
         try exchange()
         try exchange()
         for device in [here, there] {
-            #expect(try device.versions.conflicts.isEmpty)
+            #expect(try device.conflicts.isEmpty)
             #expect(try device.value("a") == shown)
         }
     }
 
-    @Test func `A replaced value can be taken back and dropped`() throws {
+    @Test func `A replaced value can be taken back, and reaches the other device`() throws {
         try here.set("a", "one")
         try exchange()
         try there.set("a", "two")
         try exchange()
-        let replaced = try #require(try here.versions.replaced.first)
-        #expect(replaced.text == "one")
-        try here.update { try $0.take(replaced.id) }
+        #expect(try here.replaced == ["one"])
+        try here.undo("a")
         try exchange()
         #expect(try there.value("a") == "one")
-        try here.update { try $0.drop(replaced.id) }
-        #expect(try here.versions.replaced.isEmpty)
+        #expect(try here.replaced.isEmpty && there.replaced == ["two"])
+    }
+
+    @Test func `The newest replaced values are kept, and the oldest`() throws {
+        try here.set("a", "first")
+        try exchange()
+        for number in 0..<6 {
+            try there.set("a", "\(number)")
+            try exchange()
+        }
+        #expect(try here.replaced == ["4", "3", "2", "first"])
+    }
+
+    @Test func `A replaced value follows its item to a stronger class`() throws {
+        try here.set("a", "one")
+        try exchange()
+        try there.set("a", "two")
+        try exchange()
+        try here.change("a", ItemChanges(protectionClass: .whenUnlocked))
+        let former = try here.store.formerItems(TestDevice.query("a"), for: TestDevice.caller)
+        #expect(former.compactMap(\.item?.protectionClass) == [.whenUnlocked])
     }
 
     @Test func `A pending write that is not shown is sent all the same`() throws {
@@ -183,7 +202,7 @@ import ValetSync
         try here.pass(to: there)
         try exchange()
         for device in [here, there] {
-            let values = try [device.value("a")] + device.versions.conflicts.map(\.text)
+            let values = try [device.value("a")] + device.conflicts.map(\.text)
             #expect(Set(values.compactMap(\.self)) == ["here", "there"])
         }
     }
@@ -203,7 +222,7 @@ import ValetSync
         }
         #expect(try new.value("u") == "unlocked")
         #expect(try new.value("3") == here.value("3"))
-        #expect(try new.versions.conflicts.map(\.text) == here.versions.conflicts.map(\.text))
+        #expect(try new.conflicts.map(\.text) == here.conflicts.map(\.text))
     }
 
     @Test func `A joiner keeps what the circle lacks, and sends it when told to`() throws {
@@ -217,7 +236,7 @@ import ValetSync
         try here.pass(to: joiner)
         #expect(try joiner.value("same") == "same")
         #expect(try joiner.value("other") == "here")
-        #expect(try joiner.versions.replaced.map(\.text) == ["mine"])
+        #expect(try joiner.replaced == ["mine"])
         #expect(try joiner.value("lacking") == "mine")
         #expect(try joiner.update { $0.replica?.unsent.count ?? 0 } == 1)
         try joiner.pass(to: here)
@@ -244,8 +263,8 @@ import ValetSync
         }
         #expect(try new.value("a") == "one")
         #expect(try new.value("u") == "two")
-        #expect(try new.versions.conflicts.count == 1)
-        #expect(try here.versions.conflicts.count == 1)
+        #expect(try new.conflicts.count == 1)
+        #expect(try here.conflicts.count == 1)
     }
 
     @Test func `A circle after another one gets all items`() throws {

@@ -277,8 +277,27 @@ final class TestDevice {
         return value?.text
     }
 
-    var versions: (conflicts: [KeptVersion], replaced: [KeptVersion]) {
-        get throws { try view { (try $0.conflicts(), try $0.replaced()) } }
+    var conflicts: [Conflict] {
+        get throws { try view { try $0.conflicts() } }
+    }
+
+    /// The values that the other device replaced, the last one first.
+    var replaced: [String] {
+        get throws {
+            let query = ItemQuery(.genericPassword, attributes: [:], synchronizable: .any)
+            return try store.formerItems(query, for: Self.caller)
+                .filter { $0.reason == .replaced }.map { try store.formerValue($0)?.text ?? "" }
+        }
+    }
+
+    /// Puts the last former value back, as `valet undo` does.
+    func undo(_ account: String) throws {
+        let query = Self.query(account)
+        let former = try #require(try store.formerItems(query, for: Self.caller).first)
+        let found = try store.copy(
+            query, .attributes, for: Self.caller, PresenceAccess(.demanding))
+        guard case .found(let items) = found else { return }
+        try store.restore([former], over: items.items.first?.version, for: Self.caller)
     }
 }
 
@@ -298,6 +317,6 @@ extension SyncHash {
     }
 }
 
-extension KeptVersion {
+extension Conflict {
     var text: String? { content?.value?.text }
 }

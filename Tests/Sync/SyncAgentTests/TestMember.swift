@@ -164,15 +164,23 @@ final class TestMember {
     /// The kinds of trouble that the last round met.
     var troubles: Set<SyncReport.Kind> { Set(session.report.troubles.map(\.kind)) }
 
-    /// The values of conflicts and of replaced values, as texts.
+    /// The values of conflicts, and those that other devices replaced, as texts.
     func keptValues() throws -> [String] {
-        let versions = try SyncedKeychain(keychain).read("look") {
+        let conflicts = try SyncedKeychain(keychain).read("look") {
             (view) throws(KeychainFailure) in
-            try view.conflicts() + view.replaced()
+            try view.conflicts()
         }
-        return (versions ?? []).compactMap { version in
+        var values = (conflicts ?? []).map { version -> SecretValue? in
             guard case .value(let value)? = version.content?.kind else { return nil }
-            return value.withBytes { bytes in
+            return value
+        }
+        let query = ItemQuery(.genericPassword, attributes: [:], synchronizable: .any)
+        for former in try keychain.formerItems(query, for: caller)
+        where former.reason == .replaced {
+            values.append(try keychain.formerValue(former))
+        }
+        return values.compactMap(\.self).map { value in
+            value.withBytes { bytes in
                 String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
             }
         }

@@ -311,30 +311,3 @@ import ValetKeychainModel
         }
     }
 }
-
-@Suite struct `Replaced values` {
-    private func values(_ days: [UInt64]) -> ReplacedValues {
-        var values = ReplacedValues()
-        for (index, day) in days.enumerated() {
-            values.insert(
-                ReplacedValues.Entry(
-                    Model.keys[0],
-                    Dot(log: LogID(high: 1, low: 1), number: UInt64(index) + 1, tag: 0),
-                    in: .whileUnlocked, times: (0, removed: day * 86_400_000), byteCount: 1 << 20))
-        }
-        return values
-    }
-
-    @Test func `Seven newest values and the oldest of 30 days are kept`() {
-        let values = values([1, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49])
-        let expired = values.expired(at: 50 * 86_400_000)
-        #expect(expired.map(\.dot.number) == [1, 3, 4])
-    }
-
-    @Test func `A join waits when the values fill their room`() {
-        let limit = ReplacedValues.maximalCount
-        #expect(values([]).room(limit) == 65_536)
-        #expect(values([1, 2]).room(limit) == 65_534)
-        #expect(values(Array(1...64)).room(limit) == 0)
-    }
-}

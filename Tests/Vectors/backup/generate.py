@@ -133,7 +133,7 @@ def content_vectors():
         "no-items": ("success", trailer(0)),
         "items": ("success", bad(*GOOD)),
         "former-values": ("success", bad(
-            one, item(MINIMAL, b"before", flags=4), item(MINIMAL, flags=8 | 1))),
+            one, item(MINIMAL, b"before", flags=4), item(MINIMAL, flags=8 | 1), item(MINIMAL, b"", flags=12))),
         "same-item-twice": ("success", bad(one, one)),
         "empty": ("tampered", b""),
         "no-trailer": ("tampered", one),
@@ -153,7 +153,7 @@ def content_vectors():
         **{f"protection-{n}-this-device-only": ("tampered", bad(item(MINIMAL, protection=n)))
            for n in (4, 5, 6, 7)},
         "protection-8": ("tampered", bad(item(MINIMAL, protection=8))),
-        "flags-former-damaged": ("tampered", bad(item(MINIMAL, flags=12))),
+        "flags-bit-4": ("tampered", bad(item(MINIMAL, flags=16))),
         "flags-highest": ("tampered", bad(item(MINIMAL, flags=128))),
         "no-group": ("tampered", bad(item([text(ACCT, "a")]))),
         "group-of-data": ("tampered", bad(item([(AGRP, 2, b"com.example.app")]))),

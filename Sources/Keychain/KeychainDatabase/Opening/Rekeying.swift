@@ -91,11 +91,12 @@ struct Rekeying {
             guard let end = batch.last?.kept else { return damagedCount }
             for former in batch where !former.isSetAside {
                 if let row = former.sound, try isLost(row) {
-                    try rows.drop(former)
+                    try rows.dropFormer(former.kept)
                 } else if let row = former.sound,
                     let opened = try translating(open(row), during: rows.operation)
                 {
                     try rows.sealAnew(former, opened)
+                    try moveSyncItem(opened)
                 } else {
                     if setsDamagedAside { try rows.markDamaged(former) }
                     damagedCount += isExpected(former.row) ? 0 : 1
@@ -121,15 +122,19 @@ struct Rekeying {
             return false
         }
         try rows.sealAnew(opened)
-        if row.header.flags.contains(.synchronizable) {
-            try rows.moveSyncItem(row.header.itemClass, opened.content, from: former)
-        }
+        try moveSyncItem(opened)
         return true
     }
 
     private func isExpected(_ found: FoundRow) -> Bool {
         guard case .row(let row) = found else { return false }
         return expectedLoss?.contains(row.header) ?? false
+    }
+
+    private func moveSyncItem(_ opened: OpenedRow) throws(KeychainFailure) {
+        let header = opened.row.header
+        guard header.flags.contains(.synchronizable) else { return }
+        try rows.moveSyncItem(header.itemClass, opened.content, from: former)
     }
 
     /// Whether a row needs a passcode, and there is none any more.

@@ -80,7 +80,7 @@ package enum RowCount {
 
     /// The number of damaged rows that were set aside.
     package static func setAside(in connection: Connection) throws(SystemError) -> Int {
-        try count(Statement("SELECT count(*) FROM former WHERE reason = 3", on: connection))
+        try count(Statement("SELECT count(*) FROM former WHERE reason = 4", on: connection))
     }
 
     private static func count(_ statement: Statement) throws(SystemError) -> Int {

@@ -81,9 +81,10 @@ extension RowConnection {
     package func formerRow(
         _ kept: Int64, _ hasher: IndexHasher
     ) throws(SystemError) -> FormerRow? {
-        let run = try former.start()
-        try run.bind(kept, at: 1)
-        return try run.step() ? try FormerRow(run, hasher) : nil
+        let run = try formerAfter.start()
+        try run.bind(kept &- 1, at: 1)
+        guard try run.step(), run.int64(Schema.Column.kept) == kept else { return nil }
+        return try FormerRow(run, hasher)
     }
 
     /// The next former rows, the oldest first, with at most `byteCount` bytes of values; none after
@@ -133,6 +134,8 @@ extension RowKeys {
 extension RowTransaction {
     /// A year in milliseconds. A row from later than that does not stop writers.
     private static let farAhead: Int64 = 366 * 86_400_000 << 16
+    /// 30 days.
+    private static let replacedTime: Int64 = 30 * 86_400_000 << 16
     private static let batchByteCount = 4 << 20
 
     /// Copies a row into table `former`, as it is.
@@ -145,46 +148,59 @@ extension RowTransaction {
         try put(FormerRow(row, kept: nextKept(), reason))
     }
 
-    /// Deletes the oldest former rows of a name above the limit.
+    /// Deletes the oldest former rows of a name above the limit, but not the oldest value of the
+    /// last 30 days that another device replaced.
     package func dropFormer(of place: ItemPlace, beyond limit: Int) throws(KeychainFailure) {
         try translating(operation) { () throws(SystemError) in
             let run = try writer.dropOldFormer.start()
             try run.bind(place.account, at: 1)
             try run.bind(place.service.place, at: 2)
             try run.bind(Int64(limit), at: 3)
+            try run.bind(now.logicalTime - Self.replacedTime, at: 4)
             try run.finish()
         }
     }
 
     /// Deletes the former rows of a name, and those of the item that has it now.
     package func dropFormer(of row: SealedRow) throws(KeychainFailure) {
-        try dropFormer(of: row.place, beyond: 0)
         try translating(operation) { () throws(SystemError) in
-            let run = try writer.dropFormerOfItem.start()
-            try run.bind(row.header.number, at: 1)
-            try run.bind(row.header.salt, at: 2)
+            let run = try writer.purgeFormer.start()
+            try run.bind(row.header.accountHash, at: 1)
+            try run.bind(row.header.placeHash, at: 2)
+            try run.bind(row.header.number, at: 3)
+            try run.bind(row.header.salt, at: 4)
             try run.finish()
         }
     }
 
-    /// Deletes a former row.
-    package func drop(_ former: FormerRow) throws(KeychainFailure) {
+    /// Deletes the former row that was kept at that time.
+    package func dropFormer(_ kept: Int64) throws(KeychainFailure) {
         try translating(operation) { () throws(SystemError) in
             let run = try writer.dropFormer.start()
-            try run.bind(former.kept, at: 1)
+            try run.bind(kept, at: 1)
             try run.finish()
         }
     }
 
-    /// Adds a former row of a backup. It gets another `kept` if its own is in use, or in the
-    /// future.
+    /// What other devices replaced, the oldest first, with the sizes of the sealed values.
+    package func replacedRows() throws(KeychainFailure) -> [(kept: Int64, byteCount: Int)] {
+        try translating(operation) { () throws(SystemError) in
+            let run = try store.replaced.start()
+            var rows: [(kept: Int64, byteCount: Int)] = []
+            while try run.step() { rows.append((run.int64(0), Int(clamping: run.int64(1)))) }
+            return rows
+        }
+    }
+
+    /// Adds a former row that was no row of this keychain. It gets another `kept` if its own is in
+    /// use, or in the future.
     package func insertFormer(
         _ itemClass: ItemClass, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?,
-        _ former: (kept: Int64, reason: FormerReason)
+        _ former: (kept: Int64?, reason: FormerReason)
     ) throws(KeychainFailure) {
         let row = try newRow(itemClass, kind, item, value: value, after: 0)
         try translating(operation) { () throws(SystemError) in
-            var free = former.kept
+            var free = former.kept ?? .max
             while free <= now.logicalTime, try store.formerRow(free, state.hasher) != nil {
                 free += 1
             }

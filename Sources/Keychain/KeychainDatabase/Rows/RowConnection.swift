@@ -40,12 +40,13 @@ package final class RowConnection: @unchecked Sendable {
     /// All rows, by their numbers.
     package let all: Statement
     let numbers: Statement
-    let former: Statement
     let formerByName: Statement
     let formerByAccount: Statement
     /// The former rows of a group; reads the whole table.
     let formerByGroup: Statement
     let formerAfter: Statement
+    /// What other devices replaced; reads the whole table.
+    let replaced: Statement
     package let sync: SyncTables
 
     /// The statements of a connection, none of them compiled yet.
@@ -78,7 +79,6 @@ package final class RowConnection: @unchecked Sendable {
         numbersByGroup = Statement(Self.numbersOfGroup, on: connection)
         all = Statement(Self.rows, on: connection)
         numbers = Statement("SELECT number FROM item ORDER BY number", on: connection)
-        former = Statement("SELECT * FROM former WHERE kept = ?1", on: connection)
         formerByName = Statement(Self.formerOfName, on: connection)
         formerByAccount = Statement(
             "SELECT * FROM former WHERE account_hash = ?1 ORDER BY kept DESC", on: connection)
@@ -86,6 +86,7 @@ package final class RowConnection: @unchecked Sendable {
             "SELECT * FROM former WHERE group_hash = ?1 ORDER BY kept DESC", on: connection)
         formerAfter = Statement(
             "SELECT * FROM former WHERE kept > ?1 ORDER BY kept", on: connection)
+        replaced = Statement(Self.replacedRows, on: connection)
         sync = SyncTables(connection)
     }
 
@@ -176,6 +177,9 @@ package final class RowConnection: @unchecked Sendable {
     private static let numbersOfGroup: StaticString = """
         SELECT number FROM place CROSS JOIN item ON item.place = place.id WHERE group_hash = ?1
         """
+    private static let replacedRows: StaticString = """
+        SELECT kept, length(secret) FROM former WHERE reason = 3 ORDER BY kept
+        """
     private static let formerOfName: StaticString = """
         SELECT * FROM former WHERE account_hash = ?1 AND place_hash = ?2 ORDER BY kept DESC
         """
@@ -235,7 +239,7 @@ package final class RowWriter: @unchecked Sendable {
     let lastKept: Statement
     let dropFormer: Statement
     let dropOldFormer: Statement
-    let dropFormerOfItem: Statement
+    let purgeFormer: Statement
     let markDamaged: Statement
 
     package var connection: Connection { reading.connection }
@@ -266,10 +270,9 @@ package final class RowWriter: @unchecked Sendable {
         lastKept = Statement("SELECT max(kept) FROM former WHERE kept < ?1", on: connection)
         dropFormer = Statement("DELETE FROM former WHERE kept = ?1", on: connection)
         dropOldFormer = Statement(Self.deletionOfOldFormer, on: connection)
-        dropFormerOfItem = Statement(
-            "DELETE FROM former WHERE number = ?1 AND salt = ?2", on: connection)
+        purgeFormer = Statement(Self.deletionOfFormer, on: connection)
         markDamaged = Statement(
-            "UPDATE former SET reason = 3, seal = NULL WHERE kept = ?1", on: connection)
+            "UPDATE former SET reason = 4, seal = NULL WHERE kept = ?1", on: connection)
     }
 
     /// Whether changes since the last call may have enlarged the database. Updates that keep the
@@ -326,7 +329,7 @@ package final class RowWriter: @unchecked Sendable {
         WHERE number = ?1
         """
     private static let copyOfDamaged: StaticString = """
-        INSERT INTO former SELECT item.*, group_hash, service_hash, place_hash, ?2, 3, NULL
+        INSERT INTO former SELECT item.*, group_hash, service_hash, place_hash, ?2, 4, NULL
         FROM item LEFT JOIN place ON place.id = item.place WHERE number = ?1
         """
     private static let formerRow: StaticString = """
@@ -338,6 +341,13 @@ package final class RowWriter: @unchecked Sendable {
         DELETE FROM former WHERE kept IN (
             SELECT kept FROM former WHERE account_hash = ?1 AND place_hash = ?2
             ORDER BY kept DESC LIMIT -1 OFFSET ?3)
+        AND kept IS NOT (
+            SELECT min(kept) FROM former
+            WHERE account_hash = ?1 AND place_hash = ?2 AND reason = 3 AND kept > ?4)
+        """
+    private static let deletionOfFormer: StaticString = """
+        DELETE FROM former
+        WHERE (account_hash = ?1 AND place_hash = ?2) OR (number = ?3 AND salt = ?4)
         """
 }
 

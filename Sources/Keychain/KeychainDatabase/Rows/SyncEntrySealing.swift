@@ -162,7 +162,7 @@ extension SyncEntryHead {
 
 extension SealedSyncEntry {
     /// The kinds of entries whose secret is a record: docs/FORMAT.md §12.2.
-    package static let recordKinds: Set<UInt8> = [1, 8, 9]
+    package static let recordKinds: Set<UInt8> = [1, 8]
     /// The bytes of a record's salt, before its content.
     package static let saltByteCount = 16
 

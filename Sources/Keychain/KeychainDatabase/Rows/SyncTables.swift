@@ -12,7 +12,7 @@ package import ValetSystem
 // Sendable because one thread at a time has its connection: see ``RowConnection``.
 package final class SyncTables: @unchecked Sendable {
     /// The kind of the entries that hold notes of the agent. The id of each is the note's name.
-    package static let noteKind: UInt8 = 13
+    package static let noteKind: UInt8 = 12
 
     private let mark: Statement
     private let setMark: Statement

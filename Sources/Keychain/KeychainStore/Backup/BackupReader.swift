@@ -166,7 +166,7 @@ package struct BackupItems: ~Copyable {
         let flags = RecordFlags(rawValue: try fixed.integer())
         let logicalTime: Int64 = try fixed.integer()
         let listByteCount = Int(try fixed.integer(UInt32.self))
-        guard flags.isSubset(of: .all), flags.formerReason != .damaged, listByteCount <= left,
+        guard flags.isSubset(of: .all), listByteCount <= left,
             listByteCount <= BackupItem.maximalByteCount
         else { throw fixed.malformed }
         let bytes = try chunks.bytes(listByteCount)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetDatabase
-internal import ValetKeychainDatabase
+package import ValetKeychainDatabase
 package import ValetKeychainModel
 package import ValetSealing
 internal import ValetSystem
@@ -51,10 +51,11 @@ extension ItemTransaction {
     fileprivate func restore(
         _ item: FormerItem, over present: ItemVersion?
     ) throws(KeychainFailure) {
-        let former = try rows.former(item)
-        let opened = try rows.opened(former)
+        let found = try translating(
+            state.open(item, rows.store, rows.access.proof), during: operation)
+        guard let opened = found else { throw KeychainFailure(.itemNotFound, during: operation) }
         _ = try caller.group(writing: opened.content.accessGroup, during: operation)
-        try rows.drop(former)
+        try rows.dropFormer(item.kept)
         guard let present else {
             let predecessor = try rows.makeWay(over: rows.row(opened.row.place))
             return try comeBack(opened, after: predecessor.logicalTime)
@@ -103,9 +104,9 @@ extension ItemTransaction {
     ) throws(KeychainFailure) {
         for item in former {
             // Rows of one name go together.
-            if case .row(let row)? = try rows.former(kept: item.kept)?.row {
-                try rows.dropFormer(of: row)
-            }
+            let found = try translating(
+                rows.store.formerRow(item.kept, state.hasher), during: operation)
+            if case .row(let row)? = found?.row { try rows.dropFormer(of: row) }
         }
         for item in items {
             let row = try open(item).row
@@ -128,30 +129,18 @@ extension RowTransaction {
         return opened.value.flatMap(setting.parse) ?? setting.usualValue
     }
 
-    fileprivate func former(kept: Int64) throws(KeychainFailure) -> FormerRow? {
-        try translating(store.formerRow(kept, state.hasher), during: operation)
-    }
-
-    /// The row of a former value that was read before.
-    fileprivate func former(_ item: FormerItem) throws(KeychainFailure) -> FormerRow {
-        guard let former = try former(kept: item.kept) else {
-            throw KeychainFailure(.itemNotFound, during: operation)
+    /// Keeps what another device has replaced or removed, unless that is kept already.
+    package func keepReplaced(
+        _ itemClass: ItemClass, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?
+    ) throws(KeychainFailure) {
+        let known = try translating(
+            store.formerRows(of: item.index.place, state.hasher), during: operation)
+        for row in known.compactMap(\.sound) where !state.isLocked(row.header) {
+            guard let old = try openIfSound(row), old.content == item.content else { continue }
+            if value.map({ old.value?.isEqual(to: $0) == true }) ?? (old.value == nil) { return }
         }
-        guard let row = former.sound, let known = item.item else {
-            throw KeychainFailure(.row(.damagedSeal), during: operation)
-        }
-        guard row.header.reference == known.reference else {
-            throw KeychainFailure(.itemNotFound, during: operation)
-        }
-        return former
-    }
-
-    /// Opens a former row; its value may stay closed.
-    fileprivate func opened(_ former: FormerRow) throws(KeychainFailure) -> OpenedRow {
-        guard let row = former.sound else {
-            throw KeychainFailure(.row(.damagedSeal), during: operation)
-        }
-        return try open(row)
+        try insertFormer(itemClass, kind, item, value: value, (nil, .replaced))
+        try dropFormer(of: item.index.place, beyond: number(of: .history))
     }
 }
 
@@ -186,15 +175,7 @@ extension ItemStore {
     package func formerValue(_ item: FormerItem) throws(KeychainFailure) -> SecretValue? {
         let operation = "read a former value"
         let found = try readRows(operation) { (snapshot) throws(KeychainFailure) in
-            let (state, store) = (snapshot.state, snapshot.store)
-            return try translating(operation) { () throws(SystemError) -> OpenedRow? in
-                guard let former = try store.formerRow(item.kept, state.hasher) else { return nil }
-                guard let row = former.sound, let known = item.item else {
-                    throw .row(.damagedSeal)
-                }
-                guard row.header.reference == known.reference else { return nil }
-                return try state.open(row, nil)
-            }
+            try translating(snapshot.state.open(item, snapshot.store, nil), during: operation)
         }
         guard let opened = found ?? nil else {
             throw KeychainFailure(.itemNotFound, during: operation)
@@ -240,7 +221,7 @@ extension ItemStore {
             try translating(operation) { () throws(SystemError) in
                 let connection = rows.store.connection
                 let before = connection.changedRowCount
-                try Statement("DELETE FROM former WHERE reason <> 3", on: connection).execute()
+                try Statement("DELETE FROM former WHERE reason <> 4", on: connection).execute()
                 return Int(connection.changedRowCount - before)
             }
         } ?? 0
@@ -248,19 +229,26 @@ extension ItemStore {
 }
 
 extension RowKeys {
+    /// Opens the row of a former value that was read before; its value may stay closed.
+    ///
+    /// - Returns: nil if it is gone.
+    fileprivate func open(
+        _ item: FormerItem, _ store: RowConnection, _ proof: PresenceProof?
+    ) throws(SystemError) -> OpenedRow? {
+        guard let former = try store.formerRow(item.kept, hasher) else { return nil }
+        guard let row = former.sound, let known = item.item else { throw .row(.damagedSeal) }
+        return row.header.reference == known.reference ? try open(row, proof) : nil
+    }
+
     /// What a former row had, without its value; nil if it does not match `query` after all.
     fileprivate func item(
         _ former: FormerRow, fitting query: ItemQuery
     ) throws(SystemError) -> FormerItem? {
-        let content: ItemContent? =
-            if let row = former.sound {
-                try unlessDamaged { () throws(SystemError) in
-                    try cipher(opening: row.header).openContent(row)
-                }
-            } else { nil }
-        guard let row = former.sound, let content else {
-            return FormerItem(kept: former.kept, reason: .damaged, item: nil)
-        }
+        guard let row = former.sound,
+            let content = try unlessDamaged({ () throws(SystemError) in
+                try cipher(opening: row.header).openContent(row)
+            })
+        else { return FormerItem(kept: former.kept, reason: .damaged, item: nil) }
         guard try query.fits(content) else { return nil }
         return FormerItem(
             kept: former.kept, reason: former.reason,

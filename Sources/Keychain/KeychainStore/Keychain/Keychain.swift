@@ -44,7 +44,7 @@ extension Keychain {
             let connection = access.store.connection
             return try translating(operation) { () throws(SystemError) in
                 let count = try RowCount.setAside(in: connection)
-                try Statement("DELETE FROM former WHERE reason = 3", on: connection).execute()
+                try Statement("DELETE FROM former WHERE reason = 4", on: connection).execute()
                 return count
             }
         } ?? 0

@@ -41,6 +41,15 @@ struct RecordReader {
         return try store.row(in: place)
     }
 
+    /// The content of the last former row of an item that opens; nil for none.
+    func formerContent(of key: SyncItemID) throws(KeychainFailure) -> RecordContent? {
+        try translating(operation) { () throws(SystemError) in
+            guard let place = try tables.place(of: key.number) else { return nil }
+            return try store.formerRows(of: place, keys.hasher).lazy
+                .compactMap(\.sound).compactMap { try? opened($0) }.first
+        }
+    }
+
     /// The content of an item's row, whether or not it may travel; nil for a damaged row.
     func content(of row: SealedRow) throws(KeychainFailure) -> RecordContent? {
         try translating(operation) { () throws(SystemError) in
@@ -274,7 +283,7 @@ extension SyncUpdate {
     }
 
     /// Makes the record that says that an item moved to the other scope. Its access group and
-    /// primary key come from the item's row, or from a replaced value.
+    /// primary key come from the item's row, or from a former one.
     private func recordOfMove(
         _ key: SyncItemID, in scope: KeyScope, time: UInt64, by message: MessageName
     ) throws(KeychainFailure) -> SyncRecord? {
@@ -297,10 +306,7 @@ extension SyncUpdate {
             // A row of a closed scope is read later.
             return (try? reader.content(of: row)) ?? nil
         }
-        for (dot, _) in replaced.entries[key] ?? [:] {
-            if let content = try reader.content(of: .replaced(dot)) { return content }
-        }
-        return nil
+        return try reader.formerContent(of: key)
     }
 
     // MARK: Records of messages

@@ -12,7 +12,7 @@ internal import ValetSystem
 extension SyncUpdate {
     /// Makes the changes that the replica asks for, in their order.
     ///
-    /// A removed value is kept as a replaced one. Every change that the replica returns has to be
+    /// A removed value becomes a former one. Every change that the replica returns has to be
     /// applied in the same transaction.
     ///
     /// - Parameter records: The records of the message that is joined or built. Further records do
@@ -85,16 +85,16 @@ private struct RowUpdates {
             content.sealingClass(in: scope))
     }
 
-    /// Turns a record that is not live any more into a replaced value.
+    /// Turns a record that is not live any more into a former value.
     private func replace(_ dot: Dot, in scope: KeyScope) throws(KeychainFailure) {
         let id = ReplicaEntry.id(of: dot, in: scope)
-        guard let entry = try reader.entry(EntryKind.record, id) else { return }
+        guard try reader.entry(EntryKind.record, id) != nil else { return }
         guard let record = try reader.record(dot, in: scope) else {
             // The value must not be lost because a lock came during the join.
             if update.isLocked, scope == .whileUnlocked { throw KeychainFailure.lockedCircle }
             return
         }
-        try update.keepReplaced(record, SyncItemID(entry.head.item), dot, in: scope)
+        try update.keepReplaced(record)
     }
 
     private func setAside(_ key: SyncItemID, _ scope: KeyScope) throws(KeychainFailure) {
@@ -162,7 +162,7 @@ private struct RowUpdates {
             return
         }
         if unsent.remove(key) != nil, !former.isSameItem(as: content) {
-            try update.keepReplaced(former, of: row, key)
+            try update.keepReplaced(former, at: row.recordTime)
         }
         try copyContents(of: key, but: dot, from: row, former)
         try rows.replace(row, kind, indexed, value: content.value)
@@ -194,7 +194,7 @@ private struct RowUpdates {
         }
         if let content = try reader.content(of: row) {
             try copyContents(of: key, but: nil, from: row, content)
-            try update.keepReplaced(content, of: row, key)
+            try update.keepReplaced(content, at: row.recordTime)
             try update.rows.delete(row)
         } else {
             try update.rows.setAside(.row(row))
@@ -219,20 +219,18 @@ extension RecordContent {
     }
 }
 
-/// A version of an item that its row does not show: a conflict or a replaced value.
-package struct KeptVersion: Sendable {
-    package enum ID: Hashable, Sendable {
-        case conflict(KeyScope, Dot)
-        case replaced(Dot)
+/// A version of an item that its row does not show, and that is live.
+package struct Conflict: Sendable {
+    /// The record, in its scope.
+    package struct ID: Hashable, Sendable {
+        package let scope: KeyScope
+        package let dot: Dot
     }
 
     package let id: ID
-    package let key: SyncItemID
-    /// The device that wrote it, by the first half of its id; 0 if no message has said it.
+    /// The device that wrote it, by the first half of its id.
     package let author: UInt64
     package let time: UInt64
-    /// When a replaced value was removed: milliseconds since 1970.
-    package let takenAway: UInt64?
     /// The item's class, protection class, group and attributes, with its value; nil if its scope
     /// is closed, or the entry is damaged.
     package let content: RecordContent?
@@ -241,10 +239,26 @@ package struct KeptVersion: Sendable {
 // MARK: - Replaced values
 
 extension SyncUpdate {
+    /// The most bytes of all kept values together.
+    private static let maximalByteCount = 64 << 20
+
+    /// How many more replaced values fit, up to `maximalCount` in all. A join that removes more
+    /// values waits until a user accepts it.
+    package func roomForReplaced(_ maximalCount: Int) throws(KeychainFailure) -> Int {
+        let kept = try rows.replacedRows()
+        let byteCount = kept.reduce(0) { $0 + $1.byteCount }
+        return byteCount < Self.maximalByteCount ? max(0, maximalCount - kept.count) : 0
+    }
+
     /// Deletes the oldest replaced values while there are more than `maximalCount`, or too many
     /// bytes.
     package func dropExcessReplaced(_ maximalCount: Int) throws(KeychainFailure) {
-        for old in replaced.excess(maximalCount) { try forget(old) }
+        let kept = try rows.replacedRows()
+        var (count, byteCount) = (kept.count, kept.reduce(0) { $0 + $1.byteCount })
+        for row in kept where count > maximalCount || byteCount > Self.maximalByteCount {
+            try rows.dropFormer(row.kept)
+            (count, byteCount) = (count - 1, byteCount - row.byteCount)
+        }
     }
 
     /// Keeps the values of records that are too late to be joined, as replaced ones.
@@ -252,40 +266,24 @@ extension SyncUpdate {
         _ records: [SyncRecord], in scope: KeyScope
     ) throws(KeychainFailure) {
         for record in records {
-            guard case .success(let summary) = try summary(of: record, in: scope) else { continue }
-            let dot = Dot(log: .zero, number: 0, tag: record.tag)
-            try keepReplaced(record, summary.key, dot, in: scope)
+            guard case .success = try summary(of: record, in: scope) else { continue }
+            try keepReplaced(record)
         }
     }
 
-    /// Keeps the value of a row that has no record, unless it is kept already.
-    func keepReplaced(
-        _ content: RecordContent, of row: SealedRow, _ key: SyncItemID
-    ) throws(KeychainFailure) {
-        for dot in (replaced.entries[key] ?? [:]).keys {
-            guard let known = try reader.content(of: .replaced(dot)) else { continue }
-            if known.encoded.isEqual(to: content.encoded) { return }
-        }
-        let record = SyncRecord(time: row.recordTime, salt: .random(), content: content.encoded)
-        let dot = Dot(log: .zero, number: 0, tag: record.tag)
-        try keepReplaced(record, key, dot, in: content.protectionClass.scope)
+    fileprivate func keepReplaced(_ record: SyncRecord) throws(KeychainFailure) {
+        try keepReplaced(content(of: record), at: record.time)
     }
 
-    func keepReplaced(
-        _ record: SyncRecord, _ key: SyncItemID, _ dot: Dot, in scope: KeyScope
+    /// Keeps the content of a record with the time `time`, as a former value.
+    fileprivate func keepReplaced(
+        _ content: RecordContent, at time: UInt64
     ) throws(KeychainFailure) {
-        let content = try content(of: record)
         guard !content.hasMoved else { return }
-        let entry = ReplacedValues.Entry(
-            key, dot, in: scope, times: (record.time, removed: milliseconds),
-            byteCount: record.content.byteCount)
-        try put(
-            SyncEntryHead(
-                EntryKind.replaced, ReplicaEntry.id(ofReplaced: dot), item: key.number,
-                content.sealingClass(in: scope)),
-            facts: entry.facts, secret: record.secret(withContent: true))
-        replaced.insert(entry)
-        for old in replaced.expired(of: key, at: milliseconds) { try forget(old) }
+        let flags: RowFlags = .synchronizable
+        try rows(at: time).keepReplaced(
+            content.itemClass, RowKind(protectionClass: content.protectionClass, flags: flags),
+            rows.hashed(item(of: content), content.itemClass, flags), value: content.value)
     }
 
     /// The content of a record that this keychain has written, or checked.
@@ -299,24 +297,15 @@ extension SyncUpdate {
         try translating(operation) { () throws(SystemError) in try content.itemContent }
     }
 
-    private func forget(_ entry: ReplacedValues.Entry) throws(KeychainFailure) {
-        try delete(EntryKind.replaced, ReplicaEntry.id(ofReplaced: entry.dot))
-        replaced.remove(entry)
-    }
-
-    func forgetExpired() throws(KeychainFailure) {
-        for old in replaced.expired(at: milliseconds) { try forget(old) }
-    }
-
     // MARK: Choices of the user
 
-    /// Writes the value of a version into its item, as a local call would; this covers all
-    /// conflicts of the item. A replaced value stays among the replaced ones.
+    /// Writes the value of a conflict into its item, as a local call would; this covers all
+    /// conflicts of the item.
     ///
-    /// - Throws: ``KeychainFailure/Code/itemNotFound`` if there is no such version, or its scope is
-    ///   closed.
-    package func take(_ version: KeptVersion.ID) throws(KeychainFailure) {
-        guard let content = try reader.content(of: version) else { throw missing }
+    /// - Throws: ``KeychainFailure/Code/itemNotFound`` if there is no such conflict, or its scope
+    ///   is closed.
+    package func take(_ conflict: Conflict.ID) throws(KeychainFailure) {
+        guard let content = try reader.content(of: conflict) else { throw missing }
         var item = try item(of: content)
         item.attributes[.modificationDate] = .date(rows.now.date(after: item.modificationDate))
         let indexed = rows.hashed(item, content.itemClass, .synchronizable)
@@ -335,23 +324,18 @@ extension SyncUpdate {
         _ = try collect()
     }
 
-    /// Deletes a version. A conflict is deleted on all devices.
-    package func drop(_ version: KeptVersion.ID) throws(KeychainFailure) {
-        switch version {
-        case .replaced(let dot):
-            guard let entry = replaced.entry(dot) else { throw missing }
-            try forget(entry)
-        case .conflict(let scope, let dot):
-            guard replica?[scope].live[dot] != nil else { throw missing }
-            let changes = replica?.drop(dot, in: scope) ?? []
-            try apply(changes, bringing: [:])
-        }
+    /// Deletes a conflict, on all devices.
+    package func drop(_ conflict: Conflict.ID) throws(KeychainFailure) {
+        let (scope, dot) = (conflict.scope, conflict.dot)
+        guard replica?[scope].live[dot] != nil else { throw missing }
+        let changes = replica?.drop(dot, in: scope) ?? []
+        try apply(changes, bringing: [:])
     }
 
     private var missing: KeychainFailure {
         KeychainFailure(
             .itemNotFound, during: operation,
-            message: "there is no such version, or it is locked")
+            message: "there is no such conflict, or it is locked")
     }
 }
 
@@ -379,66 +363,34 @@ extension RecordContent {
 // MARK: - Reading
 
 extension RecordReader {
-    /// The content of a version; nil if its scope is closed, or if it is damaged or gone.
-    func content(of version: KeptVersion.ID) throws(KeychainFailure) -> RecordContent? {
-        switch version {
-        case .conflict(let scope, let dot):
-            guard let record = try record(dot, in: scope) else { return nil }
-            return try? RecordContent(parsing: record.content, in: scope)
-        case .replaced(let dot):
-            guard let entry = try entry(EntryKind.replaced, ReplicaEntry.id(ofReplaced: dot)),
-                let secret = try? keys.openSecret(entry),
-                let content = try? secret.splitSalt().content
-            else { return nil }
-            return try? RecordContent(unchecked: content)
-        }
+    /// The content of a conflict; nil if its scope is closed, or if it is damaged or gone.
+    func content(of conflict: Conflict.ID) throws(KeychainFailure) -> RecordContent? {
+        guard let record = try record(conflict.dot, in: conflict.scope) else { return nil }
+        return try? RecordContent(parsing: record.content, in: conflict.scope)
     }
 }
 
 extension SyncView {
     /// The conflicts, by item. Equal values of two devices are not a conflict.
-    package func conflicts() throws(KeychainFailure) -> [KeptVersion] {
+    package func conflicts() throws(KeychainFailure) -> [Conflict] {
         guard let replica = try replica else { return [] }
         let shownItems = replica.shownItems
-        var found: [KeptVersion] = []
+        var found: [Conflict] = []
         for key in replica.itemsWithSeveralRecords {
             let others = replica.conflicts(of: key)
             guard !others.isEmpty, let shown = shownItems[key], case .dot(let dot) = shown.source
             else { continue }
-            let present = try content(of: .conflict(shown.scope, dot))
+            let present = try content(of: Conflict.ID(scope: shown.scope, dot: dot))
             for (scope, dot) in others {
-                let id = KeptVersion.ID.conflict(scope, dot)
+                let id = Conflict.ID(scope: scope, dot: dot)
                 let content = try content(of: id)
                 if let content, present?.isSameItem(as: content) == true { continue }
                 found.append(
-                    KeptVersion(
-                        id: id, key: key, author: dot.log.high,
-                        time: replica[scope].live[dot]?.time ?? 0, takenAway: nil,
+                    Conflict(
+                        id: id, author: dot.log.high, time: replica[scope].live[dot]?.time ?? 0,
                         content: content))
             }
         }
         return found
-    }
-
-    /// The replaced values, by item and by the time of their removal.
-    package func replaced() throws(KeychainFailure) -> [KeptVersion] {
-        var all: [ReplacedValues.Entry] = []
-        try translating(reader.operation) { () throws(SystemError) in
-            try reader.tables.forEachEntry(EntryKind.replaced...EntryKind.replaced) {
-                (entry) throws(SystemError) in
-                all.append(try reader.keys.replaced(entry))
-                return true
-            }
-        }
-        all.sort { ($0.key, $0.milliseconds) < ($1.key, $1.milliseconds) }
-        var versions: [KeptVersion] = []
-        for entry in all {
-            let id = KeptVersion.ID.replaced(entry.dot)
-            versions.append(
-                KeptVersion(
-                    id: id, key: entry.key, author: entry.dot.log.high, time: entry.time,
-                    takenAway: entry.milliseconds, content: try content(of: id)))
-        }
-        return versions
     }
 }

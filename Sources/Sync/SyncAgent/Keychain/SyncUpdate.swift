@@ -24,7 +24,6 @@ package final class SyncUpdate {
     package internal(set) var unsendable: [UnsendableItem] = []
 
     let rows: RowTransaction
-    package internal(set) var replaced: ReplacedValues
     /// The change number up to which local changes were collected.
     private(set) var mark: Int64
     /// The tags of records whose bytes follow from rows.
@@ -42,7 +41,7 @@ package final class SyncUpdate {
         (stamp, mark) = (kept.stamp, kept.mark)
         // With a second owner, each change would copy the whole replica.
         replica = kept.replica.take()
-        (outgoing, formerOutgoing, replaced) = (kept.outgoing, kept.outgoing, kept.replaced)
+        (outgoing, formerOutgoing) = (kept.outgoing, kept.outgoing)
     }
 
     /// Lends the sync secret of a scope.
@@ -152,7 +151,7 @@ package final class SyncUpdate {
             let numbers = try tables.items(after: number, count: Self.numberCount)
             for number in numbers {
                 let key = SyncItemID(number)
-                guard !replica.knows(key), replaced.entries[key] == nil,
+                guard !replica.knows(key),
                     try tables.entry(EntryKind.aside, ReplicaEntry.id(of: key)) == nil
                 else { continue }
                 try tables.deleteItem(number)
@@ -177,8 +176,7 @@ package final class SyncUpdate {
             try translating(tables.write(mark: mark, stamp: stamp), during: operation)
         }
         return KeptReplica(
-            stamp: stamp, mark: mark, replica: replica.take(), outgoing: outgoing,
-            replaced: replaced)
+            stamp: stamp, mark: mark, replica: replica.take(), outgoing: outgoing)
     }
 
     // MARK: Circle
@@ -187,7 +185,7 @@ package final class SyncUpdate {
     ///
     /// - Parameter sendsItems: Whether the keychain's existing items become pending with the next
     ///   update, as for the founder of a circle. If not, items of other devices replace them, and
-    ///   their values are kept as replaced ones; ``sendUnsent()`` then sends the rest.
+    ///   their values become former ones; ``sendUnsent()`` then sends the rest.
     package func begin(_ replica: Replica, sendsItems: Bool) throws(KeychainFailure) {
         precondition(self.replica == nil, "the keychain has a replica")
         self.replica = replica
@@ -228,7 +226,7 @@ package final class SyncUpdate {
         hasWritten = true
     }
 
-    /// Deletes everything of sync, except replaced values. Items stay.
+    /// Deletes everything of sync. Items and former values stay.
     package func end() throws(KeychainFailure) {
         try deleteMessages()
         for kind in EntryKind.ofCircle { try deleteAll(kind) }

@@ -42,8 +42,7 @@ package final class SyncedKeychain {
         }
     }
 
-    /// Deletes all data of sync, even if it is damaged: ``SyncUpdate/end()``. If the tables are
-    /// damaged, this deletes replaced values, too.
+    /// Deletes all data of sync, even if it is damaged: ``SyncUpdate/end()``.
     ///
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `locked` before the
     ///   first unlock, `timedOut`, `diskFull`.
@@ -133,23 +132,22 @@ package final class SyncedKeychain {
     private func run<R>(
         _ rows: RowTransaction, _ body: (SyncUpdate) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> Written<R> {
-        let (update, isFresh) = try begin(rows)
+        let update = try begin(rows)
         guard try update.collect() else { return (nil, try update.finish()) }
-        if isFresh { try update.forgetExpired() }
         let result = try body(update)
         return (result, try update.finish())
     }
 
     private func begin(
         _ rows: RowTransaction
-    ) throws(KeychainFailure) -> (SyncUpdate, isFresh: Bool) {
+    ) throws(KeychainFailure) -> SyncUpdate {
         let tables = rows.store.sync
         let stamp = try translating(tables.readMark(), during: rows.operation).stamp
         // Taken out and consumed: a second owner would make each change copy the whole replica.
         if let known = kept.take(), known.stamp == stamp {
-            return (SyncUpdate(rows, consume known), false)
+            return SyncUpdate(rows, consume known)
         }
-        return (SyncUpdate(rows, try KeptReplica(tables, rows.state, rows.operation)), true)
+        return SyncUpdate(rows, try KeptReplica(tables, rows.state, rows.operation))
     }
 
     /// - Returns: nil if the call has to go on in another transaction.
@@ -240,13 +238,11 @@ package final class SyncView {
         get throws(KeychainFailure) { try reader.facts(EntryKind.note, note.id) }
     }
 
-    /// Opens a version with its value.
+    /// Opens a conflict with its value.
     ///
     /// - Returns: nil if it is closed now, damaged, or gone.
-    package func content(
-        of version: KeptVersion.ID
-    ) throws(KeychainFailure) -> RecordContent? {
-        try reader.content(of: version)
+    package func content(of conflict: Conflict.ID) throws(KeychainFailure) -> RecordContent? {
+        try reader.content(of: conflict)
     }
 }
 
@@ -258,7 +254,6 @@ struct KeptReplica {
     /// nil in no circle.
     var replica: Replica?
     var outgoing: [KeyScope: [UInt8]]
-    var replaced = ReplacedValues()
 }
 
 /// The kinds of entries: docs/FORMAT.md §12.2. Those up to 7 are ``ReplicaEntry/Kind``.
@@ -267,18 +262,16 @@ enum EntryKind {
     static let ofReplica: ClosedRange<UInt8> = 1...7
     /// A copy that was set aside, by the item's number.
     static let aside: UInt8 = 8
-    /// A replaced value, by its dot.
-    static let replaced: UInt8 = 9
     /// The unconfirmed message of a scope.
-    static let outgoing: UInt8 = 10
+    static let outgoing: UInt8 = 9
     /// The message that is being joined in a scope.
-    static let incoming: UInt8 = 11
+    static let incoming: UInt8 = 10
     /// A part of the base that is being joined, by scope and index.
-    static let incomingPart: UInt8 = 12
+    static let incomingPart: UInt8 = 11
     /// A note, by its name.
     static let note = SyncTables.noteKind
 
-    /// Everything that a circle needs, except notes and replaced values.
+    /// Everything that a circle needs, except notes.
     static let ofCircle: [UInt8] = Array(ofReplica) + [aside, outgoing, incoming, incomingPart]
 }
 
@@ -322,19 +315,12 @@ extension KeptReplica {
         do { replica = try restoration.finish(owesJoin: owesJoin) } catch {
             throw .row(.damagedContent)
         }
-        try tables.forEachEntry(EntryKind.replaced...EntryKind.replaced) {
-            (entry) throws(SystemError) in
-            replaced.insert(try keys.replaced(entry))
-            return true
-        }
     }
 
-    /// Reads only the mark, for a keychain whose tables are about to be emptied. Deletes all
-    /// replaced values, because it is not known which entry is damaged.
+    /// Reads only the mark, for a keychain whose tables are about to be emptied.
     init(emptying tables: SyncTables) throws(SystemError) {
         (mark, stamp) = try tables.readMark()
         outgoing = [:]
-        try tables.deleteAll(EntryKind.replaced)
     }
 
     static var damage: KeychainFailure {
@@ -343,20 +329,6 @@ extension KeptReplica {
             message: "what the keychain knows of its circle is damaged; the items are not",
             hint: "run `valet sync leave --here`, and join the circle again")
     }
-}
-
-extension RowKeys {
-    /// The replaced value of an entry.
-    func replaced(_ entry: SealedSyncEntry) throws(SystemError) -> ReplacedValues.Entry {
-        try ReplacedValues.Entry(
-            SyncItemID(entry.head.item), parsing: try openFacts(entry),
-            malformed: SystemError.row(.damagedContent))
-    }
-}
-
-extension ReplicaEntry {
-    /// The id of a replaced value's entry.
-    static func id(ofReplaced dot: Dot) -> [UInt8] { id(of: dot, in: .whileUnlocked) }
 }
 
 /// Runs `body` on bytes that this keychain has written, so malformed bytes count as damage.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The verbs about values that are not shown: conflicts, and values that other devices replaced.
-// docs/SYNC.md §4.
+// The verbs about conflicts, values that are not shown: docs/SYNC.md §4.
 
 internal import ValetCLI
 internal import ValetKeychainModel
@@ -10,10 +9,10 @@ internal import ValetSync
 internal import ValetSyncAgent
 
 extension SyncCall {
-    func listValues() throws(CLIError) {
+    func listConflicts() throws(CLIError) {
         let known = try known()
         var rows: [JSON] = []
-        for version in try syncing(versions()) {
+        for version in try syncing(conflicts()) {
             guard let content = version.content else { continue }
             let name = ItemName(content)
             let author = author(of: version, known)
@@ -35,23 +34,23 @@ extension SyncCall {
         if values.has(ItemOptions.json) { try console.write(.array(rows)) }
     }
 
-    private func versions() throws(KeychainFailure) -> [KeptVersion] {
-        try keychain.read("list kept values") { (view) throws(KeychainFailure) in
-            try kept == .conflicts ? view.conflicts() : view.replaced()
+    private func conflicts() throws(KeychainFailure) -> [Conflict] {
+        try keychain.read("list conflicts") { (view) throws(KeychainFailure) in
+            try view.conflicts()
         } ?? []
     }
 
-    private func author(of version: KeptVersion, _ known: Known) -> String? {
+    private func author(of version: Conflict, _ known: Known) -> String? {
         let devices = Set(known.notes.names.keys).union(known.roster.accepted.members.keys)
         return devices.first { $0.high == version.author }.map {
             known.notes.names[$0] ?? $0.text
         }
     }
 
-    private func chosenValue() throws(CLIError) -> KeptVersion {
+    private func chosenValue() throws(CLIError) -> Conflict {
         let word = (values[SyncHelp.value] ?? "").lowercased()
-        let found = try syncing(versions()).filter { $0.text.hasPrefix(word) }
-        let hint = "'valet sync \(kept.rawValue) list' lists them"
+        let found = try syncing(conflicts()).filter { $0.text.hasPrefix(word) }
+        let hint = "'valet sync conflicts list' lists them"
         guard let version = found.first, !word.isEmpty else {
             throw CLIError(.notFound, "there is no value \(quoted(word))", hint: hint)
         }
@@ -61,12 +60,12 @@ extension SyncCall {
         return version
     }
 
-    func showValue() throws(CLIError) {
+    func showConflict() throws(CLIError) {
         _ = try requireCircle()
         try requireUnlocked()
         let version = try chosenValue()
         let content = try syncing(
-            keychain.read("read a kept value") { (view) throws(KeychainFailure) in
+            keychain.read("read a conflict") { (view) throws(KeychainFailure) in
                 try view.content(of: version.id)
             })
         switch content??.kind {
@@ -81,7 +80,7 @@ extension SyncCall {
         }
     }
 
-    func takeValue() throws(CLIError) {
+    func takeConflict() throws(CLIError) {
         _ = try requireCircle()
         try requireUnlocked()
         let version = try chosenValue()
@@ -96,12 +95,12 @@ extension SyncCall {
     func dropConflicts() throws(CLIError) {
         let known = try known()
         try requireUnlocked()
-        let dropped: [KeptVersion]
+        let dropped: [Conflict]
         if let word = values[SyncHelp.from] {
             let devices = Set(known.notes.names.keys)
                 .union(known.roster.accepted.members.keys)
             let device = try device(word, among: devices.sorted(), known.notes.names)
-            dropped = try syncing(versions()).filter { $0.author == device.high }
+            dropped = try syncing(conflicts()).filter { $0.author == device.high }
         } else {
             dropped = [try chosenValue()]
         }
@@ -120,18 +119,13 @@ extension SyncCall {
     }
 }
 
-extension KeptVersion {
+extension Conflict {
     /// What names the version on a command line: 16 hexadecimal digits.
     fileprivate var text: String {
-        let tag =
-            switch id {
-            case .conflict(_, let dot), .replaced(let dot): dot.tag
-            }
-        let digits = String(tag, radix: 16)
+        let digits = String(id.dot.tag, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// In milliseconds since 1970: when a replaced value was removed, or else when the version was
-    /// written. Below the milliseconds, `time` has 16 more bits.
-    fileprivate var milliseconds: UInt64 { takenAway ?? time >> 16 }
+    /// When it was written, in milliseconds since 1970. Below them, `time` has 16 more bits.
+    fileprivate var milliseconds: UInt64 { time >> 16 }
 }
