@@ -11,6 +11,9 @@ extension Connection {
     package enum Access: Hashable, Sendable {
         /// Reading and writing an existing database.
         case readWrite
+        /// The same, also of pages whose checksums do not fit. What this connection writes gets
+        /// checksums that fit, so it may only replace the contents as a whole.
+        case repair
         /// Reading an existing database, also on a read-only file system.
         case readOnly
         /// Creating a database, which must not exist, and then reading and writing it.
@@ -80,7 +83,10 @@ extension Connection {
     ) throws(SystemError) {
         do throws(SystemError) {
             try configure()
-            if access == .create { try useWriteAheadLog() }
+            if access == .create {
+                try reserveChecksums()
+                try useWriteAheadLog()
+            }
         } catch {
             try checkPlace(of: name, in: directory, as: file)
             try checkLog()
@@ -137,7 +143,7 @@ extension Connection {
         try self.init(
             opening: isImmutable ? Self.immutableLocation(path) : path,
             flags: Self.flags(for: access) | (isImmutable ? SQLITE_OPEN_URI : 0),
-            deadline: deadline)
+            deadline: deadline, acceptsDamage: access == .repair)
         // If the file cannot be written, SQLite silently opens it for reading.
         if access != .readOnly, unsafe sqlite3_db_readonly(database, "main") != 0 {
             throw SystemError(.readOnly, during: "open the database", path: path)
@@ -212,6 +218,15 @@ extension Connection {
         return try directory.isBlank(name + "-wal", byteCount: Self.reservedLogByteCount)
     }
 
+    /// Leaves room for a checksum in each page of a database that has none yet.
+    func reserveChecksums() throws(SystemError) {
+        let database = unsafe try openDatabase("create the database")
+        var byteCount = Int32(PageChecksum.reservedByteCount)
+        try check(
+            unsafe sqlite3_file_control(database, "main", SQLITE_FCNTL_RESERVE_BYTES, &byteCount),
+            "create the database")
+    }
+
     /// Makes the database use a write-ahead log, now and whenever it is opened.
     ///
     /// Creation does this. A file made by ``copy(to:in:)`` needs it once.
@@ -224,7 +239,7 @@ extension Connection {
 
     private static func flags(for access: Access) -> Int32 {
         switch access {
-        case .readWrite, .create: SQLITE_OPEN_READWRITE
+        case .readWrite, .repair, .create: SQLITE_OPEN_READWRITE
         case .readOnly: SQLITE_OPEN_READONLY
         }
     }

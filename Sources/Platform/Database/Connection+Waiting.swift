@@ -4,66 +4,6 @@ internal import Glibc
 internal import ValetCSQLite
 internal import ValetSystem
 
-/// A copy of SQLite's `unix` VFS for one connection. Only sleeping differs: it ends at the
-/// connection's deadline.
-///
-/// SQLite does not call the busy handler where it waits for a program that opens the log for the
-/// first time: it sleeps by itself, up to ten seconds (docs/decisions/0048-sleeping-in-sqlite.md).
-@safe struct ConnectionSystem: ~Copyable {
-    /// SQLite sees the `sqlite3_vfs`; the connection is stored behind it.
-    @unsafe private struct System {
-        var methods: sqlite3_vfs
-        var connection: Unmanaged<Connection>?
-    }
-
-    private let system: UnsafeMutablePointer<System>
-    private let registeredName: UnsafeMutablePointer<CChar>
-
-    /// - Returns: nil if SQLite has no `unix` VFS, or there is no memory.
-    init?() {
-        // By name: an application may have changed the default.
-        guard let unix = unsafe sqlite3_vfs_find("unix") else { return nil }
-        let place = UnsafeMutablePointer<System>.allocate(capacity: 1)
-        // The address makes the name unique.
-        guard let name = unsafe strdup("valet-\(UInt(bitPattern: place))") else {
-            unsafe place.deallocate()
-            return nil
-        }
-        var methods = unsafe unix.pointee
-        unsafe methods.pNext = nil
-        unsafe methods.zName = UnsafePointer(name)
-        unsafe methods.xSleep = { system, microseconds in
-            guard let system = unsafe system else { return 0 }
-            let whole = unsafe UnsafeRawPointer(system).assumingMemoryBound(to: System.self)
-            unsafe whole.pointee.connection?.takeUnretainedValue()
-                .pause(atMost: Int64(microseconds) * 1000)
-            return microseconds
-        }
-        unsafe place.initialize(to: System(methods: methods, connection: nil))
-        unsafe system = place
-        unsafe registeredName = name
-    }
-
-    /// Registers the VFS under its name until this is dropped.
-    func register(for connection: Connection) -> Int32 {
-        unsafe system.pointee.connection = .passUnretained(connection)
-        return unsafe sqlite3_vfs_register(methods, 0)
-    }
-
-    /// The name to open the database with.
-    var name: UnsafePointer<CChar> { unsafe UnsafePointer(registeredName) }
-
-    private var methods: UnsafeMutablePointer<sqlite3_vfs> {
-        unsafe UnsafeMutableRawPointer(system).assumingMemoryBound(to: sqlite3_vfs.self)
-    }
-
-    deinit {
-        unsafe sqlite3_vfs_unregister(methods)
-        unsafe system.deallocate()
-        unsafe free(registeredName)
-    }
-}
-
 /// Why a connection cannot lock, if the reason is not another holder of the lock.
 struct LockTrouble {
     /// Errors of locking that SQLite reports as *busy*.

@@ -29,9 +29,6 @@ package import ValetSystem
     /// The number of statements that run; the connection cannot be closed before they end.
     @exclusivity(unchecked) var activeRunCount = 0
 
-    /// Whether a statement has found the database damaged.
-    private(set) var hasMetDamage = false
-
     var transactionStatements = TransactionStatements()
     var lockTrouble = LockTrouble()
     /// The log and its index that were beside the database after the first read.
@@ -53,13 +50,16 @@ package import ValetSystem
     /// How many rows this connection has added, changed or deleted, in all its transactions.
     package var changedRowCount: Int64 { unsafe sqlite3_total_changes64(database) }
 
-    init(opening path: String, flags: Int32, deadline: Deadline) throws(SystemError) {
+    /// - Parameter acceptsDamage: Whether to read pages whose checksums do not fit.
+    init(
+        opening path: String, flags: Int32, deadline: Deadline, acceptsDamage: Bool = false
+    ) throws(SystemError) {
         guard sqlite3_threadsafe() != 0, sqlite3_libversion_number() >= 3_037_000 else {
             throw SystemError(
                 .misuse, during: "open the database", path: path,
                 hint: "install SQLite 3.37 or newer, built with SQLITE_THREADSAFE")
         }
-        guard let system = ConnectionSystem() else {
+        guard let system = ConnectionSystem(acceptsDamage: acceptsDamage) else {
             throw SystemError(.outOfMemory, during: "open the database", path: path)
         }
         self.path = path
@@ -127,7 +127,6 @@ extension Connection {
     @inline(never)
     func failure(_ code: Int32, _ operation: String) -> SystemError {
         guard let database = unsafe database else { return closedError(operation) }
-        if code & 0xff == SQLITE_CORRUPT { hasMetDamage = true }
         if unsafe hasLostFiles(code, database) { return ClosedDescriptors.found(at: path) }
         if lockError != 0, [SQLITE_BUSY, SQLITE_PROTOCOL].contains(code & 0xff) {
             return SystemError(
@@ -148,7 +147,6 @@ extension Connection {
             hint = unsafe String(cString: sqlite3_errmsg(database))
             // SQLite has no code of its own for a header with another format of the schema.
             if hint == "unsupported file format" {
-                hasMetDamage = true
                 return SystemError(
                     .corrupt, during: operation, path: path, cause: (code, nil))
             }
@@ -162,16 +160,6 @@ extension Connection {
         guard [SQLITE_IOERR, SQLITE_BUSY, SQLITE_PROTOCOL, SQLITE_CANTOPEN].contains(code & 0xff)
         else { return false }
         return unsafe lockError == EBADF || valet_sqlite3_has_files(database) == 0
-    }
-
-    /// Drops the cached pages that no statement uses.
-    ///
-    /// SQLite checks a page when it loads it, and caches a page that failed the check. The next
-    /// statement would use it unchecked, and could acknowledge a write that no reader finds.
-    @inline(never)
-    func forgetPages() {
-        guard let database = unsafe database, unsafe activeRunCount == 0 else { return }
-        _ = unsafe sqlite3_db_release_memory(database)
     }
 
     /// SQLite never clears the system's error number, so it is valid only with these codes.

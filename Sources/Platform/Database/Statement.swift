@@ -35,7 +35,6 @@ package import ValetSystem
     ///   closed; at the first use, errors of compiling.
     package func start() throws(SystemError) -> Run {
         guard connection.isOpen, unsafe !isRunning else { throw wrongUse() }
-        if connection.hasMetDamage { connection.forgetPages() }
         let handle = unsafe try preparedHandle()
         unsafe isRunning = true
         unsafe connection.activeRunCount += 1

@@ -9,9 +9,11 @@ import sqlite3
 from support import CRASH_TEST, expect, scenario
 
 KEYS = tuple(f"key{index}" for index in range(12))
-# Errors that a call on a damaged keychain may return: "itemNotFound" only if `doctor` finds damage.
+# Errors that a call on a damaged keychain may return.
 ANSWERS = {"damaged", "keychainDamaged", "incomplete", "newerFormat", "keyUnavailable",
-           "inputOutput", "itemNotFound"}
+           "inputOutput"}
+# Also, if `doctor` finds damage, for somebody who makes checksums fit.
+FORGED = ANSWERS | {"itemNotFound"}
 # Columns without authentication: a new stamp only makes readers read again, and the others order
 # changes.
 UNPROTECTED = {"stamp", "change_number", "logical_time"}
@@ -35,7 +37,7 @@ def restore(world):
     shutil.copytree(world.home + "-whole", world.home)
 
 
-def examine(world, what):
+def examine(world, what, answers=ANSWERS):
     """Reads every item: each is right or refused. Returns whether all were right."""
     agent = world.agent()
     is_whole = True
@@ -46,7 +48,7 @@ def examine(world, what):
             continue
         expect(not answer.startswith("ok"), f"{what}: wrong bytes for {key}: {answer}")
         code = answer.split()[1]
-        expect(code in ANSWERS, f"{what}: get: {answer}")
+        expect(code in answers, f"{what}: get: {answer}")
         is_whole = False
         if code == "itemNotFound":
             missing.append(key)
@@ -65,11 +67,12 @@ def examine(world, what):
     return is_whole, outcome
 
 
-def command_copes(world, what):
+def command_copes(world, what, answers=ANSWERS):
+    codes = (0, 1, 44, 65) if answers is FORGED else (0, 1, 65)
     for verb in (["get", "one"], ["list"], ["status"], ["contains", "two"],
                  ["remove", "one", "--yes"], ["set", "one"]):
         outcome = world.run(*verb, input=b"value of one")
-        expect(outcome.code in (0, 1, 44, 65), f"{what}: {verb}: {outcome}")
+        expect(outcome.code in codes, f"{what}: {verb}: {outcome}")
         is_answer = outcome.code == 0 or (verb[0] == "contains" and outcome.code == 44)
         expect(is_answer or outcome.err.startswith("valet: error: "), what, verb, outcome)
         if verb == ["get", "one"] and outcome.code == 0:
@@ -133,7 +136,9 @@ def flip(path, offset, mask):
 
 @scenario
 def changed_cell(world):
-    """valet doctor finds a changed cell that SQLite takes for valid."""
+    """valet doctor finds a changed cell that SQLite takes for valid.
+
+    The checksum of its page fits."""
     prepare(world)
     for name, columns in cells(world.path("keychain.db")):
         for column in columns:
@@ -146,12 +151,12 @@ def changed_cell(world):
                 f"WHEN 'integer' THEN {column} + 1 "
                 f"WHEN 'blob' THEN zeroblob(length({column})) ELSE x'01' END "
                 f"WHERE {key} = (SELECT max({key}) FROM {name})")
-            _, outcome = examine(world, what)
+            _, outcome = examine(world, what, FORGED)
             expect(outcome.code != 0, f"{what}: doctor sees nothing")
-            command_copes(world, what)
+            command_copes(world, what, FORGED)
     restore(world)
     world.doctored("DELETE FROM attribute WHERE hash = (SELECT min(hash) FROM attribute)")
-    _, outcome = examine(world, "a search entry deleted")
+    _, outcome = examine(world, "a search entry deleted", FORGED)
     expect(outcome.code == 65, "a search entry deleted: doctor sees nothing")
 
 

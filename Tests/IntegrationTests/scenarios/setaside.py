@@ -12,9 +12,8 @@ def secret(world, number, new=None):
     world.settle()
     connection = sqlite3.connect(world.path("keychain.db"), isolation_level=None)
     old = connection.execute("SELECT secret FROM item WHERE number = ?", (number,)).fetchone()[0]
-    connection.execute(
-        "UPDATE item SET secret = ? WHERE number = ?", (new or b"\0" * len(old), number))
     connection.close()
+    world.doctored("UPDATE item SET secret = ? WHERE number = ?", new or b"\0" * len(old), number)
     return old
 
 

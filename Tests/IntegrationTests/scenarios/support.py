@@ -14,6 +14,8 @@ import subprocess
 import tempfile
 import time
 
+import pages
+
 COMMAND = os.environ.get("VALET_TEST_COMMAND", "")
 AGENT = os.environ.get("VALET_TEST_AGENT", "")
 # The words by which the command finds the agent's items.
@@ -264,12 +266,15 @@ class World:
         return {name for name in found - {"keychain.db-wal", "keychain.db-shm"}
                 if not name.startswith("device/sharing.")}
 
-    def doctored(self, statement):
-        """Changes the database of a keychain that no process uses."""
+    def doctored(self, statement, *parameters):
+        """Changes the database of a keychain that no process uses, as somebody could who knows
+        its format: the changed pages get checksums that fit."""
         connection = sqlite3.connect(self.path("keychain.db"), isolation_level=None)
         connection.execute("PRAGMA ignore_check_constraints = ON")
-        connection.execute(statement)
+        connection.execute(statement, parameters)
         connection.close()
+        self.settle()
+        pages.sum_anew(self.path("keychain.db"))
 
 
 class Agent:

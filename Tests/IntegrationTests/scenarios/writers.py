@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Concurrent writers: spec/keys-and-states.md §8, case 2."""
 
-import fcntl
 import glob
 import os
 import re
@@ -12,8 +11,6 @@ import time
 
 import keybags
 from support import COMMAND, CRASH_TEST, EVERY_USER, Failure, expect, need, scenario
-
-F_OFD_SETLKW = 38
 
 
 @scenario(users=EVERY_USER, script=CRASH_TEST)
@@ -210,21 +207,16 @@ def newer_program(world):
 
 def demand(world, min_reader=1, min_writer=1):
     """Changes the settings as a later version could; returns the number of rows at that time."""
-    lock = os.open(world.path("keychain.lock"), os.O_RDWR)
-    fcntl.fcntl(lock, F_OFD_SETLKW, struct.pack("hhxxxxqqixxxx", fcntl.F_WRLCK, 0, 0, 0, 0))
     connection = sqlite3.connect(world.path("keychain.db"), isolation_level=None)
-    connection.execute("BEGIN IMMEDIATE")
     (data,), = connection.execute("SELECT bytes FROM keybag").fetchall()
+    connection.close()
     bag, body = keybags.Keybag(data), data[:-32]
     root = bag.keys(keybags.device_secret(world.path("device/device.key")))["root"]
     settings = struct.pack(">IIIQ", 1, min_reader, min_writer, 0) + bag.chain
     settings += struct.pack(">Q", bag.epoch)
-    connection.execute("UPDATE keychain SET stamp = ?, min_reader = ?, min_writer = ?",
-                       (time.monotonic_ns(), min_reader, min_writer))
-    connection.execute(
-        "UPDATE keybag SET bytes = ?", (body + keybags.h(root, b"keybag-mac", body, settings),))
-    (count,), = connection.execute("SELECT count(*) FROM item").fetchall()
-    connection.execute("COMMIT")
-    connection.close()
-    os.close(lock)
-    return count
+    data = body + keybags.h(root, b"keybag-mac", body, settings)
+    agent = world.agent()
+    count = agent.do(
+        f"demand {world.home} {time.monotonic_ns()} {min_reader} {min_writer} {data.hex()}")
+    agent.end()
+    return int(count)

@@ -179,39 +179,6 @@ import ValetSystem
         #expect(try keychain.value(named: "a1") == "v1")
     }
 
-    @Test func `A keychain with a wrong search entry does not overwrite the item it leads to`()
-        throws
-    {
-        // The entry of one item gets the number of another.
-        let (one, two) = (try keychain.item(.exact("a1")), try keychain.item(.exact("a2")))
-        let (first, second) = (try #require(one), try #require(two))
-        try exchange(first, second)
-        for account in ["a1", "a2"] {
-            #expect(failure { try keychain.set(.generic(account), "x") } == .keychainDamaged)
-            #expect(failure { _ = try keychain.value(named: account) } == .damaged)
-            #expect(failure { _ = try keychain.value(.exact(account)) } == .damaged)
-        }
-        _ = try keychain.store.keychain.repairIndexes()
-        try checkAllIsWell()
-        #expect(try keychain.store.keychain.status().quarantinedRowCount == 0)
-    }
-
-    @Test func `A repair makes the older of two rows of one item a former value`() throws {
-        // The index forgets an item, which is then stored again.
-        try hide("a1")
-        try keychain.set(.generic("a1"), "newer")
-        #expect(try keychain.value(named: "a1") == "newer")
-        let repair = try keychain.store.keychain.repairIndexes()
-        #expect(repair.supersededCount == 1)
-        #expect(repair.rowCount == Self.rowCount)
-        #expect(try keychain.value(named: "a1") == "newer")
-        let older = try #require(
-            try keychain.store.formerItems(.exact("a1"), for: keychain.caller).first)
-        #expect(
-            try keychain.store.formerValue(older)?.isEqual(to: .text("v1")) == true)
-        #expect(keychain.damage() == [])
-    }
-
     @Test(arguments: [0, 1, 3, 4, 5, 8, 9, 11])
     func `A repair is refused if rows themselves are lost`(_ offset: Int) throws {
         keychain.reopen()
@@ -250,8 +217,8 @@ import ValetSystem
         // the account and of the number (SQLite, Database File Format, section 2.1). The account
         // becomes a byte shorter, and the number, which comes last, one that no row has.
         let hashCount = row.header.accountHash.bytes.count
-        try changeEntry(of: row, 0, 0x80)
-        try changeEntry(of: row, -hashCount - 3, UInt8(12 + 2 * (hashCount - 1)))
+        try changeEntry(
+            of: row, [0: 0x80, -hashCount - 3: UInt8(12 + 2 * (hashCount - 1))])
         _ = try keychain.store.keychain.repairIndexes()
         try checkAllIsWell()
     }
@@ -306,9 +273,9 @@ import ValetSystem
 }
 
 extension `A keychain with a damaged index` {
-    /// Changes the entry that leads to an item by its name: bytes from the first one behind the
-    /// primary key, counted from the key's end.
-    private func changeEntry(of row: SealedRow, _ offset: Int, _ byte: UInt8) throws {
+    /// Changes the entry that leads to an item by its name: bytes by their place behind the primary
+    /// key.
+    private func changeEntry(of row: SealedRow, _ changes: [Int: UInt8]) throws {
         keychain.reopen()
         let bytes = try contents()
         let key = Data(row.header.accountHash.bytes)
@@ -316,24 +283,9 @@ extension `A keychain with a damaged index` {
         for page in try pages(of: "item_by_place") {
             let range = Int(page - 1) * 4096..<Int(page) * 4096
             guard let found = bytes.range(of: key, in: range) else { continue }
-            try write(byte, at: found.upperBound + offset)
+            for (offset, byte) in changes { try write(byte, at: found.upperBound + offset) }
             count += 1
         }
         #expect(count == 1)
-    }
-
-    /// Has the index forget an item: the last byte of its key is another one.
-    private func hide(_ account: String) throws {
-        let item = try #require(try keychain.item(.exact(account)))
-        let row = try keychain.row(item)
-        let last = try #require(row.header.accountHash.bytes.last)
-        try changeEntry(of: row, -1, last ^ 1)
-    }
-
-    /// Has the entry of each of two items lead to the other one. Numbers from 2 to 127 are a byte.
-    private func exchange(_ one: StoredItem, _ two: StoredItem) throws {
-        let rows = (try keychain.row(one), try keychain.row(two))
-        try changeEntry(of: rows.0, 0, UInt8(two.number))
-        try changeEntry(of: rows.1, 0, UInt8(one.number))
     }
 }

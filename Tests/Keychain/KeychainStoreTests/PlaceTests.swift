@@ -185,38 +185,6 @@ import ValetSealing
         #expect(keychain.damage() == [])
     }
 
-    @Test func `Places that an index had forgotten become one again`() throws {
-        let row = try #require(try keychain.rows().first)
-        keychain.reopen()
-        try flip(Data(row.serviceHash.bytes), in: "place_by_hash")
-        try keychain.set(.generic("a", service: "one"), "newer")
-        try keychain.set(.generic("c", service: "one"), "c of one")
-        #expect(try keychain.number("SELECT count(*) FROM place NOT INDEXED") == 3)
-        let repair = try keychain.store.keychain.repairIndexes()
-        #expect(repair.rowCount == 5 && repair.supersededCount == 1)
-        #expect(try keychain.number("SELECT count(*) FROM place NOT INDEXED") == 2)
-        #expect(Set(texts("one")) == ["newer", "b of one", "c of one"])
-        #expect(keychain.damage() == [])
-    }
-
-    /// Nothing but the place has what the names of a row are bound to.
-    @Test func `A place stays while it has a row that a damaged index hides`() throws {
-        var hidden = Data()
-        for row in try keychain.rows() where row.placeID == 2 {
-            let hash = Data(row.header.accountHash.bytes)
-            if hidden.lexicographicallyPrecedes(hash) { hidden = hash }
-        }
-        keychain.reopen()
-        try flip(Data([2]) + hidden, in: "item_by_place", at: 0, mask: 0x40)
-        for account in ["a", "b"] {
-            _ = try? keychain.delete(.exact(account, service: "two"))
-        }
-        #expect(try keychain.number("SELECT count(*) FROM item NOT INDEXED") == 3)
-        #expect(try keychain.store.keychain.repairIndexes().rowCount == 3)
-        #expect(texts("two").count == 1)
-        #expect(keychain.damage() == [])
-    }
-
     /// Changes the last byte of `bytes`, or another one, where they are in a table or an index.
     private func flip(
         _ bytes: Data, in name: String, at offset: Int? = nil, mask: UInt8 = 1

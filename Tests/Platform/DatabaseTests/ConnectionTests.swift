@@ -74,7 +74,7 @@ import ValetTestValues
     @Test func `Opening a file that is not a database reports it`() throws {
         try folder.write(.init(repeating: 65, count: 8192), to: "keychain.db")
         let error = #expect(throws: SystemError.self) { try directory.open() }
-        #expect(error?.code == .notADatabase)
+        #expect(error?.code == .corrupt)
     }
 
     @Test func `Opening a database finds damage in the first page`() throws {

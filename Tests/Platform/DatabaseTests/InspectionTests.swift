@@ -47,23 +47,6 @@ import ValetTestValues
         #expect(try !damaged.integrityProblems().isEmpty)
     }
 
-    @Test func `An inspection finds bytes in place of text in the schema`() throws {
-        try connection.checkpoint(.truncate)
-        try connection.close()
-        var bytes = try folder.read("keychain.db")
-        // The types of `table` and twice `t` in the header of their record.
-        let types: [UInt8] = [0x17, 0x0f, 0x0f]
-        let start = try #require(
-            bytes.indices.dropLast(3).first { Array(bytes[$0..<($0 + 3)]) == types })
-        bytes[start] ^= 1
-        try folder.write(bytes, to: "keychain.db")
-        let changed = try directory.open()
-        #expect(try changed.countRows() == 0)
-        #expect(
-            try changed.integrityProblems()
-                == ["entry of t in the schema: its type was changed"])
-    }
-
     @Test func `An inspection copies the database to a file of mode 0600`() throws {
         try connection.insert([1], [2])
         try connection.copy(to: "copy.db", in: directory)

@@ -58,6 +58,7 @@ import ValetSealing
         case "examine": return try holder?.examine() ?? "nothing held"
         case "release": holder = nil
         case "sharing": try Sharing.record(words)
+        case "demand": return try LaterVersion.demand(words)
         default: return try Self.result(of: verb, words)
         }
         return ""

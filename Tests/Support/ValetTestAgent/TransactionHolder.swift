@@ -48,3 +48,39 @@ final class TransactionHolder {
         _ = held.take()
     }
 }
+
+/// Changes the settings as a later version of the library could.
+enum LaterVersion {
+    /// Takes the folder, a new stamp, the versions that readers and writers need, and the keybag
+    /// that confirms them.
+    ///
+    /// - Returns: The number of rows at that time.
+    static func demand(_ words: [String]) throws -> String {
+        let numbers = words[1...3].compactMap { Int64($0) }
+        let keybag = stride(from: 0, to: words[4].count, by: 2).compactMap { place in
+            UInt8(words[4].dropFirst(place).prefix(2), radix: 16)
+        }
+        let directory = try PrivateDirectory.open(words[0], creating: false)
+        let held = try FileLock("keychain.lock", in: directory).acquire(before: .never)
+        let connection = try Connection(
+            to: "keychain.db", in: directory, for: .readWrite,
+            deadline: Deadline(after: .seconds(5)))
+        let transaction = try Transaction(on: connection)
+        let settings = try Statement(
+            "UPDATE keychain SET stamp = ?1, min_reader = ?2, min_writer = ?3", on: connection
+        ).start()
+        for (place, number) in numbers.enumerated() {
+            try settings.bind(number, at: Int32(place + 1))
+        }
+        try settings.finish()
+        let bag = try Statement("UPDATE keybag SET bytes = ?1", on: connection).start()
+        try bag.bind(keybag, at: 1)
+        try bag.finish()
+        let rows = try Statement("SELECT count(*) FROM item", on: connection).start()
+        let count = try rows.step() ? rows.int64(0) : 0
+        try rows.finish()
+        try transaction.commit()
+        _ = consume held
+        return String(count)
+    }
+}

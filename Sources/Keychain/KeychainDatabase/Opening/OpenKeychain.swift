@@ -38,8 +38,12 @@ package final class OpenKeychain: Sendable {
     /// The opened folder of the keychain.
     package var directory: PrivateDirectory { pool.directory }
 
+    /// The same keychain, opened apart from all other calls, so that its damaged pages can be read.
+    /// Close it after the repair.
+    package func forRepair() -> OpenKeychain { OpenKeychain(location, pool.forRepair()) }
+
     /// Closes the connections; no call may be under way.
-    func close() {
+    package func close() {
         kept.forgetAll()
         pool.close()
     }

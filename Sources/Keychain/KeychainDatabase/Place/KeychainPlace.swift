@@ -40,9 +40,9 @@ final class KeychainPlace: Sendable {
     }
 
     /// The path of the keychain's folder, as it was given.
-    private let path: String
+    let path: String
     private let directory: PrivateDirectory
-    private let database: FileIdentity
+    let database: FileIdentity
     /// The log and its index; nil before the first connection has read.
     private let log = Lock<LogFiles?>(nil)
     /// When the files were last seen in their place, on the monotonic clock.

@@ -28,6 +28,8 @@ package final class ConnectionPool: Sendable {
     /// The lock of writers.
     package let lock: FileLock
     let place: KeychainPlace
+    /// Whether damaged pages are read, too.
+    private let isForRepair: Bool
     let readers = Lock<[RowConnection]>([])
     let writer = Lock<RowWriter?>(nil)
     /// Whether the first connection has found the tables and the log to be sound.
@@ -42,11 +44,17 @@ package final class ConnectionPool: Sendable {
     /// The connections to the database that `identity` names, none of them open yet.
     package init(
         _ folder: String, _ directory: PrivateDirectory, _ identity: FileIdentity,
-        _ lock: FileLock
+        _ lock: FileLock, isForRepair: Bool = false
     ) {
         self.directory = directory
         self.lock = lock
         place = KeychainPlace(folder, directory, identity)
+        self.isForRepair = isForRepair
+    }
+
+    /// Other connections to the same database, which also read damaged pages.
+    func forRepair() -> ConnectionPool {
+        ConnectionPool(place.path, directory, place.database, lock, isForRepair: true)
     }
 
     deinit {
@@ -129,7 +137,8 @@ package final class ConnectionPool: Sendable {
         let connection = try translating(operation) { () throws(SystemError) in
             try Connection(
                 to: KeychainFile.database, in: directory,
-                for: directory.isReadOnly ? .readOnly : .readWrite, deadline: deadline)
+                for: directory.isReadOnly ? .readOnly : isForRepair ? .repair : .readWrite,
+                deadline: deadline)
         }
         if !isChecked.load(ordering: .relaxed) {
             try translating(Schema.check(connection), during: operation)
@@ -155,11 +164,12 @@ package final class ConnectionPool: Sendable {
         let isOpen = writer.withLock { $0 != nil } || readers.withLock { !$0.isEmpty }
         guard isOpen || place.files != nil else { return }
         guard (try? directory.checkHandle()) != nil, !ClosedDescriptors.wereFound else { return }
-        if (try? place.look()) != .inPlace { try? leave(.immediately) }
+        // A checkpoint by a repair would give damaged pages of the log checksums that fit.
+        if !isForRepair, (try? place.look()) != .inPlace { try? leave(.immediately) }
         let idle = readers.withLock { $0.take() }
         if let held = try? lock.acquire(before: .immediately) {
             let writer = writer.withLock { $0.take() }
-            if (try? place.look(underLock: true)) == .inPlace,
+            if !isForRepair, (try? place.look(underLock: true)) == .inPlace,
                 let last = writer?.connection ?? (hasLongLog ? idle.first?.connection : nil)
             {
                 last.deadline = .immediately

@@ -29,7 +29,9 @@ extension Keychain {
     ///   `itemNotFound` if there is no keychain, `diskFull`, `readOnly`, `timedOut`.
     package func repairIndexes() throws(KeychainFailure) -> IndexRepair {
         try store.workOnKeys(KeychainFailure.repairing) { (keys) throws(KeychainFailure) in
-            try IndexRepairer(keychain: keys.keychain, deadline: keys.deadline, now: store.now)
+            let keychain = keys.keychain.forRepair()
+            defer { keychain.close() }
+            return try IndexRepairer(keychain: keychain, deadline: keys.deadline, now: store.now)
                 .run()
         }
     }

@@ -19,6 +19,17 @@ enum LogFormat {
         headerByteCount + number * frameByteCount
     }
 
+    /// Whether a page of a frame begins at `offset`.
+    static func isPage(at offset: Int64) -> Bool {
+        let first = Int64(headerByteCount + frameHeaderByteCount)
+        return offset >= first && (offset - first) % Int64(frameByteCount) == 0
+    }
+
+    /// Whether a log that begins with `magic` has checksums in the byte order of this machine.
+    static func isNative(_ magic: UInt32) -> Bool {
+        magic == LogFormat.magic | (isMachineBigEndian ? 1 : 0)
+    }
+
     /// The checksum, which each frame continues from the one before.
     struct Checksum: Hashable {
         private var first: UInt32
