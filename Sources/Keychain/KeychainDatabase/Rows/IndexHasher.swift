@@ -122,13 +122,7 @@ package final class IndexHasher: Sendable {
         isSynchronizable: Bool
     ) -> IndexHash {
         let plain = attributes.filter { !Attribute.variants.contains($0.key) }
-        return plainKey(
-            itemClass, group: group,
-            place(itemClass, plain, group: group, isSynchronizable: isSynchronizable))
-    }
-
-    /// The same hash, for a place that was computed without view hint and token.
-    func plainKey(_ itemClass: ItemClass, group: AccessGroup, _ place: ItemPlace) -> IndexHash {
+        let place = place(itemClass, plain, group: group, isSynchronizable: isSynchronizable)
         var parts = LengthPrefixed(reservingByteCount: 192)
         parts.append(itemClass.rawValue)
         parts.append(Self.plainKeyTag)

@@ -21,8 +21,6 @@ package final class RowConnection: @unchecked Sendable {
     let byNumber: Statement
     let byAccount: Statement
     let byAttribute: Statement
-    /// Finds a row that was just written, through the indexes that readers use.
-    let written: Statement
     /// Whether a search entry exists.
     package let entry: Statement
     let byPlace: Statement
@@ -61,7 +59,6 @@ package final class RowConnection: @unchecked Sendable {
         byNumber = Statement(Self.rowOfNumber, on: connection)
         byAccount = Statement(Self.rowsOfAccount, on: connection)
         byAttribute = Statement(Self.rowsOfAttribute, on: connection)
-        written = Statement(Self.versionOfKey, on: connection)
         entry = Statement(
             "SELECT 1 FROM attribute WHERE hash = ?1 AND number = ?2", on: connection)
         byPlace = Statement(Self.rowsOfService, on: connection)
@@ -92,12 +89,6 @@ package final class RowConnection: @unchecked Sendable {
 
     private static let valueOfKey: StaticString = """
         SELECT number, salt, version, protection, flags, epoch, nonce, names, secret
-        FROM place CROSS JOIN item ON item.place = place.id AND item.account_hash = ?4
-        WHERE group_hash = ?1 AND service_hash = ?2 AND place_hash = ?3
-        """
-    // No index has the version, so SQLite has to find the row itself, too.
-    private static let versionOfKey: StaticString = """
-        SELECT number, version
         FROM place CROSS JOIN item ON item.place = place.id AND item.account_hash = ?4
         WHERE group_hash = ?1 AND service_hash = ?2 AND place_hash = ?3
         """

@@ -160,18 +160,14 @@ package struct RowTransaction {
             try row.bind(to: run)
             try run.finish()
             try insertAttributes(item.index.others.values, row.header.number)
-            try checkIsFound(row, item)
         }
         return row
     }
 
     /// Overwrites the row `old` with the next version of its item, and takes its former rows along.
     /// For a value under a password, `value` is the box.
-    ///
-    /// - Parameter isFoundByName: Whether ``row(_:)`` has just found the row, as readers would.
     package func replace(
-        _ old: SealedRow, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?,
-        isFoundByName: Bool = false
+        _ old: SealedRow, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?
     ) throws(KeychainFailure) {
         var row = try seal(item, over: old, kind, value: value)
         if row.place != old.place || kind.protectionClass != old.header.protectionClass {
@@ -181,8 +177,6 @@ package struct RowTransaction {
             row.logicalTime = try time(after: old.logicalTime)
             row.changeNumber = try nextChangeNumber(kind.flags)
             try write(row, over: old, item)
-            if isFoundByName, row.isIndexedAs(old), item.index.others.isEmpty { return }
-            try checkIsFound(row, item)
         }
     }
 
@@ -194,7 +188,6 @@ package struct RowTransaction {
         let row = try seal(item, over: old, old.header.kind, value: opened.value)
         try translating(operation) { () throws(SystemError) in
             try write(row, over: old, item)
-            try checkIsFound(row, item)
         }
     }
 
@@ -243,42 +236,6 @@ package struct RowTransaction {
             }
             if row.placeID != old.placeID { try deletePlaceIfEmpty(old.placeID) }
         }
-    }
-
-    /// Checks that readers find the written row: a damaged index may hide it.
-    ///
-    /// - Throws: ``SystemError``: `damagedIndex`.
-    private func checkIsFound(_ row: SealedRow, _ item: IndexedContent) throws(SystemError) {
-        let run = try store.written.start()
-        try run.bind(row.place)
-        guard try run.step(), run.int64(0) == row.header.number,
-            run.int64(1) == row.header.version
-        else { throw .row(.damagedIndex) }
-        for hash in item.index.others.values {
-            guard try isEntered(hash, row.header.number) else {
-                throw .row(.damagedIndex)
-            }
-        }
-        // Searches by name also look for items with a view hint or a token.
-        _ = try isEntered(plainKey(of: item, row.header), row.header.number)
-    }
-
-    private func plainKey(of item: IndexedContent, _ header: RowHeader) -> IndexHash {
-        let content = item.content
-        guard Attribute.variants.contains(where: { content.attributes[$0] != nil }) else {
-            return state.hasher.plainKey(
-                header.itemClass, group: content.accessGroup, item.index.place)
-        }
-        return state.hasher.plainKey(
-            header.itemClass, content.attributes, group: content.accessGroup,
-            isSynchronizable: header.flags.contains(.synchronizable))
-    }
-
-    private func isEntered(_ hash: IndexHash, _ number: Int64) throws(SystemError) -> Bool {
-        let run = try store.entry.start()
-        try run.bind(hash, at: 1)
-        try run.bind(number, at: 2)
-        return try run.step()
     }
 
     /// Deletes a row for good.

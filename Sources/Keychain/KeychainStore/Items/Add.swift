@@ -185,7 +185,7 @@ extension ItemTransaction {
         }
         let stored =
             kind.flags.contains(.password) ? try rows.boxed(value, old.row.header) : value
-        try rows.replace(old.row, kind, item, value: stored, isFoundByName: true)
+        try rows.replace(old.row, kind, item, value: stored)
     }
 
     /// Checks an addition; returns the group that it goes to.
