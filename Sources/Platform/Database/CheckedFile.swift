@@ -88,7 +88,8 @@ internal import ValetCSQLite
         guard code == SQLITE_OK || code == Self.shortRead,
             let number = PageChecksum.number(ofPageAt: offset)
         else { return code }
-        return unsafe PageChecksum.fits(bytes, number: number) ? code : damage(code)
+        guard unsafe !PageChecksum.fits(bytes, number: number) else { return code }
+        return unsafe damage(bytes, number, code)
     }
 
     /// The header of the frame says whose page this is.
@@ -96,17 +97,23 @@ internal import ValetCSQLite
         let code = unsafe readRaw(
             frame, Int32(LogFormat.frameByteCount),
             offset - Int64(LogFormat.frameHeaderByteCount))
-        let page = unsafe frame + LogFormat.frameHeaderByteCount
-        unsafe bytes.copyMemory(from: page, byteCount: PageChecksum.pageByteCount)
+        unsafe bytes.copyMemory(
+            from: frame + LogFormat.frameHeaderByteCount, byteCount: PageChecksum.pageByteCount)
         guard code == SQLITE_OK || code == Self.shortRead else { return code }
         let number = unsafe UInt32(bigEndian: frame.loadUnaligned(as: UInt32.self))
-        return unsafe PageChecksum.fits(page, number: number) ? code : damage(code)
+        guard unsafe !PageChecksum.fits(bytes, number: number) else { return code }
+        return unsafe damage(bytes, number, code)
     }
 
-    /// - Returns: The answer for a page whose checksum does not fit.
+    /// - Returns: The answer for a page whose checksum does not fit. A repair gets the page, as it
+    ///   was before a bit of it was flipped.
     @inline(never)
-    private func damage(_ code: Int32) -> Int32 {
-        unsafe state.pointee.system.pointee.acceptsDamage ? code : SQLITE_CORRUPT
+    private func damage(
+        _ page: UnsafeMutableRawPointer, _ number: UInt32, _ code: Int32
+    ) -> Int32 {
+        guard unsafe state.pointee.system.pointee.acceptsDamage else { return SQLITE_CORRUPT }
+        unsafe PageChecksum.mend(page, number: number)
+        return code
     }
 
     @inline(__always)

@@ -83,10 +83,9 @@ enum DoctorCommand {
         }
         let rows = repair.rowCount == 1 ? "1 row" : "\(repair.rowCount) rows"
         context.console.note("valet: rebuilt the indexes from \(rows)")
-        if repair.supersededCount > 0 {
+        if repair.damagedCount > 0 {
             context.console.note(
-                "valet: older rows of items that were stored again, now set aside: "
-                    + "\(repair.supersededCount)")
+                "valet: rows that do not open, kept as damaged items: \(repair.damagedCount)")
         }
     }
 

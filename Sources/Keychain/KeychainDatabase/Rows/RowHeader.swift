@@ -103,6 +103,9 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
     /// The value is sealed under an application's password: docs/FORMAT.md §5.5.
     package static let password = RowFlags(rawValue: 1 << 10)
 
+    /// A bit of the column that no reader accepts: a repair sets it in a row that does not open.
+    package static let damagedColumn: Int64 = 1 << 31
+
     private static let known: UInt32 = 0b111_0000_0011
     private static let presenceShift: UInt32 = 8
     private static let presenceMask: UInt32 = 0b11 << presenceShift

@@ -188,15 +188,18 @@ package enum Schema {
         static let version: Int32 = 2
         static let itemClass: Int32 = 3
         static let protection: Int32 = 4
-        static let flags: Int32 = 5
+        /// The flags: docs/FORMAT.md §5.
+        package static let flags: Int32 = 5
         static let epoch: Int32 = 6
         /// The id of the row's place.
         package static let place: Int32 = 7
-        static let accountHash: Int32 = 8
+        /// The hash of the account.
+        package static let accountHash: Int32 = 8
         static let nonce: Int32 = 9
         static let names: Int32 = 10
         static let secret: Int32 = 11
-        static let hashes: Int32 = 12
+        /// The row's other hashes.
+        package static let hashes: Int32 = 12
         static let changeNumber: Int32 = 13
         /// Rises with every write of the row.
         package static let logicalTime: Int32 = 14

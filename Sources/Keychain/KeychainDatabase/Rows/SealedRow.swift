@@ -52,12 +52,14 @@ extension SealedRow {
 
     /// Reads the current row of `run`, whose statement selects all columns of `item`.
     ///
-    /// - Parameter place: The assumed hashes of the row's place.
+    /// - Parameters:
+    ///   - place: The assumed hashes of the row's place.
+    ///   - account: The assumed hash of its account; nil for the one in the column.
     /// - Throws: ``SystemError``: `damagedColumn`.
     package init(
-        _ run: borrowing Statement.Run, in place: ServiceHashes
+        _ run: borrowing Statement.Run, in place: ServiceHashes, account: IndexHash? = nil
     ) throws(SystemError) {
-        header = try RowHeader(run, in: place.place)
+        header = try RowHeader(run, in: place.place, account: account)
         placeID = run.int64(Schema.Column.place)
         groupHash = place.group
         serviceHash = place.service
@@ -134,9 +136,10 @@ extension Epoch {
 }
 
 extension RowHeader {
-    /// Reads the header of the row that `run` is at, in the place that has `placeHash`.
+    /// Reads the header of the row that `run` is at, in the place that has `placeHash`. Its account
+    /// has the hash `account`, or the one in the column.
     package init(
-        _ run: borrowing Statement.Run, in placeHash: IndexHash
+        _ run: borrowing Statement.Run, in placeHash: IndexHash, account: IndexHash? = nil
     ) throws(SystemError) {
         guard let itemClass = Self.number(run, Schema.Column.itemClass).flatMap(ItemClass.init),
             let protection = Self.number(run, Schema.Column.protection)
@@ -151,7 +154,11 @@ extension RowHeader {
         self.flags = flags
         epoch = Epoch(column: run.int64(Schema.Column.epoch))
         self.placeHash = placeHash
-        accountHash = try run.fixedBytes(Schema.Column.accountHash)
+        if let account {
+            accountHash = account
+        } else {
+            accountHash = try run.fixedBytes(Schema.Column.accountHash)
+        }
     }
 
     private static func number(_ run: borrowing Statement.Run, _ column: Int32) -> UInt8? {

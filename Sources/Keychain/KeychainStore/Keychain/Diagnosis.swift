@@ -90,7 +90,8 @@ extension Finding {
             return failure.commandHint
         }
         switch failure.code {
-        case .damaged, .keychainDamaged: return KeychainFailure.restoreHint
+        case .keychainDamaged: return KeychainFailure.repairOrRestoreHint
+        case .damaged: return KeychainFailure.restoreHint
         case .timedOut: return "end the other process, or wait until it has ended, and try again"
         case .inputOutput: return "check the disk"
         default: return nil
@@ -121,8 +122,7 @@ struct KeychainExamination {
         findings.append(
             Finding(
                 .damage, "the rows of the database can be read, but its structure is damaged",
-                path: path,
-                hint: KeychainFailure.repairHint + ", or changes nothing if items are lost"))
+                path: path, hint: KeychainFailure.repairOrRestoreHint))
     }
 
     private func examineRows() throws(KeychainFailure) -> [Finding] {

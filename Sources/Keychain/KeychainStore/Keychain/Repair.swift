@@ -12,8 +12,8 @@ internal import ValetSystem
 package struct IndexRepair: Hashable, Sendable {
     /// The number of rows that the indexes were rebuilt from.
     package var rowCount = 0
-    /// The number of rows that became former ones because their item had a second row.
-    package var supersededCount = 0
+    /// How many of them do not open. They are kept, as damaged items.
+    package var damagedCount = 0
 
     /// The result of a repair that has not begun.
     package init() {}
@@ -21,7 +21,8 @@ package struct IndexRepair: Hashable, Sendable {
 
 extension Keychain {
     /// Rebuilds everything that can be derived from the rows: the indexes, the search entries and
-    /// the structure of the file. Keeps every row, or changes nothing.
+    /// the structure of the file. Keeps every row, or changes nothing. A page with one flipped bit
+    /// is read as it was.
     ///
     /// Opens the names and details of every row, so the keychain has to be unlocked. Other
     /// programs cannot write while it runs. A crash leaves the old database or the rebuilt one.
@@ -96,7 +97,7 @@ private struct IndexRepairer {
     private func rebuild(
         _ scratch: Connection, from store: RowConnection, _ state: KeySet
     ) throws(KeychainFailure) -> IndexRepair? {
-        let rebuild = DatabaseRebuild(store, to: scratch, state.rows, now)
+        let rebuild = DatabaseRebuild(store, to: scratch, state.rows, now: now)
         let operation = KeychainFailure.repairing
         let transaction = try translating(
             ReadTransaction(on: store.connection), during: operation)
@@ -117,6 +118,10 @@ extension KeychainFailure {
     static let restoreHint =
         "put the keychain's folder back from a copy, or restore a backup into a new keychain"
 
+    /// The hint for damaged pages: they may be of indexes or of tables.
+    static let repairOrRestoreHint =
+        repairHint + ", or changes nothing if items are lost; then " + restoreHint
+
     /// The failure for a damaged table, which no rebuilding can mend.
     static func damagedTable(path: String) -> KeychainFailure {
         KeychainFailure(
@@ -128,29 +133,26 @@ extension KeychainFailure {
 
 /// Builds a sound database from the rows of a damaged one: docs/FORMAT.md §7.1.
 ///
-/// It reads the tables, and indexes only for rows and for versions of places that a table has lost.
-/// The caller holds the writers' lock and one read transaction of the damaged database.
+/// Pages may be damaged, so nothing but the seals says what is sound: a row whose part N opens. The
+/// caller holds the writers' lock and one read transaction of the damaged database.
 struct DatabaseRebuild {
     private let source: RowConnection
     private let target: RowWriter
-    /// Adds former rows to the target.
-    private let former: RowTransaction
-    private let rowOfName: Statement
+    private let state: RowKeys
+    private let now: Moment
     private let keepPlace: Statement
+    private let rowOfName: Statement
 
     private var connection: Connection { source.connection }
 
-    private var state: RowKeys { former.state }
-
-    init(_ source: RowConnection, to target: Connection, _ state: RowKeys, _ now: Moment) {
+    init(_ source: RowConnection, to target: Connection, _ state: RowKeys, now: Moment) {
         self.source = source
-        let writer = RowWriter(target)
-        self.target = writer
-        former = RowTransaction(
-            writer: writer, state: state, now: now, operation: KeychainFailure.repairing)
-        rowOfName = Statement(
-            "SELECT * FROM item WHERE place = ?1 AND account_hash = ?2", on: target)
+        self.target = RowWriter(target)
+        self.state = state
+        self.now = now
         keepPlace = Statement("INSERT OR IGNORE INTO place VALUES (?4, ?1, ?2, ?3)", on: target)
+        rowOfName = Statement(
+            "SELECT 1 FROM item WHERE place = ?1 AND account_hash = ?2", on: target)
     }
 
     /// Fills the empty target.
@@ -196,15 +198,10 @@ struct DatabaseRebuild {
                 ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
                 ?19, ?20, ?21)
             """)
-        var summary = IndexRepair()
-        let numbers = try copyItems(&summary)
-        try checkNothingIsLost(numbers)
+        let summary = try copyItems()
         try transaction.commit()
         for mark in Schema.marks { try Statement(mark, on: target.connection).execute() }
-        guard try target.connection.integrityProblems().isEmpty,
-            try RowCount.rows(in: target.connection) == summary.rowCount
-        else { return nil }
-        return summary
+        return try target.connection.integrityProblems().isEmpty ? summary : nil
     }
 
     private func copy(_ selection: StaticString, _ insertion: StaticString) throws(SystemError) {
@@ -222,96 +219,76 @@ struct DatabaseRebuild {
 
     // Items.
 
-    /// Copies every row unchanged, and makes its search entries from its hashes.
-    ///
-    /// - Returns: The numbers of all rows, in rising order.
-    private func copyItems(_ summary: inout IndexRepair) throws(SystemError) -> [Int64] {
-        var numbers: [Int64] = []
-        var damaged: Set<Int64> = []
+    /// Copies every row, and makes its search entries from its hashes.
+    private func copyItems() throws(SystemError) -> IndexRepair {
+        var summary = IndexRepair()
         var places = try knownPlaces()
+        let contradictions = try self.contradictions()
         let items = Statement("SELECT * FROM item NOT INDEXED ORDER BY number", on: connection)
         let run = try items.start()
         while try run.step() {
-            let copied = try self.row(run, &places)
-            // A row number that does not rise means that one page has replaced another.
-            if let last = numbers.last, copied.number <= last {
-                throw SystemError(.corrupt, during: KeychainFailure.repairing)
-            }
-            numbers.append(copied.number)
-            if !copied.isSound { damaged.insert(copied.number) }
-            if try !insert(run, copied, damaged) { summary.supersededCount += 1 }
+            let entry = contradictions.names[run.int64(Schema.Column.number)]
+            let proven = try prove(run, [RowName(run), entry].compactMap(\.self), &places)
+            try insert(run, as: proven ?? entry ?? RowName(run), isSound: proven != nil)
+            summary.rowCount += 1
+            if proven == nil { summary.damagedCount += 1 }
         }
-        for (id, hashes) in places.unproven { try keep(hashes, id) }
-        summary.rowCount = numbers.count - summary.supersededCount
-        return numbers
+        for (id, versions) in places.unproven { try keep(versions[0], id) }
+        for name in contradictions.lost where try !hasRow(name) {
+            throw SystemError(.corrupt, during: KeychainFailure.repairing)
+        }
+        return summary
     }
 
-    /// Reads the row that `run` is at under the first version of its place in which part N opens.
-    /// Part N is bound to every hash of the row and of its place, so if it opens, none of these
-    /// hashes was changed.
+    /// Finds the name and the hashes under which part N of the row opens that `run` is at. Part N
+    /// is bound to all of them, so if it opens, none of them was changed.
     ///
+    /// - Returns: nil for a row that does not open.
     /// - Throws: ``SystemError``: `lockedRow`.
-    private func row(
-        _ run: borrowing Statement.Run, _ places: inout PlaceVersions
-    ) throws(SystemError) -> CopiedRow {
-        let id = run.int64(Schema.Column.place)
-        var copied = CopiedRow(
-            number: run.int64(Schema.Column.number), row: nil, isSound: false, placeID: id)
-        for hashes in places[id] {
-            do {
-                let row = try SealedRow(run, in: hashes)
-                copied.row = copied.row ?? row
-                _ = try state.cipher(examining: row.header).openContent(row)
-                copied.row = row
-                copied.isSound = true
-            } catch {
-                guard error.isDamage else { throw error }
-                continue
+    private func prove(
+        _ run: borrowing Statement.Run, _ names: [RowName], _ places: inout PlaceVersions
+    ) throws(SystemError) -> RowName? {
+        for name in names {
+            for hashes in places[name.place] {
+                do {
+                    let row = try SealedRow(run, in: hashes, account: name.account)
+                    _ = try state.cipher(examining: row.header).openContent(row)
+                } catch {
+                    guard error.isDamage else { throw error }
+                    continue
+                }
+                if places.prove(hashes, name.place) { try keep(hashes, name.place) }
+                return name
             }
-            let (placeID, isNew) = places.prove(hashes, id)
-            copied.placeID = placeID
-            if isNew { try keep(hashes, placeID) }
-            break
         }
-        return copied
+        return nil
     }
 
-    /// Adds the row that `run` is at. While an index was damaged, an item may have been added a
-    /// second time. Then the row that was written last is kept, unless only that row is damaged;
-    /// the other row becomes a former one.
-    ///
-    /// - Returns: Whether no row became a former one.
+    /// Adds the row that `run` is at. A row that does not open gets a flag that no reader accepts,
+    /// so that each search that leads to it says that it is damaged.
     private func insert(
-        _ run: borrowing Statement.Run, _ copied: CopiedRow, _ damaged: Set<Int64>
-    ) throws(SystemError) -> Bool {
-        guard let row = copied.row, let rival = try rival(of: row, in: copied.placeID) else {
-            try add(run, copied)
-            return true
-        }
-        let isDamaged = (
-            damaged.contains(copied.number), damaged.contains(rival.header.number)
-        )
-        let isLater = row.logicalTime >= rival.logicalTime
-        guard isDamaged.0 == isDamaged.1 ? isLater : isDamaged.1 else {
-            try former.keepRow(row, isDamaged.0 ? .damaged : .changed)
-            return false
-        }
-        try former.keepRow(rival, isDamaged.1 ? .damaged : .changed)
-        for statement in [target.deleteAttributes, target.delete] {
-            let deletion = try statement.start()
-            try deletion.bind(rival.header.number, at: 1)
-            try deletion.finish()
-        }
-        try add(run, copied)
-        return false
-    }
-
-    private func add(_ run: borrowing Statement.Run, _ copied: CopiedRow) throws(SystemError) {
+        _ run: borrowing Statement.Run, as name: RowName?, isSound: Bool
+    ) throws(SystemError) {
         let insertion = try target.insert.start()
         try insertion.bindColumns(of: run)
-        try insertion.bind(copied.placeID, at: Schema.Column.place + 1)
+        if let name {
+            try insertion.bind(name.place, at: Schema.Column.place + 1)
+            try insertion.bind(name.account, at: Schema.Column.accountHash + 1)
+        }
+        if !isSound {
+            let flags = run.int64(Schema.Column.flags) | RowFlags.damagedColumn
+            try insertion.bind(flags, at: Schema.Column.flags + 1)
+        }
         try insertion.finish()
-        if let row = copied.row { try addEntries(of: row) }
+        guard let others = try? IndexHashes.others(parsing: run.blob(Schema.Column.hashes)) else {
+            return
+        }
+        for hash in others.values {
+            let entry = try target.insertAttribute.start()
+            try entry.bind(hash, at: 1)
+            try entry.bind(run.int64(Schema.Column.number), at: 2)
+            try entry.finish()
+        }
     }
 
     private func keep(_ hashes: ServiceHashes, _ id: Int64) throws(SystemError) {
@@ -321,25 +298,40 @@ struct DatabaseRebuild {
         try insertion.finish()
     }
 
-    /// The row of the same name, if it has already been copied.
-    private func rival(of row: SealedRow, in placeID: Int64) throws(SystemError) -> SealedRow? {
+    private func hasRow(_ name: RowName) throws(SystemError) -> Bool {
         let run = try rowOfName.start()
-        try run.bind(placeID, at: 1)
-        try run.bind(row.header.accountHash, at: 2)
-        return try run.step() ? try SealedRow(run, in: row.place.service) : nil
+        try run.bind(name.place, at: 1)
+        try run.bind(name.account, at: 2)
+        return try run.step()
     }
 
-    private func addEntries(of row: SealedRow) throws(SystemError) {
-        guard let others = try? IndexHashes.others(parsing: row.hashes) else { return }
-        for hash in others.values {
-            let insertion = try target.insertAttribute.start()
-            try insertion.bind(hash, at: 1)
-            try insertion.bind(row.header.number, at: 2)
-            try insertion.finish()
+    // What indexes say.
+
+    /// What index `item_by_place` says, where table `item` says something else: other names of its
+    /// rows, and the names of rows that it does not have.
+    private func contradictions() throws(SystemError) -> (names: [Int64: RowName], lost: [RowName])
+    {
+        let entries = Statement(
+            """
+            SELECT entry.number, entry.place, entry.account_hash, own.number
+            FROM item AS entry INDEXED BY item_by_place
+            LEFT JOIN item AS own NOT INDEXED ON own.number = entry.number
+            WHERE own.number IS NULL OR own.place <> entry.place
+                OR own.account_hash <> entry.account_hash
+            """, on: connection)
+        var names: [Int64: RowName] = [:]
+        var lost: [RowName] = []
+        _ = try unlessCorrupt { () throws(SystemError) in
+            let run = try entries.start()
+            while try run.step() {
+                // An entry without a whole name is damaged itself.
+                guard let account: IndexHash = try? run.fixedBytes(2) else { continue }
+                let name = RowName(place: run.int64(1), account: account)
+                if run.isNull(3) { lost.append(name) } else { names[run.int64(0)] = name }
+            }
         }
+        return (names, lost)
     }
-
-    // Places.
 
     /// The versions of each place in table `place` and in the index with the same columns.
     ///
@@ -375,107 +367,45 @@ struct DatabaseRebuild {
                 ServiceHashes(group: group, service: service, place: place), of: run.int64(0))
         }
     }
-
-    // Rows that a damaged table does not show any more.
-
-    /// Checks that index `item_by_place` names no row that the table has lost. An entry proves no
-    /// loss, because the entry itself is damaged, if the table has its name under another number or
-    /// if its name is incomplete.
-    ///
-    /// - Parameter numbers: The numbers of all rows in the table, in rising order.
-    private func checkNothingIsLost(_ numbers: [Int64]) throws(SystemError) {
-        let entries = Statement(
-            "SELECT place, account_hash, number FROM item INDEXED BY item_by_place", on: connection)
-        var names: Set<RowName> = []
-        let isRead: Void? = try unlessCorrupt { () throws(SystemError) in
-            let run = try entries.start()
-            while try run.step() {
-                guard !numbers.hasInOrder(run.int64(2)),
-                    let account: IndexHash = try? run.fixedBytes(1)
-                else { continue }
-                names.insert(RowName(place: run.int64(0), account: account))
-            }
-        }
-        guard isRead != nil, !names.isEmpty else { return }
-        let items = Statement("SELECT place, account_hash FROM item NOT INDEXED", on: connection)
-        let run = try items.start()
-        while try run.step() {
-            guard let account: IndexHash = try? run.fixedBytes(1) else { continue }
-            names.remove(RowName(place: run.int64(0), account: account))
-        }
-        guard names.isEmpty else {
-            throw SystemError(.corrupt, during: KeychainFailure.repairing)
-        }
-    }
 }
 
-/// The name of a row in index `item_by_place`.
-private struct RowName: Hashable {
+/// By what a row is found: its place, and the hash of its account.
+private struct RowName {
     let place: Int64
     let account: IndexHash
+
+    init(place: Int64, account: IndexHash) {
+        (self.place, self.account) = (place, account)
+    }
+
+    /// The name in the columns of the row that `run` is at; nil if they hold none.
+    init?(_ run: borrowing Statement.Run) {
+        guard let account: IndexHash = try? run.fixedBytes(Schema.Column.accountHash) else {
+            return nil
+        }
+        self.init(place: run.int64(Schema.Column.place), account: account)
+    }
 }
 
-/// A row on its way into the new database.
-private struct CopiedRow {
-    let number: Int64
-    /// nil if a column has a value that no writer writes, or its place is not known.
-    var row: SealedRow?
-    /// Whether its part N opens.
-    var isSound: Bool
-    /// The id of its place in the new database.
-    var placeID: Int64
-}
-
-/// The known versions of the places of a damaged database, and those that rows have proved.
+/// The known hashes of the places of a damaged database.
 private struct PlaceVersions {
     private var versions: [Int64: [ServiceHashes]] = [:]
-    /// The ids that places have in the new database.
-    private var ids: [ServiceHashes: Int64] = [:]
-    private var usedIDs: Set<Int64> = []
+    private var proven: Set<Int64> = []
 
-    /// The known versions of the place with that id.
+    /// The hashes that the place with that id may have: one, once a row has proved it.
     subscript(id: Int64) -> [ServiceHashes] { versions[id] ?? [] }
 
-    /// The places in the table that no row has proved.
-    var unproven: [(Int64, ServiceHashes)] {
-        versions.compactMap { id, hashes in
-            guard !usedIDs.contains(id), let first = hashes.first, ids[first] == nil else {
-                return nil
-            }
-            return (id, first)
-        }
-    }
+    /// The places that no row has proved, each with at least one version.
+    var unproven: [Int64: [ServiceHashes]] { versions.filter { !proven.contains($0.key) } }
 
     mutating func add(_ hashes: ServiceHashes, of id: Int64) {
         guard versions[id]?.contains(hashes) != true else { return }
         versions[id, default: []].append(hashes)
     }
 
-    /// - Returns: The id of the place in the new database, and whether it is new there. Two places
-    ///   with the same hashes become one, and an id that another place has is not given again.
-    mutating func prove(_ hashes: ServiceHashes, _ id: Int64) -> (id: Int64, isNew: Bool) {
-        if let known = ids[hashes] { return (known, false) }
-        var own = id
-        while own == 0 || usedIDs.contains(own) || (own != id && versions[own] != nil) {
-            own &+= 1
-        }
-        ids[hashes] = own
-        usedIDs.insert(own)
-        return (own, true)
-    }
-}
-
-extension [Int64] {
-    /// Whether this array, which is in rising order, contains the number.
-    fileprivate func hasInOrder(_ number: Int64) -> Bool {
-        var range = startIndex..<endIndex
-        while !range.isEmpty {
-            let middle = range.lowerBound + range.count / 2
-            if self[middle] == number { return true }
-            range =
-                self[middle] < number
-                ? (middle + 1)..<range.upperBound : range.lowerBound..<middle
-        }
-        return false
+    /// - Returns: Whether no row has proved the place before.
+    mutating func prove(_ hashes: ServiceHashes, _ id: Int64) -> Bool {
+        versions[id] = [hashes]
+        return proven.insert(id).inserted
     }
 }

@@ -19,7 +19,8 @@ struct RowExamination {
         var entries = SearchEntries(store)
         let run = try store.all.start()
         while try run.step() {
-            let (row, failure) = try examine(FoundRow(run))
+            let found = try FoundRow(run)
+            let (row, failure) = examine(found)
             switch failure {
             case .none:
                 sound += 1
@@ -27,7 +28,7 @@ struct RowExamination {
             case .some(let failure) where failure.code == .lockedRow: locked += 1
             case .some: damaged += 1
             }
-            if let row { try entries.look(for: row, isSound: failure?.isDamage != true) }
+            try entries.look(for: row, found.number, isSound: failure?.isDamage != true)
         }
         var findings = [Finding(.fine, "rows that open and agree with their hashes: \(sound)")]
         if damaged > 0 {
@@ -175,6 +176,7 @@ struct RowExamination {
 /// Compares table `attribute` with the rows that its entries name.
 private struct SearchEntries {
     private let entry: Statement
+    private let ofRow: Statement
     private let all: Statement
     private var present: Int64 = 0
     private var missing: Int64 = 0
@@ -183,11 +185,17 @@ private struct SearchEntries {
 
     init(_ store: RowConnection) {
         entry = store.entry
+        ofRow = Statement("SELECT count(*) FROM attribute WHERE number = ?1", on: store.connection)
         all = Statement("SELECT count(*) FROM attribute", on: store.connection)
     }
 
     /// Looks for all entries of a row. A damaged row need not have any.
-    mutating func look(for row: SealedRow, isSound: Bool) throws(SystemError) {
+    ///
+    /// - Parameter row: nil for a row with columns that no writer writes.
+    mutating func look(
+        for row: SealedRow?, _ number: Int64, isSound: Bool
+    ) throws(SystemError) {
+        guard let row else { return try skip(number) }
         guard !isCorrupt, let hashes = try? IndexHashes.others(parsing: row.hashes) else { return }
         for hash in hashes.values {
             switch try unlessCorrupt({ () throws(SystemError) in try has(hash, row.header.number) })
@@ -197,6 +205,16 @@ private struct SearchEntries {
             case nil: isCorrupt = true
             }
         }
+    }
+
+    /// Passes over the entries of a damaged row, which has no list of them.
+    private mutating func skip(_ number: Int64) throws(SystemError) {
+        let count = try unlessCorrupt { () throws(SystemError) in
+            let run = try ofRow.start()
+            try run.bind(number, at: 1)
+            return try run.step() ? run.int64(0) : 0
+        }
+        if let count { present += count } else { isCorrupt = true }
     }
 
     private func has(_ hash: IndexHash, _ number: Int64) throws(SystemError) -> Bool {
