@@ -226,7 +226,6 @@ def attack(world, sandbox):
         else:
             for scope, copy in copies.items():
                 sandbox("plant", f"valet:2:{keychain}:{scope}:0123456789abcdef", copy)
-                sandbox("plant", f"valet:1:{keychain}:{scope}", copy)
             expect_locked("unused keys in the kernel")
             told = passcodes.run(world, "doctor").out.decode()
             expect("unused keys in the kernel" in told, told)

@@ -27,8 +27,8 @@ import ValetSystem
     }
 
     private struct Published {
-        let before: [EpochKeys]
-        let after: [EpochKeys]
+        let before: OpenedKeys
+        let after: OpenedKeys
         let lockState: LockStateStore
     }
 
@@ -40,15 +40,15 @@ import ValetSystem
             to: NextEpoch(passcode: passcode, stretching: .lowest))
         let new = try plan.successor(of: header)
         return Published(
-            before: [header.published(try plan.open(header).0)],
-            after: [new.published(try new.unlock(with: plan.protector))],
+            before: header.published(try plan.open(header).0),
+            after: new.published(try new.unlock(with: plan.protector)),
             lockState: header.sharedLockState)
     }
 
     /// Lets readers in while `publish` has been done under the lock, and `undo` has not.
     private func readers(
         of names: [String], _ publish: (Published) throws -> Void,
-        _ undo: @escaping @Sendable (LockStateStore, [EpochKeys]) throws -> Void
+        _ undo: @escaping @Sendable (LockStateStore, OpenedKeys) throws -> Void
     ) throws -> [String: String] {
         let answers = Mutex<[String: String]>([:])
         try epochs.store.tryOnKeys(Self.operation) { keys in

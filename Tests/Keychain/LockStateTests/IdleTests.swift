@@ -76,7 +76,7 @@ protocol IdleSample {
     var clock: TestClock { get }
     var samples: SampleKeys { get }
     var store: LockStateStore { get }
-    func publish(_ epochs: [UInt64], for milliseconds: UInt64?, idle: Int?) throws
+    func publish(_ epoch: UInt64, for milliseconds: UInt64?, idle: Int?) throws
 }
 
 extension ProcessSample: IdleSample {}
@@ -86,9 +86,9 @@ extension IdleSample {
     /// A use of the keys, as a call of the store makes it.
     ///
     /// - Returns: Whether the time was renewed.
-    func use(_ store: LockStateStore? = nil) throws -> Bool {
+    func use(_ store: LockStateStore? = nil, of epoch: UInt64 = 1) throws -> Bool {
         let store = store ?? self.store
-        guard case .unlocked = store.current(expecting: samples.marks([1])) else { return false }
+        guard isUnlocked(store, epoch) else { return false }
         store.noteUse()
         guard store.isRenewalDue else { return false }
         try store.renew()
@@ -96,7 +96,7 @@ extension IdleSample {
     }
 
     func isUnlocked(_ store: LockStateStore? = nil, _ epoch: UInt64 = 1) -> Bool {
-        let reading = (store ?? self.store).current(expecting: samples.marks([epoch]))
+        let reading = (store ?? self.store).current(expecting: samples.mark(epoch))
         if case .unlocked = reading { return true }
         return false
     }
@@ -105,8 +105,8 @@ extension IdleSample {
 }
 
 private func expectRenewal(_ sample: some IdleSample) throws {
-    try sample.publish([1], for: nil, idle: 800)
-    let keys = try #require(sample.store.current(expecting: sample.samples.marks([1])).keys)
+    try sample.publish(1, for: nil, idle: 800)
+    let keys = try #require(sample.store.current(expecting: sample.samples.mark(1)).keys)
     #expect(sample.numbers == [1_800, 800, 0])
     for _ in 0..<5 {
         let before = sample.numbers
@@ -120,7 +120,7 @@ private func expectRenewal(_ sample: some IdleSample) throws {
     #expect(sample.numbers == [1_000 + 5 * 700 + 800, 800, 0])
     // The same object: nothing that was made of the keys has to be made again.
     #expect(sample.store.isUnlocked(with: keys))
-    #expect(sample.store.current(expecting: sample.samples.marks([1])).keys === keys)
+    #expect(sample.store.current(expecting: sample.samples.mark(1)).keys === keys)
     sample.clock.advance(by: 799)
     #expect(sample.isUnlocked())
     sample.clock.advance(by: 1)
@@ -131,7 +131,7 @@ private func expectRenewal(_ sample: some IdleSample) throws {
 }
 
 private func expectEnd(_ sample: some IdleSample) throws {
-    try sample.publish([1], for: 1_500, idle: 1_000)
+    try sample.publish(1, for: 1_500, idle: 1_000)
     sample.clock.advance(by: 900)
     #expect(try sample.use())
     #expect(sample.numbers == [2_500, 1_000, 2_500])
@@ -143,18 +143,18 @@ private func expectEnd(_ sample: some IdleSample) throws {
 }
 
 private func expectKeptByAnotherEpoch(_ sample: some IdleSample) throws {
-    try sample.publish([1], for: 5_000, idle: 1_000)
+    try sample.publish(1, for: 5_000, idle: 1_000)
     sample.clock.advance(by: 500)
-    try sample.store.replaceKeys(with: sample.samples.epochs([1, 2]))
+    try sample.store.replaceKeys(with: sample.samples.epoch(2))
     #expect(sample.isUnlocked(nil, 2))
     #expect(sample.numbers == [2_000, 1_000, 6_000])
-    #expect(try sample.use())
+    #expect(try sample.use(of: 2))
     #expect(sample.numbers == [2_500, 1_000, 6_000])
     #expect(sample.isUnlocked(nil, 2))
 }
 
 private func expectAskingToRenewNothing(_ sample: some IdleSample) throws {
-    try sample.publish([1], for: nil, idle: 800)
+    try sample.publish(1, for: nil, idle: 800)
     for _ in 0..<799 {
         sample.clock.advance(by: 1)
         #expect(sample.isUnlocked())
@@ -165,7 +165,7 @@ private func expectAskingToRenewNothing(_ sample: some IdleSample) throws {
 }
 
 private func expectPostponing(_ sample: some IdleSample) throws {
-    try sample.publish([1], for: nil, idle: 6_400)
+    try sample.publish(1, for: nil, idle: 6_400)
     #expect(sample.isUnlocked())
     sample.clock.advance(by: 3_000)
     sample.store.noteUse()
@@ -228,14 +228,14 @@ extension Kernel {
         @Test func `Idle time in the kernel is that of all who share the keys`() throws {
             let other = sample.fresh()
             try sample.publish(idle: 800)
-            let keys = try #require(other.current(expecting: sample.samples.marks([1])).keys)
+            let keys = try #require(other.current(expecting: sample.samples.mark(1)).keys)
             for _ in 0..<5 {
                 sample.clock.advance(by: 700)
                 #expect(try sample.use())
             }
             // Longer than what the other one remembers, and still with the same keys.
             #expect(!other.isUnlocked(with: keys))
-            #expect(other.current(expecting: sample.samples.marks([1])).keys === keys)
+            #expect(other.current(expecting: sample.samples.mark(1)).keys === keys)
             #expect(other.isUnlocked(with: keys))
             sample.clock.advance(by: 500)
             #expect(try sample.use(other))
@@ -349,7 +349,7 @@ extension Kernel {
             let period = UnlockPeriod(
                 UnlockLimits(idle: .milliseconds(800)), from: BootTime(milliseconds: 1_001))
             let payload = try KeyPayload(
-                .whileUnlocked, of: sample.samples.keychainID, from: sample.samples.epochs([1]),
+                .whileUnlocked, of: sample.samples.keychainID, from: sample.samples.epoch(1),
                 period: period)
             try sample.plant(sample.seal(payload), as: .whileUnlocked)
             #expect(try sample.read() == "locked 1\(KernelSample.first) invalid:payloadDamaged")

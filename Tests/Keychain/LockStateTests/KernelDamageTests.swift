@@ -31,7 +31,7 @@ extension Kernel {
         func `A sandbox finds no key in what it reads`(_ scope: KeyScope) throws {
             try sample.publish()
             let payload = try KeyPayload(
-                scope, of: sample.samples.keychainID, from: sample.samples.epochs([1]),
+                scope, of: sample.samples.keychainID, from: sample.samples.epoch(1),
                 period: .unlimited)
             let (seen, body) = (try bytes(scope), payload.bytes)
             for start in stride(from: 0, through: body.count - 16, by: 8) {
@@ -136,11 +136,11 @@ extension Kernel {
             #expect(try sample.read() == "unlocked 1\(KernelSample.all)")
         }
 
-        @Test func `A sandbox cannot plant keys by a name of the form of before`() throws {
+        @Test func `A sandbox cannot plant keys by their name`() throws {
             let id = sample.samples.keychainID
             for letter in ["u", "f"] {
                 let key = try KernelKeyring.makeKey(
-                    named: "valet:1:\(id):\(letter)", payload: Array("forged".utf8).span)
+                    named: "valet:2:\(id):\(letter):0123", payload: Array("forged".utf8).span)
                 try KernelKeyring.share(key)
                 try KernelKeyring.publish(key)
                 KernelKeyring.dropFromThread(key)
@@ -225,7 +225,7 @@ extension Kernel {
         {
             try sample.publish()
             let reader = sample.fresh()
-            let keys = try #require(reader.current(expecting: sample.samples.marks([1])).keys)
+            let keys = try #require(reader.current(expecting: sample.samples.mark(1)).keys)
             try FileManager.default.moveItem(
                 atPath: sample.pagePath, toPath: sample.pagePath + ".old")
             try sample.store.lock(all: false)
@@ -240,7 +240,7 @@ extension Kernel {
         {
             try sample.publish()
             let reader = sample.fresh()
-            let keys = try #require(reader.current(expecting: sample.samples.marks([1])).keys)
+            let keys = try #require(reader.current(expecting: sample.samples.mark(1)).keys)
             let path = sample.folder + "/of-somebody-else"
             let contents = Data(repeating: 0x78, count: 4096)
             try contents.write(to: URL(fileURLWithPath: path))
@@ -379,7 +379,7 @@ extension Kernel {
             let later = before.clock.store(
                 of: before.samples, in: .kernel, runtimeRoot: root.path)
             #expect(try before.read(later) == unlocked)
-            try later.publish(before.samples.epochs([1]), within: .none)
+            try later.publish(before.samples.epoch(1), within: .none)
             #expect(try before.read(later) == unlocked)
             #expect(try old.readToEnd()?.dropFirst(42).allSatisfy { $0 == 0 } == true)
             try later.lock(all: true)

@@ -46,15 +46,15 @@ final class KernelSample: Sendable {
     /// The path of the sharing file where there is no runtime folder.
     var filePath: String { "\(folder)/device/sharing.\(samples.keychainID)" }
 
-    func read(_ store: LockStateStore? = nil, _ epochs: [UInt64] = [1]) throws -> String {
-        try samples.text((store ?? self.store).current(expecting: samples.marks(epochs)))
+    func read(_ store: LockStateStore? = nil, _ epoch: UInt64 = 1) throws -> String {
+        try samples.text((store ?? self.store).current(expecting: samples.mark(epoch)))
     }
 
     func publish(
-        _ epochs: [UInt64] = [1], for milliseconds: UInt64? = nil, idle: Int? = nil
+        _ epoch: UInt64 = 1, for milliseconds: UInt64? = nil, idle: Int? = nil
     ) throws {
         try store.publish(
-            samples.epochs(epochs),
+            samples.epoch(epoch),
             within: UnlockLimits(
                 end: clock.moment(after: milliseconds), idle: idle.map { .milliseconds($0) }))
     }
@@ -162,7 +162,7 @@ extension Kernel {
             let other = sample.fresh()
             try sample.publish()
             for _ in 0..<20 {
-                let keys = try #require(other.current(expecting: sample.samples.marks([1])).keys)
+                let keys = try #require(other.current(expecting: sample.samples.mark(1)).keys)
                 for _ in 0..<100 where !other.isUnlocked(with: keys) { Issue.record("locked") }
                 try sample.store.lock(all: false)
                 #expect(!other.isUnlocked(with: keys))
@@ -209,7 +209,7 @@ extension Kernel {
             try sample.store.lock(all: false)
             try sample.store.renew()
             let error = #expect(throws: KeychainFailure.self) {
-                try sample.store.replaceKeys(with: sample.samples.epochs([1, 2]))
+                try sample.store.replaceKeys(with: sample.samples.epoch(2))
             }
             #expect(error?.code == .notUnlocked)
             // Even who found the key before the lock cannot bring it back.
@@ -222,18 +222,14 @@ extension Kernel {
 
         @Test func `Keys in the kernel give way to those of another epoch while unlocked`() throws {
             let other = sample.fresh()
-            try sample.publish([1], for: 100)
+            try sample.publish(1, for: 100)
             #expect(try sample.read(other) == "unlocked 1\(KernelSample.all)")
-            try sample.store.replaceKeys(with: sample.samples.epochs([1, 2]))
-            let both = "1\(KernelSample.all) 2\(KernelSample.all)"
-            // The database still has the old epoch, and then both, and then the new one.
-            #expect(try sample.read(other, [1, 2]) == "unlocked \(both)")
-            try sample.store.replaceKeys(with: sample.samples.epochs([2]))
-            #expect(try sample.read(sample.fresh(), [2]) == "unlocked 2\(KernelSample.all)")
-            #expect(try sample.read(sample.fresh(), [1]) == "before otherEpoch")
+            try sample.store.replaceKeys(with: sample.samples.epoch(2))
+            #expect(try sample.read(sample.fresh(), 2) == "unlocked 2\(KernelSample.all)")
+            #expect(try sample.read(sample.fresh(), 1) == "before otherEpoch")
             sample.clock.advance(by: 100)
             #expect(
-                try sample.read(other, [2])
+                try sample.read(other, 2)
                     == "locked 2\(KernelSample.first) deadlinePassed")
         }
 
@@ -241,10 +237,10 @@ extension Kernel {
             try sample.publish()
             let other = sample.fresh()
             try sample.store.lock(all: false)
-            try sample.store.replaceFirstUnlockKeys(with: sample.samples.epochs([2]))
+            try sample.store.replaceFirstUnlockKeys(with: sample.samples.epoch(2))
             for store in [sample.store, other, sample.fresh()] {
                 #expect(
-                    try sample.read(store, [2]) == "locked 2\(KernelSample.first) notUnlocked")
+                    try sample.read(store, 2) == "locked 2\(KernelSample.first) notUnlocked")
             }
             let error = #expect(throws: KeychainFailure.self) {
                 _ = try sample.serial(.whileUnlocked)
@@ -258,10 +254,10 @@ extension Kernel {
             try sample.publish()
             try sample.store.lock(all: true)
             let error = #expect(throws: KeychainFailure.self) {
-                try sample.store.replaceFirstUnlockKeys(with: sample.samples.epochs([2]))
+                try sample.store.replaceFirstUnlockKeys(with: sample.samples.epoch(2))
             }
             #expect(error?.code == .notUnlocked)
-            #expect(try sample.read(nil, [2]) == "before notUnlocked")
+            #expect(try sample.read(nil, 2) == "before notUnlocked")
         }
 
         @Test func `Replaced keys are revoked, and no process takes that for a lock`() throws {
@@ -290,13 +286,13 @@ extension Kernel {
         @Test func `Keys in the kernel are left alone by who asks for an epoch that is over`()
             throws
         {
-            try sample.publish([1, 2])
+            try sample.publish(2)
             let first = try KeyPayload(
                 .afterFirstUnlock, of: sample.samples.keychainID,
-                from: sample.samples.epochs([2]), period: .unlimited)
+                from: sample.samples.epoch(2), period: .unlimited)
             try sample.plant(sample.seal(first), as: .afterFirstUnlock)
-            #expect(try sample.read(sample.fresh(), [1, 2]) == "before otherEpoch")
-            #expect(try sample.read(sample.fresh(), [2]) == "unlocked 2\(KernelSample.all)")
+            #expect(try sample.read(sample.fresh(), 1) == "before otherEpoch")
+            #expect(try sample.read(sample.fresh(), 2) == "unlocked 2\(KernelSample.all)")
         }
 
         @Test func `Keys in the kernel are gone when a lock was killed after its first step`()

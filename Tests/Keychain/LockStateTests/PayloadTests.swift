@@ -38,49 +38,50 @@ extension KeyPayload {
 @Suite struct `A payload of keys` {
     let samples = SampleKeys(.random())
 
-    private func payload(
-        _ scope: KeyScope, _ epochs: [UInt64] = [1]
-    ) throws -> KeyPayload {
+    private func payload(_ scope: KeyScope, _ epoch: UInt64 = 1) throws -> KeyPayload {
         let limits = UnlockLimits(end: BootTime(milliseconds: 1_000), idle: .milliseconds(700))
         return try KeyPayload(
             scope, of: samples.keychainID,
-            from: epochs.map { try samples.epoch($0, withPerson: true, withSync: true) },
+            from: samples.epoch(epoch, withPerson: true, withSync: true),
             period: UnlockPeriod(limits, from: BootTime(milliseconds: 200)))
     }
 
-    @Test(arguments: KeyScope.allCases, [[1], [7, 8], [1, .max]] as [[UInt64]])
-    func `A payload of keys gives back what was encoded`(_ scope: KeyScope, _ epochs: [UInt64])
+    @Test(arguments: KeyScope.allCases, [1, 7, .max] as [UInt64])
+    func `A payload of keys gives back what was encoded`(_ scope: KeyScope, _ epoch: UInt64)
         throws
     {
-        let payload = try payload(scope, epochs)
+        let payload = try payload(scope, epoch)
         let parsed = try KeyPayload(body: payload.body())
         #expect(parsed.bytes == payload.bytes)
         #expect(parsed.scope == scope)
         #expect(parsed.keychainID == samples.keychainID)
-        #expect(parsed.epochs.map(\.mark) == samples.marks(epochs))
+        #expect(parsed.mark == samples.mark(epoch))
         #expect(parsed.period == payload.period)
         #expect(
             parsed.period.numbers == (scope == .whileUnlocked ? [900, 700, 1_000] : [0, 0, 0]))
     }
 
     @Test func `A payload of keys puts together the keys that it took apart`() throws {
-        let first = try KeyPayload(body: payload(.afterFirstUnlock, [4, 5]).body())
-        let unlocked = try KeyPayload(body: payload(.whileUnlocked, [4, 5]).body())
+        let first = try KeyPayload(body: payload(.afterFirstUnlock, 4).body())
+        let unlocked = try KeyPayload(body: payload(.whileUnlocked, 4).body())
         let keys = try OpenedKeys(firstUnlock: first, unlocked: unlocked)
-        let all = "[ak ck dk aku cku dku akpu]"
-        #expect(try samples.text(.unlocked(keys)) == "unlocked 4\(all) 5\(all)")
-        for (number, epoch) in zip([4, 5] as [UInt64], keys.epochs) {
-            #expect(try samples.hasPerson(epoch, of: number))
-            #expect(try samples.syncScopes(epoch, of: number) == KeyScope.allCases)
-        }
+        #expect(try samples.text(.unlocked(keys)) == "unlocked 4[ak ck dk aku cku dku akpu]")
+        #expect(try samples.hasPerson(keys, of: 4))
+        #expect(try samples.syncScopes(keys, of: 4) == KeyScope.allCases)
         let fewer = try OpenedKeys(firstUnlock: first, unlocked: nil)
         #expect(
             try samples.text(.locked(fewer, .notUnlocked))
-                == "locked 4[ck dk cku dku] 5[ck dk cku dku] notUnlocked")
-        for (number, epoch) in zip([4, 5] as [UInt64], fewer.epochs) {
-            #expect(try !samples.hasPerson(epoch, of: number))
-            #expect(try samples.syncScopes(epoch, of: number) == [.afterFirstUnlock])
+                == "locked 4[ck dk cku dku] notUnlocked")
+        #expect(try !samples.hasPerson(fewer, of: 4))
+        #expect(try samples.syncScopes(fewer, of: 4) == [.afterFirstUnlock])
+    }
+
+    @Test func `A payload of keys does not go together with one of another epoch`() throws {
+        let (first, unlocked) = (try payload(.afterFirstUnlock, 4), try payload(.whileUnlocked, 5))
+        let error = #expect(throws: KeychainFailure.self) {
+            try OpenedKeys(firstUnlock: first, unlocked: unlocked)
         }
+        #expect(error?.code == .wrongKeys)
     }
 
     @Test func `A payload of keys differs from one without the sync secret`() throws {
@@ -88,7 +89,7 @@ extension KeyPayload {
         let without = try samples.epoch(1)
         for scope in KeyScope.allCases {
             let payloads = try [with, without].map {
-                try KeyPayload(scope, of: samples.keychainID, from: [$0], period: .unlimited)
+                try KeyPayload(scope, of: samples.keychainID, from: $0, period: .unlimited)
             }
             #expect(payloads[0].holdsSameKeys(as: payloads[0]))
             #expect(!payloads[0].holdsSameKeys(as: payloads[1]))
@@ -99,24 +100,24 @@ extension KeyPayload {
     @Test func `A payload of keys may lack the class that recovery does not open`() throws {
         let keys = try samples.epoch(1, withPasscodeClass: false)
         let payload = try KeyPayload(
-            .whileUnlocked, of: samples.keychainID, from: [keys], period: .unlimited)
+            .whileUnlocked, of: samples.keychainID, from: keys, period: .unlimited)
         let parsed = try KeyPayload(body: payload.body())
         #expect(
-            parsed.epochs[0].classes.map(\.protectionClass) == [
+            parsed.keys.classes.map(\.protectionClass) == [
                 .whenUnlocked, .whenUnlockedThisDeviceOnly,
             ])
     }
 
     @Test(arguments: KeyScope.allCases)
     func `A payload of keys is under a kibibyte`(_ scope: KeyScope) throws {
-        #expect(try payload(scope, [1, 2]).bytes.count <= KeyPayload.maximumByteCount)
+        #expect(try payload(scope).bytes.count <= KeyPayload.maximumByteCount)
     }
 
     @Test(arguments: KeyScope.allCases)
     func `A payload of keys is sealed anew each time, and opens under its key alone`(
         _ scope: KeyScope
     ) throws {
-        let payload = try payload(scope, [1, 2])
+        let payload = try payload(scope)
         let key = SharedPayloadKey.random()
         let sealed = payload.sealed(under: key)
         #expect(sealed.count <= KeyPayload.maximumByteCount)
@@ -130,7 +131,7 @@ extension KeyPayload {
     @Test(arguments: KeyScope.allCases)
     func `A payload of keys does not open with any bit flipped`(_ scope: KeyScope) throws {
         let key = SharedPayloadKey.random()
-        let bytes = try payload(scope, [1, 2]).sealed(under: key)
+        let bytes = try payload(scope).sealed(under: key)
         for offset in bytes.indices {
             for bit in 0..<8 {
                 var changed = bytes
@@ -163,7 +164,7 @@ extension KeyPayload {
     func `A payload of keys survives any change, and takes only what it would write`(
         _ scope: KeyScope
     ) throws {
-        let bytes = try payload(scope, [1, 2]).bytes
+        let bytes = try payload(scope).bytes
         var random = SplitMix(seed: 20_261_121)
         for _ in 0..<20_000 {
             let changed = random.mutation(of: bytes)
@@ -183,19 +184,14 @@ extension KeyPayload {
         }
     }
 
-    @Test(arguments: [[], [2, 1], [1, 1], [1, 2, 3], [0]] as [[UInt64]])
-    func `A payload of keys is not made of other epochs than one or two that rise`(
-        _ epochs: [UInt64]
-    ) {
-        let error = #expect(throws: KeychainFailure.self) {
-            try payload(.whileUnlocked, epochs)
-        }
+    @Test func `A payload of keys is not made of an epoch 0`() {
+        let error = #expect(throws: KeychainFailure.self) { try payload(.whileUnlocked, 0) }
         #expect(error?.code == .wrongKeys)
         #expect(error?.operation == LockStateOperation.encode.rawValue)
     }
 
     @Test func `A payload of keys is not made of the keys of another keychain`() throws {
-        let keys = try SampleKeys(.random()).epochs([1])
+        let keys = try SampleKeys(.random()).epoch(1)
         let error = #expect(throws: KeychainFailure.self) {
             try KeyPayload(
                 .afterFirstUnlock, of: samples.keychainID, from: keys, period: .unlimited)
@@ -205,7 +201,7 @@ extension KeyPayload {
 
     @Test func `A payload of keys is not made of what was open while locked`() throws {
         let first = try payload(.afterFirstUnlock)
-        let locked = try OpenedKeys(firstUnlock: first, unlocked: nil).epochs
+        let locked = try OpenedKeys(firstUnlock: first, unlocked: nil)
         let error = #expect(throws: KeychainFailure.self) {
             try KeyPayload(.whileUnlocked, of: samples.keychainID, from: locked, period: .unlimited)
         }
@@ -309,31 +305,12 @@ extension Vector {
         #expect(
             try payload.period.numbers
                 == ["deadline", "idle", "end"].map { try vector.number($0) })
-        let epochs = vector.texts("epoch").map { UInt64($0) }
-        #expect(payload.epochs.map(\.mark.epoch.rawValue) == epochs)
-        #expect(payload.epochs.map { $0.mark.digest.bytes } == (try vector.list("digest")))
-        let indexes = payload.epochs.compactMap { part -> [UInt8]? in
-            switch part.index {
-            case .some(let index): index.withBytes(copy)
-            case .none: nil
-            }
-        }
-        #expect(indexes == (try vector.list("index")))
-        let persons = payload.epochs.compactMap { part -> [UInt8]? in
-            switch part.person {
-            case .some(let person): person.withBytes(copy)
-            case .none: nil
-            }
-        }
-        #expect(persons == (try vector.list("person")))
-        let syncs = payload.epochs.compactMap { part -> [UInt8]? in
-            switch part.sync {
-            case .some(let secret): secret.withBytes(copy)
-            case .none: nil
-            }
-        }
-        #expect(syncs == (try vector.list("sync")))
-        let classes = payload.epochs.flatMap(\.classes)
+        #expect(try payload.mark.epoch.rawValue == vector.number("epoch"))
+        #expect(try payload.mark.digest.bytes == vector.bytes("digest"))
+        #expect(try bytes(of: payload.keys.index) == vector.list("index"))
+        #expect(try bytes(of: payload.keys.person) == vector.list("person"))
+        #expect(try bytes(of: payload.keys.sync) == vector.list("sync"))
+        let classes = payload.keys.classes
         let numbers = vector.texts("class").map { UInt8($0) }
         #expect(classes.map(\.protectionClass.rawValue) == numbers)
         #expect(classes.map { $0.keyID.bytes } == (try vector.list("key_id")))
@@ -341,5 +318,13 @@ extension Vector {
         #expect(attributes == (try vector.list("attributes_subkey")))
         let values = classes.map { $0.value.withBytes(copy) }
         #expect(values == (try vector.list("value_subkey")))
+    }
+
+    /// The bytes of a key, as a vector lists them: none without a key.
+    private func bytes<P>(of key: borrowing SymmetricKey<P>?) -> [[UInt8]] {
+        switch key {
+        case .some(let key): [key.withBytes(copy)]
+        case .none: []
+        }
     }
 }

@@ -46,15 +46,15 @@ struct ProcessSample {
         store = clock.store(of: samples, in: .process)
     }
 
-    func read(_ epochs: [UInt64] = [1]) throws -> String {
-        try samples.text(store.current(expecting: samples.marks(epochs)))
+    func read(_ epoch: UInt64 = 1) throws -> String {
+        try samples.text(store.current(expecting: samples.mark(epoch)))
     }
 
     func publish(
-        _ epochs: [UInt64] = [1], for milliseconds: UInt64? = nil, idle: Int? = nil
+        _ epoch: UInt64 = 1, for milliseconds: UInt64? = nil, idle: Int? = nil
     ) throws {
         try store.publish(
-            samples.epochs(epochs),
+            samples.epoch(epoch),
             within: UnlockLimits(
                 end: clock.moment(after: milliseconds), idle: idle.map { .milliseconds($0) }))
     }
@@ -104,28 +104,26 @@ private let forked = ProcessSample()
     }
 
     @Test func `Keys in this process are believed for their own epochs only`() throws {
-        try sample.publish([1])
-        #expect(try sample.read([2]) == "before otherEpoch")
-        #expect(try sample.read([1, 2]) == "before otherEpoch")
-        #expect(try sample.read([1]) == "unlocked \(Self.all)")
+        try sample.publish(1)
+        #expect(try sample.read(2) == "before otherEpoch")
+        #expect(try sample.read(1) == "unlocked \(Self.all)")
     }
 
     @Test func `Keys in this process give way to those of another epoch while unlocked`() throws {
-        try sample.publish([1], for: 100)
-        try sample.store.replaceKeys(with: sample.samples.epochs([1, 2]))
-        let both = "unlocked \(Self.all) 2[ak ck dk aku cku dku akpu]"
-        #expect(try sample.read([1]) == both)
-        #expect(try sample.read([1, 2]) == both)
+        try sample.publish(1, for: 100)
+        try sample.store.replaceKeys(with: sample.samples.epoch(2))
+        #expect(try sample.read(1) == "before otherEpoch")
+        #expect(try sample.read(2) == "unlocked 2[ak ck dk aku cku dku akpu]")
         sample.clock.advance(by: 100)
-        #expect(try sample.read([2]) == "locked \(Self.first) 2[ck dk cku dku] deadlinePassed")
+        #expect(try sample.read(2) == "locked 2[ck dk cku dku] deadlinePassed")
     }
 
     @Test func `Replacing a process's keys that stay after a lock unlocks nothing`() throws {
         try sample.publish()
         try sample.store.lock(all: false)
-        try sample.store.replaceFirstUnlockKeys(with: sample.samples.epochs([2]))
-        #expect(try sample.read([2]) == "locked 2[ck dk cku dku] notUnlocked")
-        #expect(try sample.read([1]) == "before notUnlocked")
+        try sample.store.replaceFirstUnlockKeys(with: sample.samples.epoch(2))
+        #expect(try sample.read(2) == "locked 2[ck dk cku dku] notUnlocked")
+        #expect(try sample.read(1) == "before notUnlocked")
     }
 
     @Test func `Keys in this process that stay after a lock are not brought back by others`() throws
@@ -133,10 +131,10 @@ private let forked = ProcessSample()
         try sample.publish()
         try sample.store.lock(all: true)
         let error = #expect(throws: KeychainFailure.self) {
-            try sample.store.replaceFirstUnlockKeys(with: sample.samples.epochs([2]))
+            try sample.store.replaceFirstUnlockKeys(with: sample.samples.epoch(2))
         }
         #expect(error?.code == .notUnlocked)
-        #expect(try sample.read([2]) == "before notUnlocked")
+        #expect(try sample.read(2) == "before notUnlocked")
     }
 
     @Test(arguments: [0, 1] as [Int32])

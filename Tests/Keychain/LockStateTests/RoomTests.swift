@@ -71,10 +71,10 @@ extension Kernel {
             let count = try fill(filler, "fillbytes")
             #expect((1..<150).contains(count))
             let verb = isUnlocked ? "replace" : "replacelocked"
-            #expect(try owner("\(verb) \(keychain) 1,2") == "ok")
+            #expect(try owner("\(verb) \(keychain) 2") == "ok")
             #expect(try owner("place \(keychain)") == "process")
             let answer = try owner("read \(keychain) 2")
-            #expect(answer.hasPrefix(isUnlocked ? "unlocked 1[ak " : "locked 1[ck "), "\(answer)")
+            #expect(answer.hasPrefix(isUnlocked ? "unlocked 2[ak " : "locked 2[ck "), "\(answer)")
             // Keys of an epoch that is over are nowhere, and nobody takes a new one for a doubt.
             #expect(try other("read \(keychain) 1") == "before notUnlocked")
             #expect(try other("read \(keychain) 2") == "before notUnlocked")

@@ -15,7 +15,7 @@ package struct SampleKeys: Sendable {
     package func epoch(
         _ number: UInt64, withPasscodeClass: Bool = true, withPerson: Bool = false,
         withSync: Bool = false
-    ) throws -> EpochKeys {
+    ) throws -> OpenedKeys {
         var classes: [ClassKeys] = []
         for protectionClass in ProtectionClass.allCases
         where withPasscodeClass || protectionClass != .whenPasscodeSetThisDeviceOnly {
@@ -32,11 +32,11 @@ package struct SampleKeys: Sendable {
                 person: withPerson ? try key("person", nil, number) : nil,
                 firstUnlockSync: withSync ? try key("sync f", nil, number) : nil,
                 unlockedSync: withSync ? try key("sync u", nil, number) : nil))
-        return EpochKeys(keybag, digest: mark(number).digest)
+        return OpenedKeys(keybag, digest: mark(number).digest)
     }
 
     /// Whether the secret half of the presence pair `person` is there, and the right one.
-    package func hasPerson(_ keys: EpochKeys, of number: UInt64) throws -> Bool {
+    package func hasPerson(_ keys: OpenedKeys, of number: UInt64) throws -> Bool {
         let expected: AgreementSecret = try key("person", nil, number)
         switch keys.keybag.person {
         case .some(let person): return person.isEqual(to: expected)
@@ -45,7 +45,7 @@ package struct SampleKeys: Sendable {
     }
 
     /// The scopes whose sync secret is there, and the right one.
-    package func syncScopes(_ keys: EpochKeys, of number: UInt64) throws -> [KeyScope] {
+    package func syncScopes(_ keys: OpenedKeys, of number: UInt64) throws -> [KeyScope] {
         try KeyScope.allCases.filter { scope in
             let name = scope == .afterFirstUnlock ? "sync f" : "sync u"
             let expected: SyncSecret = try key(name, nil, number)
@@ -56,17 +56,10 @@ package struct SampleKeys: Sendable {
         }
     }
 
-    /// The keys of several epochs.
-    package func epochs(_ numbers: [UInt64]) throws -> [EpochKeys] {
-        try numbers.map { try epoch($0) }
-    }
-
     /// What epoch `number` is recognised by.
     package func mark(_ number: UInt64) -> EpochMark {
         EpochMark(epoch: Epoch(number), digest: digest("keybag", nil, number))
     }
-
-    package func marks(_ numbers: [UInt64]) -> [EpochMark] { numbers.map(mark) }
 
     /// `unlocked 1[ak ck …]`, `locked 1[ck …] notUnlocked`, `before notUnlocked`, `unknown …`: the
     /// classes whose keys are the right ones, and `wrong` for each that is not.
@@ -88,19 +81,17 @@ package struct SampleKeys: Sendable {
     }
 
     private func text(_ keys: OpenedKeys) throws -> String {
-        try keys.epochs.map { epoch in
-            let number = epoch.keybag.epoch.rawValue
-            let index: IndexKey = try key("index", nil, number)
-            var words = ProtectionClass.allCases.compactMap { protectionClass in
-                epoch.keybag.keys(of: protectionClass).map { isRight($0, number) }
-            }
-            if epoch.mark != mark(number) || !epoch.keybag.index.isEqual(to: index)
-                || epoch.keybag.keychainID != keychainID
-            {
-                words.append("wrong")
-            }
-            return "\(number)[\(words.joined(separator: " "))]"
-        }.joined(separator: " ")
+        let number = keys.keybag.epoch.rawValue
+        let index: IndexKey = try key("index", nil, number)
+        var words = ProtectionClass.allCases.compactMap { protectionClass in
+            keys.keybag.keys(of: protectionClass).map { isRight($0, number) }
+        }
+        if keys.mark != mark(number) || !keys.keybag.index.isEqual(to: index)
+            || keys.keybag.keychainID != keychainID
+        {
+            words.append("wrong")
+        }
+        return "\(number)[\(words.joined(separator: " "))]"
     }
 
     private func isRight(_ keys: ClassKeys, _ number: UInt64) -> String {

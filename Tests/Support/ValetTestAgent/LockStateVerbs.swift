@@ -47,22 +47,22 @@ struct LockStateVerbs {
         let keychainID = try Self.keychainID(words[1])
         let store = store(keychainID, words[1])
         let samples = SampleKeys(keychainID)
-        let numbers = words.dropFirst(2).first.map(Self.numbers) ?? []
+        let number = words.dropFirst(2).first.flatMap { UInt64($0) } ?? 0
         switch words[0] {
         case "publish":
-            try store.publish(samples.epochs(numbers), within: Self.limits(words.last))
+            try store.publish(samples.epoch(number), within: Self.limits(words.last))
             return store.provider.place.rawValue
-        case "replace": try store.replaceKeys(with: samples.epochs(numbers))
+        case "replace": try store.replaceKeys(with: samples.epoch(number))
         case "use":
             store.noteUse()
             guard store.isRenewalDue else { return "early" }
             try store.renew()
-        case "replacelocked": try store.replaceFirstUnlockKeys(with: samples.epochs(numbers))
+        case "replacelocked": try store.replaceFirstUnlockKeys(with: samples.epoch(number))
         case "place": return store.provider.place.rawValue
         case "lock": try store.lock(all: words.last == "all")
-        case "read": return try samples.text(store.current(expecting: samples.marks(numbers)))
-        case "threads": return try Self.readOnThreads(store, samples, numbers)
-        case "tally": return try Self.tally(store, samples, numbers, words[3])
+        case "read": return try samples.text(store.current(expecting: samples.mark(number)))
+        case "threads": return try Self.readOnThreads(store, samples, number)
+        case "tally": return try Self.tally(store, samples, number, words[3])
         default: throw Mistake()
         }
         return "ok"
@@ -91,10 +91,6 @@ struct LockStateVerbs {
             return UnlockLimits(end: end)
         }
         return UnlockLimits(idle: Int(word.dropFirst(4)).map { .milliseconds($0) })
-    }
-
-    private static func numbers(_ word: String) -> [UInt64] {
-        word.split(separator: ",").compactMap { UInt64($0) }
     }
 
     private static func keychainID(_ word: String) throws -> KeychainID {
@@ -138,11 +134,11 @@ struct LockStateVerbs {
     }
 
     private static func readOnThreads(
-        _ store: LockStateStore, _ samples: SampleKeys, _ numbers: [UInt64]
+        _ store: LockStateStore, _ samples: SampleKeys, _ number: UInt64
     ) throws -> String {
         let answers = Mutex<Set<String>>([])
         DispatchQueue.concurrentPerform(iterations: 64) { _ in
-            let reading = store.current(expecting: samples.marks(numbers))
+            let reading = store.current(expecting: samples.mark(number))
             let text = (try? samples.text(reading)) ?? "mistake"
             answers.withLock { _ = $0.insert(text) }
         }
@@ -151,11 +147,11 @@ struct LockStateVerbs {
 
     /// Reads so many times; tells each kind of answer that there was.
     private static func tally(
-        _ store: LockStateStore, _ samples: SampleKeys, _ numbers: [UInt64], _ count: String
+        _ store: LockStateStore, _ samples: SampleKeys, _ number: UInt64, _ count: String
     ) throws -> String {
         var answers: Set<String> = []
         for _ in 0..<(Int(count) ?? 0) {
-            answers.insert(try samples.text(store.current(expecting: samples.marks(numbers))))
+            answers.insert(try samples.text(store.current(expecting: samples.mark(number))))
         }
         return answers.sorted().joined(separator: " | ")
     }

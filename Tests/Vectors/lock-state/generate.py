@@ -57,8 +57,8 @@ def part(number, epoch):
 
 
 def keys(scope, epoch, classes=None, count=None, person=b"\0", sync=b"\0"):
-    """The section of one epoch; person is the flag of the presence pair and what follows it, and
-    sync that of the sync secret."""
+    """The keys of an epoch; person is the flag of the presence pair and what follows it, and sync
+    that of the sync secret."""
     classes = classes or {"u": [1, 4, 7], "f": [2, 3, 5, 6]}[scope]
     index = named("index", epoch) if scope == "f" else b""
     return (u64(epoch) + named("keybag", epoch) + index
@@ -71,11 +71,10 @@ def present(epoch, what="person"):
     return b"\1" + named(what, epoch)
 
 
-def body(scope, epochs, deadline=0, count=None, idle=0, end=None):
+def body(scope, keys, deadline=0, idle=0, end=None):
     """Without an end of its own, it is the deadline."""
     end = deadline if end is None else end
-    return (KC + scope.encode() + u8(len(epochs) if count is None else count) + b"".join(epochs)
-            + u64(deadline) + u64(idle) + u64(end))
+    return KC + scope.encode() + keys + u64(deadline) + u64(idle) + u64(end)
 
 
 def write(name, expect, operation, **fields):
@@ -91,97 +90,87 @@ def payload(name, expect, scope, sealed, **fields):
           mark=MARKS[scope], sharing_key=sharing_key(scope), **fields)
 
 
-def success(name, scope, epochs, deadline=0, classes=None, idle=0, end=None, persons=(), syncs=()):
-    """persons: the epochs with the secret half of a presence pair; syncs: those with a sync
-    secret."""
+def success(name, scope, epoch, deadline=0, classes=None, idle=0, end=None, has_person=False,
+            has_sync=False):
+    """has_person: whether there is the secret half of a presence pair; has_sync: a sync secret."""
     end = deadline if end is None else end
     classes = classes or {"u": [1, 4, 7], "f": [2, 3, 5, 6]}[scope]
-    every = [(number, epoch) for epoch in epochs for number in classes]
-    sections = [keys(scope, n, classes, person=present(n) if n in persons else b"\0",
-                     sync=present(n, "sync " + scope) if n in syncs else b"\0")
-                for n in epochs]
-    plain = body(scope, sections, deadline, idle=idle, end=end)
+    plain = body(scope, keys(
+        scope, epoch, classes, person=present(epoch) if has_person else b"\0",
+        sync=present(epoch, "sync " + scope) if has_sync else b"\0"), deadline, idle, end)
     payload(
         name, "success", scope, sealed(plain, scope), body=plain, nonce=named("nonce", scope)[:24],
-        deadline=deadline, idle=idle, end=end, epoch=epochs,
-        person=[named("person", n) for n in persons],
-        sync=[named("sync " + scope, n) for n in syncs], digest=[named("keybag", n) for n in epochs],
-        index=[named("index", n) for n in epochs] if scope == "f" else [],
-        **{"class": [number for number, _ in every]},
-        key_id=[named("id", *one)[:16] for one in every],
-        attributes_subkey=[named("attributes", *one) for one in every],
-        value_subkey=[named("value", *one) for one in every])
+        deadline=deadline, idle=idle, end=end, epoch=epoch,
+        person=[named("person", epoch)] if has_person else [],
+        sync=[named("sync " + scope, epoch)] if has_sync else [], digest=named("keybag", epoch),
+        index=[named("index", epoch)] if scope == "f" else [],
+        **{"class": classes},
+        key_id=[named("id", number, epoch)[:16] for number in classes],
+        attributes_subkey=[named("attributes", number, epoch) for number in classes],
+        value_subkey=[named("value", number, epoch) for number in classes])
 
 
 def main():
     for old in FOLDER.glob("*.txt"):
         old.unlink()
-    success("unlocked", "u", [3], 86_400_000)
-    success("unlocked-without-deadline", "u", [1])
-    success("unlocked-by-recovery", "u", [2], 1, [1, 4])
-    success("unlocked-two-epochs", "u", [7, 8], 2**64 - 1)
-    success("unlocked-until-unused", "u", [3], 86_400_000, idle=900_000, end=0)
-    success("unlocked-until-unused-or-the-end", "u", [3], 86_400_000, idle=900_000, end=2**63)
-    success("unlocked-until-the-end-is-near", "u", [3], 800_000, idle=900_000, end=800_000)
-    success("unlocked-with-person", "u", [3], persons=[3])
-    success("unlocked-two-epochs-with-persons", "u", [7, 8], persons=[7, 8])
-    success("unlocked-two-epochs-with-one-person", "u", [7, 8], persons=[8])
-    success("first-unlock", "f", [3])
-    success("first-unlock-two-epochs", "f", [2**63, 2**63 + 1])
-    success("unlocked-in-a-circle", "u", [3], syncs=[3])
-    success("unlocked-in-a-circle-with-person", "u", [3], persons=[3], syncs=[3])
-    success("unlocked-two-epochs-in-a-circle", "u", [7, 8], persons=[7, 8], syncs=[8])
-    success("first-unlock-in-a-circle", "f", [3], syncs=[3])
-    success("first-unlock-two-epochs-in-a-circle", "f", [7, 8], syncs=[8])
+    success("unlocked", "u", 3, 86_400_000)
+    success("unlocked-without-deadline", "u", 1)
+    success("unlocked-by-recovery", "u", 2, 1, [1, 4])
+    success("unlocked-until-the-last-millisecond", "u", 2**64 - 1, 2**64 - 1)
+    success("unlocked-until-unused", "u", 3, 86_400_000, idle=900_000, end=0)
+    success("unlocked-until-unused-or-the-end", "u", 3, 86_400_000, idle=900_000, end=2**63)
+    success("unlocked-until-the-end-is-near", "u", 3, 800_000, idle=900_000, end=800_000)
+    success("unlocked-with-person", "u", 3, has_person=True)
+    success("unlocked-in-a-circle", "u", 3, has_sync=True)
+    success("unlocked-in-a-circle-with-person", "u", 3, has_person=True, has_sync=True)
+    success("first-unlock", "f", 3)
+    success("first-unlock-of-a-late-epoch", "f", 2**63)
+    success("first-unlock-in-a-circle", "f", 3, has_sync=True)
     u1, f1 = keys("u", 1), keys("f", 1)
-    good = sealed(body("u", [u1], 5), "u")
+    good = sealed(body("u", u1, 5), "u")
     changed = {
-        "empty": b"", "magic": sealed(body("u", [u1]), "u", head=b"VALETKEZ" + u16(2)),
+        "empty": b"", "magic": sealed(body("u", u1), "u", head=b"VALETKEZ" + u16(2)),
         "head-alone": good[:10], "too-short-for-a-seal": good[:49],
         "flipped-nonce": good[:10] + bytes([good[10] ^ 1]) + good[11:],
         "flipped-body": good[:200] + bytes([good[200] ^ 1]) + good[201:],
         "flipped-tag": good[:-1] + bytes([good[-1] ^ 128]), "cut": good[:-1],
-        "longer": good + b"\0", "of-the-other-scope": sealed(body("f", [f1]), "f"),
-        "bound-to-another-head": sealed(body("u", [u1]), "u", bound_head=b"VALETKEY" + u16(1)),
+        "longer": good + b"\0", "of-the-other-scope": sealed(body("f", f1), "f"),
+        "bound-to-another-head": sealed(body("u", u1), "u", bound_head=b"VALETKEY" + u16(1)),
     }
     for name, bytes_of in changed.items():
         payload(f"changed-{name}", "tampered", "u", bytes_of)
     bad = {
-        "longer-inside": body("u", [u1]) + b"\0",
-        "no-epoch": body("u", []),
-        "three-epochs": body("u", [keys("u", n, [1, 4]) for n in (1, 2, 3)]),
-        "one-epoch-too-few": body("u", [u1], count=2),
-        "epoch-twice": body("u", [u1, u1]),
-        "epochs-fall": body("u", [keys("u", 2), u1]),
-        "epoch-0": body("u", [keys("u", 0)]),
-        "scope": body("x", [u1]), "scope-of-the-other": body("f", [u1]),
-        "class-missing": body("u", [keys("u", 1, [1])]),
-        "class-twice": body("u", [keys("u", 1, [1, 1, 4])]),
-        "classes-in-other-order": body("u", [keys("u", 1, [4, 1])]),
-        "class-of-the-other": body("u", [keys("u", 1, [1, 4, 5])]),
-        "class-too-many": body("f", [keys("f", 1, [2, 3, 5, 6, 7])]),
-        "class-count": body("u", [keys("u", 1, [1, 4], count=3)]),
-        "first-unlock-with-deadline": body("f", [f1], 5),
-        "first-unlock-with-idle": body("f", [f1], 5, idle=5, end=0),
-        "first-unlock-with-person": body("f", [f1 + present(1)]),
-        "person-flag-2": body("u", [keys("u", 1, person=b"\2" + named("person", 1))]),
-        "person-without-flag": body("u", [keys("u", 1, person=b"\0" + present(1)[1:])]),
-        "person-missing": body("u", [keys("u", 1, person=b"\1")]),
-        "person-short": body("u", [keys("u", 1, person=present(1)[:-1])]),
-        "no-flag-of-person": body("u", [keys("u", 1, person=b"")]),
-        "sync-flag-2": body("u", [keys("u", 1, sync=b"\2" + named("sync u", 1))]),
-        "sync-without-flag": body("u", [keys("u", 1, sync=b"\0" + named("sync u", 1))]),
-        "sync-missing": body("u", [keys("u", 1, sync=b"\1")]),
-        "sync-short": body("u", [keys("u", 1, sync=present(1, "sync u")[:-1])]),
-        "no-flag-of-sync": body("u", [keys("u", 1, sync=b"")]),
-        "deadline-without-limit": body("u", [u1], 5, end=0),
-        "end-without-deadline": body("u", [u1], 0, end=5),
-        "deadline-after-end": body("u", [u1], 6, end=5),
-        "deadline-before-end": body("u", [u1], 5, end=6),
-        "idle-without-deadline": body("u", [u1], 0, idle=5),
-        "idle-longer-than-deadline": body("u", [u1], 4, idle=5, end=0),
-        "idle-longer-than-deadline-before-end": body("u", [u1], 4, idle=5, end=9),
-        "idle-deadline-after-end": body("u", [u1], 10, idle=5, end=9),
+        "longer-inside": body("u", u1) + b"\0",
+        "no-epoch": body("u", b""), "two-epochs": body("u", u1 + keys("u", 2)),
+        "epoch-0": body("u", keys("u", 0)),
+        "scope": body("x", u1), "scope-of-the-other": body("f", u1),
+        "class-missing": body("u", keys("u", 1, [1])),
+        "class-twice": body("u", keys("u", 1, [1, 1, 4])),
+        "classes-in-other-order": body("u", keys("u", 1, [4, 1])),
+        "class-of-the-other": body("u", keys("u", 1, [1, 4, 5])),
+        "class-too-many": body("f", keys("f", 1, [2, 3, 5, 6, 7])),
+        "class-count": body("u", keys("u", 1, [1, 4], count=3)),
+        "first-unlock-with-deadline": body("f", f1, 5),
+        "first-unlock-with-idle": body("f", f1, 5, idle=5, end=0),
+        "first-unlock-with-person": body("f", f1 + present(1)),
+        "person-flag-2": body("u", keys("u", 1, person=b"\2" + named("person", 1))),
+        "person-without-flag": body("u", keys("u", 1, person=b"\0" + present(1)[1:])),
+        "person-missing": body("u", keys("u", 1, person=b"\1")),
+        "person-short": body("u", keys("u", 1, person=present(1)[:-1])),
+        "no-flag-of-person": body("u", keys("u", 1, person=b"")),
+        "sync-flag-2": body("u", keys("u", 1, sync=b"\2" + named("sync u", 1))),
+        "sync-without-flag": body("u", keys("u", 1, sync=b"\0" + named("sync u", 1))),
+        "sync-missing": body("u", keys("u", 1, sync=b"\1")),
+        "sync-short": body("u", keys("u", 1, sync=present(1, "sync u")[:-1])),
+        "no-flag-of-sync": body("u", keys("u", 1, sync=b"")),
+        "deadline-without-limit": body("u", u1, 5, end=0),
+        "end-without-deadline": body("u", u1, 0, end=5),
+        "deadline-after-end": body("u", u1, 6, end=5),
+        "deadline-before-end": body("u", u1, 5, end=6),
+        "idle-without-deadline": body("u", u1, 0, idle=5),
+        "idle-longer-than-deadline": body("u", u1, 4, idle=5, end=0),
+        "idle-longer-than-deadline-before-end": body("u", u1, 4, idle=5, end=9),
+        "idle-deadline-after-end": body("u", u1, 10, idle=5, end=9),
     }
     for name, plain in bad.items():
         payload(f"bad-{name}", "malformed", "u", sealed(plain, "u"))
@@ -190,10 +179,10 @@ def main():
         "no-flag-of-sync": keys("f", 1, sync=b""),
     }
     for name, section in of_first_unlock.items():
-        payload(f"bad-first-unlock-{name}", "malformed", "f", sealed(body("f", [section]), "f"))
+        payload(f"bad-first-unlock-{name}", "malformed", "f", sealed(body("f", section), "f"))
     for version in (0, 1, 3):
         payload(f"bad-version-{version}", "unsupported", "u",
-                sealed(body("u", [u1]), "u", head=b"VALETKEY" + u16(version)))
+                sealed(body("u", u1), "u", head=b"VALETKEY" + u16(version)))
     sharing_files()
     pages()
 

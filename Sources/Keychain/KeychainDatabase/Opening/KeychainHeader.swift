@@ -64,15 +64,15 @@ package final class KeychainHeader: Sendable {
     }
 
     /// The keys of `opened` in the form for publishing.
-    package func published(_ opened: UnlockedKeybag) -> EpochKeys {
-        EpochKeys(opened, digest: mark.digest)
+    package func published(_ opened: UnlockedKeybag) -> OpenedKeys {
+        OpenedKeys(opened, digest: mark.digest)
     }
 }
 
 extension KeychainHeader {
     private static let operation = "open the keychain"
 
-    /// Reads settings and keybags. The caller has begun a transaction.
+    /// Reads settings and keybag. The caller has begun a transaction.
     ///
     /// - Throws: ``KeychainFailure``: `newerFormat`, `keychainDamaged`.
     static func load(
@@ -98,7 +98,7 @@ extension KeychainHeader {
 
     private static func keybag(from store: RowConnection) throws(KeychainFailure) -> LockedKeybag {
         let (found, isOnly) = try translating(operation) { () throws(SystemError) in
-            let run = try store.keybags.start()
+            let run = try store.keybag.start()
             guard try run.step() else { return ((epoch: Int64, bytes: [UInt8])?.none, true) }
             return ((run.int64(0), run.blob(1)), try !run.step())
         }
@@ -138,15 +138,13 @@ extension KeychainHeader {
 extension KeychainHeader {
     /// Which keys are open. For a keychain without a passcode this is `beforeFirstUnlock`.
     package var lockStatus: LockStatus {
-        lockState?.current(expecting: [mark]) ?? .beforeFirstUnlock(.notUnlocked)
+        lockState?.current(expecting: mark) ?? .beforeFirstUnlock(.notUnlocked)
     }
 
     /// Publishes `keys` in place of those of `old` that are open. A locked keychain stays locked,
     /// and an unlocked one keeps its time limits.
-    ///
-    /// - Parameter keys: Of one epoch or of two, in rising order.
     package func publishInPlace(
-        of old: KeychainHeader, _ keys: [EpochKeys]
+        of old: KeychainHeader, _ keys: OpenedKeys
     ) throws(KeychainFailure) {
         try lockState?.replaceOpenKeys(expecting: old.mark, with: keys)
     }
@@ -161,14 +159,14 @@ extension KeychainHeader {
             switch before {
             case .unlocked(let opened):
                 do throws(KeychainFailure) {
-                    try lockState.replaceKeys(with: opened.epochs)
+                    try lockState.replaceKeys(with: opened)
                 } catch {
                     guard error.code == .notUnlocked else { throw error }
-                    try lockState.replaceFirstUnlockKeys(with: opened.epochs)
+                    try lockState.replaceFirstUnlockKeys(with: opened)
                 }
             case .locked(let opened, _):
                 try lockState.lock(all: false)
-                try lockState.replaceFirstUnlockKeys(with: opened.epochs)
+                try lockState.replaceFirstUnlockKeys(with: opened)
             case .beforeFirstUnlock, .unknown: try lockState.lock(all: true)
             }
         } catch {
@@ -186,11 +184,11 @@ extension LockStateStore {
     ///
     /// - Parameter mark: The epoch of the keys to replace.
     func replaceOpenKeys(
-        expecting mark: EpochMark, with keys: [EpochKeys]
+        expecting mark: EpochMark, with keys: OpenedKeys
     ) throws(KeychainFailure) {
         for _ in 0...Self.lockCount {
             do {
-                switch current(expecting: [mark]) {
+                switch current(expecting: mark) {
                 case .unlocked: return try replaceKeys(with: keys)
                 case .locked: return try replaceFirstUnlockKeys(with: keys)
                 case .beforeFirstUnlock, .unknown: return

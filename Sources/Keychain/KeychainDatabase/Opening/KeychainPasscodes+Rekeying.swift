@@ -95,7 +95,7 @@ extension KeychainPasscodes {
             try translating(erasure.prepare(), during: operation)
             try translating(writeDeviceKey(of: plan), during: operation)
             before = header.lockStatus
-            try publish(new, opened, of: header, former.0, plan)
+            try publish(new, opened, of: header, plan)
         } onFailure: { () throws(KeychainFailure) in
             erasure.endChange()
             if let before { try header.putBack(before) }
@@ -131,19 +131,14 @@ extension KeychainPasscodes {
         return count
     }
 
-    /// Publishes the new keys beside the former ones, just before the commit, so that no reader is
-    /// without keys.
+    /// Publishes the new keys in place of the former ones, just before the commit. Readers wait for
+    /// it.
     func publish(
         _ new: KeychainHeader, _ opened: UnlockedKeybag, of header: KeychainHeader,
-        _ former: UnlockedKeybag, _ plan: borrowing KeyChangePlan
+        _ plan: borrowing KeyChangePlan
     ) throws(KeychainFailure) {
         let isUnlocked = if case .unlocked = header.lockStatus { true } else { false }
-        var keys = [new.published(opened)]
-        // Without a passcode, keys are not published. A recovery may lack some of the former keys,
-        // so it publishes none of them: readers wait for the commit.
-        if header.lockState != nil, !plan.isRecovery {
-            keys.insert(header.published(former), at: 0)
-        }
+        let keys = new.published(opened)
         if plan.unlocks, !isUnlocked {
             try new.lockState?.publish(
                 keys, within: .none, since: plan.moment, bindsShared: true)

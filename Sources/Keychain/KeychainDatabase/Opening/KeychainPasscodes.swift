@@ -134,7 +134,7 @@ package struct KeychainPasscodes {
         guard
             try keychain.readHeader(deadline, for: operation).settings == header.settings
         else { return false }
-        try lockState.publish([header.published(opened)], within: limits, since: moment)
+        try lockState.publish(header.published(opened), within: limits, since: moment)
         if !pool.directory.isReadOnly, let writer = try? pool.writer(deadline) {
             OldKeyErasure(keychain).eraseIfDue(writer)
         }
@@ -189,7 +189,7 @@ package struct KeychainPasscodes {
             (writer) throws(KeychainFailure) in
             try translating(writer.replaceKeybag(by: new), during: operation)
             before = header.lockStatus
-            try new.publishInPlace(of: header, [new.published(opened)])
+            try new.publishInPlace(of: header, new.published(opened))
         } onFailure: { () throws(KeychainFailure) in
             if let before { try header.putBack(before) }
         }

@@ -15,7 +15,7 @@ package struct KeychainSettings: Hashable, Sendable {
     private static let readerFeatures: Int64 = 0xffff_ffff
     private static let writerFeatures: Int64 = 0x7fff_ffff_0000_0000
 
-    /// A random number. Every change of settings or keybags replaces it.
+    /// A random number. Every change of the settings or the keybag replaces it.
     package var stamp: Int64
     /// The version of the format that the keychain was written in.
     package var format = currentVersion

@@ -125,14 +125,11 @@ struct OldKeyErasure {
         guard let lockState = header.lockState else {
             return try header.sharedLockState.lock(all: true)
         }
-        let reading = lockState.current(expecting: [header.mark])
-        switch reading {
+        switch lockState.current(expecting: header.mark) {
         case .beforeFirstUnlock(.otherEpoch): try lockState.lock(all: true)
         case .locked(_, .otherEpoch): try lockState.lock(all: false)
         case .unlocked, .locked, .beforeFirstUnlock, .unknown: break
         }
-        guard let current = reading.keys?.keys(of: header.keybag.epoch) else { return }
-        try lockState.replaceOpenKeys(expecting: header.mark, with: [current])
     }
 
     /// - Returns: false if a process still reads from the log.

@@ -178,7 +178,7 @@ package final class OpenKeychain: Sendable {
     /// The lock state at this moment. Unless it is `unlocked`, this process forgets all keys that
     /// are not part of it, except in calls that are using them: a locked process keeps no keys.
     package func lockStatus(_ header: KeychainHeader, of lockState: LockStateStore) -> LockStatus {
-        let reading = lockState.current(expecting: [header.mark])
+        let reading = lockState.current(expecting: header.mark)
         if case .unlocked = reading { return reading }
         forgetKeys(but: reading.keys)
         return reading
@@ -188,10 +188,7 @@ package final class OpenKeychain: Sendable {
         -> KeySet
     {
         if let known = lastKnownState, hasSeen(header, keys) { return known }
-        guard let opened = keys.keys(of: header.keybag.epoch)?.keybag else {
-            throw KeychainFailure.locked(Self.opening)
-        }
-        let fresh = try KeySet(header, opened, opened: keys)
+        let fresh = try KeySet(header, keys.keybag, opened: keys)
         lastKnownState = fresh
         return fresh
     }
@@ -210,7 +207,7 @@ package final class OpenKeychain: Sendable {
         lockState.forget(before: header.keybag.epoch)
         if header.isBoundToTPM, !source.kept.has(header.keybag.deviceKeyID) {
             // Another process may have asked the TPM already.
-            guard case .unlocked(let keys) = lockState.current(expecting: [header.mark]) else {
+            guard case .unlocked(let keys) = lockState.current(expecting: header.mark) else {
                 return .sealed(header)
             }
             return .certain(try state(header, keys))
@@ -253,7 +250,7 @@ package final class OpenKeychain: Sendable {
         let held = try translating(pool.lockForWriting(.immediately), during: Self.opening)
         let now = try readHeader(.immediately)
         if now.settings == header.settings {
-            try lockState.publish([header.published(opened)], within: .none)
+            try lockState.publish(header.published(opened), within: .none)
         }
         _ = consume held
     }

@@ -97,7 +97,7 @@ package final class ConnectionPool: Sendable {
         return held
     }
 
-    /// Waits until no process is changing epochs or writing.
+    /// Waits until no process is writing or changing keys.
     ///
     /// - Throws: ``SystemError``: `busy`.
     package func awaitWriters(_ deadline: Deadline) throws(SystemError) {

@@ -13,8 +13,8 @@ package final class RowConnection: @unchecked Sendable {
     package let stamp: Statement
     /// The one row of the settings.
     package let keychain: Statement
-    /// The keybags, the oldest first.
-    package let keybags: Statement
+    /// The keybag. A second row means damage.
+    package let keybag: Statement
     /// The columns that a read by name needs.
     package let value: Statement
     let byPrimaryKey: Statement
@@ -52,8 +52,7 @@ package final class RowConnection: @unchecked Sendable {
         self.connection = connection
         stamp = Statement("SELECT stamp FROM keychain WHERE one = 1", on: connection)
         keychain = Statement("SELECT * FROM keychain WHERE one = 1", on: connection)
-        keybags = Statement(
-            "SELECT epoch, bytes FROM keybag ORDER BY epoch LIMIT 3", on: connection)
+        keybag = Statement("SELECT epoch, bytes FROM keybag LIMIT 2", on: connection)
         value = Statement(Self.valueOfKey, on: connection)
         byPrimaryKey = Statement(Self.rowOfKey, on: connection)
         byNumber = Statement(Self.rowOfNumber, on: connection)

@@ -16,8 +16,7 @@ extension RowKeys {
         var rows: [FoundRow] = []
         for group in groups {
             let hasItem = query.limit == 1 && !rows.isEmpty
-            rows += try Search(query, in: group, hasher, self)
-                .rankedRows(store, hasItem: hasItem).joined()
+            rows += try Search(query, in: group, hasher, self).rows(store, hasItem: hasItem)
         }
         return rows
     }
@@ -112,7 +111,7 @@ extension RowKeys {
     }
 }
 
-/// A query in one access group, as the hashes that find rows of one epoch.
+/// A query in one access group, as the hashes that find its rows.
 package struct Search {
     let query: ItemQuery
     /// The group that is searched.
@@ -159,33 +158,29 @@ package struct Search {
     ///
     /// - Parameter hasItem: Whether the one requested item was found before. Then it can be read
     ///   even if the indexes to other items are damaged.
-    /// - Returns: Ranked arrays, each in the order of row numbers: all rows of one array come
-    ///   before those of the next. For one query, every epoch has the same number of arrays.
-    func rankedRows(
-        _ store: RowConnection, hasItem: Bool
-    ) throws(SystemError) -> [[FoundRow]] {
+    func rows(_ store: RowConnection, hasItem: Bool) throws(SystemError) -> [FoundRow] {
         do {
-            return try rankedRows(store)
+            return try rows(store)
         } catch .corrupt where hasItem {
             return []
         }
     }
 
-    private func rankedRows(_ store: RowConnection) throws(SystemError) -> [[FoundRow]] {
+    private func rows(_ store: RowConnection) throws(SystemError) -> [FoundRow] {
         let place = hash(of: query.itemClass.placeAttribute)
         guard hash(of: .account) != nil, place != nil, !keys.isEmpty else {
-            return [try rows(store, place)]
+            return try rows(store, place)
         }
-        var ranked: [[FoundRow]] = []
+        var all: [FoundRow] = []
         for key in keys {
-            let rows = try named(key.place, store)
+            all += try named(key.place, store)
             // Otherwise a query that names a hint or a token would find its item twice.
-            let known = Set((ranked.joined() + rows).map(\.number))
+            let known = Set(all.map(\.number))
             let hasItem = query.limit == 1 && !known.isEmpty
             let others = try variants(of: key.plain, store, hasItem: hasItem)
-            ranked += [rows, others.filter { !known.contains($0.number) }]
+            all += others.filter { !known.contains($0.number) }
         }
-        return ranked
+        return all
     }
 
     /// The row with that primary key. If the row's columns name another item, the row or the index

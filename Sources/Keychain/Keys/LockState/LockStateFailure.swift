@@ -28,7 +28,7 @@ extension KeychainFailure.Code {
     /// The bytes are no payload, or the payload is damaged.
     static let payloadDamaged = kernel("payloadDamaged", "they are damaged")
     static let payloadNewer = kernel("payloadNewer", "a newer version made them")
-    /// The keys handed over are not those of one or two epochs of this keychain.
+    /// The keys do not belong to this keychain, or to two epochs of it.
     static let wrongKeys = kernel("wrongKeys", "they belong to another keychain or epoch")
     private static func kernel(_ name: String, _ explanation: String) -> Self {
         Self(name, status: KeychainFailure.Code.inputOutput.status, explanation)

@@ -60,19 +60,18 @@ package final class LockStateStore: Sendable {
     /// Makes two system calls and no allocation while the last reading is still valid. The first
     /// process that sees keys past their deadline ends them.
     ///
-    /// - Parameter marks: The one or two epochs of the database. Keys that do not cover all of them
-    ///   are ignored.
-    package func current(expecting marks: [EpochMark]) -> LockStatus {
-        guard isForSharing else { return process.current(expecting: marks, now: now) }
+    /// - Parameter mark: The epoch of the database. Keys of other epochs are ignored.
+    package func current(expecting mark: EpochMark) -> LockStatus {
+        guard isForSharing else { return process.current(expecting: mark, now: now) }
         if process.fallback != nil {
-            let own = process.current(expecting: marks, now: now)
+            let own = process.current(expecting: mark, now: now)
             if case .unlocked = own { return own }
-            let reading = shared.current(expecting: marks, now: now)
+            let reading = shared.current(expecting: mark, now: now)
             // Another process has shared keys since: this process uses those from now on.
             if case .unlocked = reading { process.forget() }
             return better(reading, own)
         }
-        let reading = shared.current(expecting: marks, now: now)
+        let reading = shared.current(expecting: mark, now: now)
         guard case .unknown(let error) = reading, error.code == .kernelRefuses else {
             return reading
         }
@@ -122,8 +121,7 @@ package final class LockStateStore: Sendable {
         LockMoment(marks: try page.freshMarks())
     }
 
-    /// Unlocks: publishes the opened keys of one or two epochs, in rising order, within
-    /// `limits`.
+    /// Unlocks: publishes the opened keys within `limits`.
     ///
     /// Replaces published keys and their limits. If keys cannot be shared, they stay in this
     /// process, shared ones stay unchanged, and ``fallback`` gives the reason.
@@ -136,11 +134,11 @@ package final class LockStateStore: Sendable {
     /// - Throws: ``KeychainFailure``: `wrongKeys` for keys that are not of this keychain,
     ///   ``KeychainFailure``: `inputOutput`.
     package func publish(
-        _ epochs: [EpochKeys], within limits: UnlockLimits, since moment: LockMoment? = nil,
+        _ keys: OpenedKeys, within limits: UnlockLimits, since moment: LockMoment? = nil,
         bindsShared: Bool = false
     ) throws(KeychainFailure) {
         let period = UnlockPeriod(limits, from: now())
-        let (firstUnlock, unlocked) = try payloads(epochs, period)
+        let (firstUnlock, unlocked) = try payloads(keys, period)
         let marks: LockMarks?
         if let moment {
             marks = moment.marks
@@ -216,11 +214,11 @@ package final class LockStateStore: Sendable {
     }
 
     func payloads(
-        _ epochs: [EpochKeys], _ period: UnlockPeriod
+        _ keys: OpenedKeys, _ period: UnlockPeriod
     ) throws(KeychainFailure) -> (firstUnlock: KeyPayload, unlocked: KeyPayload) {
         (
-            try KeyPayload(.afterFirstUnlock, of: keychainID, from: epochs, period: .unlimited),
-            try KeyPayload(.whileUnlocked, of: keychainID, from: epochs, period: period)
+            try KeyPayload(.afterFirstUnlock, of: keychainID, from: keys, period: .unlimited),
+            try KeyPayload(.whileUnlocked, of: keychainID, from: keys, period: period)
         )
     }
 }
@@ -265,26 +263,26 @@ extension LockStateStore {
     }
 }
 
-/// Replacing open keys by those of other epochs, without unlocking: docs/FORMAT.md §10.6.
+/// Replacing open keys by those of another epoch, without unlocking: docs/FORMAT.md §10.6.
 extension LockStateStore {
-    /// Replaces the published keys by those of other epochs while the keychain stays unlocked.
+    /// Replaces the published keys by those of another epoch while the keychain stays unlocked.
     /// Never undoes a lock. Limits and deadline stay unchanged.
     ///
     /// If the keys cannot be shared, they stay in this process; for other processes the keychain is
     /// as before its first unlock. ``provider`` then names this process.
     /// - Throws: ``KeychainFailure``: `notUnlocked` if the keychain is not unlocked;
     ///   ``KeychainFailure``: `wrongKeys`, `inputOutput`.
-    package func replaceKeys(with epochs: [EpochKeys]) throws(KeychainFailure) {
+    package func replaceKeys(with keys: OpenedKeys) throws(KeychainFailure) {
         guard isShared else {
             try process.update(now: now()) { unlocked throws(KeychainFailure) in
-                try payloads(epochs, unlocked.period)
+                try payloads(keys, unlocked.period)
             }
             return
         }
-        guard case .found(let found) = try shared.lookUp(.whileUnlocked, [], now) else {
+        guard case .found(let found) = try shared.lookUp(.whileUnlocked, of: nil, now) else {
             throw KeychainFailure(.notUnlocked, during: .update)
         }
-        let (firstUnlock, unlocked) = try payloads(epochs, found.payload.period)
+        let (firstUnlock, unlocked) = try payloads(keys, found.payload.period)
         try replace([firstUnlock, unlocked], stillOpen: .whileUnlocked) {
             (marks, error) throws(KeychainFailure) in
             try process.publish(
@@ -298,9 +296,9 @@ extension LockStateStore {
     /// Keys that cannot be shared stay in this process, as with ``replaceKeys(with:)``.
     /// - Throws: ``KeychainFailure``: `notUnlocked` if the keychain was not unlocked since it was
     ///   locked with all; ``KeychainFailure``: `wrongKeys`, `inputOutput`.
-    package func replaceFirstUnlockKeys(with epochs: [EpochKeys]) throws(KeychainFailure) {
+    package func replaceFirstUnlockKeys(with keys: OpenedKeys) throws(KeychainFailure) {
         let firstUnlock = try KeyPayload(
-            .afterFirstUnlock, of: keychainID, from: epochs, period: .unlimited)
+            .afterFirstUnlock, of: keychainID, from: keys, period: .unlimited)
         guard isShared else { return try process.update(firstUnlock: firstUnlock) }
         try replace([firstUnlock], stillOpen: .afterFirstUnlock) {
             (marks, error) throws(KeychainFailure) in
@@ -328,7 +326,7 @@ extension LockStateStore {
             }
         } catch {
             guard error.meansKeepingOwn else { throw error }
-            guard case .found = try shared.lookUp(scope, [], now) else {
+            guard case .found = try shared.lookUp(scope, of: nil, now) else {
                 throw KeychainFailure(.notUnlocked, during: .update)
             }
             shared.endAll()

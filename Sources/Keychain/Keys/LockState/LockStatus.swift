@@ -60,79 +60,44 @@ package enum LockCause: Hashable, Sendable {
     }
 }
 
-/// The open keys: of one epoch, or of two during a change of keys.
+/// The open keys of a keychain: of all classes while unlocked, otherwise of the scope
+/// `afterFirstUnlock`.
 package final class OpenedKeys: Sendable {
-    /// In rising order.
-    package let epochs: [EpochKeys]
+    package let keybag: UnlockedKeybag
+    /// Names the epoch of the keys.
+    package let mark: EpochMark
 
-    /// The keys of `epoch`; nil if they are not open.
-    package func keys(of epoch: Epoch) -> EpochKeys? {
-        epochs.first { $0.keybag.epoch == epoch }
+    /// - Parameter digest: The digest of the keybag with the settings beside it, as they are in the
+    ///   database.
+    package init(_ keybag: UnlockedKeybag, digest: Digest) {
+        self.keybag = keybag
+        mark = EpochMark(epoch: keybag.epoch, digest: digest)
     }
 
-    /// Whether the keys of all these epochs are open.
-    package func contains(_ marks: [EpochMark]) -> Bool {
-        for mark in marks {
-            guard let found = keys(of: mark.epoch), found.digest == mark.digest else {
-                return false
-            }
-        }
-        return true
-    }
-
-    /// Whether all of them belong to epochs before `epoch`.
-    func isOver(before epoch: Epoch) -> Bool {
-        epochs.allSatisfy { $0.keybag.epoch < epoch }
-    }
-
-    /// Combines the keys that two payloads have of the same epochs.
+    /// Combines the keys of two payloads of one epoch.
     ///
     /// - Parameter unlocked: Nil while the keychain is locked.
-    init(firstUnlock: KeyPayload, unlocked: KeyPayload?) throws(KeychainFailure) {
-        var epochs: [EpochKeys] = []
-        for first in firstUnlock.epochs {
-            let more = unlocked?.epochs.first { $0.mark == first.mark }
-            guard unlocked == nil || more != nil else { continue }
-            epochs.append(try first.opened(firstUnlock.keychainID, and: more))
+    /// - Throws: ``KeychainFailure``: `wrongKeys` for payloads of two epochs, `payloadDamaged`
+    ///   without an index key.
+    convenience init(firstUnlock: KeyPayload, unlocked: KeyPayload?) throws(KeychainFailure) {
+        let (first, more) = (firstUnlock.keys, unlocked?.keys)
+        guard unlocked == nil || unlocked?.mark == firstUnlock.mark else {
+            throw KeychainFailure(.wrongKeys, during: .parse)
         }
-        self.epochs = epochs
-    }
-}
-
-extension KeyPayload.Part {
-    /// The keys of this epoch, with those of `more` while the keychain is unlocked.
-    fileprivate func opened(
-        _ keychainID: KeychainID, and more: KeyPayload.Part?
-    ) throws(KeychainFailure) -> EpochKeys {
-        switch index {
+        switch first.index {
         case .some(let index):
-            var secrets = OpenedSecrets(firstUnlockSync: SyncSecret.copy(of: sync))
+            var secrets = OpenedSecrets(firstUnlockSync: SyncSecret.copy(of: first.sync))
             if let more {
                 secrets.person = AgreementSecret.copy(of: more.person)
                 secrets.unlockedSync = SyncSecret.copy(of: more.sync)
             }
             let keybag = UnlockedKeybag(
-                keychainID: keychainID, epoch: mark.epoch, index: index.copied(),
-                classes: classes + (more?.classes ?? []), secrets)
-            return EpochKeys(keybag, digest: mark.digest)
+                keychainID: firstUnlock.keychainID, epoch: firstUnlock.mark.epoch,
+                index: index.copied(), classes: first.classes + (more?.classes ?? []), secrets)
+            self.init(keybag, digest: firstUnlock.mark.digest)
         case .none: throw KeychainFailure(.payloadDamaged, during: .parse)
         }
     }
-}
-
-/// The opened keys of one epoch, with the digest that identifies it.
-package struct EpochKeys: Sendable {
-    /// The keys: of all classes while unlocked, otherwise of the scope `afterFirstUnlock`.
-    package let keybag: UnlockedKeybag
-    /// The digest of the keybag with the settings beside it, as the database has them.
-    package let digest: Digest
-
-    package init(_ keybag: UnlockedKeybag, digest: Digest) {
-        self.keybag = keybag
-        self.digest = digest
-    }
-
-    package var mark: EpochMark { EpochMark(epoch: keybag.epoch, digest: digest) }
 }
 
 /// The identity of an epoch of keys.

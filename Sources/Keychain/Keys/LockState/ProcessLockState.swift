@@ -46,18 +46,18 @@ final class ProcessLockState: Sendable {
     /// The period of the stored keys; nil if they are not unlocked.
     var period: UnlockPeriod? { held.value.state.withLock { $0.unlocked?.period } }
 
-    func current(expecting marks: [EpochMark], now: () -> BootTime) -> LockStatus {
+    func current(expecting mark: EpochMark, now: () -> BootTime) -> LockStatus {
         do {
             return try followingLocks(at: .now) { state in
                 if let unlocked = state.unlocked, let keys = state.unlockedKeys {
                     if unlocked.period.hasEnded(at: now()) {
                         state.lock(because: .deadlinePassed)
-                    } else if keys.contains(marks) {
+                    } else if keys.mark == mark {
                         return .unlocked(keys)
                     }
                 }
                 let cause = state.unlocked == nil ? state.cause : .otherEpoch
-                guard let keys = state.lockedKeys, keys.contains(marks) else {
+                guard let keys = state.lockedKeys, keys.mark == mark else {
                     return .beforeFirstUnlock(cause)
                 }
                 return .locked(keys, cause)
@@ -187,10 +187,10 @@ final class ProcessLockState: Sendable {
     /// Forgets all keys.
     func forget() { lock(all: true) }
 
-    /// Forgets the keys if all of them belong to earlier epochs.
+    /// Forgets the keys if they belong to an earlier epoch.
     func forget(before epoch: Epoch) {
         held.value.state.withLock { state in
-            if state.lockedKeys?.isOver(before: epoch) == true { state = State() }
+            if let keys = state.lockedKeys, keys.mark.epoch < epoch { state = State() }
         }
     }
 

@@ -237,16 +237,14 @@ extension SharedLockState {
     private static let nameLimit = 128
 
     private static func named(_ keychainID: KeychainID?) -> [(key: KeySerial, name: String)] {
-        let prefixes = KeyScope.namePrefixes(of: keychainID)
-        return KernelKeyring.keys(namedWithin: nameLimit).filter { key in
-            prefixes.contains { key.name.hasPrefix($0) }
-        }
+        let prefix = KeyScope.namePrefix(of: keychainID)
+        return KernelKeyring.keys(namedWithin: nameLimit).filter { $0.name.hasPrefix(prefix) }
     }
 
     /// Extends the period after a use. It cannot undo a lock, which changes the mark that the
     /// payload is bound to.
     func renew(_ now: () -> BootTime) throws(KeychainFailure) {
-        guard case .found(let found) = try lookUp(.whileUnlocked, [], now) else {
+        guard case .found(let found) = try lookUp(.whileUnlocked, of: nil, now) else {
             return use.follow(nil)
         }
         let (moment, period) = (now(), found.payload.period)
@@ -360,7 +358,7 @@ extension SharedLockState {
     func findings(_ now: () -> BootTime) -> [String] {
         var findings: [String] = []
         for scope in [KeyScope.whileUnlocked, .afterFirstUnlock] {
-            guard let lookUp = try? lookUp(scope, [], now),
+            guard let lookUp = try? lookUp(scope, of: nil, now),
                 case .absent(.invalid(let error)) = lookUp
             else { continue }
             findings.append("the keychain's opened keys in the kernel are not trusted: \(error)")

@@ -62,10 +62,10 @@ final class SharedLockState: Sendable {
         memory.value.remembered.withLock { $0 = remembered }
     }
 
-    /// Forgets the keys if all of them belong to earlier epochs.
+    /// Forgets the keys if they belong to an earlier epoch.
     func forget(before epoch: Epoch) {
         memory.value.remembered.withLock { remembered in
-            if remembered?.keys.isOver(before: epoch) == true { remembered = nil }
+            if let keys = remembered?.keys, keys.mark.epoch < epoch { remembered = nil }
         }
     }
 
@@ -95,18 +95,18 @@ final class SharedLockState: Sendable {
 extension SharedLockState {
     /// The state at this moment: two system calls while the last reading is still valid.
     ///
-    /// - Parameter marks: The epochs of the database; keys of other epochs are ignored.
-    func current(expecting marks: [EpochMark], now: () -> BootTime) -> LockStatus {
+    /// - Parameter mark: The epoch of the database; keys of other epochs are ignored.
+    func current(expecting mark: EpochMark, now: () -> BootTime) -> LockStatus {
         let last = remembered
         do {
-            if let last, last.keys.contains(marks), last.unlocked != nil || !last.cause.tellsMore,
+            if let last, last.keys.mark == mark, last.unlocked != nil || !last.cause.tellsMore,
                 last.unlocked?.payload.period.hasEnded(at: now()) != true,
                 try holds(last, at: .now)
             {
                 return last.unlocked == nil
                     ? .locked(last.keys, last.cause) : .unlocked(last.keys)
             }
-            return try read(expecting: marks, now)
+            return try read(expecting: mark, now)
         } catch {
             forget()
             return .unknown(error)
@@ -188,15 +188,15 @@ extension SharedLockState {
     ///
     /// - Throws: ``KeychainFailure``: `inputOutput` if any of them cannot be read.
     private func read(
-        expecting epochs: [EpochMark], _ now: () -> BootTime
+        expecting mark: EpochMark, _ now: () -> BootTime
     ) throws(KeychainFailure) -> LockStatus {
         for _ in 0..<Self.attemptCount {
             guard let seen = try look() else {
                 forget()
                 return .beforeFirstUnlock(.notUnlocked)
             }
-            let unlocked = try lookUp(.whileUnlocked, in: seen, epochs, now)
-            let firstUnlock = try lookUp(.afterFirstUnlock, in: seen, epochs, now)
+            let unlocked = try lookUp(.whileUnlocked, in: seen, mark, now)
+            let firstUnlock = try lookUp(.afterFirstUnlock, in: seen, mark, now)
             guard try page.marks(at: seen.moment) == seen.marks else { continue }
             if unlocked.found == nil || firstUnlock.found == nil {
                 let again = try places.files(of: seen.binding, for: .reading)
@@ -277,15 +277,17 @@ extension SharedLockState {
     }
 
     /// The payload of `scope`, as the sharing files and marks of this moment have it.
+    ///
+    /// - Parameter mark: The epoch that it has to be of; nil for any.
     func lookUp(
-        _ scope: KeyScope, _ epochs: [EpochMark], _ now: () -> BootTime
+        _ scope: KeyScope, of mark: EpochMark?, _ now: () -> BootTime
     ) throws(KeychainFailure) -> LookUp {
         guard let seen = try look() else { return .absent(.notUnlocked) }
-        return try lookUp(scope, in: seen, epochs, now)
+        return try lookUp(scope, in: seen, mark, now)
     }
 
     private func lookUp(
-        _ scope: KeyScope, in seen: Seen, _ epochs: [EpochMark], _ now: () -> BootTime
+        _ scope: KeyScope, in seen: Seen, _ mark: EpochMark?, _ now: () -> BootTime
     ) throws(KeychainFailure) -> LookUp {
         var cause = LockCause.notUnlocked
         for file in seen.files {
@@ -295,10 +297,10 @@ extension SharedLockState {
             else { continue }
             switch try open(entry, scope, seen) {
             case .found(let found):
-                var answer = judge(found, scope, epochs, now)
+                var answer = judge(found, scope, mark, now)
                 if case .absent(.deadlinePassed) = answer {
                     answer = try endUnlessRenewed(found, entry, seen) { found in
-                        judge(found, scope, epochs, now)
+                        judge(found, scope, mark, now)
                     }
                 }
                 guard case .absent(let why) = answer else { return answer }
@@ -346,7 +348,7 @@ extension SharedLockState {
     }
 
     private func judge(
-        _ found: Found, _ scope: KeyScope, _ epochs: [EpochMark], _ now: () -> BootTime
+        _ found: Found, _ scope: KeyScope, _ mark: EpochMark?, _ now: () -> BootTime
     ) -> LookUp {
         let payload = found.payload
         guard payload.scope == scope, payload.keychainID == keychainID else {
@@ -356,7 +358,7 @@ extension SharedLockState {
         guard !payload.period.isRenewedLater(than: now()) else {
             return .absent(.invalid(KeychainFailure(.payloadDamaged, during: .read)))
         }
-        guard payload.contains(epochs) else { return .absent(.otherEpoch) }
+        guard mark == nil || payload.mark == mark else { return .absent(.otherEpoch) }
         return .found(found)
     }
 }
